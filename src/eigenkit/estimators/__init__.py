@@ -1,0 +1,9 @@
+"""scikit-learn estimators: thin shells around the spine."""
+
+from eigenkit.estimators._base import Projection, alpha_path
+from eigenkit.estimators.cca import CCA
+from eigenkit.estimators.hypergraph import HypergraphSpectral
+from eigenkit.estimators.lda import LDA
+from eigenkit.estimators.opls import OrthonormalizedPLS
+
+__all__ = ["CCA", "LDA", "HypergraphSpectral", "OrthonormalizedPLS", "Projection", "alpha_path"]

@@ -1,0 +1,396 @@
+"""The shell around the spine: validate, state the pencil, solve, keep.
+
+A projection method is a subclass of :class:`Projection` that names its target and encodes y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._validation import (
+    as_labels,
+    check_choice,
+    check_count,
+    check_real,
+    check_weight,
+    check_X,
+    warn_degenerate,
+)
+from eigenkit.linalg import Array
+from eigenkit.moments import Moments, Problem, Rows, merge
+from eigenkit.operators import project
+from eigenkit.pencil import Solution
+from eigenkit.solvers import (
+    PENALTIES,
+    REGRESSIONS,
+    SOLVERS,
+    Choice,
+    Settings,
+    choose,
+    solve,
+    solve_path,
+)
+from eigenkit.targets import Target
+
+# What the first batch of a stream fixes; everything else that is fitted follows from all of it.
+_DESCRIBED = {
+    "n_features_in_",
+    "feature_names_in_",
+    "classes_",
+    "_n_labels_",
+    "_dtype_",
+    "_one_response_",
+    "_moments_",
+}
+
+
+def _is_fitted_name(name: str) -> bool:
+    return name.endswith("_") and not name.endswith("__")
+
+
+def _classes_of(estimator: Any) -> np.ndarray:
+    return np.asarray(estimator.__dict__.get("classes_", []))
+
+
+@contextmanager
+def unchanged_on_error(estimator: Any) -> Iterator[None]:
+    """Whatever goes wrong inside, Ctrl-C included, the estimator is left as it was."""
+    before = dict(estimator.__dict__)
+    try:
+        yield
+    except BaseException:
+        estimator.__dict__.clear()
+        estimator.__dict__.update(before)
+        raise
+
+
+class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Supervised projection by the pencil of a target; see the subclasses."""
+
+    n_iter_: Any
+    _n_labels_: int
+    _dtype_: Any
+    _moments_: Moments
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        alpha: float = 1.0,
+        solver: str = "auto",
+        regression: str = "auto",
+        penalty: str = "l2",
+        l1_ratio: float = 0.5,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.solver = solver
+        self.regression = regression
+        self.penalty = penalty
+        self.l1_ratio = l1_ratio
+        self.tol = tol
+        self.max_iter = max_iter
+
+    # -- what a subclass says ----------------------------------------------------------
+
+    def _target(self) -> Target:
+        """How the encoded y becomes H."""
+        raise TypeError(f"{type(self).__name__} names no target")
+
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+        """y as the matrix Y (n x k); with ``reset`` remember what its columns mean."""
+        raise TypeError(f"{type(self).__name__} encodes no y")
+
+    def _edge_weight(self, n_labels: int) -> Array | float:
+        """Weights of the labels."""
+        return 1.0
+
+    def _keep_more(self, problem: Problem, solution: Solution) -> None:
+        """Attributes beyond the common ones."""
+
+    # -- fitting -----------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the projection.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Sparse X is never made dense.
+        y : array, frame or sparse matrix
+            Labels or responses, as the class says.
+        sample_weight : array of shape (n_samples,), optional
+            Weights; integer weights equal repeated rows, zero leaves a row out.
+
+        Returns
+        -------
+        self
+        """
+        settings = self._settings()
+        with unchanged_on_error(self):
+            self._forget()
+            rows = self._rows(X, y, sample_weight, None, reset=True, min_samples=2)
+            problem = self._problem(rows)
+            self._keep(problem, solve(problem.pencil, settings))
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
+        """Take in one more batch of rows.
+
+        Any partition of the rows into batches, in any order, gives the projection of
+        :meth:`fit` on all rows, to rounding. The pencil is solved when a result is first
+        asked for, so small batches cost little. A stream begins with the first call after
+        the estimator was made or fitted by :meth:`fit`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`; one row is enough.
+        classes : array, optional
+            All classes that will come, where y holds classes and the first batch may lack
+            some.
+
+        Returns
+        -------
+        self
+        """
+        self._settings()
+        with unchanged_on_error(self):
+            first = "_moments_" not in self.__dict__
+            if first:
+                self._forget()
+            rows = self._rows(X, y, sample_weight, classes, reset=first, min_samples=1)
+            self._stream(merge(None if first else self._moments_, rows, self._target().linear))
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Take in all that ``other`` has learned by :meth:`partial_fit`.
+
+        Both must have been fed by ``partial_fit``, with the same features and labels.
+
+        Returns
+        -------
+        self
+        """
+        self._check_mergeable(other)
+        with unchanged_on_error(self):
+            self._stream(merge(self._moments_, other._moments_, self._target().linear))
+        return self
+
+    def _check_mergeable(self, other: Any) -> None:
+        if type(other) is not type(self):
+            raise TypeError(
+                f"other is a {type(other).__name__}: merge needs a {type(self).__name__}."
+            )
+        for model, name in ((self, "this model"), (other, "other")):
+            if "_moments_" not in model.__dict__:
+                raise ValueError(f"{name} keeps no stream: merge needs models fed by partial_fit.")
+        for name in ("n_features_in_", "_n_labels_"):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            if mine != theirs:
+                what = name.strip("_")
+                raise ValueError(f"{what} differs ({mine} here, {theirs} in other): cannot merge.")
+        if not np.array_equal(_classes_of(self), _classes_of(other)):
+            raise ValueError("classes_ differ: declare the same classes in both to merge.")
+
+    def plan(self, X: Any, y: Any, sample_weight: Any = None) -> Choice:
+        """How :meth:`fit` would solve stage one on these data, and why, without fitting."""
+        settings = self._settings()
+        trial = clone(self)
+        rows = trial._rows(X, y, sample_weight, None, reset=True, min_samples=2)
+        pencil = trial._problem(rows).pencil
+        if settings.regression != "auto":
+            return Choice(settings.regression, "as asked", {})
+        return choose(pencil.Z, pencil.H.shape[1], [pencil.alpha], settings.tol)
+
+    def _settings(self) -> Settings:
+        """The computational choices, all parameters checked."""
+        if self.n_components is not None:
+            check_count("n_components", self.n_components, hint=", or None for all")
+        check_real("alpha", self.alpha)
+        return Settings(
+            solver=check_choice("solver", self.solver, SOLVERS),
+            regression=check_choice("regression", self.regression, ("auto", *REGRESSIONS)),
+            tol=check_real("tol", self.tol),
+            max_iter=check_count("max_iter", self.max_iter),
+            penalty=check_choice("penalty", self.penalty, PENALTIES),
+            l1_ratio=check_real("l1_ratio", self.l1_ratio, high=1.0),
+        )
+
+    def _rows(
+        self, X: Any, y: Any, sample_weight: Any, classes: Any, *, reset: bool, min_samples: int
+    ) -> Rows:
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        X = check_X(self, X, reset=reset, min_samples=min_samples)
+        Y = self._encode(as_labels(y), X.shape[0], classes, reset)
+        if not reset and Y.shape[1] != self._n_labels_:
+            raise ValueError(
+                f"y has {Y.shape[1]} columns, the first batch had {self._n_labels_}: give the same."
+            )
+        weight = check_weight(sample_weight, X.shape[0])
+        if reset:
+            self._n_labels_ = Y.shape[1]
+            self._dtype_ = X.dtype
+        if weight is not None and np.any(weight == 0):
+            X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
+        return Rows(X, Y, weight)
+
+    def _problem(self, moments: Moments) -> Problem:
+        edge_weight = self._edge_weight(self._n_labels_)
+        return moments.problem(self._target(), edge_weight, float(self.alpha))
+
+    def _forget(self) -> None:
+        """Leave nothing of an earlier fit."""
+        for name in [name for name in self.__dict__ if _is_fitted_name(name)]:
+            del self.__dict__[name]
+
+    def _stream(self, moments: Moments) -> None:
+        """Remember the moments; what was computed from earlier ones no longer holds."""
+        for name in [n for n in self.__dict__ if _is_fitted_name(n) and n not in _DESCRIBED]:
+            del self.__dict__[name]
+        self._moments_ = moments
+
+    def __getattr__(self, name: str) -> Any:
+        # Reached only for attributes that are not there: results of a stream come to be here.
+        state = object.__getattribute__(self, "__dict__")
+        lazy = _is_fitted_name(name) and name not in _DESCRIBED
+        if lazy and "_moments_" in state and "components_" not in state:
+            problem = self._problem(state["_moments_"])
+            self._keep(problem, solve(problem.pencil, self._settings()))
+            if name in state:
+                return state[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "components_" in self.__dict__ or "_moments_" in self.__dict__
+
+    # -- keeping -----------------------------------------------------------------------
+
+    def _keep(self, problem: Problem, solution: Solution) -> None:
+        self._check_informative(problem)
+        n_found = solution.W.shape[1]
+        l = n_found if self.n_components is None else int(self.n_components)
+        if l > n_found:
+            raise ValueError(
+                f"n_components={l} exceeds {n_found}, the rank of what X and y share: "
+                f"give at most {n_found}, or None for all."
+            )
+        found = {
+            "mean_": problem.mean,
+            "eigenvalues_": solution.eigenvalues[:l],
+            "n_components_": l,
+            "report_": solution.report,
+            "solver_": solution.report.solver,
+            "regression_": solution.report.regression,
+            "n_iter_": max(1, solution.report.n_iter),
+        }
+        for name, value in found.items():
+            setattr(self, name, self._cast(value))
+        self._keep_more(problem, solution)
+        # Last, as its presence says that all is there.
+        self.components_ = self._cast(np.ascontiguousarray(solution.W[:, :l].T))
+
+    def _cast(self, value: Any) -> Any:
+        return value.astype(self._dtype_) if isinstance(value, np.ndarray) else value
+
+    def _check_informative(self, problem: Problem) -> None:
+        constant = problem.pencil.Z.constant
+        if constant.all():
+            raise ValueError("X has zero variance: every feature is constant over the samples.")
+        if not np.any(problem.pencil.H):
+            raise ValueError("y is constant: there is nothing to learn from it.")
+        if not problem.pencil.Z.sparse:
+            warn_degenerate(constant, "features are constant and get zero weight")
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    # -- using -------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Array:
+        """Project new samples: ``(X - mean_) @ components_.T``.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+        """
+        check_is_fitted(self)
+        X = check_X(self, X, reset=False)
+        return project(X, self.mean_, self.components_.T)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def alpha_path(
+    estimator: Projection, X: Any, y: Any, alphas: Sequence[float], sample_weight: Any = None
+) -> list[Any]:
+    """Fitted copies of a projection, one per alpha, for little more than the cost of one.
+
+    The Gram matrix, singular value decomposition or Krylov space that does not depend on
+    alpha is computed once.
+
+    Parameters
+    ----------
+    estimator : Projection
+        Unfitted; its own alpha is not used.
+    X, y, sample_weight
+        As in ``fit``.
+    alphas : sequence of float
+
+    Returns
+    -------
+    list of fitted estimators
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenkit import LDA, alpha_path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> [model.alpha for model in alpha_path(LDA(), X, y, [0.1, 10.0])]
+    [0.1, 10.0]
+    """
+    if not isinstance(estimator, Projection):
+        raise TypeError(
+            f"estimator is a {type(estimator).__name__}: alpha_path needs a projection of eigenkit."
+        )
+    alphas = [check_real("alphas", alpha) for alpha in alphas]
+    if not alphas:
+        raise ValueError("alphas is empty: give at least one value.")
+    first = clone(estimator).set_params(alpha=min(alphas))
+    settings = first._settings()
+    rows = first._rows(X, y, sample_weight, None, reset=True, min_samples=2)
+    problem = first._problem(rows)
+    described = dict(first.__dict__)
+    models = []
+    for alpha, solution in zip(alphas, solve_path(problem.pencil, alphas, settings), strict=True):
+        model = clone(estimator)
+        model.__dict__.update({n: v for n, v in described.items() if n not in model.get_params()})
+        model.set_params(alpha=alpha)._keep(problem, solution)
+        models.append(model)
+    return models

@@ -1,0 +1,68 @@
+"""What CCA and orthonormalized PLS share: real-valued y, and predicting it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._base import Projection
+from eigenkit.estimators._validation import (
+    check_classes,
+    check_numeric_Y,
+    check_X,
+    indicator_matrix,
+)
+from eigenkit.linalg import Array
+from eigenkit.moments import Problem
+from eigenkit.operators import project
+from eigenkit.pencil import Solution
+
+
+class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
+    """A projection of X towards responses, and the reduced-rank regression that goes with it."""
+
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+        """Numbers as they are; a vector of strings as indicator columns of its classes."""
+        if y.ndim == 1 and y.dtype.kind in "OUT" and all(isinstance(v, str) for v in y):
+            y = check_classes(y, n, instead="encode them as columns")
+            if reset:
+                self.classes_ = np.unique(y if classes is None else np.asarray(classes))
+            return indicator_matrix(y, self.classes_)
+        Y = check_numeric_Y(y, n)
+        if reset:
+            self._one_response_ = y.ndim == 1
+        return Y
+
+    def _keep_coefficients(self, problem: Problem, solution: Solution, to_y: Array) -> None:
+        """Regress y on the projection: W W'Z'Y, with H'Z W = basis sqrt(eigenvalues)."""
+        l = self.n_components_
+        scores_to_H = np.sqrt(solution.eigenvalues[:l, None]) * solution.basis[:, :l].T
+        self._y_mean_ = problem.labels.degree / problem.total
+        self.coef_ = self._cast((solution.W[:, :l] @ scores_to_H @ to_y).T)
+        self.intercept_ = self._cast(self._y_mean_)
+
+    def predict(self, X: Any) -> Array:
+        """Predict y by ridge regression through the components.
+
+        With all components this is ridge regression on X itself.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_targets)
+        """
+        check_is_fitted(self)
+        X = check_X(self, X, reset=False)
+        prediction = project(X, self.mean_, self.coef_.T) + self.intercept_
+        return prediction[:, 0] if self.__dict__.get("_one_response_") else prediction
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags

@@ -1,0 +1,263 @@
+"""Everything that turns a user's input into clean arrays, or into one clear sentence.
+
+Checks that scikit-learn makes are left to it; what it lets through (masked arrays, dates,
+corrupt sparse matrices) or words badly is caught here.
+"""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_array, validate_data
+
+from eigenkit.exceptions import DegenerateDataWarning
+from eigenkit.linalg import Array
+
+# -- parameters -------------------------------------------------------------------------
+
+
+def check_real(name: str, value: Any, *, low: float = 0.0, high: float = np.inf) -> float:
+    """``value`` as a finite float between the bounds (inclusive)."""
+    fine = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+    if not fine or not low <= float(value) <= high or not np.isfinite(float(value)):
+        bounds = f"of at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
+        raise ValueError(f"{name}={value!r} is not valid: give a finite number {bounds}.")
+    return float(value)
+
+
+def check_count(name: str, value: Any, *, hint: str = "") -> int:
+    """``value`` as an integer of at least 1."""
+    fine = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+    if not fine or value < 1:
+        raise ValueError(f"{name}={value!r} is not valid: give an integer of at least 1{hint}.")
+    return int(value)
+
+
+def check_choice(name: str, value: Any, choices: Any) -> str:
+    """``value``, one of ``choices``."""
+    if not isinstance(value, str) or value not in choices:
+        known = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name}={value!r} is not known: choose one of {known}.")
+    return value
+
+
+# -- data -------------------------------------------------------------------------------
+
+
+def check_X(estimator: Any, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
+    """X as a float array (float32 and float64 stay) or CSR array of finite numbers."""
+    X = _tabular(X)
+    _refuse("X", X)
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        accept_large_sparse=True,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=min_samples,
+    )
+    if sparse.issparse(X):
+        X = sparse.csr_array(X)
+        _check_finite("X", X.data)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return X
+    _check_finite("X", X)
+    return X
+
+
+def as_labels(y: Any) -> Any:
+    """y as an array (or the sparse matrix that it is), nothing else checked yet."""
+    y = _tabular(y)
+    _refuse("y", y)
+    if sparse.issparse(y):
+        return y
+    if hasattr(y, "to_numpy"):
+        return y.to_numpy()
+    try:
+        return np.asarray(y)
+    except ValueError as error:
+        raise ValueError(
+            "y is a ragged list: encode lists of labels with MultiLabelBinarizer."
+        ) from error
+
+
+def check_numeric_Y(Y: Any, n: int) -> Array:
+    """Y as a float64 matrix of real numbers (n x k), one column for one response."""
+    if sparse.issparse(Y):
+        Y = Y.toarray()
+    Y = check_array(Y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y")
+    if Y.ndim > 2:
+        raise ValueError(f"y has {Y.ndim} dimensions: give one response, or a matrix of them.")
+    Y = Y.reshape(len(Y), -1)
+    check_same_rows(n, len(Y))
+    _check_finite("y", Y)
+    return Y
+
+
+def check_indicator(Y: Any, n: int) -> Array:
+    """Y as a float64 0/1 matrix (n x k)."""
+    Y = check_numeric_Y(Y, n)
+    strange = Y[(Y != 0) & (Y != 1)]
+    if strange.size:
+        raise ValueError(
+            f"y holds {strange[0]:g}: as a label matrix it must hold only 0 and 1 "
+            "(encode lists of labels with MultiLabelBinarizer)."
+        )
+    return Y
+
+
+def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:
+    """y as one class per sample; ``instead`` says what to use for several."""
+    if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
+        raise ValueError(f"y has several columns, but each sample has one class here: {instead}.")
+    if y.ndim == 2:
+        warnings.warn(_column_vector_warning(), stacklevel=2)
+        y = y.ravel()
+    if y.ndim != 1:
+        raise ValueError(f"y has {y.ndim} dimensions: give one class per sample.")
+    check_same_rows(n, len(y))
+    if y.dtype.kind == "O" and any(v is None or v != v for v in y):
+        raise ValueError("y holds a missing class (None or NaN): give every sample a class.")
+    if y.dtype.kind == "f":
+        _check_finite("y", y)
+    kind = type_of_target(y, input_name="y")
+    if kind not in ("binary", "multiclass"):
+        raise ValueError(f"Unknown label type: {kind}: y must hold classes, not measurements.")
+    return y
+
+
+def _column_vector_warning() -> Warning:
+    from sklearn.exceptions import DataConversionWarning
+
+    return DataConversionWarning(
+        "A column-vector y was passed when a 1d array was expected: give y with shape (n,)."
+    )
+
+
+def check_same_rows(n: int, n_y: int) -> None:
+    """X and y must describe the same samples."""
+    if n != n_y:
+        raise ValueError(
+            f"X and y have inconsistent numbers of samples: {n} rows of X, {n_y} of y."
+        )
+
+
+def check_weight(sample_weight: Any, n: int) -> Array | None:
+    """Weights as float64, None if all are one."""
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.ndim == 0:
+        weight = np.full(n, float(weight))
+    if weight.ndim != 1:
+        raise ValueError("Sample weights must be 1D array or scalar")
+    if weight.shape != (n,):
+        raise ValueError(
+            f"sample_weight.shape == {weight.shape}, expected ({n},): one weight per row of X."
+        )
+    if not np.all(np.isfinite(weight)) or np.any(weight < 0):
+        raise ValueError("sample_weight holds a negative or non-finite number: give weights >= 0.")
+    if not np.any(weight > 0):
+        raise ValueError("sample_weight is zero for every sample: give some a positive weight.")
+    return None if np.all(weight == 1) else weight
+
+
+def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> Array:
+    """0/1 matrix with a column per class; a class that is not declared is an error."""
+    index = np.searchsorted(classes, y)
+    index[index == len(classes)] = 0
+    unseen = classes[index] != y
+    if np.any(unseen):
+        raise ValueError(
+            f"y holds the class {y[unseen][0]!r}, which the first call did not declare: "
+            "pass classes= with all of them to the first partial_fit."
+        )
+    J = np.zeros((len(y), len(classes)))
+    J[np.arange(len(y)), index] = 1.0
+    return J
+
+
+def warn_degenerate(constant: np.ndarray, what: str) -> None:
+    """Say once how many features or labels carry no information."""
+    if constant.any():
+        first = int(np.argmax(constant))
+        warnings.warn(
+            f"{int(constant.sum())} of {constant.size} {what} (the first is number {first})",
+            DegenerateDataWarning,
+            stacklevel=3,
+        )
+
+
+# -- kinds of objects -------------------------------------------------------------------
+
+
+def _tabular(X: Any) -> Any:
+    """A frame of a kind that scikit-learn does not read, as one that it does."""
+    if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
+        return X.to_pandas()
+    return X
+
+
+def _refuse(name: str, X: Any) -> None:
+    """Objects that would be misread as numbers, or that crash compiled code."""
+    if isinstance(X, Iterator):
+        raise TypeError(
+            f"{name} is a {type(X).__name__}: give an array, a frame or a list of rows."
+        )
+    if type(X).__module__.split(".")[0] == "dask":
+        raise TypeError(
+            f"{name} is a dask collection, which is not in memory: give {name}.compute(), or call "
+            "partial_fit block by block."
+        )
+    if isinstance(X, np.ma.MaskedArray):
+        raise ValueError(f"{name} is a masked array: fill in or drop the masked entries first.")
+    if sparse.issparse(X):
+        _check_sparse(name, X)
+        return
+    kinds = [getattr(t, "kind", "O") for t in _dtypes(X)]
+    if "M" in kinds or "m" in kinds:
+        raise ValueError(f"{name} holds dates or time spans: turn them into numbers first.")
+    if getattr(X, "dtype", None) is not None and getattr(X.dtype, "names", None):
+        raise ValueError(f"{name} is a structured array: give a plain matrix of numbers.")
+
+
+def _dtypes(X: Any) -> list[Any]:
+    if hasattr(X, "dtypes"):
+        dtypes = X.dtypes
+        return list(dtypes) if np.iterable(dtypes) else [dtypes]
+    return [X.dtype] if hasattr(X, "dtype") else []
+
+
+def _check_sparse(name: str, X: Any) -> None:
+    """scipy's products trust the indices of a sparse matrix; a corrupt one crashes them."""
+    if X.ndim != 2:
+        raise ValueError(f"{name} is a sparse array with {X.ndim} dimension: give a matrix.")
+    if X.format not in ("csr", "csc", "bsr"):
+        return
+    try:
+        X.check_format(full_check=True)
+    except (ValueError, TypeError, IndexError) as error:
+        raise ValueError(f"{name} is a corrupt sparse matrix: {error}.") from error
+
+
+def _check_finite(name: str, values: np.ndarray) -> None:
+    """One fast pass: a sum is finite if all its terms are, unless it overflows."""
+    if values.size == 0 or values.dtype.kind not in "fc":
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        flat = values.ndim == 1
+        total = values.sum() if flat else np.ones(len(values), dtype=values.dtype) @ values
+    if np.all(np.isfinite(total)) or np.all(np.isfinite(values)):
+        return
+    what = "NaN" if np.isnan(values).any() else "infinity"
+    raise ValueError(f"{name} contains {what}: remove or impute such entries.")

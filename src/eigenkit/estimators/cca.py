@@ -1,0 +1,177 @@
+"""Canonical correlation analysis."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._responses import ResponseProjection
+from eigenkit.estimators._validation import as_labels, check_X
+from eigenkit.exceptions import ConditionWarning
+from eigenkit.linalg import Array
+from eigenkit.moments import Problem
+from eigenkit.operators import project
+from eigenkit.pencil import Solution
+from eigenkit.targets import TARGETS, Target
+
+
+class CCA(ResponseProjection):
+    """Canonical correlation analysis with a ridge on X.
+
+    Solves ``Xc'Yc (Yc'Yc)^+ Yc'Xc w = lambda (Xc'Xc + alpha I) w`` and the projection of y
+    that belongs to it. Scores have unit length rather than unit variance:
+    ``x_rotations_' (Xc'Xc + alpha I) x_rotations_ = I`` and ``y_rotations_' Yc'Yc
+    y_rotations_ = I``.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most the rank of Xc'Yc; all by default.
+    alpha : float
+        Ridge, on the scale of scikit-learn's Ridge. 0 is textbook CCA; on no more samples
+        than features it then finds correlations of 1 in anything, and says so.
+    solver : {"auto", "two_stage", "direct", "least_squares"}
+        How the pencil is solved; "auto" is "two_stage", which is exact.
+    regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
+        The method of the first stage; :meth:`plan` tells what "auto" would take.
+    penalty : {"l2", "l1", "elasticnet"}
+        For ``solver="least_squares"`` only.
+    l1_ratio : float
+        Share of the l1 penalty for "elasticnet".
+    tol, max_iter : float, int
+        Relative residual and number of iterations at which iterative methods stop.
+
+    Attributes
+    ----------
+    canonical_correlations_ : array of shape (n_components_,)
+        Square roots of the eigenvalues; with a ridge they are shrunken accordingly.
+    x_rotations_, x_weights_ : array of shape (n_features, n_components_)
+        The projection of X (one matrix under both of scikit-learn's names).
+    y_rotations_, y_weights_ : array of shape (n_targets, n_components_)
+        The projection of y.
+    x_loadings_, y_loadings_ : array
+        Regression of X and y on their scores, for :meth:`inverse_transform`.
+    components_ : array of shape (n_components_, n_features)
+        ``x_rotations_.T``.
+    eigenvalues_ : array of shape (n_components_,)
+    mean_, y_mean_ : array
+    coef_ : array of shape (n_targets, n_features)
+    intercept_ : array of shape (n_targets,)
+    classes_ : array
+        Where y held strings.
+    n_components_, n_iter_, solver_, regression_, report_
+        What was done; see :class:`eigenkit.pencil.Report`.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from eigenkit import CCA
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> model = CCA(alpha=0).fit(X, Y)
+    >>> model.canonical_correlations_.round(2)
+    array([0.8 , 0.2 , 0.07])
+    >>> x_scores, y_scores = model.transform(X, Y)
+    """
+
+    def _target(self) -> Target:
+        return TARGETS["cca"]
+
+    def _keep_more(self, problem: Problem, solution: Solution) -> None:
+        l = self.n_components_
+        W, values, basis = solution.W[:, :l], solution.eigenvalues[:l], solution.basis[:, :l]
+        F = problem.labels.whitener
+        F_pinv = np.asarray(np.linalg.pinv(F), dtype=np.float64)
+        self._keep_coefficients(problem, solution, F_pinv)
+        found = {
+            "canonical_correlations_": np.sqrt(values),
+            "x_rotations_": W,
+            "y_rotations_": F @ basis,
+            "x_loadings_": _x_loadings(problem, W, values, basis),
+            "y_loadings_": F_pinv.T @ basis,
+            "y_mean_": self._y_mean_,
+        }
+        for name, value in found.items():
+            setattr(self, name, self._cast(value))
+        self.x_weights_, self.y_weights_ = self.x_rotations_, self.y_rotations_
+        self.n_iter_ = [self.n_iter_] * l  # scikit-learn's CCA counts by component
+        n, d = problem.n_rows, len(problem.mean)
+        if n <= d and self.alpha == 0:
+            warnings.warn(
+                f"with {n} samples, {d} features and alpha=0 canonical correlations are 1 by "
+                "construction, whatever the data: set alpha > 0",
+                ConditionWarning,
+                stacklevel=2,
+            )
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Project X, and y too if given.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets), optional
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_), or a tuple of two of them
+        """
+        check_is_fitted(self)
+        X = check_X(self, X, reset=False)
+        x_scores = project(X, self.mean_, self.x_rotations_)
+        if y is None:
+            return x_scores
+        Y = self._encode(as_labels(y), X.shape[0], None, reset=False)
+        if Y.shape[1] != self._n_labels_:
+            raise ValueError(
+                f"y has {Y.shape[1]} columns, but CCA was fitted with {self._n_labels_}."
+            )
+        return x_scores, project(Y, self.y_mean_, self.y_rotations_)
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and return the scores of X and y.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        tuple of two arrays of shape (n_samples, n_components_)
+        """
+        return self.fit(X, y, sample_weight).transform(X, y)
+
+    def inverse_transform(self, X: Any, y: Any = None) -> Any:
+        """Map scores back: the best approximation of X (and y) from them.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_components_)
+            Scores of X.
+        y : array of shape (n_samples, n_components_), optional
+            Scores of y.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features), or a tuple with the approximation of y
+        """
+        check_is_fitted(self)
+        x_back = np.asarray(X) @ self.x_loadings_.T + self.mean_
+        if y is None:
+            return x_back
+        return x_back, np.asarray(y) @ self.y_loadings_.T + self.y_mean_
+
+
+def _x_loadings(problem: Problem, W: Array, values: Array, basis: Array) -> Array:
+    """Xc'T (T'T)^+ for the scores T = Xc W, without another pass over the data.
+
+    The pencil gives Xc'Xc W = C basis / sqrt(lambda) - alpha W.
+    """
+    pencil = problem.pencil
+    C = pencil.C if pencil.Z.m is None else pencil.C / np.asarray(pencil.Z.unit).reshape(-1, 1)
+    XtT = C @ (basis / np.sqrt(values)) - pencil.alpha * W
+    return XtT @ np.linalg.pinv(W.T @ XtT)

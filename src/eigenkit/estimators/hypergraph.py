@@ -1,0 +1,139 @@
+"""Hypergraph spectral learning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eigenkit.estimators._base import Projection
+from eigenkit.estimators._validation import (
+    check_choice,
+    check_classes,
+    check_indicator,
+    indicator_matrix,
+    warn_degenerate,
+)
+from eigenkit.linalg import Array
+from eigenkit.moments import Problem
+from eigenkit.solvers import Settings
+from eigenkit.targets import TARGETS, Target
+
+EXPANSIONS = ("star", "clique", "zhou")
+
+
+class HypergraphSpectral(Projection):
+    """Hypergraph spectral learning: a projection for multi-label data.
+
+    Every label is a hyperedge around the samples that carry it. Solves
+    ``Xc' S Xc w = lambda (Xc'Xc + alpha I) w`` with S = I - L for the normalized Laplacian L
+    of the hypergraph: samples that share labels come to lie close to each other.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most the rank of Xc'H; all by default.
+    expansion : {"star", "clique", "zhou"}
+        Which Laplacian of the hypergraph.
+    label_weights : array of shape (n_labels,), optional
+        Positive weights of the labels (hyperedges); 1 by default.
+    alpha : float
+        Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
+    solver : {"auto", "two_stage", "direct", "least_squares"}
+        How the pencil is solved; "auto" is "two_stage", which is exact.
+    regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
+        The method of the first stage; :meth:`plan` tells what "auto" would take.
+    penalty : {"l2", "l1", "elasticnet"}
+        For ``solver="least_squares"`` only.
+    l1_ratio : float
+        Share of the l1 penalty for "elasticnet".
+    tol, max_iter : float, int
+        Relative residual and number of iterations at which iterative methods stop.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_features)
+    eigenvalues_ : array of shape (n_components_,)
+    mean_ : array of shape (n_features,)
+    classes_ : array
+        Where y held one class per sample.
+    n_components_, n_iter_, solver_, regression_, report_
+        What was done; see :class:`eigenkit.pencil.Report`.
+    n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    y is a 0/1 matrix with a column per label (lists of labels: MultiLabelBinarizer), the
+    incidence matrix of any hypergraph of your own on the samples, or a vector of classes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from eigenkit import HypergraphSpectral
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> HypergraphSpectral(expansion="star", alpha=1.0).fit_transform(X, Y).shape
+    (100, 5)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        expansion: str = "star",
+        label_weights: Any = None,
+        alpha: float = 1.0,
+        solver: str = "auto",
+        regression: str = "auto",
+        penalty: str = "l2",
+        l1_ratio: float = 0.5,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(
+            n_components,
+            alpha=alpha,
+            solver=solver,
+            regression=regression,
+            penalty=penalty,
+            l1_ratio=l1_ratio,
+            tol=tol,
+            max_iter=max_iter,
+        )
+        self.expansion = expansion
+        self.label_weights = label_weights
+
+    def _settings(self) -> Settings:
+        check_choice("expansion", self.expansion, EXPANSIONS)
+        return super()._settings()
+
+    def _target(self) -> Target:
+        return TARGETS[self.expansion]
+
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+        if y.ndim == 2:
+            return check_indicator(y, n)
+        y = check_classes(y, n, instead="give a 0/1 matrix")
+        if reset:
+            self.classes_ = np.unique(y if classes is None else np.asarray(classes))
+        return indicator_matrix(y, self.classes_)
+
+    def _edge_weight(self, n_labels: int) -> Array | float:
+        if self.label_weights is None:
+            return 1.0
+        weight = np.asarray(self.label_weights, dtype=np.float64)
+        if weight.shape != (n_labels,) or not np.all(np.isfinite(weight)) or np.any(weight <= 0):
+            raise ValueError(
+                f"label_weights={self.label_weights!r} is not valid: give {n_labels} positive "
+                "numbers, one a label."
+            )
+        return weight
+
+    def _check_informative(self, problem: Problem) -> None:
+        degree = problem.labels.degree
+        if not np.any(degree):
+            raise ValueError("y holds no label at all: there is nothing to learn from it.")
+        if "classes_" in self.__dict__ and np.sum(degree > 0) < 2:
+            raise ValueError("y holds 1 class, but at least two are needed.")
+        super()._check_informative(problem)
+        empty = (degree == 0) | (degree >= problem.total * (1 - 1e-12))
+        warn_degenerate(empty, "labels are carried by no sample or by every sample")

@@ -1,0 +1,227 @@
+"""Linear discriminant analysis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, log_softmax, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._base import Projection
+from eigenkit.estimators._validation import check_classes, check_X, indicator_matrix
+from eigenkit.linalg import EPS, Array
+from eigenkit.moments import Problem
+from eigenkit.operators import project
+from eigenkit.pencil import Solution
+from eigenkit.targets import TARGETS, Target
+
+
+class LDA(ClassifierMixin, Projection):
+    """Linear discriminant analysis: a projection that separates classes, and a classifier.
+
+    Solves ``Sb w = lambda (St + alpha I) w`` for the between-class and total scatter, and
+    classifies with Gaussians of common covariance ``(Sw + alpha I) / (n - k)``. With
+    ``alpha=0`` on data of full rank the classifier is that of scikit-learn.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components of :meth:`transform`, at most n_classes - 1; all by default.
+        The classifier always uses all of them.
+    priors : array of shape (n_classes,), optional
+        Class probabilities; by default the shares of the classes in the data.
+    alpha : float
+        Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
+    solver : {"auto", "two_stage", "direct", "least_squares"}
+        How the pencil is solved; "auto" is "two_stage", which is exact.
+    regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
+        The method of the first stage; :meth:`plan` tells what "auto" would take.
+    penalty : {"l2", "l1", "elasticnet"}
+        For ``solver="least_squares"`` only.
+    l1_ratio : float
+        Share of the l1 penalty for "elasticnet".
+    tol, max_iter : float, int
+        Relative residual and number of iterations at which iterative methods stop.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_features)
+    eigenvalues_ : array of shape (n_components_,)
+        Shares of the variance along each component that lies between the classes.
+    mean_ : array of shape (n_features,)
+    classes_ : array of shape (n_classes,)
+    priors_ : array of shape (n_classes,)
+    means_ : array of shape (n_classes, n_features)
+    coef_ : array of shape (n_classes, n_features), or (1, n_features) for two classes
+    intercept_ : array of shape (n_classes,), or (1,)
+    n_components_, n_iter_, solver_, regression_, report_
+        What was done; see :class:`eigenkit.pencil.Report`.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenkit import LDA
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LDA(alpha=0).fit(X, y)
+    >>> model.transform(X).shape
+    (150, 2)
+    >>> model.score(X, y)
+    0.98
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        priors: Any = None,
+        alpha: float = 1.0,
+        solver: str = "auto",
+        regression: str = "auto",
+        penalty: str = "l2",
+        l1_ratio: float = 0.5,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(
+            n_components,
+            alpha=alpha,
+            solver=solver,
+            regression=regression,
+            penalty=penalty,
+            l1_ratio=l1_ratio,
+            tol=tol,
+            max_iter=max_iter,
+        )
+        self.priors = priors
+
+    def _target(self) -> Target:
+        return TARGETS["lda"]
+
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+        y = check_classes(y, n, instead="for several labels use HypergraphSpectral or CCA")
+        if reset:
+            self.classes_ = np.unique(y if classes is None else np.asarray(classes))
+        return indicator_matrix(y, self.classes_)
+
+    def _check_informative(self, problem: Problem) -> None:
+        present = int(np.sum(problem.labels.degree > 0))
+        if present < 2:
+            raise ValueError(f"y holds {present} class, but at least two are needed to separate.")
+        if problem.total <= present:
+            raise ValueError(
+                f"y holds {present} classes for {problem.n_rows} samples: some class needs more "
+                "than one sample."
+            )
+        super()._check_informative(problem)
+
+    def _keep_more(self, problem: Problem, solution: Solution) -> None:
+        degree = problem.labels.degree
+        self.priors_ = self._cast(self._checked_priors(degree / problem.total))
+        root = np.sqrt(np.maximum(degree, EPS))
+        # Class means in the projection, from H'Z W = basis sqrt(lambda); a class that has not
+        # been seen sits at the overall mean, with a prior of zero.
+        means = solution.basis * np.sqrt(solution.eigenvalues) / root[:, None]
+        self._keep_means(problem, root)
+        self._keep_classifier(problem, solution, means)
+
+    def _keep_means(self, problem: Problem, root: Array) -> None:
+        pencil = problem.pencil
+        C = pencil.C if pencil.Z.m is None else pencil.C / np.asarray(pencil.Z.unit).reshape(-1, 1)
+        self.means_ = self._cast(problem.mean + (C / root).T)
+
+    def _keep_classifier(self, problem: Problem, solution: Solution, means: Array) -> None:
+        center = self.priors_.astype(np.float64) @ means
+        means = means - center
+        # Total scatter (with the ridge) is I here and between-class scatter diag(lambda); where
+        # nothing is left within classes, what is left is rounding.
+        within = np.maximum(1 - solution.eigenvalues, EPS * problem.n_rows)
+        precision = (problem.total - np.sum(problem.labels.degree > 0)) / within
+        with np.errstate(divide="ignore"):
+            log_priors = np.log(self.priors_.astype(np.float64))
+        scaled = means * precision
+        coef = scaled @ solution.W.T
+        intercept = log_priors - 0.5 * np.sum(scaled * means, axis=1) - scaled @ center
+        if len(coef) == 2:
+            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
+        self._offset_ = self._cast(intercept)
+        self.coef_ = self._cast(coef)
+        self.intercept_ = self._cast(intercept - coef @ problem.mean)
+
+    def _checked_priors(self, shares: Array) -> Array:
+        if self.priors is None:
+            return shares
+        priors = np.asarray(self.priors, dtype=np.float64)
+        if priors.shape != shares.shape or not np.all(np.isfinite(priors)) or np.any(priors < 0):
+            raise ValueError(
+                f"priors={self.priors!r} is not valid: give {len(shares)} numbers >= 0."
+            )
+        if not priors.sum() > 0:
+            raise ValueError(f"priors={self.priors!r} is zero for every class.")
+        return priors / priors.sum()
+
+    def decision_function(self, X: Any) -> Array:
+        """Log of prior times likelihood up to a term common to all classes.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes); for two classes the log odds, (n_samples,)
+        """
+        check_is_fitted(self)
+        X = check_X(self, X, reset=False)
+        scores = project(X, self.mean_, self.coef_.T) + self._offset_
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class of each sample.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+    def predict_proba(self, X: Any) -> Array:
+        """Posterior probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            positive = expit(scores)
+            return np.column_stack([1 - positive, positive])
+        return np.asarray(softmax(scores, axis=1))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the posterior probabilities, without underflow.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            scores = np.column_stack([np.zeros_like(scores), scores])
+        return np.asarray(log_softmax(scores, axis=1))

@@ -1,0 +1,63 @@
+"""Orthonormalized partial least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eigenkit.estimators._responses import ResponseProjection
+from eigenkit.moments import Problem
+from eigenkit.pencil import Solution
+from eigenkit.targets import TARGETS, Target
+
+
+class OrthonormalizedPLS(ResponseProjection):
+    """Orthonormalized partial least squares: the best few directions for regressing y on X.
+
+    Solves ``Xc'Yc Yc'Xc w = lambda (Xc'Xc + alpha I) w``. With all components,
+    :meth:`predict` is ridge regression; with fewer it is reduced-rank ridge regression. Any
+    target matrix H of your own can be passed as y.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most the rank of Xc'Yc; all by default.
+    alpha : float
+        Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
+    solver : {"auto", "two_stage", "direct", "least_squares"}
+        How the pencil is solved; "auto" is "two_stage", which is exact.
+    regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
+        The method of the first stage; :meth:`plan` tells what "auto" would take.
+    penalty : {"l2", "l1", "elasticnet"}
+        For ``solver="least_squares"`` only.
+    l1_ratio : float
+        Share of the l1 penalty for "elasticnet".
+    tol, max_iter : float, int
+        Relative residual and number of iterations at which iterative methods stop.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_features)
+    eigenvalues_ : array of shape (n_components_,)
+    mean_ : array of shape (n_features,)
+    coef_ : array of shape (n_targets, n_features)
+    intercept_ : array of shape (n_targets,)
+    classes_ : array
+        Where y held strings.
+    n_components_, n_iter_, solver_, regression_, report_
+        What was done; see :class:`eigenkit.pencil.Report`.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from eigenkit import OrthonormalizedPLS
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> OrthonormalizedPLS(n_components=2).fit_transform(X, Y).shape
+    (20, 2)
+    """
+
+    def _target(self) -> Target:
+        return TARGETS["opls"]
+
+    def _keep_more(self, problem: Problem, solution: Solution) -> None:
+        self._keep_coefficients(problem, solution, np.eye(self._n_labels_))

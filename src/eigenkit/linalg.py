@@ -1,0 +1,136 @@
+"""Small dense linear algebra: order, sign and rank rules, each written once.
+
+Everything here works on matrices that fit in memory many times over (k x k, d x d or
+n x k); products with the data live in :mod:`eigenkit.operators`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg as sla
+
+Array = NDArray[np.float64]
+
+EPS = float(np.finfo(np.float64).eps)
+
+# Below this relative size an eigenvalue of a k x k Gram-like matrix is rounding, not signal.
+RANK_TOL = 1e-12
+
+
+def power_of_two(x: Array) -> Array:
+    """The power of two just above ``|x|`` (1 for zeros): dividing by it rounds nothing."""
+    x = np.asarray(x, dtype=np.float64)
+    _, exponent = np.frexp(x)
+    return np.where(x == 0, 1.0, np.ldexp(1.0, np.clip(exponent, -1020, 1020)))
+
+
+def symmetric(D: Array) -> Array:
+    """The symmetric part of ``D``, so that ``eigh`` sees both triangles alike."""
+    return (D + D.T) / 2
+
+
+def eigenpairs(D: Array) -> tuple[Array, Array]:
+    """Eigenvalues (decreasing) and eigenvectors of a symmetric matrix given up to rounding."""
+    scale = float(power_of_two(np.max(np.abs(D), initial=0.0)))
+    values, vectors = sla.eigh(symmetric(D / scale))
+    return values[::-1] * scale, vectors[:, ::-1]
+
+
+def signs(W: Array) -> Array:
+    """+1 or -1 per column, such that ``W * signs(W)`` has its largest entries positive.
+
+    Among entries equal up to rounding the first one decides, so that two solvers agree.
+    """
+    size = np.abs(W)
+    first = np.argmax(size >= (1 - 1e-6) * size.max(axis=0, initial=0.0), axis=0)
+    return np.where(W[first, np.arange(W.shape[1])] < 0, -1.0, 1.0)
+
+
+def triangular_factor(A: Array) -> Array:
+    """The triangle R of ``A = Q R``: R'R = A'A, and as accurate as A itself."""
+    return np.asarray(sla.qr(A, mode="r", check_finite=False)[0][: A.shape[1]])
+
+
+def whitener(factor: Array) -> Array:
+    """F such that ``factor @ F`` has orthonormal columns that span the range of ``factor``.
+
+    Columns are brought to one scale first, so units do not decide what counts as rank.
+    The Gram matrix serves where it is well conditioned, a QR factorization elsewhere.
+    """
+    scale = power_of_two(np.sqrt(np.einsum("ij,ij->j", factor, factor)))
+    factor = factor / scale
+    L, info = sla.lapack.dpotrf(factor.T @ factor, lower=1)
+    trusted = info == 0 and np.min(np.diag(L), initial=1.0) > 1e-2
+    R = L.T if trusted else triangular_factor(factor)
+    _, s, Vt = sla.svd(R, full_matrices=False)
+    keep = s > s.max(initial=0.0) * EPS * max(factor.shape)
+    return np.asarray((Vt[keep] / s[keep, None]).T / scale[:, None])
+
+
+def orthonormalize(W: Array, floor: float = 0.0) -> tuple[Array, Array]:
+    """Q, R with ``W = Q R``, Q'Q = I and as many columns as W has rank.
+
+    Cholesky of W'W twice (four passes at matrix-product speed); where W is close to losing
+    rank, QR with column pivoting instead, without the columns that are rounding: relative
+    to the largest, or below ``floor``.
+    """
+    R = np.eye(W.shape[1])
+    Q = W
+    for _ in range(2):
+        G = Q.T @ Q
+        scale = power_of_two(np.sqrt(G.diagonal()))
+        L, info = sla.lapack.dpotrf(G / scale / scale[:, None], lower=1)
+        pivots = L.diagonal()
+        if info or pivots.min(initial=1.0) < 1e-6 or np.any(pivots * scale <= floor):
+            return _pivoted_qr(W, floor)
+        inverse, _ = sla.lapack.dtrtri(L, lower=1)
+        Q = Q @ np.ascontiguousarray(inverse.T / scale[:, None])
+        R = (L.T * scale) @ R
+        floor = 0.0
+    return Q, R
+
+
+def _pivoted_qr(W: Array, floor: float) -> tuple[Array, Array]:
+    Q, R, order = sla.qr(W, mode="economic", pivoting=True, check_finite=False)
+    size = np.abs(np.diag(R))
+    rank = int(np.sum(size > max(floor, size.max(initial=0.0) * EPS * max(W.shape))))
+    unpermuted = np.empty((rank, W.shape[1]))
+    unpermuted[:, order] = R[:rank]
+    return np.ascontiguousarray(Q[:, :rank]), unpermuted
+
+
+@dataclass(frozen=True)
+class Cholesky:
+    """``B = S L L' S`` with S powers of two that bring B to unit diagonal.
+
+    Cholesky itself does not care about the scale of the variables; the estimate of the
+    condition number and the range of floating point do.
+    """
+
+    L: Array
+    scale: Array
+    rcond: float
+
+    @classmethod
+    def of(cls, B: Array) -> Cholesky | None:
+        """Factor ``B`` (overwritten), or None if it is not numerically positive definite."""
+        diagonal = B.diagonal()
+        if not np.all(diagonal > 0):
+            return None
+        scale = power_of_two(np.sqrt(diagonal))
+        B /= scale
+        B /= scale[:, None]
+        norm = np.abs(B).sum(axis=0).max()
+        L, info = sla.lapack.dpotrf(B, lower=1, clean=0)
+        if info:
+            return None
+        rcond, _ = sla.lapack.dpocon(L, norm, uplo="L")
+        return cls(L, scale, float(rcond))
+
+    def solve(self, C: Array) -> Array:
+        """``B^-1 C``."""
+        x, _ = sla.lapack.dpotrs(self.L, C / self.scale[:, None], lower=1)
+        return np.asarray(x / self.scale[:, None])

@@ -1,0 +1,195 @@
+"""What a stream must remember: exactly as much as the pencil needs, and it adds up.
+
+While there are fewer rows than columns nothing is smaller than the rows themselves
+(:class:`Rows`, the case of one batch too). Beyond that a factor R of the centred scatter of
+[X G] takes their place (:class:`Factor`), with G the labels or, for targets that are not
+linear in Y, one indicator column per distinct label set:
+
+    R'R = [X G]c' [X G]c,   H = R_G M,   M = target rows of the identity (of the label sets)
+
+so (R_X, R_G M) states the same pencil as the rows did, with nothing squared: R is stacked and
+factored by QR. Two summaries merge by stacking their factors and one row for the difference
+of their means. Streams, batches and merged models are this one addition, in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.linalg import Array, triangular_factor
+from eigenkit.operators import Centered
+from eigenkit.pencil import Pencil
+from eigenkit.targets import Labels, Target
+
+# The largest factor that a stream may keep.
+FACTOR_LIMIT_BYTES = 2**30
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A pencil together with what an estimator keeps of the data."""
+
+    pencil: Pencil
+    labels: Labels
+    mean: Array
+    total: float
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class Rows:
+    """All rows so far: X (dense or CSR), Y (n x k) and positive weights or None."""
+
+    X: Any
+    Y: Array
+    weight: Array | None
+
+    def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
+        """State the pencil of ``target`` on these rows."""
+        Z = Centered(self.X, self.weight)
+        if self.weight is None:
+            degree = self.Y.sum(axis=0)
+            factor = self.Y - degree / Z.total
+        else:
+            degree = self.weight @ self.Y
+            factor = np.sqrt(self.weight)[:, None] * (self.Y - degree / Z.total)
+        labels = Labels(degree, factor, edge_weight)
+        pencil = Pencil.state(Z, target.rows(self.Y, labels), alpha)
+        return Problem(pencil, labels, Z.mean, Z.total, len(self.Y))
+
+    def append(self, other: Rows) -> Rows:
+        """Both sets of rows, one after the other."""
+        if sparse.issparse(self.X) and sparse.issparse(other.X):
+            X = sparse.csr_array(sparse.vstack([self.X, other.X], format="csr"))
+        else:
+            X = np.vstack([_dense(self.X), _dense(other.X)])
+        weight = None
+        if self.weight is not None or other.weight is not None:
+            weight = np.concatenate([self.weights(), other.weights()])
+        return Rows(X, np.vstack([self.Y, other.Y]), weight)
+
+    def weights(self) -> Array:
+        return np.ones(len(self.Y)) if self.weight is None else self.weight
+
+    def blocks(self, size: int) -> Iterator[Rows]:
+        """Consecutive blocks of at most ``size`` rows."""
+        for start in range(0, len(self.Y), size):
+            part = slice(start, start + size)
+            weight = None if self.weight is None else self.weight[part]
+            yield Rows(self.X[part], self.Y[part], weight)
+
+
+@dataclass(frozen=True)
+class Factor:
+    """The summary of many rows (see the module's docstring).
+
+    ``sets`` holds the distinct rows of Y that the columns of G stand for.
+    """
+
+    total: float
+    n_rows: int
+    mean: Array
+    R: Array
+    sets: Array
+
+    def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
+        """State the pencil of ``target`` on the rows summarized here."""
+        d = len(self.mean) - len(self.sets)
+        count = self.total * self.mean[d:]
+        labels = Labels(count @ self.sets, self.R[:, d:] @ self.sets, edge_weight)
+        H = self.R[:, d:] @ target.rows(self.sets, labels)
+        pencil = Pencil(Centered(self.R[:, :d], center=False), H, alpha)
+        return Problem(pencil, labels, self.mean[:d], self.total, self.n_rows)
+
+    def merge(self, other: Factor) -> Factor:
+        """The summary of the rows of both."""
+        sets, columns_self, columns_other = _union(self.sets, other.sets)
+        a = self._spread(columns_self, len(sets))
+        b = other._spread(columns_other, len(sets))
+        total = a.total + b.total
+        mean = a.mean + (b.total / total) * (b.mean - a.mean)
+        between = np.sqrt(a.total * b.total / total) * (b.mean - a.mean)
+        R = np.vstack([a.R, b.R, between])
+        if len(R) > 2 * R.shape[1]:
+            R = triangular_factor(R)
+        return Factor(total, a.n_rows + b.n_rows, mean, R, sets)
+
+    def _spread(self, columns: np.ndarray, m: int) -> Factor:
+        """The same summary with its label columns put in their places among ``m``."""
+        d = len(self.mean) - len(self.sets)
+        mean, R = np.zeros(d + m), np.zeros((len(self.R), d + m))
+        mean[:d], R[:, :d] = self.mean[:d], self.R[:, :d]
+        mean[d + columns], R[:, d + columns] = self.mean[d:], self.R[:, d:]
+        return Factor(self.total, self.n_rows, mean, R, self.sets)
+
+
+Moments = Rows | Factor
+
+
+def merge(a: Moments | None, b: Moments, linear: bool) -> Moments:
+    """Everything that ``a`` and ``b`` know, summarized as soon as that is smaller."""
+    if a is None:
+        return b
+    if isinstance(a, Rows) and isinstance(b, Rows):
+        both = a.append(b)
+        return summarize(both, linear) if len(both.Y) > 2 * _width(both) else both
+    a = summarize(a, linear) if isinstance(a, Rows) else a
+    b = summarize(b, linear) if isinstance(b, Rows) else b
+    return a.merge(b)
+
+
+def summarize(rows: Rows, linear: bool) -> Factor:
+    """The factor of some rows, taken in block by block so that no large copy is made."""
+    check_factor_size(_width(rows))
+    parts = (_factor_of(part, linear) for part in rows.blocks(_width(rows)))
+    summary = next(parts)
+    for part in parts:
+        summary = summary.merge(part)
+    return summary
+
+
+def check_factor_size(width: int) -> None:
+    """Refuse a stream whose summary would be too large to keep."""
+    if 8 * width * width > FACTOR_LIMIT_BYTES:
+        raise ValueError(
+            f"X and Y have {width} columns together: once there are more rows than that, "
+            f"partial_fit would keep {width} x {width} numbers ({8 * width**2 / 2**30:.1f} GB, the "
+            f"limit is {FACTOR_LIMIT_BYTES / 2**30:g} GB); use fit, which needs no such matrix, or "
+            "fewer features"
+        )
+
+
+def _factor_of(rows: Rows, linear: bool) -> Factor:
+    if linear:
+        sets, G = np.eye(rows.Y.shape[1]), rows.Y
+    else:
+        sets, index = np.unique(rows.Y, axis=0, return_inverse=True)
+        G = np.eye(len(sets))[np.ravel(index)]
+    joint = np.hstack([_dense(rows.X).astype(np.float64), G])
+    weight = rows.weights()
+    total = float(weight.sum())
+    mean = weight @ joint / total
+    joint -= mean
+    drift = weight @ joint / total
+    R = np.sqrt(weight)[:, None] * (joint - drift)
+    return Factor(total, len(joint), mean + drift, R, sets)
+
+
+def _union(a: Array, b: Array) -> tuple[Array, np.ndarray, np.ndarray]:
+    """The distinct rows of both, and where the rows of each are among them."""
+    sets, index = np.unique(np.vstack([a, b]), axis=0, return_inverse=True)
+    index = np.ravel(index)
+    return sets, index[: len(a)], index[len(a) :]
+
+
+def _width(rows: Rows) -> int:
+    return int(rows.X.shape[1] + rows.Y.shape[1])
+
+
+def _dense(X: Any) -> np.ndarray:
+    return np.asarray(X.toarray() if sparse.issparse(X) else X)

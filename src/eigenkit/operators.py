@@ -1,0 +1,429 @@
+"""Centred data as an operator: the one home of centring, row weights and column scale.
+
+A data matrix X (n x d, dense or sparse) with row weights w stands for
+
+    Z = diag(r) (X - 1 mean') diag(m),        r = sqrt(w),  mean = w'X / sum(w)
+
+so that Z'Z is the weighted scatter matrix. m is 1 except where a column is constant (0) or
+the numbers are so large or small that their squares would leave the range of floating
+point (a power of two). Z itself is never formed for sparse X. Dense X is read in row blocks
+that are centred while they are in the cache; where the means are no larger than the spread,
+the products are made from X as it is and the rank-one term of the means is subtracted
+(sparse X: always; in Z V and Z'U as the projection I - r r'/sum(w) on their n x k side):
+
+    P = diag(r) (X - 1 shift') diag(m),   Z = P - r delta',   delta = (mean - shift) m
+    Z V  = P V - r (delta'V)
+    Z'U  = P'U - delta (r'U)
+    Z'Z  = P'P - sum(w) delta delta'
+    Z Z' = P P' - r q' - q r' + (delta'delta) r r',   q = P delta
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from eigenkit.linalg import EPS, Array, power_of_two
+
+# Row blocks of dense data: large enough for fast products, small enough for the cache.
+BLOCK_BYTES = 2**23
+
+# Sparse data up to this size may be made dense where that gains accuracy; never beyond.
+DENSE_LIMIT_BYTES = 2**23
+
+# Subtracting the means after the product costs (mean / std)^2 in relative accuracy.
+OFFSET_LIMIT = 10.0
+
+# Squares and products of numbers inside this range neither overflow nor vanish.
+SAFE_RANGE = (1e-140, 1e140)
+
+_SAMPLE_ROWS = 1000
+
+
+class SparseRows:
+    """Products with a CSR matrix and with its transpose, in threads over blocks of rows.
+
+    Every row of a product is computed by one thread in one order, so the number of threads
+    does not change a bit of the result. The transpose is kept as CSR too once it is used:
+    that is as fast as the matrix itself, for one more copy of the non-zeros.
+    """
+
+    def __init__(self, X: sparse.csr_array) -> None:
+        self.X = X
+        self.shape: tuple[int, int] = X.shape
+        self._blocks = _row_blocks(X)
+        self._transpose: SparseRows | None = None
+
+    @property
+    def T(self) -> SparseRows:
+        if self._transpose is None:
+            self._transpose = SparseRows(self.X.T.tocsr())
+        return self._transpose
+
+    def __matmul__(self, V: Array) -> Array:
+        V = np.ascontiguousarray(V)
+        out = np.empty((self.shape[0], V.shape[1]))
+
+        def fill(item: tuple[slice, sparse.csr_array]) -> None:
+            rows, block = item
+            out[rows] = block @ V
+
+        _map(fill, self._blocks, self.X.nnz * V.shape[1])
+        return out
+
+    def product(self, other: sparse.csr_array, work: float) -> Array:
+        """``X @ other`` for sparse ``other``, as a dense matrix, block by block."""
+        out = np.empty((self.shape[0], other.shape[1]))
+        step = max(1, BLOCK_BYTES // (16 * max(1, other.shape[1])))
+        starts = range(0, self.shape[0], step)
+
+        def fill(start: int) -> None:
+            (self.X[start : start + step] @ other).toarray(out=out[start : start + step])
+
+        _map(fill, starts, work)
+        return out
+
+
+def _row_blocks(X: sparse.csr_array) -> list[tuple[slice, sparse.csr_array]]:
+    """Consecutive row slices with about equal numbers of non-zeros, sharing memory with X."""
+    cuts = np.searchsorted(X.indptr, np.linspace(0, X.nnz, 2 * _threads() + 1)[1:-1])
+    edges = np.unique(np.concatenate([[0], cuts, [X.shape[0]]]))
+    rows = [slice(int(a), int(b)) for a, b in pairwise(edges)]
+    return [(part, _row_slice(X, part)) for part in rows]
+
+
+def _row_slice(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
+    indptr = X.indptr[rows.start : rows.stop + 1]
+    stored = slice(indptr[0], indptr[-1])
+    parts = X.data[stored], X.indices[stored], indptr - indptr[0]
+    return sparse.csr_array(parts, shape=(rows.stop - rows.start, X.shape[1]))
+
+
+def _threads() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _map(function: Callable[[Any], Any], items: Any, work: float) -> list[Any]:
+    """``[function(item) for item in items]``, in threads when there is work enough."""
+    if work < 1e6 or _threads() == 1:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(_threads()) as pool:
+        return list(pool.map(function, items))
+
+
+class Centered:
+    """The centred, weighted data matrix Z of the module's docstring.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+        Finite numbers. Not copied, not changed.
+    weight : ndarray of shape (n,), optional
+        Positive row weights.
+    center : bool
+        False takes X as centred already (a factor of a scatter matrix).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Z = Centered(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    >>> Z.toarray()
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    >>> Z.constant
+    array([False,  True])
+    """
+
+    def __init__(self, X: Any, weight: Array | None = None, *, center: bool = True) -> None:
+        self.sparse = sparse.issparse(X)
+        self.X = X.astype(np.float64, copy=False) if self.sparse else X
+        self.shape: tuple[int, int] = X.shape
+        self.center = center
+        self.weight = weight
+        self.r = None if weight is None else np.sqrt(weight)
+        self.total = float(X.shape[0] if weight is None else weight.sum())
+        self._rows: Any = SparseRows(self.X) if self.sparse else None
+        self.shift: Array | None = None
+        self.m: Array | None = None
+        self.unit: float | Array = 1.0
+        self.constant = np.zeros(X.shape[1], dtype=bool)
+        self.mean = self._mean() if center else np.zeros(X.shape[1])
+        self._tame_scale(center)
+        if center:
+            self._tame_offset()
+        self.delta = self.column_scaled(self.mean - (0.0 if self.shift is None else self.shift))
+
+    def ridge(self, alpha: float) -> float | Array:
+        """The ridge alpha in the units of Z: a number, or one per column."""
+        if alpha == 0:
+            return 0.0
+        with np.errstate(over="ignore", under="ignore"):
+            return alpha * self.unit * self.unit
+
+    # -- what the data look like -------------------------------------------------------
+
+    def _mean(self) -> Array:
+        weight = np.ones(self.shape[0]) if self.weight is None else self.weight
+        if self.sparse:
+            return np.asarray(self.X.T @ weight) / self.total
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = np.zeros(self.shape[1])
+            for rows, P in self._blocks():
+                total += weight[rows] @ P
+            return total / self.total
+
+    def _sample(self) -> Array:
+        """Some rows, evenly spaced, from which offsets and magnitudes are judged."""
+        rows = np.unique(np.linspace(0, self.shape[0] - 1, _SAMPLE_ROWS).astype(int))
+        sample = np.asarray(self.X[rows], dtype=np.float64)
+        return sample if self.m is None else sample * self.m
+
+    def _tame_scale(self, center: bool) -> None:
+        """Set m where squares of the numbers would overflow or vanish."""
+        if self.sparse:
+            size = float(np.max(np.abs(self.X.data), initial=0.0))
+        else:
+            sample = np.abs(self._sample()).max(axis=0)
+            size = float(np.maximum(sample, np.abs(self.mean)).max(initial=0.0))
+        if size == 0.0 or SAFE_RANGE[0] < size < SAFE_RANGE[1]:
+            return
+        columns = self._column_sizes()
+        # With fewer samples than features the units of the features matter: one factor.
+        tall = self.shape[0] > self.shape[1] and not self.sparse
+        self.unit = 1.0 / power_of_two(columns if tall else columns.max())
+        self.m = np.broadcast_to(self.unit, columns.shape)
+        if center and not self.sparse:
+            self.mean = self._mean() / self.m
+
+    def _column_sizes(self) -> Array:
+        if self.sparse:
+            return np.asarray(abs(self.X).max(axis=0).toarray()).ravel()
+        size = np.zeros(self.shape[1])
+        for _, P in self._blocks():
+            np.maximum(size, np.abs(P).max(axis=0), out=size)
+        return size
+
+    def _tame_offset(self) -> None:
+        """Set shift where the means dwarf the spread, and find the constant columns."""
+        if self.sparse:
+            self._drop_constant(self._constant_sparse())
+            return
+        spread = self._sample().std(axis=0)
+        if np.all(np.abs(self.column_scaled(self.mean)) < OFFSET_LIMIT * spread):
+            return
+        self.shift = self.mean
+        largest = np.zeros(self.shape[1])
+        drift = np.zeros(self.shape[1])
+        for rows, P in self._blocks():
+            np.maximum(largest, np.abs(P).max(axis=0), out=largest)
+            drift += P.sum(axis=0) if self.weight is None else self.weight[rows] @ P
+        noise = 8 * EPS * np.abs(self.column_scaled(self.shift))
+        self.mean = self.shift + drift / self.total / (1.0 if self.m is None else self.m)
+        self._drop_constant(largest <= noise)
+
+    def _constant_sparse(self) -> np.ndarray:
+        filled = np.bincount(self.X.indices, minlength=self.shape[1])
+        constant = filled == 0
+        if np.any(filled == self.shape[0]):
+            same = self.X.max(axis=0).toarray() == self.X.min(axis=0).toarray()
+            constant |= np.asarray(same).ravel()
+        return constant
+
+    def _drop_constant(self, constant: np.ndarray) -> None:
+        self.constant = constant
+        if self.mean[constant].any() or self.shift is not None:
+            self.m = np.where(constant, 0.0, 1.0 if self.m is None else self.m)
+
+    # -- the pieces of the products ----------------------------------------------------
+
+    def column_scaled(self, V: Array) -> Array:
+        """diag(m) V."""
+        if self.m is None:
+            return V
+        return V * (self.m if V.ndim == 1 else self.m[:, None])
+
+    def _row_weighted(self, U: Array) -> Array:
+        """diag(r) U."""
+        return U if self.r is None else U * self.r[:, None]
+
+    def _project(self, U: Array) -> Array:
+        """U - r r'U / sum(w): centring where only n x k numbers are touched."""
+        if not self.center:
+            return U
+        r = self._r()
+        means = (r @ U) / self.total
+        return U - means if self.r is None else U - np.outer(r, means)
+
+    def _r(self) -> Array:
+        return np.ones(self.shape[0]) if self.r is None else self.r
+
+    def _blocks(self, weighted: bool = False) -> Iterator[tuple[slice, Array]]:
+        """Row slices and blocks of P, in float64; the whole of X at once when P is X."""
+        as_is = self.shift is None and self.m is None and not (weighted and self.r is not None)
+        if as_is and self.X.dtype == np.float64:
+            yield slice(None), self.X
+            return
+        step = max(1, BLOCK_BYTES // (8 * self.shape[1]))
+        for start in range(0, self.shape[0], step):
+            rows = slice(start, min(start + step, self.shape[0]))
+            P = self.X[rows].astype(np.float64)
+            if self.shift is not None:
+                P -= self.shift
+            if self.m is not None:
+                P *= self.m
+            if weighted and self.r is not None:
+                P *= self.r[rows, None]
+            yield rows, P
+
+    # -- the products ------------------------------------------------------------------
+
+    def matmat(self, V: Array) -> Array:
+        """Z V."""
+        if self.sparse:
+            return self._project(self._row_weighted(self._rows @ self.column_scaled(V)))
+        out = np.empty((self.shape[0], V.shape[1]))
+        for rows, P in self._blocks():
+            np.matmul(P, V, out=out[rows])
+        out -= self.delta @ V
+        return self._row_weighted(out)
+
+    def rmatmat(self, U: Array) -> Array:
+        """Z'U."""
+        if self.sparse:
+            return self.column_scaled(self._rows.T @ self._row_weighted(self._project(U)))
+        U = self._row_weighted(U)
+        product = np.outer(U.sum(axis=0), -self.delta)
+        for rows, P in self._blocks():
+            product += U[rows].T @ P
+        return product.T
+
+    def gram(self) -> Array:
+        """Z'Z (d x d)."""
+        if self.sparse:
+            P, Pt = self._sparse_pair()
+            G = SparseRows(Pt).product(P, _gram_work(P))
+        else:
+            G = np.zeros((1, 1))
+            for _, P in self._blocks(weighted=True):
+                G = G + P.T @ P if G.shape == (1, 1) else np.add(G, P.T @ P, out=G)
+        if self.delta.any():
+            G -= np.outer(self.total * self.delta, self.delta)
+        return G
+
+    def outer(self) -> Array:
+        """Z Z' (n x n)."""
+        if self.sparse:
+            P, Pt = self._sparse_pair()
+            K, q = SparseRows(P).product(Pt, _gram_work(Pt)), P @ self.delta
+        else:
+            K, q = self._outer_dense()
+        r = self._r()
+        K -= np.outer(r, q)
+        K -= np.outer(q, r)
+        K += np.outer((self.delta @ self.delta) * r, r)
+        return K
+
+    def _sparse_pair(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """P and P' as CSR, for sparse X."""
+        if self.r is None and self.m is None:
+            return self.X, self._rows.T.X
+        P = self.X if self.r is None else sparse.diags_array(self.r) @ self.X
+        P = P if self.m is None else P @ sparse.diags_array(np.asarray(self.m))
+        return sparse.csr_array(P), sparse.csr_array(P.T)
+
+    def _outer_dense(self) -> tuple[Array, Array]:
+        n, d = self.shape
+        K = np.zeros((n, n))
+        q = np.zeros(n)
+        step = max(1, 4 * BLOCK_BYTES // (8 * n))
+        for start in range(0, d, step):
+            columns = slice(start, start + step)
+            P = self._columns(columns)
+            K += P @ P.T
+            q += P @ self.delta[columns]
+        return K, q
+
+    def _columns(self, columns: slice) -> Array:
+        P = np.array(self.X[:, columns], dtype=np.float64)
+        if self.shift is not None:
+            P -= self.shift[columns]
+        if self.m is not None:
+            P *= self.m[columns]
+        return P if self.r is None else P * self.r[:, None]
+
+    def toarray(self) -> Array:
+        """Z as a dense matrix; the caller has checked that it fits."""
+        if self.sparse:
+            dense = self.X.toarray() - self.mean
+            return self._row_weighted(dense if self.m is None else dense * self.m)
+        out = np.empty(self.shape)
+        for rows, P in self._blocks(weighted=True):
+            out[rows] = P
+        out -= np.outer(self._r(), self.delta)
+        return out
+
+    def own_threads(self) -> AbstractContextManager[Any]:
+        """While products with sparse X run in threads of ours, BLAS keeps to one thread.
+
+        Otherwise its idle threads, which wait actively, take the cores from ours.
+        """
+        return threadpool_limits(1, user_api="blas") if self.sparse else nullcontext()
+
+    # -- facts a choice of solver rests on ---------------------------------------------
+
+    @property
+    def nnz(self) -> int:
+        return int(self.X.nnz if self.sparse else self.shape[0] * self.shape[1])
+
+    @property
+    def may_be_dense(self) -> bool:
+        """Whether Z may be formed: X is dense anyway, or small."""
+        return not self.sparse or 8 * self.shape[0] * self.shape[1] <= DENSE_LIMIT_BYTES
+
+    def spectral_norm_squared(self) -> float:
+        """An estimate (from below) of the largest eigenvalue of Z'Z, by a few power steps."""
+        v = np.cos(np.arange(1.0, self.shape[1] + 1.0))[:, None]
+        value = 0.0
+        for _ in range(4):
+            size = float(np.linalg.norm(v))
+            if size == 0.0:
+                break
+            v = self.rmatmat(self.matmat(v / size))
+            value = float(np.linalg.norm(v))
+        return value
+
+    def gram_work(self) -> tuple[float, float]:
+        """Multiplications that Z'Z and Z Z' take."""
+        n, d = self.shape
+        if not self.sparse:
+            return float(n) * d * d, float(n) * n * d
+        columns = np.bincount(self.X.indices, minlength=d).astype(np.float64)
+        return _gram_work(self.X), float(columns @ columns)
+
+
+def _gram_work(X: sparse.csr_array) -> float:
+    """Multiplications in X'X: the sum of squared row counts."""
+    counts = np.diff(X.indptr).astype(np.float64)
+    return float(counts @ counts)
+
+
+def project(X: Any, mean: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """(X - 1 mean') W; sparse X stays sparse, dense X is centred block by block."""
+    if sparse.issparse(X):
+        return np.asarray(X @ W - mean @ W)
+    out = np.empty((X.shape[0], W.shape[1]), dtype=np.result_type(X, W))
+    step = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, start + step)
+        np.matmul(X[rows] - mean, W, out=out[rows])
+    return out

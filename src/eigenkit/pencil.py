@@ -1,0 +1,107 @@
+"""The problem and its answer.
+
+Every projection method is the pencil
+
+    A W = B W diag(eigenvalues),   A = Z'H H'Z,   B = Z'Z + alpha I,   W'B W = I
+
+with Z the centred data and H the centred target.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from eigenkit.linalg import Array
+from eigenkit.operators import Centered
+
+
+@dataclass(frozen=True)
+class Pencil:
+    """One generalized eigenvalue problem: data Z, target H, ridge alpha.
+
+    Use :meth:`state` to make one from raw rows: it centres H, which the equations need.
+    """
+
+    Z: Centered
+    H: Array
+    alpha: float
+
+    @classmethod
+    def state(cls, Z: Centered, H: Array, alpha: float) -> Pencil:
+        """Centre H (one row per row of X) with the weights of Z, and weight it likewise."""
+        if Z.weight is None:
+            return cls(Z, H - H.mean(axis=0), alpha)
+        H = H - (Z.weight @ H) / Z.total
+        return cls(Z, H * np.sqrt(Z.weight)[:, None], alpha)
+
+    @cached_property
+    def C(self) -> Array:
+        """Z'H (d x k): all that A is made of."""
+        return self.Z.rmatmat(self.H)
+
+    @property
+    def ridge(self) -> float | Array:
+        """alpha in the units of Z (see :meth:`Centered.ridge`)."""
+        return self.Z.ridge(self.alpha)
+
+    def apply_B(self, V: Array) -> Array:
+        """B V, from the data."""
+        return self.Z.rmatmat(self.Z.matmat(V)) + damped(self.ridge, V)
+
+
+def damped(ridge: float | Array, V: Array) -> Array:
+    """diag(ridge) V."""
+    return V * (ridge if np.ndim(ridge) == 0 else np.asarray(ridge)[:, None])
+
+
+@dataclass(frozen=True)
+class Report:
+    """How a pencil was solved and how well.
+
+    Attributes
+    ----------
+    solver, regression : str
+        What was used: the way to solve the pencil, and the method of its first stage.
+    reason : str
+        Why, in one sentence.
+    n_iter : int
+        Iterations of an iterative method; 0 where there are none.
+    converged : bool
+        Whether the tolerance was reached.
+    residual : float
+        ||A W - B W Lambda||_F relative to ||A W||_F + ||B W Lambda||_F.
+    orthogonality : float
+        max |W'B W - I|.
+    condition : float
+        Estimate of the condition number of B on the space that is used (nan where the
+        method yields none).
+    equivalent : bool
+        Whether W solves the pencil; False for a least squares model off its assumption.
+    """
+
+    solver: str
+    regression: str
+    reason: str
+    n_iter: int = 0
+    converged: bool = True
+    residual: float = float("nan")
+    orthogonality: float = float("nan")
+    condition: float = float("nan")
+    equivalent: bool = True
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The answer to a pencil: all components with a non-zero eigenvalue.
+
+    ``W`` (d x l) is in the units of X. ``basis`` (k x l) holds the eigenvectors of the
+    small second-stage matrix: H'Z W = basis diag(sqrt(eigenvalues)).
+    """
+
+    W: Array
+    eigenvalues: Array
+    basis: Array
+    report: Report = field(compare=False)

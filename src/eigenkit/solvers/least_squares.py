@@ -1,0 +1,102 @@
+"""The least squares model of the papers (LS-X, LS-X_2, LS-X_1).
+
+    H = Q R (column pivoting),  R = U diag(sigma) V',  T = Q U,
+    W = argmin ||Z W - T||^2 + penalty(W)
+
+Without a penalty W is the solution of the pencil exactly when every target is fitted exactly
+(rank(Z) = n - 1 is enough); otherwise it is a model of its own. Penalties:
+
+    l2          alpha ||W||_2^2
+    l1          alpha ||W||_1
+    elasticnet  alpha (l1_ratio ||W||_1 + (1 - l1_ratio) ||W||_2^2)
+
+This is the one file of the solvers that uses scikit-learn: for coordinate descent and LARS.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import linalg as sla
+from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
+from sklearn.linear_model import ElasticNet, lars_path_gram
+
+from eigenkit.exceptions import ConvergenceWarning
+from eigenkit.linalg import Array, orthonormalize
+from eigenkit.operators import Centered
+from eigenkit.pencil import Pencil
+
+PENALTIES = ("l2", "l1", "elasticnet")
+
+
+def targets(H: Array) -> tuple[Array, Array, Array]:
+    """T (n x r), sigma and V of H = T diag(sigma) V'."""
+    Q, R = orthonormalize(H)
+    U, sigma, Vt = sla.svd(R, full_matrices=False)
+    return Q @ U, sigma, Vt.T
+
+
+def coordinate_descent(
+    Z: Centered, T: Array, alphas: Sequence[float], l1_ratio: float, tol: float, max_iter: int
+) -> tuple[list[Array], int]:
+    """W (d x r, in the units of X) for each alpha, warm-started, and the sweeps it took."""
+    model = ElasticNet(tol=tol, max_iter=max_iter, warm_start=True)
+    raw = T if Z.r is None else T / Z.r[:, None]
+    answers, sweeps = [], 0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for alpha in alphas:
+            model.set_params(**_in_their_units(alpha, l1_ratio, Z.total))
+            model.fit(Z.X, raw, sample_weight=Z.weight)
+            answers.append(np.array(np.atleast_2d(model.coef_).T, dtype=np.float64))
+            sweeps = max(sweeps, int(np.max(model.n_iter_)))
+    if any(issubclass(w.category, _SklearnConvergenceWarning) for w in caught):
+        warnings.warn(
+            f"coordinate descent stopped after max_iter={max_iter} sweeps with a duality gap "
+            f"above tol={tol:g}: increase max_iter or alpha",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return answers, sweeps
+
+
+def _in_their_units(alpha: float, l1_ratio: float, total: float) -> dict[str, float]:
+    """Our penalties as parameters of ElasticNet, which halves and averages the squares."""
+    lasso, ridge = alpha * l1_ratio, alpha * (1 - l1_ratio)
+    return {
+        "alpha": (lasso + 2 * ridge) / (2 * total),
+        "l1_ratio": lasso / (lasso + 2 * ridge),
+    }
+
+
+def l1_path(
+    pencil: Pencil, method: str, n_alphas: int, tol: float, max_iter: int
+) -> list[tuple[Array, Array]]:
+    """For every target (alphas, decreasing; coefficients d x len(alphas)) of the lasso.
+
+    ``method`` "lars" gives every kink of the path from Z'Z, "cd" a grid by coordinate
+    descent, which never forms a d x d matrix.
+    """
+    T, _, _ = targets(pencil.H)
+    if method == "lars":
+        gram = pencil.Z.gram()
+        return [_lars(pencil.Z, gram, t, max_iter) for t in T.T]
+    return [_descent(pencil.Z, t[:, None], n_alphas, tol, max_iter) for t in T.T]
+
+
+def _lars(Z: Centered, gram: Array, t: Array, max_iter: int) -> tuple[Array, Array]:
+    correlations = Z.rmatmat(t[:, None])[:, 0]
+    alphas, _, coefs = lars_path_gram(
+        correlations, gram, n_samples=1, method="lasso", max_iter=max_iter
+    )
+    return 2 * alphas, Z.column_scaled(coefs)
+
+
+def _descent(
+    Z: Centered, T: Array, n_alphas: int, tol: float, max_iter: int
+) -> tuple[Array, Array]:
+    alphas = 2 * np.abs(Z.rmatmat(T)).max() * np.logspace(0, -3, n_alphas)
+    answers, _ = coordinate_descent(Z, T, alphas, 1.0, tol, max_iter)
+    return alphas, np.hstack(answers)

@@ -1,0 +1,271 @@
+"""Stage one: W1 = argmin ||Z W - H||^2 + ridge ||W||^2, of least norm, for a grid of ridges.
+
+Five methods, one signature. What does not depend on the ridge (a Gram matrix, a singular
+value decomposition, a Krylov space) is computed once for the whole grid. A method that finds
+the problem too ill-conditioned for it answers None, and the next one is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg as sla
+
+from eigenkit.linalg import EPS, Array, Cholesky, power_of_two
+from eigenkit.operators import Centered
+from eigenkit.pencil import Pencil, damped
+from eigenkit.solvers.krylov import block_cg, block_lsqr
+
+# A Gram matrix whose reciprocal condition is above TRUSTED gives ten digits as it stands.
+# Between the two, residuals computed from the data restore them; below, it is not used.
+TRUSTED = 1e-5
+USABLE = 1e-13
+# The part of Z'A (relative) that may be lost to cancellation in the dual.
+CANCELLATION = 1e-11
+
+
+@dataclass(frozen=True)
+class Regression:
+    """W1 (d x k), how it came about, 1/cond(B), and B as an operator where that is cheap."""
+
+    W1: Array
+    n_iter: int = 0
+    converged: bool = True
+    rcond: float = float("nan")
+    apply_B: Callable[[Array], Array] | None = None
+
+
+Method = Callable[[Pencil, Sequence[float], float, int], list[Regression | None]]
+
+
+def cholesky(
+    pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
+) -> list[Regression | None]:
+    """(Z'Z + ridge) W1 = Z'H by Cholesky factorization (d x d)."""
+    G = pencil.Z.gram()
+    return [_primal(pencil, G, pencil.Z.ridge(alpha)) for alpha in alphas]
+
+
+def _primal(pencil: Pencil, G: Array, ridge: float | Array) -> Regression | None:
+    B = G.copy()
+    B.flat[:: len(B) + 1] += ridge
+    constant = pencil.Z.constant
+    B[constant, constant] += 1.0  # their rows and columns are zero, and so is their part of Z'H
+    factor = Cholesky.of(B)
+    if factor is None or factor.rcond < USABLE:
+        return None
+    Z, H = pencil.Z, pencil.H
+
+    def residual(W: Array) -> Array:
+        return Z.rmatmat(H - Z.matmat(W)) - damped(ridge, W)
+
+    W1 = _refined(factor, factor.solve(pencil.C), residual)
+    if W1 is None:
+        return None
+    return Regression(W1, rcond=factor.rcond, apply_B=lambda V: G @ V + damped(ridge, V))
+
+
+def dual_cholesky(
+    pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
+) -> list[Regression | None]:
+    """(Z Z' + ridge) A = H by Cholesky factorization (n x n), W1 = Z'A."""
+    K = pencil.Z.outer()
+    return [_dual(pencil, K, pencil.Z.ridge(alpha)) for alpha in alphas]
+
+
+def _dual(pencil: Pencil, K: Array, ridge: float | Array) -> Regression | None:
+    Z, H = pencil.Z, pencil.H
+    B = K.copy()
+    B.flat[:: len(B) + 1] += ridge
+    if np.all(ridge == 0):
+        # Centring makes the vector of (root) weights a null vector of K, orthogonal to H:
+        # giving it an eigenvalue of its own leaves the solution as it is.
+        u = np.ones(len(K)) if Z.r is None else Z.r
+        B += np.outer(u * (np.trace(K) / len(K) / (u @ u)), u)
+    factor = Cholesky.of(B)
+    if factor is None or factor.rcond < USABLE:
+        return None
+
+    def residual(A: Array) -> Array:
+        return H - Z.matmat(Z.rmatmat(A)) - damped(ridge, A)
+
+    A = _refined(factor, factor.solve(H), residual)
+    if A is None:
+        return None
+    W1 = Z.rmatmat(A)
+    # What of A lies outside the range of Z is large for a small ridge, and must cancel in Z'A.
+    cancelled = EPS * np.sqrt(np.trace(K)) * np.linalg.norm(A)
+    if cancelled > CANCELLATION * np.linalg.norm(W1):
+        return None
+    return Regression(W1, rcond=factor.rcond)
+
+
+def _refined(factor: Cholesky, W: Array, residual: Callable[[Array], Array]) -> Array | None:
+    """Iterative refinement with residuals from the data, where the Gram matrix has lost digits."""
+    if factor.rcond > TRUSTED:
+        return W
+    last = np.inf
+    for _ in range(20):
+        step = factor.solve(residual(W))
+        change = float(np.linalg.norm(step)) / max(float(np.linalg.norm(W)), 1e-300)
+        if change > 0.5 * last:
+            return W if change < 1e-6 else None
+        W = W + step
+        last = change
+        if change < EPS:
+            break
+    return W
+
+
+def svd(
+    pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
+) -> list[Regression | None]:
+    """The pseudoinverse: a singular value decomposition of Z (after QR, if it is tall)."""
+    reduce = reduction(pencil)
+    answers: list[Regression | None] = []
+    for alpha in alphas:
+        F, M, rcond = reduce(pencil.Z.ridge(alpha))
+        answers.append(Regression(F @ M, rcond=rcond**2))
+    return answers
+
+
+def cg(
+    pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
+) -> list[Regression | None]:
+    """Block conjugate gradients on the smaller of Z Z' and Z'Z; one run for all ridges."""
+    Z = pencil.Z
+    ridges = [_number(Z.ridge(alpha)) for alpha in alphas]
+    dual = Z.shape[0] <= Z.shape[1] and min(ridges) > 0
+    with Z.own_threads():
+        if dual:
+            runs = block_cg(lambda U: Z.matmat(Z.rmatmat(U)), pencil.H, ridges, tol, max_iter)
+            return [Regression(Z.rmatmat(A), n, done) for A, n, done in runs]
+        runs = block_cg(lambda V: Z.rmatmat(Z.matmat(V)), pencil.C, ridges, tol, max_iter)
+        return [Regression(W1, n, done) for W1, n, done in runs]
+
+
+def lsqr(
+    pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
+) -> list[Regression | None]:
+    """Block LSQR on Z, stacked on the root of the ridge: slow but sure where alpha is 0."""
+    with pencil.Z.own_threads():
+        return [_lsqr(pencil, pencil.Z.ridge(alpha), tol, max_iter) for alpha in alphas]
+
+
+def _lsqr(pencil: Pencil, ridge: float | Array, tol: float, max_iter: int) -> Regression:
+    Z, H = pencil.Z, pencil.H
+    n, d = Z.shape
+    if np.all(ridge == 0):
+        return Regression(*block_lsqr(Z.matmat, Z.rmatmat, H, tol, max_iter))
+    root = np.sqrt(ridge)
+
+    def forward(V: Array) -> Array:
+        return np.vstack([Z.matmat(V), damped(root, V)])
+
+    def backward(U: Array) -> Array:
+        return Z.rmatmat(U[:n]) + damped(root, U[n:])
+
+    stacked = np.vstack([H, np.zeros((d, H.shape[1]))])
+    return Regression(*block_lsqr(forward, backward, stacked, tol, max_iter))
+
+
+def _number(ridge: float | Array) -> float:
+    """A ridge that is the same for all columns, as a number."""
+    return float(np.ravel(ridge)[0])
+
+
+REGRESSIONS: dict[str, Method] = {
+    "cholesky": cholesky,
+    "dual_cholesky": dual_cholesky,
+    "svd": svd,
+    "cg": cg,
+    "lsqr": lsqr,
+}
+
+
+# -- the pencil in coordinates where B is the identity ----------------------------------
+
+
+Reduction = Callable[[float | Array], tuple[Array, Array, float]]
+
+
+def reduction(pencil: Pencil) -> Reduction:
+    """A function of the ridge that gives F (d x r), M = F'Z'H (r x k) and 1/cond on that space.
+
+    F has F'B F = I and spans the row space of Z, so that the pencil becomes M M'.
+    """
+    Z, H = pencil.Z, pencil.H
+    if Z.shape[0] > Z.shape[1] and Z.may_be_dense:
+        return _tall_reduction(Z, H)
+    U, s, V = _singular_triplets(Z)
+    return _spectral_reduction(s, V, U.T @ H)
+
+
+def _spectral_reduction(s: Array, V: Array, UtH: Array) -> Reduction:
+    def reduce(ridge: float | Array) -> tuple[Array, Array, float]:
+        root = np.hypot(s, np.sqrt(_number(ridge)))
+        return V / root, (s / root)[:, None] * UtH, _rcond(root)
+
+    return reduce
+
+
+def _tall_reduction(Z: Centered, H: Array) -> Reduction:
+    """First a QR factorization of [Z H]: from there on only d x (d + k) numbers count."""
+    d = Z.shape[1]
+    joint = sla.qr(np.hstack([Z.toarray(), H]), mode="r", overwrite_a=True)[0]
+    R, T = joint[:d, :d], joint[:d, d:]
+
+    def reduce(ridge: float | Array) -> tuple[Array, Array, float]:
+        if np.all(ridge == 0):
+            return _whitened_triangle(R, T, Z.shape[0])
+        if np.ndim(ridge) == 0:
+            U, s, V = _truncated_svd(R, Z.shape[0])
+            return _spectral_reduction(s, V, U.T @ T)(ridge)
+        below = np.hstack([np.diag(np.sqrt(np.broadcast_to(ridge, d))), np.zeros_like(T)])
+        stacked = sla.qr(np.vstack([np.hstack([R, T]), below]), mode="r")[0]
+        return _whitened_triangle(stacked[:d, :d], stacked[:d, d:], Z.shape[0])
+
+    return reduce
+
+
+def _truncated_svd(A: Array, n: int) -> tuple[Array, Array, Array]:
+    """U, s, V without the singular values that are rounding."""
+    U, s, Vt = sla.svd(A, full_matrices=False)
+    keep = s > s.max(initial=0.0) * EPS * max(n, *A.shape)
+    return U[:, keep], s[keep], Vt[keep].T
+
+
+def _whitened_triangle(R: Array, T: Array, n: int) -> tuple[Array, Array, float]:
+    """F and M from R'R = B and R'T = Z'H; columns on one scale, so that units are no rank."""
+    scale = power_of_two(np.sqrt(np.einsum("ij,ij->j", R, R)))
+    U, s, V = _truncated_svd(R / scale, n)
+    F = V / s / scale[:, None]
+    if 0 < len(s) < len(scale):
+        # Least norm in the units of the data: the part of F in the row space of R.
+        basis = sla.qr(V * scale[:, None], mode="economic")[0]
+        F = basis @ (basis.T @ F)
+    return F, U.T @ T, _rcond(s)
+
+
+def _rcond(s: Array) -> float:
+    """Smallest over largest of the singular values that are kept."""
+    return float(s[-1] / s[0]) if len(s) else float("nan")
+
+
+def _singular_triplets(Z: Centered) -> tuple[Array, Array, Array]:
+    """U, s, V of Z without the singular values that are rounding.
+
+    Sparse Z too large to be made dense: from the smaller of its two Gram matrices, which
+    resolves singular values down to about 1e-8 of the largest only.
+    """
+    n, d = Z.shape
+    if Z.may_be_dense:
+        return _truncated_svd(Z.toarray(), n)
+    squares, vectors = sla.eigh(Z.gram() if d < n else Z.outer())
+    keep = squares > squares.max(initial=0.0) * EPS * max(n, d)
+    s, vectors = np.sqrt(squares[keep][::-1]), vectors[:, keep][:, ::-1]
+    if d < n:
+        return Z.matmat(vectors) / s, s, vectors
+    return vectors, s, Z.rmatmat(vectors) / s

@@ -1,0 +1,102 @@
+"""From labels to targets: the methods differ in nothing else.
+
+A target turns Y (n x k: 0/1 labels J, or real responses) into H (n x m), a factor of the
+label similarity S = H H'. Row i of H depends on row i of Y and on sums over all samples
+(:class:`Labels`), so the same function serves whole data sets and, one row per distinct
+label set, streams. Where a degree is zero its inverse root counts as zero.
+
+======== ==================================================================
+name     row of H (before centring)
+======== ==================================================================
+cca      y F, with F the whitener of the centred Y
+opls     y
+lda      J_ij / sqrt(delta_j)
+star     a_i^(-1/2) J_ij w_j^(1/2) / delta_j,  a_i = sum_j J_ij w_j / delta_j
+clique   c_i^(-1/2) J_ij w_j^(1/2),  c_i = sum_j J_ij (delta_j - 1) w_j
+zhou     v_i^(-1/2) J_ij (w_j / delta_j)^(1/2),  v_i = sum_j J_ij w_j
+======== ==================================================================
+
+delta_j is the number (total weight) of samples with label j, w_j the weight of label j.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from eigenkit.linalg import Array, whitener
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What a target may know of all the samples.
+
+    ``degree`` holds the column sums of Y over the samples, ``factor`` is any matrix with
+    factor'factor = Yc'Yc, ``weight`` the weights of the labels (hyperedges).
+    """
+
+    degree: Array
+    factor: Array
+    weight: Array | float = 1.0
+
+    @cached_property
+    def whitener(self) -> Array:
+        """F with (Yc F)'(Yc F) = I; columns of Yc that add no rank are left out."""
+        return whitener(self.factor)
+
+
+@dataclass(frozen=True)
+class Target:
+    """``rows(Y, labels)`` gives the rows of H; ``linear`` says that they are Y times a matrix."""
+
+    rows: Callable[[Array, Labels], Array]
+    linear: bool
+
+
+def _inverse_root(x: Array) -> Array:
+    return np.divide(1.0, np.sqrt(x), out=np.zeros_like(x, dtype=np.float64), where=x > 0)
+
+
+def _inverse(x: Array) -> Array:
+    return np.divide(1.0, x, out=np.zeros_like(x, dtype=np.float64), where=x > 0)
+
+
+def _responses(Y: Array, labels: Labels) -> Array:
+    return Y
+
+
+def _whitened(Y: Array, labels: Labels) -> Array:
+    return Y @ labels.whitener
+
+
+def _classes(J: Array, labels: Labels) -> Array:
+    return J * _inverse_root(labels.degree)
+
+
+def _star(J: Array, labels: Labels) -> Array:
+    share = _inverse(labels.degree)
+    a = J @ (labels.weight * share)
+    return _inverse_root(a)[:, None] * J * (np.sqrt(labels.weight) * share)
+
+
+def _clique(J: Array, labels: Labels) -> Array:
+    c = J @ (labels.weight * (labels.degree - 1))
+    return _inverse_root(np.maximum(c, 0.0))[:, None] * J * np.sqrt(labels.weight)
+
+
+def _zhou(J: Array, labels: Labels) -> Array:
+    v = J @ (labels.weight * np.ones_like(labels.degree))
+    return _inverse_root(v)[:, None] * J * (np.sqrt(labels.weight) * _inverse_root(labels.degree))
+
+
+TARGETS: dict[str, Target] = {
+    "cca": Target(_whitened, linear=True),
+    "opls": Target(_responses, linear=True),
+    "lda": Target(_classes, linear=True),
+    "star": Target(_star, linear=False),
+    "clique": Target(_clique, linear=False),
+    "zhou": Target(_zhou, linear=False),
+}
