@@ -22,7 +22,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.linalg import Array, triangular_factor
-from eigenkit.operators import Centered
+from eigenkit.operators import Centered, column_sums
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
 
@@ -52,12 +52,10 @@ class Rows:
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on these rows."""
         Z = Centered(self.X, self.weight)
-        if self.weight is None:
-            degree = self.Y.sum(axis=0)
-            factor = self.Y - degree / Z.total
-        else:
-            degree = self.weight @ self.Y
-            factor = np.sqrt(self.weight)[:, None] * (self.Y - degree / Z.total)
+        degree = column_sums(self.Y, self.weight)
+        factor = self.Y - degree / Z.total
+        if self.weight is not None:
+            factor *= np.sqrt(self.weight)[:, None]
         labels = Labels(degree, factor, edge_weight)
         pencil = Pencil.state(Z, target.rows(self.Y, labels), alpha)
         return Problem(pencil, labels, Z.mean, Z.total, len(self.Y))

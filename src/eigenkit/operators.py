@@ -29,9 +29,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
-from eigenkit.linalg import EPS, Array, power_of_two
+from eigenkit.linalg import EPS, Array, blas_threads, power_of_two
 
 # Row blocks of dense data: large enough for fast products, small enough for the cache.
 BLOCK_BYTES = 2**23
@@ -45,7 +44,7 @@ OFFSET_LIMIT = 10.0
 # Squares and products of numbers inside this range neither overflow nor vanish.
 SAFE_RANGE = (1e-140, 1e140)
 
-_SAMPLE_ROWS = 1000
+_SAMPLE_ROWS = 100
 
 
 class SparseRows:
@@ -127,7 +126,7 @@ class Centered:
     Parameters
     ----------
     X : ndarray or csr_array of shape (n, d)
-        Finite numbers. Not copied, not changed.
+        Not copied, not changed. NaN and infinity show in the means, and are refused.
     weight : ndarray of shape (n,), optional
         Positive row weights.
     center : bool
@@ -158,6 +157,7 @@ class Centered:
         self.unit: float | Array = 1.0
         self.constant = np.zeros(X.shape[1], dtype=bool)
         self.mean = self._mean() if center else np.zeros(X.shape[1])
+        check_finite("X", self.X.data if self.sparse else X, self.mean)
         self._tame_scale(center)
         if center:
             self._tame_offset()
@@ -377,7 +377,7 @@ class Centered:
 
         Otherwise its idle threads, which wait actively, take the cores from ours.
         """
-        return threadpool_limits(1, user_api="blas") if self.sparse else nullcontext()
+        return blas_threads(0) if self.sparse else nullcontext()
 
     # -- facts a choice of solver rests on ---------------------------------------------
 
@@ -415,6 +415,29 @@ def _gram_work(X: sparse.csr_array) -> float:
     """Multiplications in X'X: the sum of squared row counts."""
     counts = np.diff(X.indptr).astype(np.float64)
     return float(counts @ counts)
+
+
+def column_sums(X: np.ndarray, weight: Array | None = None) -> Array:
+    """w'X by BLAS, which is several times as fast as ``X.sum(axis=0)``."""
+    return (np.ones(len(X)) if weight is None else weight) @ X
+
+
+def check_finite(name: str, values: np.ndarray, total: Any = None) -> None:
+    """Refuse NaN and infinity by one fast pass: a finite sum has finite terms.
+
+    ``total`` saves the pass where the sums are known already.
+    """
+    if values.size == 0 or values.dtype.kind != "f":
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if total is None:
+            total = (
+                values.sum() if values.ndim == 1 else np.ones(len(values), values.dtype) @ values
+            )
+    if np.all(np.isfinite(total)) or np.all(np.isfinite(values)):
+        return
+    what = "NaN" if np.isnan(values).any() else "infinity"
+    raise ValueError(f"{name} contains {what}: remove or impute such entries.")
 
 
 def project(X: Any, mean: np.ndarray, W: np.ndarray) -> np.ndarray:

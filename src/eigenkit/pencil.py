@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from eigenkit.linalg import Array
-from eigenkit.operators import Centered
+from eigenkit.operators import Centered, column_sums
 
 
 @dataclass(frozen=True)
@@ -32,10 +32,10 @@ class Pencil:
     @classmethod
     def state(cls, Z: Centered, H: Array, alpha: float) -> Pencil:
         """Centre H (one row per row of X) with the weights of Z, and weight it likewise."""
-        if Z.weight is None:
-            return cls(Z, H - H.mean(axis=0), alpha)
-        H = H - (Z.weight @ H) / Z.total
-        return cls(Z, H * np.sqrt(Z.weight)[:, None], alpha)
+        H = H - column_sums(H, Z.weight) / Z.total
+        if Z.weight is not None:
+            H *= np.sqrt(Z.weight)[:, None]
+        return cls(Z, H, alpha)
 
     @cached_property
     def C(self) -> Array:

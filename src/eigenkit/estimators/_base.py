@@ -237,7 +237,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
-        X = check_X(self, X, reset=reset, min_samples=min_samples)
+        whole = min_samples > 1  # fit: the pencil is stated at once, and checks X
+        X = check_X(self, X, reset=reset, min_samples=min_samples, finite=not whole)
         Y = self._encode(as_labels(y), X.shape[0], classes, reset)
         if not reset and Y.shape[1] != self._n_labels_:
             raise ValueError(

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
+from eigenkit.operators import check_finite
 
 # -- parameters -------------------------------------------------------------------------
 
@@ -50,8 +51,13 @@ def check_choice(name: str, value: Any, choices: Any) -> str:
 # -- data -------------------------------------------------------------------------------
 
 
-def check_X(estimator: Any, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
-    """X as a float array (float32 and float64 stay) or CSR array of finite numbers."""
+def check_X(
+    estimator: Any, X: Any, *, reset: bool, min_samples: int = 1, finite: bool = True
+) -> Any:
+    """X as a float array (float32 and float64 stay) or CSR array of finite numbers.
+
+    ``finite=False`` leaves that last check to :class:`Centered`, which has the sums anyway.
+    """
     X = _tabular(X)
     _refuse("X", X)
     X = validate_data(
@@ -66,12 +72,11 @@ def check_X(estimator: Any, X: Any, *, reset: bool, min_samples: int = 1) -> Any
     )
     if sparse.issparse(X):
         X = sparse.csr_array(X)
-        _check_finite("X", X.data)
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
-        return X
-    _check_finite("X", X)
+    if finite:
+        check_finite("X", X.data if sparse.issparse(X) else X)
     return X
 
 
@@ -100,7 +105,7 @@ def check_numeric_Y(Y: Any, n: int) -> Array:
         raise ValueError(f"y has {Y.ndim} dimensions: give one response, or a matrix of them.")
     Y = Y.reshape(len(Y), -1)
     check_same_rows(n, len(Y))
-    _check_finite("y", Y)
+    check_finite("y", Y)
     return Y
 
 
@@ -129,7 +134,7 @@ def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:
     if y.dtype.kind == "O" and any(v is None or v != v for v in y):
         raise ValueError("y holds a missing class (None or NaN): give every sample a class.")
     if y.dtype.kind == "f":
-        _check_finite("y", y)
+        check_finite("y", y)
     kind = type_of_target(y, input_name="y")
     if kind not in ("binary", "multiclass"):
         raise ValueError(f"Unknown label type: {kind}: y must hold classes, not measurements.")
@@ -248,16 +253,3 @@ def _check_sparse(name: str, X: Any) -> None:
         X.check_format(full_check=True)
     except (ValueError, TypeError, IndexError) as error:
         raise ValueError(f"{name} is a corrupt sparse matrix: {error}.") from error
-
-
-def _check_finite(name: str, values: np.ndarray) -> None:
-    """One fast pass: a sum is finite if all its terms are, unless it overflows."""
-    if values.size == 0 or values.dtype.kind not in "fc":
-        return
-    with np.errstate(over="ignore", invalid="ignore"):
-        flat = values.ndim == 1
-        total = values.sum() if flat else np.ones(len(values), dtype=values.dtype) @ values
-    if np.all(np.isfinite(total)) or np.all(np.isfinite(values)):
-        return
-    what = "NaN" if np.isnan(values).any() else "infinity"
-    raise ValueError(f"{name} contains {what}: remove or impute such entries.")

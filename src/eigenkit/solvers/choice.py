@@ -29,11 +29,13 @@ GRAM_LIMIT_BYTES = 2**30
 
 # Multiply-adds a second: in dense products, in products of a sparse matrix with a dense
 # block, and in products of two sparse matrices.
-DENSE_RATE = 3e10
+DENSE_RATE = 5e10
 BLOCK_RATE = 1.6e9
 SPARSE_RATE = 2.5e8
 # Numbers a second that a pass over dense data reads.
 READ_RATE = 1e9
+# Fewer iterations than this are not to be hoped for.
+FEW = 8
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,9 @@ def choose(Z: Centered, n_targets: int, alphas: Sequence[float], tol: float) -> 
     one_ridge = np.ndim(Z.unit) == 0
     if not one_ridge:
         costs.pop("dual_cholesky", None)
-    if min(alphas) > 0 and one_ridge and min(costs.values(), default=np.inf) > 0.1:
-        costs["cg"] = _krylov_cost(Z, n_targets, alphas, tol)
+    iteration = _iteration_cost(Z, n_targets, len(alphas))
+    if min(alphas) > 0 and one_ridge and FEW * iteration < min(costs.values(), default=np.inf):
+        costs["cg"] = iteration * _iterations(Z, n_targets, min(alphas), tol)
     if not costs:
         return Choice("lsqr", _nothing_else(Z, alphas), {})
     best = min(costs, key=lambda name: costs[name])
@@ -83,16 +86,24 @@ def _factorization_costs(Z: Centered, n_alphas: int) -> dict[str, float]:
     return costs
 
 
-def _krylov_cost(Z: Centered, k: int, alphas: Sequence[float], tol: float) -> float:
-    n, d = Z.shape
-    smallest = float(np.min(Z.ridge(min(alphas))))
-    root_condition = np.sqrt(1 + Z.spectral_norm_squared() / max(smallest, 1e-300))
-    # A third of the classical bound is what blocks take on text; min(n, d) / k blocks
-    # span the whole space.
-    iterations = 3 + min(0.16 * np.log(2 / tol) * root_condition, 1.2 * min(n, d) / k)
-    product = 2 * Z.nnz * k / BLOCK_RATE if Z.sparse else 2 * Z.nnz * max(1 / READ_RATE, k / 1e10)
-    vectors = (6 + 2 * len(alphas)) * min(n, d) * k * (k / DENSE_RATE + 2 / READ_RATE)
-    return float(iterations * (product + vectors))
+def _iteration_cost(Z: Centered, k: int, n_alphas: int) -> float:
+    """One product with Z, one with Z', and the work on the blocks of vectors."""
+    if Z.sparse:
+        product = 2 * Z.nnz * k / BLOCK_RATE
+    else:
+        product = 2 * Z.nnz * max(1 / READ_RATE, k / DENSE_RATE)
+    side = min(Z.shape)
+    return product + (6 + 2 * n_alphas) * side * k * (k / DENSE_RATE + 2 / READ_RATE)
+
+
+def _iterations(Z: Centered, k: int, alpha: float, tol: float) -> float:
+    """About a third of the classical bound is what blocks take on text.
+
+    Never more than it takes for blocks of k to span the whole space.
+    """
+    ridge = max(float(np.min(Z.ridge(alpha))), 1e-300)
+    root_condition = np.sqrt(1 + Z.spectral_norm_squared() / ridge)
+    return float(3 + min(0.16 * np.log(2 / tol) * root_condition, 1.2 * min(Z.shape) / k))
 
 
 def _nothing_else(Z: Centered, alphas: Sequence[float]) -> str:
