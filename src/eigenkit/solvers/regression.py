@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import EPS, Array, Cholesky, power_of_two
+from eigenkit.linalg import EPS, Array, Cholesky, blas_threads, power_of_two
 from eigenkit.operators import Centered
 from eigenkit.pencil import Pencil, damped
 from eigenkit.solvers.krylov import block_cg, block_cg_mixed, block_lsqr
@@ -201,10 +201,11 @@ def reduction(pencil: Pencil) -> Reduction:
     F has F'B F = I and spans the row space of Z, so that the pencil becomes M M'.
     """
     Z, H = pencil.Z, pencil.H
-    if Z.shape[0] > Z.shape[1] and Z.may_be_dense:
-        return _tall_reduction(Z, H)
-    U, s, V = _singular_triplets(Z)
-    return _spectral_reduction(s, V, U.T @ H)
+    with blas_threads(min(Z.shape)):
+        if Z.shape[0] > Z.shape[1] and Z.may_be_dense:
+            return _tall_reduction(Z, H)
+        U, s, V = _singular_triplets(Z)
+        return _spectral_reduction(s, V, U.T @ H)
 
 
 def _spectral_reduction(s: Array, V: Array, UtH: Array) -> Reduction:
@@ -236,7 +237,8 @@ def _tall_reduction(Z: Centered, H: Array) -> Reduction:
 
 def _truncated_svd(A: Array, n: int) -> tuple[Array, Array, Array]:
     """U, s, V without the singular values that are rounding."""
-    U, s, Vt = sla.svd(A, full_matrices=False)
+    with blas_threads(min(A.shape)):
+        U, s, Vt = sla.svd(A, full_matrices=False)
     keep = s > s.max(initial=0.0) * EPS * max(n, *A.shape)
     return U[:, keep], s[keep], Vt[keep].T
 
