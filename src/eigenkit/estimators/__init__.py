@@ -5,5 +5,14 @@ from eigenkit.estimators.cca import CCA
 from eigenkit.estimators.hypergraph import HypergraphSpectral
 from eigenkit.estimators.lda import LDA
 from eigenkit.estimators.opls import OrthonormalizedPLS
+from eigenkit.estimators.pca import PCA
 
-__all__ = ["CCA", "LDA", "HypergraphSpectral", "OrthonormalizedPLS", "Projection", "alpha_path"]
+__all__ = [
+    "CCA",
+    "LDA",
+    "PCA",
+    "HypergraphSpectral",
+    "OrthonormalizedPLS",
+    "Projection",
+    "alpha_path",
+]
