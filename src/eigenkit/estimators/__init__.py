@@ -1,6 +1,7 @@
 """scikit-learn estimators: thin shells around the spine."""
 
 from eigenkit.estimators._base import Projection, alpha_path
+from eigenkit.estimators.canonical_ridge import CanonicalRidge
 from eigenkit.estimators.cca import CCA
 from eigenkit.estimators.hypergraph import HypergraphSpectral
 from eigenkit.estimators.lda import LDA
@@ -11,6 +12,7 @@ __all__ = [
     "CCA",
     "LDA",
     "PCA",
+    "CanonicalRidge",
     "HypergraphSpectral",
     "OrthonormalizedPLS",
     "Projection",

@@ -23,7 +23,7 @@ from scipy import linalg as sla
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import EPS, Array, blas_threads, eigenpairs, signs, triangular_factor
 from eigenkit.operators import Centered
-from eigenkit.pencil import Report
+from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import BLOCK_RATE, DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, SPARSE_RATE
 from eigenkit.solvers.lanczos import BLOCK, largest_eigenpairs
 
@@ -149,3 +149,23 @@ def _finish(Z: Centered, s: Array, V: Array, complete: bool, report: Report) -> 
                 stacklevel=2,
             )
     return Spectrum(s, V, complete, report)
+
+
+def covariance_axes(pencil: Pencil) -> Solution:
+    """The pencil Z'H H'Z w = lambda w, w'w = 1, in the units of X: singular vectors of Xc'H."""
+    unit = np.broadcast_to(pencil.Z.unit, pencil.C.shape[:1])
+    smallest = float(unit.min())
+    with blas_threads(pencil.C.shape[1]):
+        W, s, Vt = sla.svd(pencil.C * (smallest / unit)[:, None], full_matrices=False)
+    keep = s > s.max(initial=0.0) * EPS * max(pencil.C.shape)
+    W, V = W[:, keep], Vt[keep].T
+    with np.errstate(over="ignore", under="ignore"):
+        values = (s[keep] / smallest) ** 2
+    if not np.all(np.isfinite(values)) or np.any(values == 0):
+        raise ValueError(
+            "the squared covariances of X and y leave the range of floating point: scale X and y "
+            "to sizes near 1."
+        )
+    sign = signs(W)
+    report = Report("spectral", "svd", "B is the identity")
+    return Solution(W * sign, values, V * sign, report)
