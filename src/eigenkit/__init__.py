@@ -6,6 +6,7 @@ from eigenkit.estimators import (
     PCA,
     CanonicalRidge,
     HypergraphSpectral,
+    MultiviewCCA,
     OrthonormalizedPLS,
     alpha_path,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "PCA",
     "CanonicalRidge",
     "HypergraphSpectral",
+    "MultiviewCCA",
     "OrthonormalizedPLS",
     "alpha_path",
 ]

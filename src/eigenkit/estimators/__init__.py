@@ -5,6 +5,7 @@ from eigenkit.estimators.canonical_ridge import CanonicalRidge
 from eigenkit.estimators.cca import CCA
 from eigenkit.estimators.hypergraph import HypergraphSpectral
 from eigenkit.estimators.lda import LDA
+from eigenkit.estimators.multiview import MultiviewCCA
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.pca import PCA
 
@@ -14,6 +15,7 @@ __all__ = [
     "PCA",
     "CanonicalRidge",
     "HypergraphSpectral",
+    "MultiviewCCA",
     "OrthonormalizedPLS",
     "Projection",
     "alpha_path",
