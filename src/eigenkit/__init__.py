@@ -8,6 +8,7 @@ from eigenkit.estimators import (
     HypergraphSpectral,
     MultiviewCCA,
     OrthonormalizedPLS,
+    SparseCCA,
     alpha_path,
 )
 
@@ -21,5 +22,6 @@ __all__ = [
     "HypergraphSpectral",
     "MultiviewCCA",
     "OrthonormalizedPLS",
+    "SparseCCA",
     "alpha_path",
 ]

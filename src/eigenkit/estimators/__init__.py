@@ -8,6 +8,7 @@ from eigenkit.estimators.lda import LDA
 from eigenkit.estimators.multiview import MultiviewCCA
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.pca import PCA
+from eigenkit.estimators.sparse_cca import SparseCCA
 
 __all__ = [
     "CCA",
@@ -18,5 +19,6 @@ __all__ = [
     "MultiviewCCA",
     "OrthonormalizedPLS",
     "Projection",
+    "SparseCCA",
     "alpha_path",
 ]
