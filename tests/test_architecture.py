@@ -19,6 +19,7 @@ LAYERS = [
     {"moments"},
     {"solvers"},
     {"estimators", "datasets"},
+    {"inference"},
     {"demo"},
     {"__main__", "__init__"},
 ]

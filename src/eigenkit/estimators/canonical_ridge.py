@@ -115,6 +115,9 @@ class CanonicalRidge(CCA):
             max_iter=check_count("max_iter", self.max_iter),
         )
 
+    def _x_penalty(self) -> tuple[float, float]:
+        return 1.0 - float(self.gamma_x), float(self.gamma_x)
+
     def _y_penalty(self) -> tuple[float, float]:
         return 1.0 - float(self.gamma_y), float(self.gamma_y)
 

@@ -109,6 +109,10 @@ class CCA(ResponseProjection):
         check_real("alpha_y", self.alpha_y)
         return super()._settings()
 
+    def _x_penalty(self) -> tuple[float, float]:
+        """(a, b) of the matrix a Xc'Xc + b I that normalizes the projection of X."""
+        return 1.0, float(self.alpha)
+
     def _y_penalty(self) -> tuple[float, float]:
         """(a, b) of the matrix a Yc'Yc + b I that normalizes the projection of y."""
         return 1.0, float(self.alpha_y)
