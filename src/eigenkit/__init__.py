@@ -6,10 +6,13 @@ from eigenkit.estimators import (
     PCA,
     CanonicalRidge,
     HypergraphSpectral,
+    MultilabelLDA,
     MultiviewCCA,
     OrthonormalizedPLS,
     SparseCCA,
     alpha_path,
+    copy_transformation,
+    label_powerset,
 )
 
 __version__ = "0.1.0"
@@ -20,8 +23,11 @@ __all__ = [
     "PCA",
     "CanonicalRidge",
     "HypergraphSpectral",
+    "MultilabelLDA",
     "MultiviewCCA",
     "OrthonormalizedPLS",
     "SparseCCA",
     "alpha_path",
+    "copy_transformation",
+    "label_powerset",
 ]

@@ -5,6 +5,7 @@ from eigenkit.estimators.canonical_ridge import CanonicalRidge
 from eigenkit.estimators.cca import CCA
 from eigenkit.estimators.hypergraph import HypergraphSpectral
 from eigenkit.estimators.lda import LDA
+from eigenkit.estimators.multilabel import MultilabelLDA, copy_transformation, label_powerset
 from eigenkit.estimators.multiview import MultiviewCCA
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.pca import PCA
@@ -16,9 +17,12 @@ __all__ = [
     "PCA",
     "CanonicalRidge",
     "HypergraphSpectral",
+    "MultilabelLDA",
     "MultiviewCCA",
     "OrthonormalizedPLS",
     "Projection",
     "SparseCCA",
     "alpha_path",
+    "copy_transformation",
+    "label_powerset",
 ]
