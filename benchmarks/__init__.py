@@ -1,0 +1,1 @@
+"""Peers side by side; run as ``python -m benchmarks.NAME``."""
