@@ -212,7 +212,8 @@ class PCA(Projection):
 
     def _keep(self, problem: Problem, solution: Solution) -> None:
         Z = problem.pencil.Z
-        warn_degenerate(Z.constant, "features are constant and get zero weight")
+        if not Z.sparse:
+            warn_degenerate(Z.constant, "features are constant and get zero weight")
         freedom = problem.total - 1
         if freedom <= 0:
             raise ValueError(

@@ -35,6 +35,9 @@ CROSS_LIMIT = 10**7
 FREE_SWEEPS = 10
 # A variable with less than this share of its length outside those chosen adds nothing.
 COLLINEAR = 1e-10
+# Gains this close are equal: the first variable wins, whatever rounding says. Ties are common,
+# as variables chosen for one pair are often collinear once its scores are taken out.
+TIE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -265,7 +268,7 @@ class _Side:
         )
         grown = M.T @ M + rows[:, :, None] * rows[:, None, :]
         gain = np.where(rest > 0, np.linalg.eigvalsh(grown)[:, -1], -1.0)
-        return float(gain.max()), int(gain.argmax())
+        return float(gain.max()), _first_largest(gain)
 
     def add(self, index: int, other: _Side) -> None:
         unit = np.zeros((self.view.width, 1))
@@ -302,7 +305,7 @@ def greedy(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]
         (gain_x, i), (gain_y, j) = left.best(M), right.best(M.T)
         if max(gain_x, gain_y) < 0:
             break
-        if gain_x >= gain_y:
+        if gain_x >= (1 - TIE) * gain_y:
             left.add(i, right)
         else:
             right.add(j, left)
@@ -322,10 +325,14 @@ def _best_pair(x: View, y: View, squares_x: Array, squares_y: Array) -> tuple[in
         size = np.sqrt(np.outer(squares_x, squares_y[columns]))
         usable = np.outer(squares_x > floor_x, squares_y[columns] > floor_y)
         r = np.divide(np.abs(C), size, out=np.zeros_like(C), where=usable)
-        if r.max() > best:
-            best, at = float(r.max()), np.unravel_index(int(r.argmax()), r.shape)
+        if r.max() > best * (1 + TIE):
+            best, at = float(r.max()), np.unravel_index(_first_largest(r.ravel()), r.shape)
             pair = int(at[0]), start + int(at[1])
     return pair
+
+
+def _first_largest(values: Array) -> int:
+    return int(np.argmax(values >= (1 - TIE) * values.max()))
 
 
 FINDERS: dict[str, Finder] = {"pmd": pmd, "alternating": alternating, "greedy": greedy}
