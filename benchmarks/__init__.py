@@ -1,1 +1,1 @@
-"""Peers side by side; run as ``python -m benchmarks.NAME``."""
+"""Peers side by side; see each file."""
