@@ -106,6 +106,15 @@ def test_lanczos_finds_tied_eigenvalues_and_small_rank() -> None:
     assert len(largest_eigenpairs(lambda V: G @ V, 100, 7, 1e-10, 100).values) == 4
 
 
+def test_lanczos_finds_ties_wider_than_a_block() -> None:
+    """Whitened data: every eigenvalue is the same, and the first block is an invariant space."""
+    pairs = largest_eigenpairs(lambda V: 2.0 * V, 50, 12, 1e-10, 100)
+    assert np.allclose(pairs.values, np.full(12, 2.0))
+    assert np.allclose(pairs.vectors.T @ pairs.vectors, np.eye(12), atol=1e-12)
+    G = np.diag([1.0] * 4 + [0.0] * 46)
+    assert len(largest_eigenpairs(lambda V: G @ V, 50, 20, 1e-10, 100).values) == 4
+
+
 def test_lanczos_that_stops_early_says_so() -> None:
     with pytest.warns(ConvergenceWarning, match="increase max_iter or tol"):
         PCA(10, solver="lanczos", tol=1e-14, max_iter=3).fit(SPARSE)

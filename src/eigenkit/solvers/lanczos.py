@@ -50,7 +50,8 @@ def largest_eigenpairs(product: Product, n: int, k: int, tol: float, max_iter: i
     width = min(n, 2 * k + 6 * BLOCK)
     V = np.zeros((n, width + BLOCK), order="F")
     T = np.zeros((width + BLOCK, width + BLOCK))
-    Q, _ = orthonormalize(np.random.default_rng(0).standard_normal((n, min(BLOCK, n))))
+    rng = np.random.default_rng(0)
+    Q, _ = orthonormalize(rng.standard_normal((n, min(BLOCK, n))))
     m, n_iter, size = 0, 0, 0.0
     while True:
         end = m + Q.shape[1]
@@ -58,11 +59,15 @@ def largest_eigenpairs(product: Product, n: int, k: int, tol: float, max_iter: i
         W = product(Q)
         h = V[:, :end].T @ W
         T[:end, m:end], T[m:end, :end] = h, h.T
-        W = _orthogonal(V[:, :end], W - V[:, :end] @ h)
+        W = _orthogonal(V[:, :end], W - V[:, :end] @ h)  # once more: rounding has left some
         n_iter += 1
         size = max(size, float(np.abs(h).max(initial=0.0)))
         last, m = slice(m, end), end
         Q, b = orthonormalize(W, floor=10 * EPS * size)
+        if Q.shape[1] == 0 and m < min(k, n):
+            # An eigenvalue tied more often than a block is wide: look beside the space found.
+            fresh = rng.standard_normal((n, min(BLOCK, n - m)))
+            Q, _ = orthonormalize(_orthogonal(V[:, :m], _orthogonal(V[:, :m], fresh)))
         out_of_room = m + Q.shape[1] > width
         if Q.shape[1] and not out_of_room and n_iter < max_iter:
             continue
@@ -86,5 +91,5 @@ def _restart(V: Array, T: Array, values: Array, S: Array, m: int, k: int, width:
 
 
 def _orthogonal(V: Array, W: Array) -> Array:
-    """W without its part in the span of V, once more: rounding has left some."""
+    """W without its part in the span of V."""
     return W - V @ (V.T @ W)
