@@ -20,6 +20,7 @@ LAYERS = [
     {"solvers"},
     {"estimators", "datasets"},
     {"__init__"},
+    {"inference"},
     {"demo"},
     {"__main__"},
 ]
