@@ -19,6 +19,7 @@ LAYERS = [
     {"moments"},
     {"solvers"},
     {"estimators", "datasets"},
+    {"record", "evaluation", "report"},
     {"demo"},
     {"__main__", "__init__"},
 ]
