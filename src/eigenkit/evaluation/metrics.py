@@ -50,7 +50,7 @@ def ranking_loss(Y: Array, S: Array) -> float:
     """
     wrong = np.zeros(len(Y))
     for y, s in zip(Y.T, S.T, strict=True):
-        wrong += y * np.sum((Y == 0) & (S >= s[:, None]), axis=1)
+        wrong += y * np.sum((Y == 0) & (s[:, None] <= S), axis=1)
     carried = Y.sum(axis=1)
     return float(_ratio(wrong, carried * (Y.shape[1] - carried)).mean())
 
@@ -58,7 +58,7 @@ def ranking_loss(Y: Array, S: Array) -> float:
 def coverage(Y: Array, S: Array) -> float:
     """Mean number of labels to take from the top of the ranking until all carried are in."""
     lowest = np.min(np.where(Y != 0, S, np.inf), axis=1, keepdims=True)
-    return float(np.mean(np.sum(S >= lowest, axis=1)))
+    return float(np.mean(np.sum(lowest <= S, axis=1)))
 
 
 def auc_per_label(Y: Array, S: Array) -> Array:

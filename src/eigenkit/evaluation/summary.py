@@ -163,8 +163,11 @@ def _rounded(Z: Array) -> list[list[float]]:
 
 def environment() -> dict[str, str]:
     """Versions and threads, enough to understand a difference in the last digits."""
+    import eigenkit  # the version lives at the top, which imports all below
+
     pools = sorted({pool["num_threads"] for pool in threadpoolctl.threadpool_info()})
     return {
+        "eigenkit": eigenkit.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
