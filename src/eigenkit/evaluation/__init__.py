@@ -16,7 +16,7 @@ from eigenkit.estimators._validation import check_choice, check_count, check_rea
 from eigenkit.evaluation.classifiers import CLASSIFIERS, make_baselines, make_classifier
 from eigenkit.evaluation.glance import describe
 from eigenkit.evaluation.metrics import METRICS
-from eigenkit.evaluation.samples import Samples, mean_square, read_samples
+from eigenkit.evaluation.samples import Samples, read_samples, ridge_scale
 from eigenkit.evaluation.splits import Split, k_fold, make_splits, partition, stratify
 from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
 from eigenkit.evaluation.trial import ROC_GRID, Outcome, Plan, run_trial
@@ -153,7 +153,7 @@ def evaluate(
 
 
 def auto_alphas(X: Any) -> list[float]:
-    """Seven powers of ten around the mean diagonal of Xc'Xc, the natural scale of a ridge.
+    """Seven powers of ten around the median diagonal entry of Xc'Xc, the natural scale of a ridge.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def auto_alphas(X: Any) -> list[float]:
     >>> auto_alphas(np.array([[1.0, 2.0], [3.0, 2.0], [5.0, 8.0]]))
     [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
     """
-    center = round(np.log10(mean_square(X) or 1.0))
+    center = round(np.log10(ridge_scale(X)))
     return [float(f"1e{power}") for power in range(center - 4, center + 3)]
 
 

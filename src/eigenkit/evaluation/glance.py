@@ -68,38 +68,59 @@ def _hypergraph(Y: Array, shown: np.ndarray) -> Hypergraph:
     )
 
 
-def _layout(sets: np.ndarray, times: np.ndarray, steps: int = 300) -> Array:
-    """Places in the unit square (labels, then sets) by springs and repulsion.
+def _layout(sets: np.ndarray, times: np.ndarray) -> Array:
+    """Places in the unit square: first the labels, then every set amid its labels.
 
-    Fruchterman and Reingold's forces from a fixed start on a circle, so that the same
-    labels always give the same picture.
+    Labels attract each other by the share of sets they have in common and repel all; sets
+    only keep out of each other's way. The start is a circle, so that the same labels always
+    give the same picture.
     """
-    m, k = sets.shape
+    members = sets.astype(np.float64)
+    weight = members * np.sqrt(times)[:, None]
+    shared = weight.T @ members
+    own = np.sqrt(np.maximum(np.diag(shared), 1e-12))
+    labels = _settle(_circle(len(shared)), shared / own / own[:, None], spacing=1.0)
+    labels = _unit_square(labels)
+    amid = members @ labels / np.maximum(members.sum(axis=1, keepdims=True), 1)
+    return np.vstack([labels, _part(amid, labels)])
+
+
+def _circle(k: int) -> Array:
     turn = 2 * np.pi * np.arange(k) / max(k, 1)
-    labels = np.column_stack([np.cos(turn), np.sin(turn)])
-    middle = (sets @ labels) / np.maximum(sets.sum(axis=1, keepdims=True), 1)
-    # A little off the middle, or sets of the same labels would never part.
-    spread = 2 * np.pi * 0.618034 * np.arange(m)
-    places = np.vstack([labels, middle + 0.05 * np.column_stack([np.cos(spread), np.sin(spread)])])
-    springs = np.zeros((k + m, k + m))
-    springs[k:, :k] = sets * (0.3 + 0.7 * np.sqrt(times / times.max(initial=1)))[:, None]
-    springs += springs.T
-    size = np.sqrt(4.0 / (k + m))
+    return np.column_stack([np.cos(turn), np.sin(turn)])
+
+
+def _settle(places: Array, springs: Array, spacing: float, steps: int = 300) -> Array:
+    """Springs pull with their strength times the distance, all push with its inverse."""
+    size = spacing * np.sqrt(4.0 / max(len(places), 1))
     for step in range(steps):
-        places += _shift(places, springs, size) * _reach(step, steps)
-    places -= places.min(axis=0)
-    return places / np.maximum(places.max(axis=0), 1e-12)
+        gap, distance = _gaps(places)
+        force = size**2 / distance**2 - springs * distance / size
+        np.fill_diagonal(force, 0.0)
+        push = (gap * force[:, :, None]).sum(axis=1) - 0.2 * places
+        push /= np.maximum(np.linalg.norm(push, axis=1, keepdims=True), 1.0)
+        places = places + 0.15 * (1 - step / steps) * push
+    return places
 
 
-def _reach(step: int, steps: int) -> float:
-    return 0.15 * (1 - step / steps)
+def _part(places: Array, labels: Array, room: float = 0.045, steps: int = 60) -> Array:
+    """Move marks that lie on each other, or on a label, apart by at most ``room``."""
+    m = len(places)
+    turn = 2 * np.pi * 0.618034 * np.arange(m)  # or marks in one place would never part
+    places = places + 0.01 * np.column_stack([np.cos(turn), np.sin(turn)])
+    for _ in range(steps):
+        gap, distance = _gaps(np.vstack([places, labels]))
+        force = np.maximum(room - distance, 0.0) / distance
+        np.fill_diagonal(force, 0.0)
+        places = places + 0.5 * (gap * force[:, :, None]).sum(axis=1)[:m]
+    return np.clip(places, 0.0, 1.0)
 
 
-def _shift(places: Array, springs: Array, size: float) -> Array:
-    """The direction in which every place is pushed, at most of length one."""
+def _gaps(places: Array) -> tuple[Array, Array]:
     gap = places[:, None] - places[None]
-    distance = np.sqrt((gap**2).sum(axis=2)) + 1e-9
-    force = size**2 / distance**2 - springs * distance / size
-    np.fill_diagonal(force, 0.0)
-    push = (gap * force[:, :, None]).sum(axis=1) - 0.3 * places
-    return push / np.maximum(np.linalg.norm(push, axis=1, keepdims=True), 1.0)
+    return gap, np.sqrt((gap**2).sum(axis=2)) + 1e-9
+
+
+def _unit_square(places: Array) -> Array:
+    places = places - places.min(axis=0)
+    return places / np.maximum(places.max(axis=0), 1e-12)

@@ -80,13 +80,15 @@ def _named(what: str, names: Sequence[str] | None, count: int, word: str) -> lis
     return [str(name) for name in names]
 
 
-def mean_square(X: Any) -> float:
-    """Mean over the features of the sum of squares about their mean: trace(Xc'Xc) / d."""
-    n, d = X.shape
-    mean = np.asarray(X.mean(axis=0)).ravel()
-    values = X.data if sparse.issparse(X) else X
-    total = float(np.sum(np.square(values, dtype=np.float64))) - n * float(mean @ mean)
-    return max(total, 0.0) / d
+def ridge_scale(X: Any) -> float:
+    """Median over the features that vary of their sum of squares about the mean.
+
+    These are the diagonal entries of Xc'Xc, to which a ridge is added. The median, as one
+    feature in large units would drag a mean along.
+    """
+    squares = X.shape[0] * np.square(deviations(X))
+    varying = squares[squares > 0]
+    return float(np.median(varying)) if varying.size else 1.0
 
 
 def deviations(X: Any) -> np.ndarray:

@@ -42,6 +42,7 @@
       font: { family: "system-ui, sans-serif", size: 13, color: c.ink },
       hoverlabel: { bgcolor: c.wash, bordercolor: c.line, font: { color: c.ink, size: 13 }, align: "left" },
       legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { color: c.ink } },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: c.rest, activecolor: c.soft },
       showlegend: false, ...extra,
     };
   }
@@ -60,6 +61,7 @@
 
   const narrow = () => window.innerWidth < 600;
   const methodColour = (c, m) => c.series[m.index % c.series.length];
+  const methodDash = (m) => DASHES[m.index % DASHES.length];
   const methodSymbol = (m) => SYMBOLS[m.index % SYMBOLS.length] + (m.baseline ? "-open" : "");
 
   // -- figures ------------------------------------------------------------------------
@@ -67,7 +69,9 @@
   function comparison(c) {
     const key = find("metric").value, shown = methods.filter((m) => m.scores[key].mean !== null);
     const rows = shown.map((_, i) => shown.length - 1 - i);
-    const traces = [];
+    const traces = [], times = shown.map((m) => (m.model ? m.seconds.fit.mean : null)).filter((t) => t > 0);
+    const [unit, scale] = Math.max(...times) < 1 ? ["ms", 1e3] : ["s", 1];
+    const far = Math.max(...times) > 20 * Math.min(...times) ? { type: "log", exponentformat: "power", dtick: 1 } : { rangemode: "tozero" };
     shown.forEach((m, i) => {
       const score = m.scores[key], colour = methodColour(c, m), y = rows[i];
       const single = score.values.filter((v) => v !== null);
@@ -82,22 +86,21 @@
         error_x: { type: "data", array: [score.std || 0], color: colour, thickness: 2, width: 5 },
         marker: { color: colour, size: 12, symbol: methodSymbol(m), line: { width: m.baseline ? 2 : 0, color: colour } },
       });
-      traces.push({
-        type: "scatter", mode: "markers", x: [fit > 0 && m.model ? fit : null], y: [y], xaxis: "x2",
+      if (!narrow()) traces.push({
+        type: "scatter", mode: "markers", x: [fit > 0 && m.model ? scale * fit : null], y: [y], xaxis: "x2",
         hovertext: [`<b>${methodName(m)}</b><br>${round(fit)} s`], hoverinfo: "text",
-        error_x: { type: "data", array: [(m.seconds.fit && m.seconds.fit.std) || 0], color: colour, thickness: 1.5, width: 4 },
+        error_x: { type: "data", array: [scale * ((m.seconds.fit && m.seconds.fit.std) || 0)], color: colour, thickness: 1.5, width: 4 },
         marker: { color: colour, size: 9, symbol: methodSymbol(m) },
       });
     });
     const metric = names.metrics[key];
     return draw("comparison", traces, layout(c, {
-      height: 110 + 44 * shown.length,
+      height: 130 + 44 * shown.length,
       yaxis: axis(c, { tickvals: rows, ticktext: shown.map(methodName), tickfont: { color: c.ink, size: 14 },
         range: [-0.7, shown.length - 0.4], fixedrange: true }),
-      xaxis: axis(c, { domain: [0, 0.66], title: titled(c, plain(metric.words) + (metric.up ? "" : " (less is better)")) }),
-      xaxis2: axis(c, { domain: [0.74, 1], type: "log", title: titled(c, "seconds to fit"), nticks: 4,
-        exponentformat: "power", dtick: 1 }),
-      margin: { l: 8, r: 12, t: 8, b: 56 },
+      xaxis: axis(c, { domain: [0, narrow() ? 1 : 0.66], title: titled(c, plain(metric.words) + (metric.up ? "" : " (less is better)")) }),
+      ...(narrow() ? {} : { xaxis2: axis(c, { domain: [0.74, 1], title: titled(c, "time to fit, " + unit), nticks: 4, ...far }) }),
+      margin: { l: 8, r: 12, t: 32, b: 56 },
     }));
   }
 
@@ -130,6 +133,7 @@
   function scatter(c) {
     const m = run.methods[Number(find("scatter-method").value)];
     const spots = m.model.coordinates, width = spots[0].length;
+    document.querySelector("input[name=dimensions][value='3']").disabled = width < 3;
     const three = checked("dimensions") === "3" && width > 2, part = checked("part");
     const rows = spots.map((_, i) => i).filter((i) => part === "all" || run.points.held_out[i] === (part === "test"));
     const chosen = chosenLabels(), split = groups(chosen, rows), traces = [];
@@ -137,14 +141,14 @@
       for (const held of [false, true]) {
         const ids = inside.filter((i) => run.points.held_out[i] === held);
         if (!ids.length) continue;
-        const mark = symbol + (held ? "" : "-open"), size = Math.max(3, 8 - Math.log10(rows.length));
+        const size = Math.max(3, 8 - Math.log10(rows.length));
         traces.push({
           type: three ? "scatter3d" : "scatter", mode: "markers", name,
-          x: ids.map((i) => spots[i][0]), y: ids.map((i) => (width > 1 ? spots[i][1] : 0)),
+          x: ids.map((i) => spots[i][0]), y: ids.map((i) => (width > 1 ? spots[i][1] : (i * 0.618034) % 1)),
           ...(three ? { z: ids.map((i) => spots[i][2]) } : {}),
           hovertext: ids.map(hover), hoverinfo: "text",
-          marker: { color: colour, symbol: mark, size: three ? size - 1.5 : size + 1,
-            opacity: weak ? 0.45 : held ? 0.9 : 0.6, line: { width: held ? 0 : 1 } },
+          marker: { color: colour, symbol, size: three ? size - 1.5 : size + 1,
+            opacity: (weak ? 0.5 : 1) * (held ? 0.95 : 0.35), line: { width: 0 } },
         });
       }
     };
@@ -158,8 +162,8 @@
       ? layout(c, { height: height + 40, margin: { l: 0, r: 0, t: 0, b: 0 }, uirevision: m.name + "3",
           scene: { xaxis: axis3(c, 1), yaxis: axis3(c, 2), zaxis: axis3(c, 3), bgcolor: c.paper } })
       : layout(c, { height, uirevision: m.name, hovermode: "closest",
-          xaxis: axis(c, { title: name(1) }), yaxis: axis(c, { title: width > 1 ? name(2) : titled(c, "") }),
-          margin: { l: 8, r: 8, t: 8, b: 48 } });
+          xaxis: axis(c, { title: name(1) }), yaxis: axis(c, width > 1 ? { title: name(2) } : { visible: false, range: [-0.5, 1.5] }),
+          margin: { l: 8, r: 8, t: 32, b: 48 } });
     return draw("scatter", traces, shape, three ? BUTTONS3 : BUTTONS);
   }
 
@@ -193,12 +197,13 @@
 
   function scree(c) {
     const shown = methods.filter((m) => m.model && m.model.eigenvalues.length);
+    const relative = checked("scale") === "first";
     const traces = shown.map((m) => {
-      const values = m.model.eigenvalues, colour = methodColour(c, m);
+      const raw = m.model.eigenvalues, values = relative ? raw.map((v) => v / (raw[0] || 1)) : raw, colour = methodColour(c, m);
       return {
         type: "scatter", mode: "lines+markers", name: methodName(m), x: values.map((_, i) => i + 1), y: values,
-        hovertext: values.map((v, i) => `<b>${methodName(m)}</b><br>component ${i + 1}: ${round(v, 4)}`),
-        hoverinfo: "text", line: { color: colour, width: 2 },
+        hovertext: values.map((v, i) => `<b>${methodName(m)}</b><br>component ${i + 1}: ${round(raw[i], 4)}`),
+        hoverinfo: "text", line: { color: colour, width: 2, dash: methodDash(m) },
         marker: { color: colour, size: 7, symbol: methodSymbol(m) },
       };
     });
@@ -206,7 +211,7 @@
     return draw("scree", traces, layout(c, {
       height: 360, showlegend: true,
       xaxis: axis(c, { title: titled(c, "component"), ...(whole ? { dtick: 1 } : {}) }),
-      yaxis: axis(c, { title: titled(c, "eigenvalue"), rangemode: "tozero" }),
+      yaxis: axis(c, { title: titled(c, relative ? "eigenvalue / first eigenvalue" : "eigenvalue"), rangemode: "tozero" }),
       margin: { l: 8, r: 8, t: 40, b: 48 },
     }));
   }
@@ -221,8 +226,8 @@
         type: "scatter", mode: "lines+markers", name: methodName(m), x, y: a.mean,
         hovertext: a.alphas.map((v, i) =>
           `<b>${methodName(m)}</b><br>alpha ${v}: ${round(a.mean[i], 4)} ± ${round(a.std[i], 2)}<br>chosen ${times[i]}x`),
-        hoverinfo: "text", line: { color: colour, width: 2 },
-        marker: { color: colour, size: times.map((t) => (t ? 13 : 5)), symbol: methodSymbol(m) },
+        hoverinfo: "text", line: { color: colour, width: 2, dash: methodDash(m) },
+        marker: { color: colour, opacity: 1, size: times.map((t) => (t ? 13 : 5)), symbol: methodSymbol(m) },
       });
     });
     const metric = names.metrics[run.protocol.alpha_score];
@@ -240,7 +245,8 @@
       ? run.methods[which].roc.map((curve, i) => ({ curve, name: labelName(curve.label), k: i }))
       : methods.map((m) => ({ curve: m.roc.find((r) => r.label === which), name: methodName(m), k: m.index }))
           .filter((entry) => entry.curve);
-    const traces = curves.filter((entry) => entry.curve.true_positive_rate.length).map((entry) => {
+    const traces = curves.filter((entry) => entry.curve.true_positive_rate.length)
+      .sort((a, b) => b.curve.auc - a.curve.auc).map((entry) => {
       const y = [0, ...entry.curve.true_positive_rate], few = curves.length <= 8;
       const name = `${entry.name}, ${round(entry.curve.auc)}`;
       return {
@@ -251,9 +257,10 @@
     });
     traces.unshift({ type: "scatter", mode: "lines", x: [0, 1], y: [0, 1], hoverinfo: "skip", showlegend: false,
       line: { color: c.rest, width: 1, dash: "dot" } });
-    const wide = !narrow();
+    const wide = !narrow(), place = find("plot-roc");
     return draw("roc", traces, layout(c, {
-      height: wide ? 520 : 380 + 22 * Math.min(traces.length, 16), showlegend: wide || traces.length <= 17, hovermode: "closest",
+      ...(wide ? { width: Math.min(place.clientWidth, 820) } : {}), margin: { l: 8, r: 8, t: 32, b: 44 },
+      height: wide ? 560 : 380 + 22 * Math.min(traces.length, 16), showlegend: wide || traces.length <= 17, hovermode: "closest",
       legend: wide ? { x: 1.02, y: 1, font: { color: c.ink, size: 12 }, title: { text: "label, AUC".replace("label", view[0] === "m" ? "label" : "method") } }
         : { orientation: "h", y: -0.25, font: { color: c.ink, size: 11 } },
       xaxis: axis(c, { title: titled(c, "false positive rate"), range: [-0.01, 1.01], constrain: "domain" }),
@@ -270,7 +277,7 @@
       textfont: { color: c.soft, size: 12 }, hoverinfo: "text",
       hovertext: shown.map((j, i) => `<b>${labelName(j)}</b><br>${numbers[i].toLocaleString("en")} samples, ${(100 * numbers[i] / run.data.n_samples).toFixed(1)} %`),
     }], layout(c, {
-      height: 70 + 22 * shown.length, bargap: 0.35, margin: { l: 8, r: 48, t: 4, b: 30 },
+      height: 94 + 22 * shown.length, bargap: 0.35, margin: { l: 8, r: 56, t: 32, b: 30 },
       xaxis: axis(c, {}), yaxis: axis(c, { tickvals: shown.map((_, i) => i), ticktext: shown.map(labelName), ticklen: 4, tickcolor: c.paper, showgrid: false }),
     }));
   }
@@ -280,13 +287,13 @@
     const share = C.map((row, i) => row.map((n, j) => (i === j || !C[i][i] ? null : n / C[i][i])));
     const told = C.map((row, i) => row.map((n, j) =>
       `<b>${labelName(shown[i])}</b> with <b>${labelName(shown[j])}</b><br>${n.toLocaleString("en")} of ${C[i][i].toLocaleString("en")} samples`));
-    const size = Math.min(760, 200 + 24 * shown.length);
+    const size = Math.min(800, 220 + 24 * shown.length), place = find("plot-cooccurrence");
     return draw("cooccurrence", [{
       type: "heatmap", z: share, x: ticks, y: ticks, text: told, hoverinfo: "text", xgap: 1, ygap: 1,
       zmin: 0, colorscale: [[0, c.wash], [1, c.heat]], hoverongaps: false,
       colorbar: { thickness: 10, outlinewidth: 0, tickformat: ".0%", tickfont: { color: c.soft }, len: 0.6 },
     }], layout(c, {
-      height: size,
+      height: size, ...(narrow() ? {} : { width: Math.min(place.clientWidth, size + 140) }), margin: { l: 8, r: 8, t: 32, b: 8 },
       xaxis: axis(c, { tickvals: ticks, ticktext: shown.map(labelName), tickangle: -45, showgrid: false, constrain: "domain" }),
       yaxis: axis(c, { tickvals: ticks, ticktext: shown.map(labelName), autorange: "reversed", showgrid: false, constrain: "domain", ...(narrow() ? {} : { scaleanchor: "x" }) }),
     }));
@@ -322,7 +329,7 @@
     const hidden = { visible: false, range: [-0.08, 1.08] };
     return draw("hypergraph", traces, layout(c, {
       height: narrow() ? 380 : 560, hovermode: "closest", xaxis: hidden, yaxis: { ...hidden, range: [-0.06, 1.1] },
-      margin: { l: 4, r: 4, t: 4, b: 4 },
+      margin: { l: 4, r: 4, t: 32, b: 4 },
     }));
   }
 
@@ -358,10 +365,18 @@
     drawAll();
   }
 
+  // To begin with, labels that the best method tells well and that not nearly all samples carry.
+  function telling() {
+    const n = run.data.n_samples, curves = (methods.find((m) => m.model) || methods[0]).roc;
+    const share = (j) => run.data.labels[j].count / n;
+    const fair = curves.filter((r) => share(r.label) > 0.02 && share(r.label) < 0.5);
+    const known = (fair.length ? fair : curves).slice().sort((a, b) => b.auc - a.auc).map((r) => r.label);
+    return (known.length ? known : run.data.shown).slice(0, 3);
+  }
+
   function startChips() {
     const boxes = [...document.querySelectorAll("#chips input")];
-    const often = [...run.data.shown].sort((a, b) => run.data.labels[b].count - run.data.labels[a].count);
-    const first = run.data.kind === "classes" ? run.data.shown.slice(0, 8) : often.slice(0, 5);
+    const first = run.data.kind === "classes" ? run.data.shown.slice(0, 8) : telling();
     boxes.forEach((box) => { box.checked = first.includes(Number(box.value)); });
     paintChips();
     boxes.forEach((box) => box.addEventListener("change", () => { paintChips(); drawOne("scatter"); }));
@@ -398,6 +413,7 @@
     on("#metric", "comparison");
     on("#scatter-method, input[name=dimensions], input[name=part]", "scatter");
     on("#roc-view", "roc");
+    on("input[name=scale]", "scree");
     startChips();
     nameTheme();
     printing();

@@ -165,12 +165,11 @@ def _comparison(run: Run) -> str:
     alt = f"Scores of {count(len(run.methods), 'method')} with error bars, and their times."
     caption = (
         "Large marks: mean over the splits, with one standard deviation; small marks: single "
-        "splits. Right: time to fit the projection, on a logarithmic scale. Open marks are plain "
-        "baselines."
+        "splits. On wide screens, right: time to fit. Open marks are plain baselines."
     )
     figure = _controls(metrics) + _figure("comparison", alt, caption) if done else ""
     told = table_html(tables.failures(run))
-    return figure + told + table_html(tables.comparison(run)) + _more(run)
+    return figure + told + table_html(tables.turned(tables.comparison(run))) + _more(run)
 
 
 def _more(run: Run) -> str:
@@ -190,7 +189,7 @@ def _projection(run: Run) -> str:
     word = "class" if run.data.kind == "classes" else "label"
     caption = (
         f"{drawn_sentence(run)} The projection was learned on the training part of the first "
-        "split; filled marks are held-out samples, open ones training samples."
+        "split; strong marks are held-out samples, faint ones training samples."
     )
     if word == "label":
         caption += " A sample with several of the chosen labels takes the colour of the rarest."
@@ -216,7 +215,8 @@ def _spectrum(run: Run) -> str:
         return ""
     alt = "Eigenvalues of every method in decreasing order."
     words = "Eigenvalues of the pencil by component, for the model of the first split."
-    return _figure("scree", alt, words) + _numbers(tables.eigenvalues(run))
+    scale = _radios("scale", "Scale", [("first", "relative to the first"), ("raw", "as they are")])
+    return _controls(scale) + _figure("scree", alt, words) + _numbers(tables.eigenvalues(run))
 
 
 def _alpha(run: Run) -> str:
@@ -263,10 +263,13 @@ def _graph(run: Run) -> str:
     graph = run.data.hypergraph
     if not graph.sets:
         return ""
+    drawn = f"All {graph.n_sets} sets of two labels or more are drawn."
+    if len(graph.sets) < graph.n_sets:
+        drawn = f"Of {graph.n_sets} sets of two labels or more the {len(graph.sets)} most frequent "
+        drawn += "are drawn."
     caption = (
-        f"The label hypergraph: every small mark is a label set, tied to its labels; "
-        f"{len(graph.sets)} of {graph.n_sets} sets of two labels or more, the most frequent, "
-        "are drawn. Sizes and widths grow with the number of samples."
+        f"The label hypergraph: every small mark is a label set, tied to its labels. {drawn} "
+        "Sizes and widths grow with the number of samples."
     )
     return _figure("hypergraph", "Labels joined by the label sets that hold them.", caption)
 
@@ -290,7 +293,7 @@ def _feature_block(method: Method) -> str:
         largest = max((abs(f.weight) for f in component), default=0.0) or 1.0
         rows = "".join(
             f'<tr><th scope="row">{escape(visible(f.name, 40))}</th>'
-            f'<td class="num">{f.weight:+.2g}</td><td class="meter" aria-hidden="true">'
+            f'<td class="num">{f.weight:+#.2g}</td><td class="meter" aria-hidden="true">'
             f'<i class="{"down" if f.weight < 0 else "up"}" '
             f'style="width:{100 * abs(f.weight) / largest:.0f}%"></i></td></tr>'
             for f in component

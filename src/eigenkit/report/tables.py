@@ -26,6 +26,16 @@ class Table:
     strong: frozenset[tuple[int, int]] = frozenset()
 
 
+def turned(table: Table) -> Table:
+    """Rows and columns exchanged where that makes the table narrower."""
+    if len(table.rows) >= len(table.columns):
+        return table
+    grid = [table.columns, *table.rows]
+    columns, *rows = [list(line) for line in zip(*grid, strict=True)]
+    strong = frozenset((j - 1, i + 1) for i, j in table.strong)
+    return Table(table.title, ["", *columns[1:]], rows, 1, table.note, strong)
+
+
 def comparison(run: Run) -> Table:
     """Method by metric, the best of each metric stressed."""
     methods = ranked(run)
@@ -47,7 +57,7 @@ def _best(methods: list[Method], key: str) -> list[int]:
     if len(found) < 2:
         return []
     best = max(found) if METRICS[key][1] else min(found)
-    return [i for i, value in enumerate(means) if value is not None and abs(value - best) < 5e-4]
+    return [i for i, v in enumerate(means) if v is not None and round(v, 3) == round(best, 3)]
 
 
 def times(run: Run) -> Table:

@@ -82,10 +82,11 @@ def headline(run: Run) -> str:
     if not done:
         return "No method gave a result; the reasons are below."
     best = done[0]
-    text = (
-        f"{visible(best.name)} has the highest mean AUC over labels, {measured(best.scores['auc'])}"
-    )
-    rivals = [m for m in done[1:] if m.baseline != best.baseline]
+    level = [m for m in done if measured(m.scores["auc"]) == measured(best.scores["auc"])]
+    verb = "has" if len(level) == 1 else "have"
+    text = f"{_listed(level)} {verb} the highest mean AUC over labels, "
+    text += measured(best.scores["auc"])
+    rivals = [m for m in done[1:] if m.baseline != best.baseline and m not in level]
     if rivals:
         kind = "method" if best.baseline else "plain baseline"
         text += f"; the best {kind}, {visible(rivals[0].name)}, has "
@@ -93,6 +94,11 @@ def headline(run: Run) -> str:
     failed = len(run.methods) - len(done)
     gave = f" {count(failed, 'method')} gave no result." if failed else ""
     return f"{text}.{gave}"
+
+
+def _listed(methods: list[Method]) -> str:
+    *names, last = [visible(method.name) for method in methods]
+    return f"{', '.join(names)} and {last}" if names else last
 
 
 def protocol_sentence(run: Run) -> str:
