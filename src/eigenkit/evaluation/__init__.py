@@ -7,6 +7,7 @@ mean and standard deviation.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -218,10 +219,11 @@ def _check_methods(methods: Mapping[str, Any], baselines: bool) -> dict[str, Any
     if not methods and not baselines:
         raise ValueError("methods is empty: give at least one name and estimator.")
     for key, estimator in methods.items():
-        if estimator != "passthrough" and not hasattr(estimator, "fit"):
-            raise TypeError(
-                f"methods[{key!r}] is a {type(estimator).__name__}: give an estimator with fit."
-            )
+        if estimator != "passthrough" and not callable(getattr(estimator, "fit", None)):
+            kind = type(estimator).__name__
+            raise TypeError(f"methods[{key!r}] is a {kind}: give an estimator with fit.")
+        if isinstance(estimator, type):
+            raise TypeError(f"methods[{key!r}] is a class: give an instance of it, as in CCA().")
     return {str(key): estimator for key, estimator in methods.items()}
 
 
@@ -244,6 +246,7 @@ def _check_folds(inner_cv: int) -> int:
 
 
 def _check_seed(seed: int) -> int:
-    if check_count("seed", seed + 1) > 2**32:
-        raise ValueError(f"seed={seed} is not valid: give a number from 0 to {2**32 - 1}.")
+    fine = isinstance(seed, numbers.Integral) and not isinstance(seed, bool)
+    if not fine or not 0 <= seed < 2**32:
+        raise ValueError(f"seed={seed!r} is not valid: give a whole number from 0 to {2**32 - 1}.")
     return int(seed)

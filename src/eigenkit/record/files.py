@@ -41,7 +41,7 @@ def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Read a record that :func:`write_record` wrote, with everything in it checked."""
     try:
         record = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise RecordError(
             f"{os.fspath(path)} is not JSON ({str(error)[:80]}): give the record of a run."
         ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 import types
 from collections.abc import Callable
 from functools import cache
@@ -91,12 +92,13 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    # JavaScript and many readers of JSON know whole numbers only up to 2^53.
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 2**53
 
 
 def _is_number(value: Any) -> bool:
     real = isinstance(value, int | float) and not isinstance(value, bool)
-    return real and abs(value) <= np.finfo(np.float64).max
+    return real and abs(value) <= sys.float_info.max
 
 
 _PLAIN: dict[Any, tuple[Callable[[Any], bool], str]] = {
