@@ -19,7 +19,9 @@ LAYERS = [
     {"moments"},
     {"solvers"},
     {"estimators", "datasets"},
-    {"record", "evaluation", "report"},
+    {"registry", "files", "record"},
+    {"models", "evaluation"},
+    {"report"},
     {"demo"},
     {"__main__", "__init__"},
 ]

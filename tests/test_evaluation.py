@@ -16,8 +16,9 @@ from scipy import sparse
 from sklearn import metrics as reference
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import make_classification
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
@@ -244,6 +245,27 @@ def test_alpha_is_the_best_of_the_inner_scores_and_the_largest_of_equals():
     assert record["methods"][0]["model"]["alpha"] == max(level)
 
 
+def test_inner_scores_are_those_of_ridge_regression_or_of_the_classifier():
+    X, Y = data()
+    train = np.arange(100)
+    arguments = {"cv": [(train, np.arange(100, 150))], "alphas": [1.0], "inner_cv": 2}
+    ridge = evaluate(X, Y, {"cca": CCA()}, **arguments)
+    same = evaluate(X, Y, {"cca": CCA()}, alpha_classifier="same", **arguments)
+    expected = {"ridge": [], "same": []}
+    for fit, test in k_fold(Y[train], 2, np.random.default_rng(0)):
+        model = CCA(alpha=1.0).fit(X[fit], Y[fit])
+        scaler = StandardScaler().fit(model.transform(X[fit]))
+        Z, Z_new = (scaler.transform(model.transform(X[rows])) for rows in (fit, test))
+        S = Ridge(alpha=1.0).fit(Z, Y[fit]).predict(Z_new)
+        expected["ridge"].append(reference.roc_auc_score(Y[test], S))
+        svms = [LinearSVC(random_state=0).fit(Z, y).decision_function(Z_new) for y in Y[fit].T]
+        expected["same"].append(reference.roc_auc_score(Y[test], np.column_stack(svms)))
+    found = {"ridge": ridge, "same": same}
+    for kind, record in found.items():
+        assert record["methods"][0]["alpha"]["mean"][0] == pytest.approx(np.mean(expected[kind]))
+    assert ridge["protocol"]["alpha_classifier"] == "ridge regression"
+
+
 def test_a_method_that_fails_is_told_in_its_own_words_and_the_rest_goes_on():
     X, Y = data()
     record = evaluate(X, Y, {"lda": LDA(), "cca": CCA()}, cv=2, alphas=None)
@@ -413,6 +435,7 @@ def test_auto_alphas_follow_the_scale_of_the_data_but_not_of_one_feature():
         ({"alphas": [-1.0]}, "alphas=-1.0 is not valid"),
         ({"alphas": "best"}, "alphas='best' is not known"),
         ({"alpha_score": "beauty"}, "alpha_score='beauty' is not known"),
+        ({"alpha_classifier": "svm"}, "alpha_classifier='svm' is not known: choose one of 'ridge'"),
         ({"inner_cv": 1}, "inner_cv=1 is not valid"),
         ({"seed": -1}, "seed=-1 is not valid: give a whole number from 0"),
         ({"methods": {}, "baselines": False}, "methods is empty"),

@@ -40,6 +40,7 @@ def evaluate(
     alphas: Sequence[float] | str | None = "auto",
     inner_cv: int = 3,
     alpha_score: str = "auc",
+    alpha_classifier: str = "ridge",
     baselines: bool = True,
     name: str = "data",
     feature_names: Sequence[str] | None = None,
@@ -79,6 +80,9 @@ def evaluate(
         Folds of the inner cross-validation that chooses alpha.
     alpha_score : str
         The metric that chooses alpha, a key of METRICS.
+    alpha_classifier : {"ridge", "same"}
+        What is put on the projections while alpha is chosen: ridge regression of all labels
+        at once, so that the whole grid costs little more than one fit, or the classifier.
     baselines : bool
         Also measure the classifier on all features and on principal components.
     name : str
@@ -120,6 +124,7 @@ def evaluate(
         _check_alphas(alphas, samples.X),
         _check_folds(inner_cv),
         check_choice("alpha_score", alpha_score, METRICS),
+        check_choice("alpha_classifier", alpha_classifier, ("ridge", "same")),
         seed,
     )
     compared = _check_methods(methods, baselines)
@@ -208,6 +213,7 @@ def _protocol(words: str, splits: list[Split], classifier: Any, plan: Plan) -> P
         alphas=plan.alphas,
         inner_cv=plan.inner_cv,
         alpha_score=plan.alpha_score,
+        alpha_classifier="ridge regression" if plan.alpha_classifier == "ridge" else named[:200],
         seed=plan.seed,
     )
 

@@ -115,6 +115,7 @@ def describe_model(outcome: Outcome, samples: Samples, split: Split, rows: Array
     if not hasattr(fitted, "transform"):
         return None
     Z = project_rows(fitted, samples.X[rows])
+    fitted = getattr(fitted, "best_estimator_", fitted)  # a search is described by its choice
     report = getattr(fitted, "report_", None)
     eigenvalues = np.asarray(getattr(fitted, "eigenvalues_", []), dtype=np.float64).ravel()
     alpha = getattr(fitted, "alpha", None)

@@ -17,7 +17,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
 from eigenkit.estimators import Projection, alpha_path
-from eigenkit.evaluation.classifiers import decide, decide_directly
+from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
 from eigenkit.evaluation.metrics import METRICS, auc_per_label, roc_on_grid, score_all
 from eigenkit.evaluation.samples import Samples
 from eigenkit.evaluation.splits import Split, k_fold
@@ -35,6 +35,7 @@ class Plan:
     alphas: list[float]
     inner_cv: int
     alpha_score: str
+    alpha_classifier: str
     seed: int
 
 
@@ -150,7 +151,10 @@ def _search(estimator: Any, X: Any, Y: Array, single: bool, plan: Plan) -> Array
         row = []
         for model in models:
             Z, Z_new = project_rows(model, X[train]), project_rows(model, X[test])
-            S, P = decide(plan.classifier, Z, Y[train], Z_new, single)
+            if plan.alpha_classifier == "ridge":
+                S, P = decide_by_ridge(Z, Y[train], Z_new, single)
+            else:
+                S, P = decide(plan.classifier, Z, Y[train], Z_new, single)
             row.append(score_all(Y[test], S, P)[plan.alpha_score])
         found.append(row)
     return np.array(found)

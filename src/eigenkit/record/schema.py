@@ -81,6 +81,7 @@ class Protocol:
     alphas: list[float]
     inner_cv: int
     alpha_score: str
+    alpha_classifier: str
     seed: int
 
 

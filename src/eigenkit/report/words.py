@@ -112,7 +112,8 @@ def protocol_sentence(run: Run) -> str:
     if p.alphas:
         text += (
             f" Alpha chosen from {count(len(p.alphas), 'value')} by {p.inner_cv}-fold "
-            "cross-validation inside the training part."
+            f"cross-validation inside the training part, with {visible(p.alpha_classifier, 200)} "
+            "on the projection."
         )
     return text
 
