@@ -249,8 +249,8 @@ def test_inner_scores_are_those_of_ridge_regression_or_of_the_classifier():
     X, Y = data()
     train = np.arange(100)
     arguments = {"cv": [(train, np.arange(100, 150))], "alphas": [1.0], "inner_cv": 2}
-    ridge = evaluate(X, Y, {"cca": CCA()}, **arguments)
-    same = evaluate(X, Y, {"cca": CCA()}, alpha_classifier="same", **arguments)
+    ridge = evaluate(X, Y, {"cca": CCA()}, alpha_classifier="ridge", **arguments)
+    same = evaluate(X, Y, {"cca": CCA()}, **arguments)
     expected = {"ridge": [], "same": []}
     for fit, test in k_fold(Y[train], 2, np.random.default_rng(0)):
         model = CCA(alpha=1.0).fit(X[fit], Y[fit])
@@ -420,6 +420,8 @@ def test_auto_alphas_follow_the_scale_of_the_data_but_not_of_one_feature():
     np.testing.assert_allclose(np.array(large) / np.array(small), 1e4)
     X[:, 0] *= 1e6
     assert auto_alphas(X) == small
+    wide = np.random.default_rng(0).normal(size=(11, 1000))  # 10 eigenvalues of about 1000
+    assert auto_alphas(wide)[4] == 1e3
 
 
 @pytest.mark.parametrize(
@@ -435,7 +437,7 @@ def test_auto_alphas_follow_the_scale_of_the_data_but_not_of_one_feature():
         ({"alphas": [-1.0]}, "alphas=-1.0 is not valid"),
         ({"alphas": "best"}, "alphas='best' is not known"),
         ({"alpha_score": "beauty"}, "alpha_score='beauty' is not known"),
-        ({"alpha_classifier": "svm"}, "alpha_classifier='svm' is not known: choose one of 'ridge'"),
+        ({"alpha_classifier": "svm"}, "alpha_classifier='svm' is not known: choose one of 'same'"),
         ({"inner_cv": 1}, "inner_cv=1 is not valid"),
         ({"seed": -1}, "seed=-1 is not valid: give a whole number from 0"),
         ({"methods": {}, "baselines": False}, "methods is empty"),

@@ -40,7 +40,7 @@ def evaluate(
     alphas: Sequence[float] | str | None = "auto",
     inner_cv: int = 3,
     alpha_score: str = "auc",
-    alpha_classifier: str = "ridge",
+    alpha_classifier: str = "same",
     baselines: bool = True,
     name: str = "data",
     feature_names: Sequence[str] | None = None,
@@ -80,9 +80,10 @@ def evaluate(
         Folds of the inner cross-validation that chooses alpha.
     alpha_score : str
         The metric that chooses alpha, a key of METRICS.
-    alpha_classifier : {"ridge", "same"}
-        What is put on the projections while alpha is chosen: ridge regression of all labels
-        at once, so that the whole grid costs little more than one fit, or the classifier.
+    alpha_classifier : {"same", "ridge"}
+        What is put on the projections while alpha is chosen: the classifier, or ridge
+        regression of all labels at once. The latter makes the whole grid cost little more
+        than one fit, but what suits it need not suit the classifier.
     baselines : bool
         Also measure the classifier on all features and on principal components.
     name : str
@@ -124,7 +125,7 @@ def evaluate(
         _check_alphas(alphas, samples.X),
         _check_folds(inner_cv),
         check_choice("alpha_score", alpha_score, METRICS),
-        check_choice("alpha_classifier", alpha_classifier, ("ridge", "same")),
+        check_choice("alpha_classifier", alpha_classifier, ("same", "ridge")),
         seed,
     )
     compared = _check_methods(methods, baselines)
@@ -159,7 +160,10 @@ def evaluate(
 
 
 def auto_alphas(X: Any) -> list[float]:
-    """Seven powers of ten around the median diagonal entry of Xc'Xc, the natural scale of a ridge.
+    """Seven powers of ten around a typical eigenvalue of Xc'Xc, the natural scale of a ridge.
+
+    It is estimated by the median diagonal entry, times d / (n - 1) where there are more
+    features than samples, as then only n - 1 eigenvalues are not zero.
 
     Examples
     --------

@@ -81,14 +81,17 @@ def _named(what: str, names: Sequence[str] | None, count: int, word: str) -> lis
 
 
 def ridge_scale(X: Any) -> float:
-    """Median over the features that vary of their sum of squares about the mean.
+    """A typical nonzero eigenvalue of Xc'Xc, to which a ridge is added.
 
-    These are the diagonal entries of Xc'Xc, to which a ridge is added. The median, as one
-    feature in large units would drag a mean along.
+    The mean diagonal entry is the mean eigenvalue; the median is taken instead, as one
+    feature in large units would drag the mean along. With fewer samples than features the
+    same trace falls on only n - 1 eigenvalues.
     """
     squares = X.shape[0] * np.square(deviations(X))
     varying = squares[squares > 0]
-    return float(np.median(varying)) if varying.size else 1.0
+    if not varying.size:
+        return 1.0
+    return float(np.median(varying)) * max(1.0, varying.size / (X.shape[0] - 1))
 
 
 def deviations(X: Any) -> np.ndarray:

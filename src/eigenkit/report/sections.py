@@ -156,6 +156,11 @@ def _with_index(run: Run, methods: list[Method]) -> list[tuple[str, str]]:
     return [(str(run.methods.index(m)), visible(m.name, 40)) for m in methods]
 
 
+def _methods_first(run: Run) -> list[Method]:
+    """The best first, but plain baselines after the methods."""
+    return sorted(ranked(run), key=lambda method: method.baseline)
+
+
 # -- sections --------------------------------------------------------------------------
 
 
@@ -178,7 +183,7 @@ def _more(run: Run) -> str:
 
 
 def _projection(run: Run) -> str:
-    drawn = [m for m in ranked(run) if m.model and m.model.coordinates]
+    drawn = [m for m in _methods_first(run) if m.model and m.model.coordinates]
     if not drawn:
         return ""
     fields = _controls(
@@ -227,7 +232,9 @@ def _alpha(run: Run) -> str:
         "Mean over inner folds and splits; the larger marks are the values that were chosen, "
         "once or more often."
     )
-    return _figure("alpha", alt, words) + _numbers(tables.alphas(run))
+    table = tables.alphas(run)
+    caption = f"{words} {table.note}".strip()
+    return _figure("alpha", alt, caption) + _numbers(table)
 
 
 def _roc(run: Run) -> str:
@@ -275,7 +282,7 @@ def _graph(run: Run) -> str:
 
 
 def _features(run: Run) -> str:
-    blocks = [_feature_block(m) for m in ranked(run) if m.model and m.model.components]
+    blocks = [_feature_block(m) for m in _methods_first(run) if m.model and m.model.components]
     if not blocks:
         return ""
     blocks[0] = blocks[0].replace("<details>", "<details open>", 1)

@@ -196,9 +196,16 @@ def alphas(run: Run) -> Table:
         chosen = [a for a in m.alpha.chosen if a is not None]
         often = ", ".join(f"{a:g} ({chosen.count(a)}x)" for a in sorted(set(chosen)))
         rows.append([visible(m.name), *(number(v) for v in m.alpha.mean), often])
+    edges = {min(run.protocol.alphas, default=0.0), max(run.protocol.alphas, default=0.0)}
+    at_edge = [visible(m.name) for m in methods if m.alpha and edges & set(m.alpha.chosen)]
+    note = ""
+    if at_edge:
+        note = (
+            f"An end of the grid was chosen for {', '.join(at_edge)}: a wider grid may be better."
+        )
     columns = ["method", *(f"{a:g}" for a in run.protocol.alphas), "chosen"]
     words = METRICS.get(run.protocol.alpha_score, (run.protocol.alpha_score, True))[0]
-    return Table(f"Alpha against {visible(words)}", columns, rows)
+    return Table(f"Alpha against {visible(words)}", columns, rows, note=note)
 
 
 def top_features(method: Method, components: int = 6) -> list[Table]:
