@@ -10,8 +10,10 @@ import re
 import sys
 from collections import Counter
 from html.parser import HTMLParser
+from importlib.resources import files
 from typing import Any
 
+import numpy as np
 import pytest
 
 from eigenkit.report import render_html, render_text, write_html
@@ -240,3 +242,76 @@ def test_unknown_style_is_one_sentence():
 )
 def test_visible(text, shown):
     assert visible(text) == shown
+
+
+# -- colours -----------------------------------------------------------------------------
+
+
+def themes() -> dict[str, dict[str, np.ndarray]]:
+    css = files("eigenkit.report").joinpath("page.css").read_text()
+    blocks = {"light": ":root {", "dark": ':root[data-theme="dark"] {'}
+    found = {}
+    for name, start in blocks.items():
+        block = css[css.index(start) :].split("}")[0]
+        pairs = re.findall(r"--([\w-]+): #([0-9a-f]{6});", block)
+        found[name] = {key: np.array(list(bytes.fromhex(v))) / 255 for key, v in pairs}
+    return found
+
+
+def linear(colour: np.ndarray) -> np.ndarray:
+    return np.where(colour <= 0.04045, colour / 12.92, ((colour + 0.055) / 1.055) ** 2.4)
+
+
+def contrast(a: np.ndarray, b: np.ndarray) -> float:
+    """As the Web Content Accessibility Guidelines define it."""
+    low, high = sorted(float(linear(c) @ [0.2126, 0.7152, 0.0722]) for c in (a, b))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_text_and_marks_stand_out_from_the_paper(theme):
+    c = themes()[theme]
+    for ink in ("ink", "soft", "accent"):
+        assert contrast(c[ink], c["paper"]) >= 4.5
+        assert contrast(c[ink], c["wash"]) >= 4.5
+    assert contrast(c["accent-ink"], c["accent"]) >= 4.5
+    for i in range(8):
+        assert contrast(c[f"c{i}"], c["paper"]) >= 3
+
+
+def test_both_ways_to_dark_are_the_same():
+    css = files("eigenkit.report").joinpath("page.css").read_text()
+    by_system = css[css.index(':root:not([data-theme="light"]) {') :].split("{")[1].split("}")[0]
+    by_button = css[css.index(':root[data-theme="dark"] {') :].split("{")[1].split("}")[0]
+    assert by_system.split() == by_button.split()
+
+
+# Machado, Oliveira and Fernandes (2009), full severity, on linear RGB.
+BLIND = {
+    "protanopia": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "deuteranopia": [
+        [0.367322, 0.860646, -0.227968],
+        [0.280085, 0.672501, 0.047413],
+        [-0.011820, 0.042940, 0.968881],
+    ],
+}
+
+
+def lab(rgb: np.ndarray) -> np.ndarray:
+    M = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    f = np.cbrt(np.maximum(np.array(M) @ rgb, 0) / [0.9505, 1.0, 1.089])
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("kind", BLIND)
+def test_colours_of_the_same_mark_or_neighbours_differ_to_the_colour_blind(theme, kind):
+    c = themes()[theme]
+    seen = [lab(np.clip(np.array(BLIND[kind]) @ linear(c[f"c{i}"]), 0, 1)) for i in range(8)]
+    # The first five also differ in shape; colours that share a shape must differ more.
+    for i, j in [(0, 1), (1, 2), (0, 2), (0, 5), (1, 6), (2, 7)]:
+        assert np.linalg.norm(seen[i] - seen[j]) > 15, (i, j)
