@@ -62,7 +62,7 @@
   const narrow = () => window.innerWidth < 600;
   const methodColour = (c, m) => c.series[m.index % c.series.length];
   const methodDash = (m) => DASHES[m.index % DASHES.length];
-  const methodSymbol = (m) => SYMBOLS[m.index % SYMBOLS.length] + (m.baseline ? "-open" : "");
+  const methodSymbol = (m) => (m.baseline ? ["circle-open", "diamond-open"][m.index % 2] : SYMBOLS[m.index % SYMBOLS.length]);
 
   // -- figures ------------------------------------------------------------------------
 
