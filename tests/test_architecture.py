@@ -23,6 +23,7 @@ LAYERS = [
     {"models", "evaluation"},
     {"report"},
     {"__init__"},
+    {"inference"},
     {"demo"},
     {"__main__"},
 ]

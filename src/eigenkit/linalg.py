@@ -74,7 +74,8 @@ def signs(W: Array) -> Array:
 
 def triangular_factor(A: Array) -> Array:
     """The triangle R of ``A = Q R``: R'R = A'A, and as accurate as A itself."""
-    return np.asarray(sla.qr(A, mode="r", check_finite=False)[0][: A.shape[1]])
+    with blas_threads(A.shape[1]):
+        return np.asarray(sla.qr(A, mode="r", check_finite=False)[0][: A.shape[1]])
 
 
 def whitener(factor: Array) -> Array:

@@ -373,6 +373,19 @@ class Centered:
             P *= self.m[columns]
         return P if self.r is None else P * self.r[:, None]
 
+    def column_squares(self) -> Array:
+        """The diagonal of Z'Z: squared lengths of the columns, without the rest of it."""
+        if self.sparse:
+            r = self._r()
+            squares = self.X.copy()
+            squares.data **= 2
+            sums = self.column_scaled(self.column_scaled(squares.T @ (r * r)))
+        else:
+            sums = np.zeros(self.shape[1])
+            for _, P in self._blocks(weighted=True):
+                sums += np.einsum("ij,ij->j", P, P)
+        return np.maximum(sums - self.total * self.delta**2, 0.0)
+
     def toarray(self) -> Array:
         """Z as a dense matrix; the caller has checked that it fits."""
         if self.sparse:

@@ -204,7 +204,7 @@ def reduction(pencil: Pencil) -> Reduction:
     with blas_threads(min(Z.shape)):
         if Z.shape[0] > Z.shape[1] and Z.may_be_dense:
             return _tall_reduction(Z, H)
-        U, s, V = _singular_triplets(Z)
+        U, s, V = singular_triplets(Z)
         return _spectral_reduction(s, V, U.T @ H)
 
 
@@ -261,7 +261,7 @@ def _rcond(s: Array) -> float:
     return float(s[-1] / s[0]) if len(s) else float("nan")
 
 
-def _singular_triplets(Z: Centered) -> tuple[Array, Array, Array]:
+def singular_triplets(Z: Centered) -> tuple[Array, Array, Array]:
     """U, s, V of Z without the singular values that are rounding.
 
     Sparse Z too large to be made dense: from the smaller of its two Gram matrices, which
