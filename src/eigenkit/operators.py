@@ -320,6 +320,17 @@ class Centered:
             G -= np.outer(self.total * self.delta, self.delta)
         return G
 
+    def squared_norms(self) -> Array:
+        """The diagonal of Z'Z, without the rest of it."""
+        if self.sparse:
+            P, _ = self._sparse_pair()
+            squares = np.asarray(P.power(2).sum(axis=0)).ravel()
+        else:
+            squares = np.zeros(self.shape[1])
+            for _, P in self._blocks(weighted=True):
+                squares += np.einsum("ij,ij->j", P, P)
+        return np.maximum(squares - self.total * self.delta**2, 0.0)
+
     def outer(self) -> Array:
         """Z Z' (n x n)."""
         if self.sparse:

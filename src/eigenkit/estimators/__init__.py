@@ -5,5 +5,17 @@ from eigenkit.estimators.cca import CCA
 from eigenkit.estimators.hypergraph import HypergraphSpectral
 from eigenkit.estimators.lda import LDA
 from eigenkit.estimators.opls import OrthonormalizedPLS
+from eigenkit.estimators.pls import PLSSVD, SIMPLS, PLSCanonical, PLSRegression
 
-__all__ = ["CCA", "LDA", "HypergraphSpectral", "OrthonormalizedPLS", "Projection", "alpha_path"]
+__all__ = [
+    "CCA",
+    "LDA",
+    "PLSSVD",
+    "SIMPLS",
+    "HypergraphSpectral",
+    "OrthonormalizedPLS",
+    "PLSCanonical",
+    "PLSRegression",
+    "Projection",
+    "alpha_path",
+]
