@@ -3,12 +3,14 @@
 from eigenkit.estimators import (
     CCA,
     LDA,
+    PLSDA,
     PLSSVD,
     SIMPLS,
     HypergraphSpectral,
     OrthonormalizedPLS,
     PLSCanonical,
     PLSRegression,
+    PLSRegressionCV,
     alpha_path,
 )
 
@@ -17,11 +19,13 @@ __version__ = "0.1.0"
 __all__ = [
     "CCA",
     "LDA",
+    "PLSDA",
     "PLSSVD",
     "SIMPLS",
     "HypergraphSpectral",
     "OrthonormalizedPLS",
     "PLSCanonical",
     "PLSRegression",
+    "PLSRegressionCV",
     "alpha_path",
 ]

@@ -6,16 +6,20 @@ from eigenkit.estimators.hypergraph import HypergraphSpectral
 from eigenkit.estimators.lda import LDA
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.pls import PLSSVD, SIMPLS, PLSCanonical, PLSRegression
+from eigenkit.estimators.pls_cv import PLSRegressionCV
+from eigenkit.estimators.plsda import PLSDA
 
 __all__ = [
     "CCA",
     "LDA",
+    "PLSDA",
     "PLSSVD",
     "SIMPLS",
     "HypergraphSpectral",
     "OrthonormalizedPLS",
     "PLSCanonical",
     "PLSRegression",
+    "PLSRegressionCV",
     "Projection",
     "alpha_path",
 ]

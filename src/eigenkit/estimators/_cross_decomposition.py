@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -12,8 +11,6 @@ from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
-    MultiOutputMixin,
-    RegressorMixin,
     TransformerMixin,
 )
 from sklearn.utils.validation import check_is_fitted
@@ -21,10 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.estimators._base import _is_fitted_name, unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
-    check_choice,
     check_count,
     check_numeric_Y,
-    check_real,
     check_weight,
     check_X,
     warn_degenerate,
@@ -37,11 +32,8 @@ from eigenkit.solvers.deflation import (
     Components,
     decompose,
     inverse_rotations,
-    nipals,
     skip_missing_scores,
 )
-
-ALGORITHMS = ("kernel", "nipals")
 
 
 @dataclass(frozen=True)
@@ -105,8 +97,7 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             for name in [name for name in self.__dict__ if _is_fitted_name(name)]:
                 del self.__dict__[name]
             rows = self._rows(X, y, sample_weight)
-            used = rows.weighted()
-            self._keep(rows, used, self._solve(used, scale))
+            self._keep(rows, self._solve(rows, scale))
         return self
 
     def _check_parameters(self) -> tuple[bool, bool]:
@@ -153,6 +144,7 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return X, observed
 
     def _solve(self, rows: Rows, scale: tuple[bool, bool]) -> Fit:
+        rows = rows.weighted()
         l = self._n_wanted(rows)
         Z, Y = Centered(_filled(rows), rows.weight), Centered(rows.Y, rows.weight)
         self._check_informative(Z, Y)
@@ -206,7 +198,7 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     # -- keeping -----------------------------------------------------------------------
 
-    def _keep(self, rows: Rows, used: Rows, fit: Fit) -> None:
+    def _keep(self, rows: Rows, fit: Fit) -> None:
         found, X, Y = fit.components, fit.X, fit.Y
         # Where y is regressed on the scores of X, its loadings carry the units of both.
         to_y = 1.0 if self._deflation in ("canonical", "svd") else X.unit / Y.unit
@@ -226,18 +218,27 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             ),
         }
         if self._deflation != "svd":
-            kept |= {"x_loadings_": found.x_loadings, "y_loadings_": y_loadings}
+            kept |= {
+                "x_loadings_": found.x_loadings,
+                "y_loadings_": y_loadings,
+                "x_explained_variance_ratio_": (
+                    found.x_norms * np.sum(found.x_loadings**2, axis=0) / fit.squares[0]
+                ),
+                "y_explained_variance_ratio_": (
+                    found.y_norms * np.sum(found.y_loadings**2, axis=0) / fit.squares[1]
+                ),
+            }
         for name, value in kept.items():
             setattr(self, name, self._cast(value))
         self.n_components_ = len(found)
-        self._keep_more(rows, used, fit)
+        self._keep_more(rows, fit)
 
-    def _keep_more(self, rows: Rows, used: Rows, fit: Fit) -> None:
+    def _keep_more(self, rows: Rows, fit: Fit) -> None:
         """Attributes beyond the common ones."""
-        self._keep_scores(rows, used, fit)
+        self._keep_scores(rows, fit)
 
-    def _keep_scores(self, rows: Rows, used: Rows, fit: Fit) -> None:
-        if rows is used and rows.observed is None:
+    def _keep_scores(self, rows: Rows, fit: Fit) -> None:
+        if fit.X.Z.shape[0] == len(rows.Y) and rows.observed is None:
             T = fit.X.matmat(fit.components.x_rotations) / fit.X.unit
             T = T if rows.weight is None else T / np.sqrt(rows.weight)[:, None]
         else:
@@ -340,165 +341,9 @@ def _filled(rows: Rows) -> Any:
     return np.where(seen, known, first + drift)
 
 
-def _missing_share(rows: Rows, Z: Centered) -> Array | float:
+def missing_share(rows: Rows, Z: Centered) -> Array | float:
     """What turns sums of squares over all rows' degrees of freedom to those observed."""
     if rows.observed is None:
         return 1.0
     weight = np.ones(len(rows.Y)) if rows.weight is None else rows.weight
     return (Z.total - 1) / np.maximum(weight @ rows.observed - 1, np.finfo(float).tiny)
-
-
-class PLSRegressor(MultiOutputMixin, RegressorMixin, CrossDecomposition):
-    """The members of the family that predict y; see the subclasses."""
-
-    def _keep_more(self, rows: Rows, used: Rows, fit: Fit) -> None:
-        self._keep_scores(rows, used, fit)
-        self.coef_ = self._coef(self.n_components_)
-        self.intercept_ = self.y_mean_
-        found = fit.components
-        x_share = found.x_norms * np.sum(found.x_loadings**2, axis=0) / fit.squares[0]
-        y_share = found.y_norms * np.sum(found.y_loadings**2, axis=0) / fit.squares[1]
-        self.x_explained_variance_ratio_ = self._cast(x_share)
-        self.y_explained_variance_ratio_ = self._cast(y_share)
-
-    def _coef(self, l: int) -> Array:
-        """Coefficients (n_targets x n_features) of the model with the first l components."""
-        coef = self.y_loadings_[:, :l] @ self.x_rotations_[:, :l].T
-        return coef * self.y_std_[:, None] / self.x_std_
-
-    @property
-    def coef_path_(self) -> Array:
-        """Coefficients for 1, 2, ..., n_components_: (n_components_, n_targets, n_features)."""
-        check_is_fitted(self)
-        terms = np.einsum("kl,dl->lkd", self.y_loadings_, self.x_rotations_)
-        np.cumsum(terms, axis=0, out=terms)
-        return terms * self.y_std_[:, None] / self.x_std_
-
-    def _checked_l(self, n_components: Any) -> int:
-        if n_components is None:
-            return self.n_components_
-        l = check_count("n_components", n_components, hint=", or None for all")
-        if l > self.n_components_:
-            raise ValueError(
-                f"n_components={l} exceeds {self.n_components_}, the number that was fitted: fit "
-                "with more, or give less."
-            )
-        return l
-
-    def predict(self, X: Any, n_components: int | None = None) -> Array:
-        """Predict y, with all components or with the first few.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-        n_components : int, optional
-            Use the model that a fit with this many components would have given.
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_targets)
-        """
-        check_is_fitted(self)
-        l = self._checked_l(n_components)
-        X, observed = self._checked_X(X, reset=False)
-        if observed is not None:
-            T = self._x_scores(X, observed)[:, :l]
-            return self._shaped(T @ self.y_loadings_[:, :l].T * self.y_std_ + self.intercept_)
-        coef = self.coef_ if l == self.n_components_ else self._coef(l)
-        return self._shaped(project(X, self.x_mean_, coef.T) + self.intercept_)
-
-    def staged_predict(self, X: Any) -> Iterator[Array]:
-        """Predictions with 1, 2, ..., n_components_ components, one after the other.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-
-        Yields
-        ------
-        array of shape (n_samples,) or (n_samples, n_targets)
-        """
-        check_is_fitted(self)
-        T = self._x_scores(*self._checked_X(X, reset=False))
-        prediction = np.tile(self.intercept_, (len(T), 1))
-        for t, q in zip(T.T, self.y_loadings_.T, strict=True):
-            prediction = prediction + np.outer(t, q * self.y_std_)
-            yield self._shaped(prediction)
-
-    def _shaped(self, prediction: Array) -> Array:
-        return prediction[:, 0] if self._one_response_ else prediction
-
-    def inverse_transform(self, X: Any, y: Any = None) -> Any:
-        """Map scores back: the best approximation of X (and y) from them.
-
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_components_)
-            Scores of X.
-        y : array of shape (n_samples, n_components_), optional
-            Scores of y.
-
-        Returns
-        -------
-        array of shape (n_samples, n_features), or a tuple with the approximation of y
-        """
-        check_is_fitted(self)
-        x_back = np.asarray(X) @ self.x_loadings_.T * self.x_std_ + self.x_mean_
-        if y is None:
-            return x_back
-        return x_back, np.asarray(y) @ self.y_loadings_.T * self.y_std_ + self.y_mean_
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True
-        return tags
-
-
-class NipalsRegressor(PLSRegressor):
-    """The members that NIPALS can fit too; see the subclasses."""
-
-    def __init__(
-        self,
-        n_components: int | None = 2,
-        *,
-        scale: bool | tuple[bool, bool] = True,
-        algorithm: str = "kernel",
-        tol: float = 1e-10,
-        max_iter: int = 1000,
-    ) -> None:
-        super().__init__(n_components, scale=scale)
-        self.algorithm = algorithm
-        self.tol = tol
-        self.max_iter = max_iter
-
-    def _check_parameters(self) -> tuple[bool, bool]:
-        check_choice("algorithm", self.algorithm, ALGORITHMS)
-        check_real("tol", self.tol)
-        check_count("max_iter", self.max_iter)
-        return super()._check_parameters()
-
-    @property
-    def _iterates(self) -> bool:
-        return self.algorithm == "nipals"
-
-    def _decompose(
-        self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
-    ) -> Fit:
-        if not self._iterates:
-            return super()._decompose(rows, Z, Y, scale, l)
-        X = Block.of(Z, scale[0], Z.squared_norms() * _missing_share(rows, Z))
-        B = Block.of(Y, scale[1], Y.squared_norms())
-        A, right = X.toarray(), B.toarray()
-        if rows.observed is not None:
-            A *= rows.observed
-        found, _ = nipals(
-            *(A, right, l, self._deflation),
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-            observed=rows.observed,
-        )
-        return Fit(X, B, found, (float(np.sum(A * A)), float(np.sum(right * right))))
-
-    def _keep_more(self, rows: Rows, used: Rows, fit: Fit) -> None:
-        super()._keep_more(rows, used, fit)
-        self.n_iter_ = list(fit.components.n_iter)

@@ -2,18 +2,200 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._cross_decomposition import (
-    CrossDecomposition,
-    Fit,
-    NipalsRegressor,
-    PLSRegressor,
-    Rows,
-)
+from eigenkit.estimators._cross_decomposition import CrossDecomposition, Fit, Rows, missing_share
+from eigenkit.estimators._validation import check_choice, check_count, check_real
 from eigenkit.linalg import Array
+from eigenkit.operators import Centered, project
+from eigenkit.solvers.cross_products import Block
+from eigenkit.solvers.deflation import nipals
+
+ALGORITHMS = ("kernel", "nipals")
+
+
+class PLSRegressor(MultiOutputMixin, RegressorMixin, CrossDecomposition):
+    """The members of the family that predict y; see the subclasses."""
+
+    def _keep_more(self, rows: Rows, fit: Fit) -> None:
+        self._keep_scores(rows, fit)
+        self.coef_ = self._coef(self.n_components_)
+        self.intercept_ = self.y_mean_
+
+    def _coef(self, l: int) -> Array:
+        """Coefficients (n_targets x n_features) of the model with the first l components."""
+        coef = self.y_loadings_[:, :l] @ self.x_rotations_[:, :l].T
+        return coef * self.y_std_[:, None] / self.x_std_
+
+    @property
+    def coef_path_(self) -> Array:
+        """Coefficients for 1, 2, ..., n_components_: (n_components_, n_targets, n_features)."""
+        check_is_fitted(self)
+        terms = np.einsum("kl,dl->lkd", self.y_loadings_, self.x_rotations_)
+        np.cumsum(terms, axis=0, out=terms)
+        return terms * self.y_std_[:, None] / self.x_std_
+
+    def _checked_l(self, n_components: Any) -> int:
+        if n_components is None:
+            return self.n_components_
+        l = check_count("n_components", n_components, hint=", or None for all")
+        if l > self.n_components_:
+            raise ValueError(
+                f"n_components={l} exceeds {self.n_components_}, the number that was fitted: fit "
+                "with more, or give less."
+            )
+        return l
+
+    def predict(self, X: Any, n_components: int | None = None) -> Array:
+        """Predict y, with all components or with the first few.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        n_components : int, optional
+            Use the model that a fit with this many components would have given.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_targets)
+        """
+        check_is_fitted(self)
+        l = self._checked_l(n_components)
+        X, observed = self._checked_X(X, reset=False)
+        if observed is not None:
+            T = self._x_scores(X, observed)[:, :l]
+            return self._shaped(T @ self.y_loadings_[:, :l].T * self.y_std_ + self.intercept_)
+        coef = self.coef_ if l == self.n_components_ else self._coef(l)
+        return self._shaped(project(X, self.x_mean_, coef.T) + self.intercept_)
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """Predictions with 1, 2, ..., n_components_ components, one after the other.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Yields
+        ------
+        array of shape (n_samples,) or (n_samples, n_targets)
+        """
+        check_is_fitted(self)
+        T = self._x_scores(*self._checked_X(X, reset=False))
+        prediction = np.tile(self.intercept_, (len(T), 1))
+        for t, q in zip(T.T, self.y_loadings_.T, strict=True):
+            prediction = prediction + np.outer(t, q * self.y_std_)
+            yield self._shaped(prediction)
+
+    def _shaped(self, prediction: Array) -> Array:
+        return prediction[:, 0] if self._one_response_ else prediction
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and return the scores of X.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+        """
+        return self.fit(X, y, sample_weight).transform(X)
+
+    def inverse_transform(self, X: Any, y: Any = None) -> Any:
+        """Map scores back: the best approximation of X (and y) from them.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_components_)
+            Scores of X.
+        y : array of shape (n_samples, n_components_), optional
+            Scores of y.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features), or a tuple with the approximation of y
+        """
+        check_is_fitted(self)
+        x_back = np.asarray(X) @ self.x_loadings_.T * self.x_std_ + self.x_mean_
+        if y is None:
+            return x_back
+        return x_back, np.asarray(y) @ self.y_loadings_.T * self.y_std_ + self.y_mean_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+class NipalsRegressor(PLSRegressor):
+    """The members that NIPALS can fit too; see the subclasses."""
+
+    def __init__(
+        self,
+        n_components: int | None = 2,
+        *,
+        scale: bool | tuple[bool, bool] = True,
+        algorithm: str = "kernel",
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(n_components, scale=scale)
+        self.algorithm = algorithm
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and return the scores of X and y.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        tuple of two arrays of shape (n_samples, n_components_)
+        """
+        return self.fit(X, y, sample_weight).transform(X, y)
+
+    def _check_parameters(self) -> tuple[bool, bool]:
+        check_choice("algorithm", self.algorithm, ALGORITHMS)
+        check_real("tol", self.tol)
+        check_count("max_iter", self.max_iter)
+        return super()._check_parameters()
+
+    @property
+    def _iterates(self) -> bool:
+        return self.algorithm == "nipals"
+
+    def _decompose(
+        self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
+    ) -> Fit:
+        if not self._iterates:
+            return super()._decompose(rows, Z, Y, scale, l)
+        X = Block.of(Z, scale[0], Z.squared_norms() * missing_share(rows, Z))
+        B = Block.of(Y, scale[1], Y.squared_norms())
+        A, right = X.toarray(), B.toarray()
+        if rows.observed is not None:
+            A *= rows.observed
+        found, _ = nipals(
+            *(A, right, l, self._deflation),
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+            observed=rows.observed,
+        )
+        return Fit(X, B, found, (float(np.sum(A * A)), float(np.sum(right * right))))
+
+    def _keep_more(self, rows: Rows, fit: Fit) -> None:
+        super()._keep_more(rows, fit)
+        self.n_iter_ = list(fit.components.n_iter)
 
 
 class PLSRegression(NipalsRegressor):
@@ -114,20 +296,6 @@ class SIMPLS(PLSRegressor):
 
     _deflation = "simpls"
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, and return the scores of X.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
-        """
-        return self.fit(X, y, sample_weight).transform(X)
-
 
 class PLSCanonical(NipalsRegressor):
     """PLS Mode A, symmetric in X and y: each is deflated by its own scores.
@@ -205,7 +373,7 @@ class PLSSVD(CrossDecomposition):
 
     _deflation = "svd"
 
-    def _keep_more(self, rows: Rows, used: Rows, fit: Fit) -> None:
-        self._keep_scores(rows, used, fit)
+    def _keep_more(self, rows: Rows, fit: Fit) -> None:
+        self._keep_scores(rows, fit)
         values = fit.components.singular_values / fit.X.unit / fit.Y.unit
         self.singular_values_ = self._cast(values)

@@ -69,14 +69,7 @@ class Block:
     @classmethod
     def of(cls, Z: Centered, scale: bool, squares: Array) -> Block:
         """``squares`` holds the diagonal of Z'Z; columns are divided by their deviation."""
-        units = np.broadcast_to(np.asarray(Z.unit, dtype=np.float64), squares.shape)
-        still = Z.constant | (squares == 0)
-        if scale:
-            root = np.where(still, 1.0, np.sqrt(squares / (Z.total - 1)))
-            std = np.where(still, 1.0, root / units)
-            return cls(Z, np.where(still, 0.0, 1 / root), std, 1.0)
-        unit = float(units[~still].min(initial=np.inf)) if not still.all() else 1.0
-        return cls(Z, np.where(still, 0.0, unit / units), np.ones(len(squares)), unit)
+        return cls(Z, *scaling(squares, Z.constant, Z.unit, Z.total - 1, scale))
 
     def matmat(self, V: Array) -> Array:
         """A V."""
@@ -93,6 +86,19 @@ class Block:
     def toarray(self) -> Array:
         """A as a dense matrix."""
         return self.Z.toarray() * self.factor
+
+
+def scaling(
+    squares: Array, constant: np.ndarray, units: float | Array, dof: float, scale: bool
+) -> tuple[Array, Array, float]:
+    """Factor, std and unit of a block (see :class:`Block`) from the diagonal of Z'Z."""
+    units = np.broadcast_to(np.asarray(units, dtype=np.float64), squares.shape)
+    still = constant | (squares <= 0)
+    if scale:
+        root = np.sqrt(np.where(still, 1.0, squares / dof))
+        return np.where(still, 0.0, 1 / root), np.where(still, 1.0, root / units), 1.0
+    unit = float(units[~still].min()) if not still.all() else 1.0
+    return np.where(still, 0.0, unit / units), np.ones(len(squares)), unit
 
 
 def gram_pays(Z: Centered, n_components: int) -> bool:
