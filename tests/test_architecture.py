@@ -19,6 +19,8 @@ LAYERS = [
     {"moments"},
     {"solvers"},
     {"estimators", "datasets"},
+    {"diagnostics"},
+    {"pls_plots"},
     {"demo"},
     {"__main__", "__init__"},
 ]

@@ -11,7 +11,9 @@ from eigenkit.estimators import (
     PLSCanonical,
     PLSRegression,
     PLSRegressionCV,
+    ShrinkageRegression,
     alpha_path,
+    shrinkage_factors,
 )
 
 __version__ = "0.1.0"
@@ -27,5 +29,7 @@ __all__ = [
     "PLSCanonical",
     "PLSRegression",
     "PLSRegressionCV",
+    "ShrinkageRegression",
     "alpha_path",
+    "shrinkage_factors",
 ]

@@ -8,6 +8,7 @@ from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.pls import PLSSVD, SIMPLS, PLSCanonical, PLSRegression
 from eigenkit.estimators.pls_cv import PLSRegressionCV
 from eigenkit.estimators.plsda import PLSDA
+from eigenkit.estimators.shrinkage import ShrinkageRegression, shrinkage_factors
 
 __all__ = [
     "CCA",
@@ -21,5 +22,7 @@ __all__ = [
     "PLSRegression",
     "PLSRegressionCV",
     "Projection",
+    "ShrinkageRegression",
     "alpha_path",
+    "shrinkage_factors",
 ]

@@ -36,6 +36,12 @@ from eigenkit.solvers.deflation import (
 )
 
 
+TOO_FAR_APART = (
+    "the units of X and y are too far apart for the coefficients to be floating point numbers: "
+    "rescale one of them."
+)
+
+
 @dataclass(frozen=True)
 class Rows:
     """Checked data: all rows of X and Y, weights or None, and what is observed of X or None."""
@@ -148,11 +154,7 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         l = self._n_wanted(rows)
         Z, Y = Centered(_filled(rows), rows.weight), Centered(rows.Y, rows.weight)
         self._check_informative(Z, Y)
-        if any(scale) and not Z.total > 1:
-            raise ValueError(
-                f"sample_weight sums to {Z.total:g}, but with scale on weights count samples: give "
-                "weights that sum to more than 1, or scale=False."
-            )
+        check_countable(Z.total, scale)
         fit = self._decompose(rows, Z, Y, scale, l)
         self._check_found(fit.components, l)
         return fit
@@ -200,11 +202,12 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
 
     def _keep(self, rows: Rows, fit: Fit) -> None:
         found, X, Y = fit.components, fit.X, fit.Y
-        # Where y is regressed on the scores of X, its loadings carry the units of both.
-        to_y = 1.0 if self._deflation in ("canonical", "svd") else X.unit / Y.unit
         own = self._deflation in ("canonical", "svd")
-        y_weights = found.y_weights * (to_y if self._deflation == "regression" else 1.0)
-        y_loadings = found.y_loadings * to_y
+        # Where y is regressed on the scores of X, its loadings carry the units of both.
+        to_y = 1.0 if own else X.unit / Y.unit
+        if not 0 < to_y < np.inf:
+            raise ValueError(TOO_FAR_APART)
+        rotations = inverse_rotations(found.y_weights, found.y_loadings) / to_y
         kept = {
             "x_mean_": X.Z.mean,
             "y_mean_": Y.Z.mean,
@@ -212,15 +215,13 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             "y_std_": Y.std,
             "x_weights_": found.x_weights,
             "x_rotations_": found.x_rotations,
-            "y_weights_": y_weights,
-            "y_rotations_": (
-                found.y_rotations if own else inverse_rotations(y_weights, y_loadings)
-            ),
+            "y_weights_": found.y_weights * (to_y if self._deflation == "regression" else 1.0),
+            "y_rotations_": found.y_rotations if own else rotations,
         }
         if self._deflation != "svd":
             kept |= {
                 "x_loadings_": found.x_loadings,
-                "y_loadings_": y_loadings,
+                "y_loadings_": found.y_loadings * to_y,
                 "x_explained_variance_ratio_": (
                     found.x_norms * np.sum(found.x_loadings**2, axis=0) / fit.squares[0]
                 ),
@@ -311,6 +312,15 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def check_countable(total: float, scale: tuple[bool, bool]) -> None:
+    """Deviations with n - 1 below the line need weights that count samples."""
+    if any(scale) and not total > 1:
+        raise ValueError(
+            f"sample_weight sums to {total:g}, but with scale on weights count samples: give "
+            "weights that sum to more than 1, or scale=False."
+        )
 
 
 def _scale_pair(scale: Any) -> tuple[bool, bool]:

@@ -9,9 +9,15 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._cross_decomposition import CrossDecomposition, Fit, Rows, missing_share
+from eigenkit.estimators._cross_decomposition import (
+    TOO_FAR_APART,
+    CrossDecomposition,
+    Fit,
+    Rows,
+    missing_share,
+)
 from eigenkit.estimators._validation import check_choice, check_count, check_real
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, power_of_two
 from eigenkit.operators import Centered, project
 from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.deflation import nipals
@@ -23,8 +29,11 @@ class PLSRegressor(MultiOutputMixin, RegressorMixin, CrossDecomposition):
     """The members of the family that predict y; see the subclasses."""
 
     def _keep_more(self, rows: Rows, fit: Fit) -> None:
+        with np.errstate(over="ignore", under="ignore"):
+            self.coef_ = self._coef(self.n_components_)
+        if not np.all(np.isfinite(self.coef_)) or not np.any(self.coef_):
+            raise ValueError(TOO_FAR_APART)
         self._keep_scores(rows, fit)
-        self.coef_ = self._coef(self.n_components_)
         self.intercept_ = self.y_mean_
 
     def _coef(self, l: int) -> Array:
@@ -255,8 +264,10 @@ class PLSRegression(NipalsRegressor):
     def _y_scores(self, Y: Array, T: Array) -> Array:
         """u_i = Y_i q_i / q_i'q_i, with Y_i deflated by the x-scores before i."""
         Q = self.y_loadings_.astype(np.float64)
+        size = float(power_of_two(np.abs(Q).max()))  # squares of Q may leave the range
+        Q /= size
         QQ = Q.T @ Q
-        return (Y @ Q - T @ np.triu(QQ, 1)) / QQ.diagonal()
+        return (Y / size @ Q - T @ np.triu(QQ, 1)) / QQ.diagonal()
 
 
 class SIMPLS(PLSRegressor):
@@ -332,7 +343,7 @@ class PLSCanonical(NipalsRegressor):
     >>> from eigenkit import PLSCanonical
     >>> X, Y = load_linnerud(return_X_y=True)
     >>> x_scores, y_scores = PLSCanonical(n_components=2).fit_transform(X, Y)
-    >>> abs(x_scores[:, 0] @ x_scores[:, 1]) < 1e-10
+    >>> bool(abs(x_scores[:, 0] @ x_scores[:, 1]) < 1e-10)
     True
     """
 

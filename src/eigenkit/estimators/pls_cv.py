@@ -8,10 +8,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.model_selection import check_cv
 
-from eigenkit.estimators._cross_decomposition import Fit, Rows
+from eigenkit.estimators._cross_decomposition import Fit, Rows, check_countable
 from eigenkit.estimators._validation import check_choice
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, power_of_two
 from eigenkit.operators import check_finite
 from eigenkit.solvers.component_cv import Problem, fold_errors
 from eigenkit.solvers.deflation import Components
@@ -105,19 +105,27 @@ class PLSRegressionCV(PLSRegressor):
 
     def _solve(self, rows: Rows, scale: tuple[bool, bool]) -> Fit:
         check_finite("X", rows.X.data if sparse.issparse(rows.X) else rows.X)
-        folds = self._folds(rows)
-        used = rows.weighted()
-        l = min(self._n_wanted(used), min(len(train) for train, _ in folds) - 1)
-        problem = Problem(used.X, used.Y, used.weight, scale, l, self._deflation)
-        self.fold_errors_ = fold_errors(problem, folds)
-        self.n_components_min_ = int(np.argmin(self.fold_errors_.mean(axis=0)))
-        self.n_components_one_standard_error_ = one_standard_error(self.fold_errors_)
         fit = super()._solve(rows, scale)
-        chosen = {
+        used, folds = rows.weighted(), self._folds(rows)
+        for train, _ in folds:
+            total = len(train) if used.weight is None else used.weight[train].sum()
+            check_countable(float(total), scale)
+        l = min(len(fit.components), min(len(train) for train, _ in folds) - 1)
+        # Squared errors of responses in extreme units would leave the range of numbers.
+        unit = float(power_of_two(np.max(np.abs(used.Y))))
+        problem = Problem(used.X, used.Y / unit, used.weight, scale, l, self._deflation)
+        chosen = self._choose(fold_errors(problem, folds), unit)
+        return Fit(fit.X, fit.Y, fit.components.first(max(1, chosen)), fit.squares)
+
+    def _choose(self, errors: Array, unit: float) -> int:
+        with np.errstate(over="ignore", under="ignore"):
+            self.fold_errors_ = errors * unit * unit
+        self.n_components_min_ = int(np.argmin(errors.mean(axis=0)))
+        self.n_components_one_standard_error_ = one_standard_error(errors)
+        return {
             "min": self.n_components_min_,
             "one_standard_error": self.n_components_one_standard_error_,
         }[self.rule]
-        return Fit(fit.X, fit.Y, fit.components.first(max(1, chosen)), fit.squares)
 
     def _n_wanted(self, rows: Rows) -> int:
         bound = min(rows.X.shape)
@@ -136,7 +144,9 @@ class PLSRegressionCV(PLSRegressor):
         ]
         folds = [(train, test) for train, test in folds if len(train) > 1 and len(test) > 0]
         if len(folds) < 2:
-            raise ValueError(f"cv={self.cv!r} gives {len(folds)} folds with rows in them, but 2 are needed.")
+            raise ValueError(
+                f"cv={self.cv!r} gives {len(folds)} folds with rows in them, but 2 are needed."
+            )
         return folds
 
     _y_scores = PLSRegression._y_scores
