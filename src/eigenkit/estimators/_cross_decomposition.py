@@ -35,7 +35,6 @@ from eigenkit.solvers.deflation import (
     skip_missing_scores,
 )
 
-
 TOO_FAR_APART = (
     "the units of X and y are too far apart for the coefficients to be floating point numbers: "
     "rescale one of them."
