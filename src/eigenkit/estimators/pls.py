@@ -194,7 +194,7 @@ class NipalsRegressor(PLSRegressor):
         A, right = X.toarray(), B.toarray()
         if rows.observed is not None:
             A *= rows.observed
-        found, _ = nipals(
+        found = nipals(
             *(A, right, l, self._deflation),
             tol=float(self.tol),
             max_iter=int(self.max_iter),

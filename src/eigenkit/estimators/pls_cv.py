@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.model_selection import check_cv
 
 from eigenkit.estimators._cross_decomposition import Fit, Rows, check_countable
 from eigenkit.estimators._validation import check_choice
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.linalg import Array, power_of_two
-from eigenkit.operators import check_finite
-from eigenkit.solvers.component_cv import Problem, fold_errors
-from eigenkit.solvers.deflation import Components
+from eigenkit.operators import Centered
+from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
+from eigenkit.solvers.cross_products import blocks
+from eigenkit.solvers.deflation import Components, decompose
 
 RULES = ("one_standard_error", "min")
 
@@ -103,19 +103,27 @@ class PLSRegressionCV(PLSRegressor):
         check_choice("rule", self.rule, RULES)
         return super()._check_parameters()
 
-    def _solve(self, rows: Rows, scale: tuple[bool, bool]) -> Fit:
-        check_finite("X", rows.X.data if sparse.issparse(rows.X) else rows.X)
-        fit = super()._solve(rows, scale)
-        used, folds = rows.weighted(), self._folds(rows)
+    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        rows = super()._rows(X, y, sample_weight)
+        self._split_ = self._folds(rows)
+        return rows
+
+    def _decompose(
+        self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
+    ) -> Fit:
+        folds = self.__dict__.pop("_split_")
         for train, _ in folds:
-            total = len(train) if used.weight is None else used.weight[train].sum()
+            total = len(train) if rows.weight is None else rows.weight[train].sum()
             check_countable(float(total), scale)
-        l = min(len(fit.components), min(len(train) for train, _ in folds) - 1)
+        l = min(l, min(len(train) for train, _ in folds) - 1)
         # Squared errors of responses in extreme units would leave the range of numbers.
-        unit = float(power_of_two(np.max(np.abs(used.Y))))
-        problem = Problem(used.X, used.Y / unit, used.weight, scale, l, self._deflation)
-        chosen = self._choose(fold_errors(problem, folds), unit)
-        return Fit(fit.X, fit.Y, fit.components.first(max(1, chosen)), fit.squares)
+        unit = float(power_of_two(np.max(np.abs(rows.Y))))
+        problem = Problem(rows.X, rows.Y / unit, rows.weight, scale, l, self._deflation)
+        G = whole_gram(Z, l, len(folds))
+        chosen = self._choose(fold_errors(problem, folds, Z, G), unit)
+        X, B, cross = blocks(Z, Y, scale, chosen, G)
+        found = decompose(cross, max(1, chosen), self._deflation)
+        return Fit(X, B, found, (cross.trace, float(np.trace(cross.yy))))
 
     def _choose(self, errors: Array, unit: float) -> int:
         with np.errstate(over="ignore", under="ignore"):

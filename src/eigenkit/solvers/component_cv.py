@@ -54,15 +54,22 @@ class _Model:
     Q: Array
 
 
-def fold_errors(problem: Problem, folds: list[tuple[Any, Any]]) -> Array:
+def whole_gram(Z: Centered, n_components: int, n_folds: int) -> Array | None:
+    """Z'Z where updating it pays for cross-validation; None for sparse and for wide data."""
+    pays = not Z.sparse and gram_pays(Z, n_components * n_folds // 2)
+    return Z.gram() if pays else None
+
+
+def fold_errors(
+    problem: Problem, folds: list[tuple[Any, Any]], Z: Centered, G: Array | None
+) -> Array:
     """Mean squared error on the test rows of each fold, for 0, 1, ..., n_components components.
 
     ``folds`` holds pairs of row numbers (train, test); any split is fine. Where a fold yields
-    fewer components, its last error stands for the rest.
+    fewer components, its last error stands for the rest. Z is the centred X of the problem
+    and G its :func:`whole_gram`.
     """
-    Z = Centered(problem.X, problem.weight)
-    pays = not Z.sparse and gram_pays(Z, problem.n_components * len(folds) // 2)
-    update = _Updated(problem, Z) if pays else None
+    update = None if G is None else _Updated(problem, Z, G)
     errors = np.empty((len(folds), problem.n_components + 1))
     for i, (train, test) in enumerate(folds):
         model = update.fit(np.asarray(train)) if update else None
@@ -90,23 +97,25 @@ def _staged_errors(problem: Problem, model: _Model, test: Any) -> Iterator[float
     yield last
     for i in range(problem.n_components):
         if i < T.shape[1]:
-            residual -= np.outer(T[:, i], model.Q[:, i])
+            residual -= T[:, i, None] * model.Q[:, i]
             last = _mean_square(residual, weight)
         yield last
 
 
 def _mean_square(residual: Array, weight: Array | None) -> float:
-    return float(np.average(np.mean(residual**2, axis=1), weights=weight))
+    if weight is None:
+        return float(np.vdot(residual, residual)) / residual.size
+    return float(weight @ (residual**2).mean(axis=1) / weight.sum())
 
 
 class _Updated:
     """Training cross-products as the whole less what a fold leaves out."""
 
-    def __init__(self, problem: Problem, Z: Centered) -> None:
+    def __init__(self, problem: Problem, Z: Centered, G: Array) -> None:
         self.problem = problem
         self.Z, self.Y = Z, Centered(problem.Y, problem.weight)
         B = self.Y.toarray()
-        self.whole = (Z.gram(), Z.rmatmat(B), B.T @ B)
+        self.whole = (G, Z.rmatmat(B), B.T @ B)
 
     def fit(self, train: np.ndarray) -> _Model | None:
         """The model of the training rows, or None if the difference would lose digits."""

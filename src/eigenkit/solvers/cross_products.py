@@ -116,10 +116,18 @@ def gram_pays(Z: Centered, n_components: int) -> bool:
 
 
 def blocks(
-    Z: Centered, Y: Centered, scale: tuple[bool, bool], n_components: int
+    Z: Centered,
+    Y: Centered,
+    scale: tuple[bool, bool],
+    n_components: int,
+    G: Array | None = None,
 ) -> tuple[Block, Block, CrossProducts]:
-    """Both sides of the problem and their cross-products, from centred data."""
-    G = Z.gram() if gram_pays(Z, n_components) else None
+    """Both sides of the problem and their cross-products, from centred data.
+
+    ``G`` is Z'Z where that is known already; it is overwritten.
+    """
+    if G is None and gram_pays(Z, n_components):
+        G = Z.gram()
     if G is not None:
         squares = G.diagonal().copy()
     elif scale[0]:

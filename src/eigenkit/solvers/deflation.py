@@ -24,11 +24,13 @@ X and Y themselves, is the reference; it is slower, but it can skip missing valu
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import lapack
 
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import EPS, Array, power_of_two, signs
@@ -89,6 +91,7 @@ class _Side:
 @dataclass
 class _State:
     cross: CrossProducts
+    unit: float
     S: Array
     x: _Side
     y: _Side
@@ -110,8 +113,9 @@ def _regression(s: _State, w: Array, c: Array, sigma: float) -> bool:
     if found is None:
         return False
     p, tt = found[0] / found[1], found[1]
-    q = r @ s.S / tt
-    s.S -= np.outer(tt * p, q)
+    tq = r @ s.S
+    s.S -= p[:, None] * tq
+    q = tq * (s.unit / tt)
     s.x.keep(w, r, p, tt)
     s.y.keep(q, q, q, tt)
     return True
@@ -125,7 +129,7 @@ def _canonical(s: _State, w: Array, c: Array, sigma: float) -> bool:
     if found is None or uu <= (EPS * len(ry)) ** 2 * np.trace(s.cross.yy) * (ry @ ry):
         return False
     p, q = found[0] / found[1], gy / uu
-    s.S -= sigma * (np.outer(p, c - q) + np.outer(w, q))
+    s.S -= sigma * (p[:, None] * (c - q) + w[:, None] * q)
     s.x.keep(w, r, p, found[1])
     s.y.keep(c, ry, q, uu)
     return True
@@ -143,15 +147,15 @@ def _simpls(s: _State, w: Array, c: Array, sigma: float) -> bool:
     v -= (V @ v) @ V
     v /= np.linalg.norm(v)
     s.basis[s.x.n] = v
-    q = w @ s.S / tt
-    s.S -= np.outer(v, v @ s.S)
+    q = w @ s.S * (s.unit / tt)
+    s.S -= v[:, None] * (v @ s.S)
     s.x.keep(w, w, p, tt)
     s.y.keep(c, c, q, tt)
     return True
 
 
 def _svd(s: _State, w: Array, c: Array, sigma: float) -> bool:
-    s.S -= np.outer(sigma * w, c)
+    s.S -= (sigma * w)[:, None] * c
     s.x.keep(w, w, w, np.nan)
     s.y.keep(c, c, c, np.nan)
     return True
@@ -168,9 +172,11 @@ DEFLATIONS: dict[str, Deflation] = {
 def decompose(cross: CrossProducts, n_components: int, deflation: str) -> Components:
     """Take up to ``n_components`` components; fewer where nothing is left but rounding."""
     d, k = cross.xy.shape
-    S = cross.xy.copy()
+    # So that squares stay in range; dividing by a power of two rounds nothing.
+    unit = float(power_of_two(np.max(np.abs(cross.xy), initial=0.0)))
+    S = cross.xy / unit
     basis = np.zeros((n_components if deflation == "simpls" else 0, d))
-    state = _State(cross, S, _Side(d, n_components), _Side(k, n_components), basis)
+    state = _State(cross, unit, S, _Side(d, n_components), _Side(k, n_components), basis)
     values: list[float] = []
     with cross.threads():
         for _ in range(n_components):
@@ -180,34 +186,38 @@ def decompose(cross: CrossProducts, n_components: int, deflation: str) -> Compon
             if not DEFLATIONS[deflation](state, w, c, sigma):
                 break
             values.append(sigma)
-    return _components(state.x, state.y, values, [1] * len(values))
+    return _components(state.x, state.y, unit * np.array(values), [1] * len(values))
 
 
 def leading_pair(S: Array) -> tuple[Array, Array, float]:
-    """The singular triplet w, c, sigma of the largest singular value; w's largest entry > 0."""
-    size = float(power_of_two(np.max(np.abs(S), initial=0.0)))
-    A = S / size
-    if A.shape[1] == 1:
-        c = np.ones(1)
-    elif A.shape[1] <= A.shape[0]:
-        c = np.linalg.eigh(A.T @ A)[1][:, -1]
+    """The singular triplet w, c, sigma of the largest singular value of S."""
+    if S.shape[1] == 1:
+        w = S[:, 0]
+    elif S.shape[1] <= S.shape[0]:
+        w = S @ _leading_eigenvector(S.T @ S)
     else:
-        c = A.T @ np.linalg.eigh(A @ A.T)[1][:, -1]
-    w = A @ c
-    w /= np.linalg.norm(w) or 1.0
-    c = w @ A
-    sigma = float(np.linalg.norm(c))
-    sign = signs(w[:, None])[0]
-    return sign * w, sign * c / (sigma or 1.0), sigma * size
+        w = S @ (S.T @ _leading_eigenvector(S @ S.T))
+    w = w / (math.sqrt(w @ w) or 1.0)
+    c = w @ S
+    sigma = math.sqrt(c @ c)
+    return w, c / (sigma or 1.0), sigma
 
 
-def _components(x: _Side, y: _Side, values: list[float], n_iter: list[int]) -> Components:
+def _leading_eigenvector(M: Array) -> Array:
+    """By LAPACK itself: for the usual small M the checks around it would take longer."""
+    n = len(M)
+    _, vectors, _, _, info = lapack.dsyevr(M, range="I", il=n, iu=n, lower=1)
+    if info:
+        raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed on a {n} x {n} matrix: {info}")
+    return np.asarray(vectors[:, 0])
+
+
+def _components(x: _Side, y: _Side, values: Array, n_iter: list[int]) -> Components:
+    """The arrays with components as columns, the largest entry of every x-weight positive."""
     l = len(values)
-    sides = [np.ascontiguousarray(A[:l].T) for s in (x, y) for A in (s.W, s.R, s.P)]
-    xw, xr, xp, yw, yr, yp = sides
-    return Components(
-        *(xw, xr, xp, x.norms[:l], yw, yr, yp, y.norms[:l]), np.array(values), tuple(n_iter)
-    )
+    sign = signs(x.W[:l].T)
+    xw, xr, xp, yw, yr, yp = (A[:l].T * sign for s in (x, y) for A in (s.W, s.R, s.P))
+    return Components(*(xw, xr, xp, x.norms[:l], yw, yr, yp, y.norms[:l]), values, tuple(n_iter))
 
 
 def inverse_rotations(weights: Array, loadings: Array) -> Array:
@@ -227,8 +237,8 @@ def nipals(
     tol: float,
     max_iter: int,
     observed: np.ndarray | None = None,
-) -> tuple[Components, Array]:
-    """The components and the x-scores, by alternating regressions on X and Y themselves.
+) -> Components:
+    """The components, by alternating regressions on X and Y themselves.
 
     ``deflation`` is "regression" or "canonical". X is centred and scaled, with zeros where
     ``observed`` (n x d) is False: every regression then runs over the observed entries only.
@@ -236,10 +246,9 @@ def nipals(
     X, Y = X.copy(), Y.copy()
     M = None if observed is None else observed.astype(np.float64)
     x, y = _Side(X.shape[1], n_components), _Side(Y.shape[1], n_components)
-    T = np.zeros((len(X), n_components))
     values: list[float] = []
     n_iter: list[int] = []
-    for i in range(n_components):
+    for _ in range(n_components):
         w, t, c, steps = _alternate(X, Y, M, tol, max_iter)
         sigma = float(w @ (X.T @ (Y @ c)))
         if not np.any(t) or sigma <= (values[0] if values else 0.0) * EPS * max(X.shape):
@@ -251,10 +260,9 @@ def nipals(
         c = q if deflation == "regression" else c
         x.keep(w, x.rotate(w), p, float(t @ t))
         y.keep(c, y.rotate(c), q, float(u @ u))
-        T[:, i] = t
         values.append(sigma)
         n_iter.append(steps)
-    return _components(x, y, values, n_iter), T[:, : len(values)]
+    return _components(x, y, np.array(values), n_iter)
 
 
 def _regress(A: Array, b: Array, M: Array | None) -> Array:
@@ -288,8 +296,7 @@ def _alternate(
             ConvergenceWarning,
             stacklevel=2,
         )
-    sign = signs(w[:, None])[0]
-    return sign * w, sign * t, sign * c, steps
+    return w, t, c, steps
 
 
 def skip_missing_scores(X: Array, observed: np.ndarray, W: Array, P: Array) -> Array:
