@@ -8,7 +8,7 @@ relative to its largest entries, so components of small variance are taken from 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,13 +31,14 @@ TRUSTED = 1e-5
 
 @dataclass(frozen=True)
 class CrossProducts:
-    """X'Y, Y'Y, the trace of X'X, and X'X as a matrix (or None) and as a function."""
+    """X'Y, Y'Y, the trace of X'X, and X'X as a matrix (or None) and as a function of data."""
 
     xy: Array
     yy: Array
     trace: float
     gram: Array | None
     from_data: Callable[[Array], Array]
+    sparse: bool = False
 
     def apply(self, r: Array) -> tuple[Array, float]:
         """X'X r and r'X'X r."""
@@ -49,8 +50,9 @@ class CrossProducts:
         return g, float(r @ g)
 
     def threads(self) -> AbstractContextManager[Any]:
-        """One BLAS thread where all products are small (see :func:`blas_threads`)."""
-        return blas_threads(len(self.xy) if self.gram is not None else 2**31)
+        """One BLAS thread where its products are small, or where threads of ours do the work."""
+        large = self.gram is None and not self.sparse
+        return nullcontext() if large else blas_threads(0 if self.sparse else len(self.xy))
 
 
 @dataclass(frozen=True)
@@ -144,5 +146,5 @@ def blocks(
         trace = float(np.trace(G))
     else:
         trace = float(np.sum(squares * X.factor**2))
-    cross = CrossProducts(X.rmatmat(right), right.T @ right, trace, G, X.gram_product)
+    cross = CrossProducts(X.rmatmat(right), right.T @ right, trace, G, X.gram_product, Z.sparse)
     return X, B, cross
