@@ -70,7 +70,7 @@ def cross_validation(n: int, d: int, k: int, l: int, rounds: int) -> dict[str, f
     def theirs() -> dict:
         with contextlib.redirect_stdout(io.StringIO()):  # it talks whatever verbose says
             return FastCV(algorithm=2).cross_validate(
-                X, Y, l, folds, lambda Y, P: np.mean((Y - P) ** 2, axis=(1, 2)), n_jobs=1
+                X, Y, l, folds, lambda Y, P: np.mean((Y - P) ** 2, axis=(1, 2)), n_jobs=1, verbose=0
             )
 
     def grid() -> None:
