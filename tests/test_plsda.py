@@ -168,6 +168,8 @@ def test_messages(wine):
     X, y = wine
     with pytest.raises(ValueError, match="y holds 1 class, but at least two"):
         PLSDA().fit(X, np.zeros(len(y)))
+    with pytest.raises(ValueError, match="y holds 178 classes for 178 samples"):
+        PLSDA().fit(X, np.arange(len(y)))
     with pytest.raises(ValueError, match=r"coding='onehot' is not known: choose one of"):
         PLSDA(coding="onehot").fit(X, y)
     with pytest.raises(ValueError, match=r"n_components=3 exceeds 2"):

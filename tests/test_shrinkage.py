@@ -12,6 +12,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenkit import PLSRegression, ShrinkageRegression, shrinkage_factors
+from eigenkit.exceptions import DegenerateDataWarning
 
 
 @parametrize_with_checks([ShrinkageRegression(n_components=1), ShrinkageRegression("ridge")])
@@ -159,3 +160,34 @@ def test_messages(data):
         ShrinkageRegression("ols").fit(X, y).risk(np.ones(3), 1.0)
     with pytest.raises(ValueError, match="y is constant"):
         ShrinkageRegression().fit(X, np.ones(80))
+
+
+@pytest.mark.parametrize("factor", [1e-200, 1e-160, 1e160, 1e200])
+@pytest.mark.parametrize(
+    ("method", "options"), [("ols", {}), ("pcr", {"n_components": 3}), ("pls", {"n_components": 3})]
+)
+def test_units_do_not_matter(data, method, options, factor):
+    X, y = data
+    expected = ShrinkageRegression(method, **options).fit(X, y)
+    a = ShrinkageRegression(method, **options).fit(X * factor, y)
+    np.testing.assert_allclose(a.predict(X * factor), expected.predict(X), rtol=1e-9)
+    np.testing.assert_allclose(a.singular_values_ / factor, expected.singular_values_)
+    b = ShrinkageRegression(method, **options).fit(X, y * factor)
+    np.testing.assert_allclose(b.predict(X) / factor, expected.predict(X), rtol=1e-9)
+
+
+def test_ridge_in_extreme_units(data):
+    X, y = data
+    a = ShrinkageRegression("ridge", alpha=4e200).fit(X * 1e100, y)
+    expected = Ridge(4.0).fit(X, y).predict(X)
+    np.testing.assert_allclose(a.predict(X * 1e100), expected, rtol=1e-9)
+    tiny = ShrinkageRegression("ridge", alpha=1.0).fit(X * 1e-170, y)
+    np.testing.assert_allclose(tiny.shrinkage_factors_, 0)
+
+
+def test_a_constant_feature_gets_no_weight(data):
+    X, y = data
+    with pytest.warns(DegenerateDataWarning, match="1 of 8 features are constant"):
+        model = ShrinkageRegression("ols").fit(np.column_stack([X, np.full(80, 9.0)]), y)
+    assert model.coef_[7] == 0
+    np.testing.assert_allclose(model.coef_[:7], LinearRegression().fit(X, y).coef_)

@@ -103,20 +103,6 @@ class PLSRegressor(MultiOutputMixin, RegressorMixin, CrossDecomposition):
     def _shaped(self, prediction: Array) -> Array:
         return prediction[:, 0] if self._one_response_ else prediction
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, and return the scores of X.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
-        """
-        return self.fit(X, y, sample_weight).transform(X)
-
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Map scores back: the best approximation of X (and y) from them.
 
@@ -146,6 +132,8 @@ class PLSRegressor(MultiOutputMixin, RegressorMixin, CrossDecomposition):
 class NipalsRegressor(PLSRegressor):
     """The members that NIPALS can fit too; see the subclasses."""
 
+    _two_sided = True
+
     def __init__(
         self,
         n_components: int | None = 2,
@@ -159,20 +147,6 @@ class NipalsRegressor(PLSRegressor):
         self.algorithm = algorithm
         self.tol = tol
         self.max_iter = max_iter
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, and return the scores of X and y.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        tuple of two arrays of shape (n_samples, n_components_)
-        """
-        return self.fit(X, y, sample_weight).transform(X, y)
 
     def _check_parameters(self) -> tuple[bool, bool]:
         check_choice("algorithm", self.algorithm, ALGORITHMS)
@@ -383,6 +357,7 @@ class PLSSVD(CrossDecomposition):
     """
 
     _deflation = "svd"
+    _two_sided = True
 
     def _keep_more(self, rows: Rows, fit: Fit) -> None:
         self._keep_scores(rows, fit)

@@ -108,6 +108,10 @@ class PLSDA(ClassifierMixin, CrossDecomposition):
             self.classes_ = np.unique(y)
             if len(self.classes_) < 2:
                 raise ValueError("y holds 1 class, but at least two are needed to separate.")
+            if len(self.classes_) == n:
+                raise ValueError(
+                    f"y holds {n} classes for {n} samples: some class needs more than one sample."
+                )
             return indicator_matrix(y, self.classes_)
         if self.coding == "reduced":
             raise ValueError(
@@ -176,20 +180,6 @@ class PLSDA(ClassifierMixin, CrossDecomposition):
         array of shape (n_samples, n_components_)
         """
         return super().transform(X)
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, and return the scores of X.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
-        """
-        return self.fit(X, y, sample_weight).transform(X)
 
     def _responses(self, X: Any) -> Array:
         check_is_fitted(self)

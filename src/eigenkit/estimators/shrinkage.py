@@ -135,9 +135,9 @@ class ShrinkageRegression(RegressorMixin, BaseEstimator):
         factors = self._factors(spectrum)
         if self.bounded:
             factors = np.clip(factors, -1.0, 1.0)
-        coef = Z.column_scaled(spectrum.coef(factors)[:, None])[:, 0]
+        coef = spectrum.coef(factors)
         self.shrinkage_factors_ = factors
-        self.singular_values_ = spectrum.s
+        self.singular_values_ = spectrum.singular_values
         self.directions_ = spectrum.directions
         self.mean_ = Z.mean.astype(self._dtype_)
         self.coef_ = coef.astype(self._dtype_)

@@ -128,7 +128,7 @@ class _Updated:
             whole.diagonal() - np.einsum("ij,ij->j", part, part) - total * mean**2
             for whole, part, mean in ((self.whole[0], A, mu), (self.whole[2], B, nu))
         )
-        twice = len(np.unique(train)) < len(train)
+        twice = np.count_nonzero(out) + len(train) > len(out)
         if twice or self._lost(squares, self.whole[0]) or self._lost(y_squares, self.whole[2]):
             return None
         x_scale, y_scale = self.problem.scale

@@ -24,27 +24,42 @@ from scipy import linalg as sla
 
 from eigenkit.linalg import EPS, Array, blas_threads
 from eigenkit.operators import Centered
-from eigenkit.solvers.regression import _singular_triplets
+from eigenkit.solvers.cross_products import Block
+from eigenkit.solvers.regression import _singular_triplets, _truncated_svd
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Singular values s (r, decreasing), directions u (d x r) and v'y (r)."""
+    """Singular values s (r, decreasing), directions u (d x r) and v'y (r).
+
+    All are those of ``unit`` times the centred data; unit is 1 except where squares would
+    otherwise leave the range of floating point.
+    """
 
     s: Array
     directions: Array
     vy: Array
+    unit: float = 1.0
 
     @classmethod
     def of(cls, Z: Centered, y: Array) -> Spectrum:
         """From centred data and the response (centred, and weighted like Z)."""
+        A = Block.of(Z, False, np.where(Z.constant, 0.0, 1.0))
         with blas_threads(min(Z.shape)):
-            V, s, U = _singular_triplets(Z)
-        return cls(s, U, V.T @ y)
+            if np.ndim(Z.unit) == 0:
+                V, s, U = _singular_triplets(Z)
+            else:  # units of columns that differ: bring them back to one
+                V, s, U = _truncated_svd(A.toarray(), Z.shape[0])
+        return cls(s, U, V.T @ y, A.unit)
+
+    @property
+    def singular_values(self) -> Array:
+        """In the units of the data."""
+        return self.s / self.unit
 
     def coef(self, factors: Array) -> Array:
-        """sum_i f_i b_i."""
-        return self.directions @ (factors * self.vy / self.s)
+        """sum_i f_i b_i, in the units of the data."""
+        return self.directions @ (factors * self.vy / self.s) * self.unit
 
     def ols(self) -> Array:
         """All ones."""
@@ -56,7 +71,8 @@ class Spectrum:
 
     def ridge(self, alpha: float) -> Array:
         """s^2 / (s^2 + alpha)."""
-        return self.s**2 / (self.s**2 + alpha)
+        s = self.singular_values
+        return (s / np.hypot(s, np.sqrt(alpha))) ** 2
 
     def pls(self, p: int) -> Array:
         """1 - prod_j (1 - s^2 / mu_j); fewer steps where the Krylov space ends before p."""
@@ -69,7 +85,8 @@ def ritz_values(diagonal: Array, b: Array, p: int) -> Array:
     """Eigenvalues of the Lanczos matrix of diag(diagonal) and b after (at most) p steps."""
     Q = np.zeros((p, len(b)))
     alphas, betas = [], []
-    q = b / np.linalg.norm(b)
+    q = b / np.abs(b).max()
+    q /= np.linalg.norm(q)
     for j in range(p):
         Q[j] = q
         v = diagonal * q
@@ -103,11 +120,11 @@ def coefficient_risk(spectrum: Spectrum, f: Array, beta: Array, noise_variance: 
     along = spectrum.directions.T @ beta
     beyond = beta - spectrum.directions @ along
     bias = float(np.sum(((f - 1) * along) ** 2) + beyond @ beyond)
-    return Risk(bias, float(noise_variance * np.sum((f / spectrum.s) ** 2)))
+    return Risk(bias, float(noise_variance * np.sum((f / spectrum.singular_values) ** 2)))
 
 
 def fit_risk(spectrum: Spectrum, f: Array, beta: Array, noise_variance: float) -> Risk:
     """Bias and variance of the fitted values, f not depending on y."""
     along = spectrum.directions.T @ beta
-    bias = float(np.sum((spectrum.s * (f - 1) * along) ** 2))
+    bias = float(np.sum((spectrum.singular_values * (f - 1) * along) ** 2))
     return Risk(bias, float(noise_variance * np.sum(f**2)))
