@@ -6,6 +6,7 @@ from eigenkit.estimators import (
     PLSDA,
     PLSSVD,
     SIMPLS,
+    AlphaSearchCV,
     HypergraphSpectral,
     OrthonormalizedPLS,
     PLSCanonical,
@@ -13,6 +14,7 @@ from eigenkit.estimators import (
     PLSRegressionCV,
     ShrinkageRegression,
     alpha_path,
+    l1_path,
     shrinkage_factors,
 )
 
@@ -24,6 +26,7 @@ __all__ = [
     "PLSDA",
     "PLSSVD",
     "SIMPLS",
+    "AlphaSearchCV",
     "HypergraphSpectral",
     "OrthonormalizedPLS",
     "PLSCanonical",
@@ -31,5 +34,6 @@ __all__ = [
     "PLSRegressionCV",
     "ShrinkageRegression",
     "alpha_path",
+    "l1_path",
     "shrinkage_factors",
 ]

@@ -8,6 +8,7 @@ from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.pls import PLSSVD, SIMPLS, PLSCanonical, PLSRegression
 from eigenkit.estimators.pls_cv import PLSRegressionCV
 from eigenkit.estimators.plsda import PLSDA
+from eigenkit.estimators.search import AlphaSearchCV, l1_path
 from eigenkit.estimators.shrinkage import ShrinkageRegression, shrinkage_factors
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "PLSDA",
     "PLSSVD",
     "SIMPLS",
+    "AlphaSearchCV",
     "HypergraphSpectral",
     "OrthonormalizedPLS",
     "PLSCanonical",
@@ -24,5 +26,6 @@ __all__ = [
     "Projection",
     "ShrinkageRegression",
     "alpha_path",
+    "l1_path",
     "shrinkage_factors",
 ]

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import EPS, Array, Cholesky, power_of_two
+from eigenkit.linalg import EPS, Array, Cholesky, blas_threads, power_of_two
 from eigenkit.operators import Centered
 from eigenkit.pencil import Pencil, damped
-from eigenkit.solvers.krylov import block_cg, block_lsqr
+from eigenkit.solvers.krylov import block_cg, block_cg_mixed, block_lsqr
 
 # A Gram matrix whose reciprocal condition is above TRUSTED gives ten digits as it stands.
 # Between the two, residuals computed from the data restore them; below, it is not used.
@@ -134,15 +134,19 @@ def svd(
 def cg(
     pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
 ) -> list[Regression | None]:
-    """Block conjugate gradients on the smaller of Z Z' and Z'Z; one run for all ridges."""
+    """Block conjugate gradients on the smaller of Z Z' and Z'Z; one run for all ridges.
+
+    In float32 with corrections in float64 where Z offers that.
+    """
     Z = pencil.Z
     ridges = [_number(Z.ridge(alpha)) for alpha in alphas]
     dual = Z.shape[0] <= Z.shape[1] and min(ridges) > 0
+    solve = block_cg_mixed if Z.fast_in_single and min(ridges) > 0 else block_cg
     with Z.own_threads():
         if dual:
-            runs = block_cg(lambda U: Z.matmat(Z.rmatmat(U)), pencil.H, ridges, tol, max_iter)
+            runs = solve(lambda U: Z.matmat(Z.rmatmat(U)), pencil.H, ridges, tol, max_iter)
             return [Regression(Z.rmatmat(A), n, done) for A, n, done in runs]
-        runs = block_cg(lambda V: Z.rmatmat(Z.matmat(V)), pencil.C, ridges, tol, max_iter)
+        runs = solve(lambda V: Z.rmatmat(Z.matmat(V)), pencil.C, ridges, tol, max_iter)
         return [Regression(W1, n, done) for W1, n, done in runs]
 
 
@@ -197,10 +201,11 @@ def reduction(pencil: Pencil) -> Reduction:
     F has F'B F = I and spans the row space of Z, so that the pencil becomes M M'.
     """
     Z, H = pencil.Z, pencil.H
-    if Z.shape[0] > Z.shape[1] and Z.may_be_dense:
-        return _tall_reduction(Z, H)
-    U, s, V = _singular_triplets(Z)
-    return _spectral_reduction(s, V, U.T @ H)
+    with blas_threads(min(Z.shape)):
+        if Z.shape[0] > Z.shape[1] and Z.may_be_dense:
+            return _tall_reduction(Z, H)
+        U, s, V = _singular_triplets(Z)
+        return _spectral_reduction(s, V, U.T @ H)
 
 
 def _spectral_reduction(s: Array, V: Array, UtH: Array) -> Reduction:
@@ -232,19 +237,21 @@ def _tall_reduction(Z: Centered, H: Array) -> Reduction:
 
 def _truncated_svd(A: Array, n: int) -> tuple[Array, Array, Array]:
     """U, s, V without the singular values that are rounding."""
-    U, s, Vt = sla.svd(A, full_matrices=False)
+    with blas_threads(min(A.shape)):
+        U, s, Vt = sla.svd(A, full_matrices=False)
     keep = s > s.max(initial=0.0) * EPS * max(n, *A.shape)
     return U[:, keep], s[keep], Vt[keep].T
 
 
 def _whitened_triangle(R: Array, T: Array, n: int) -> tuple[Array, Array, float]:
     """F and M from R'R = B and R'T = Z'H; columns on one scale, so that units are no rank."""
-    scale = power_of_two(np.sqrt(np.einsum("ij,ij->j", R, R)))
+    size = np.sqrt(np.einsum("ij,ij->j", R, R))
+    scale = power_of_two(size)
     U, s, V = _truncated_svd(R / scale, n)
-    F = V / s / scale[:, None]
+    F = np.where(size[:, None] > 0, V / s / scale[:, None], 0.0)
     if 0 < len(s) < len(scale):
         # Least norm in the units of the data: the part of F in the row space of R.
-        basis = sla.qr(V * scale[:, None], mode="economic")[0]
+        basis = sla.qr(np.where(size > 0, scale, 0.0)[:, None] * V, mode="economic")[0]
         F = basis @ (basis.T @ F)
     return F, U.T @ T, _rcond(s)
 
