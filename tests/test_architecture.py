@@ -22,6 +22,8 @@ LAYERS = [
     {"registry", "files", "record"},
     {"models", "evaluation"},
     {"report"},
+    {"diagnostics"},
+    {"pls_plots"},
     {"__init__"},
     {"inference"},
     {"demo"},
