@@ -25,7 +25,7 @@ def escape_fitted_names(app, what, name, obj, options, lines):
     """Fitted attributes end in an underscore, which reStructuredText takes for a link."""
     for i, line in enumerate(lines):
         if "``" not in line and not line.lstrip().startswith(".."):
-            lines[i] = re.sub(r"(?<=[\s(])([A-Za-z]\w*)_(?=[,).;\s]|$)", r"\1\\_", line)
+            lines[i] = re.sub(r"(?<=[\s(])([A-Za-z]\w*)_(?=[^\w`*]|$)", r"\1\\_", line)
 
 
 def setup(app):

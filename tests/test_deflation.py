@@ -215,7 +215,7 @@ def test_rotating_the_features_rotates_the_weights(seed, deflation):
 def test_blocks_are_scaled_like_the_data():
     X, _, weight = ZOO["weighted"]
     Z = Centered(X, weight)
-    A = Block.of(Z, True, Z.squared_norms())
+    A = Block.of(Z, True, Z.column_squares())
     mean = np.average(X, axis=0, weights=weight)
     std = np.sqrt((weight @ (X - mean) ** 2) / (weight.sum() - 1))
     np.testing.assert_allclose(A.std, std)

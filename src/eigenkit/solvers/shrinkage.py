@@ -25,7 +25,7 @@ from scipy import linalg as sla
 from eigenkit.linalg import EPS, Array, blas_threads
 from eigenkit.operators import Centered
 from eigenkit.solvers.cross_products import Block
-from eigenkit.solvers.regression import _singular_triplets, _truncated_svd
+from eigenkit.solvers.regression import singular_triplets, _truncated_svd
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Spectrum:
         A = Block.of(Z, False, np.where(Z.constant, 0.0, 1.0))
         with blas_threads(min(Z.shape)):
             if np.ndim(Z.unit) == 0:
-                V, s, U = _singular_triplets(Z)
+                V, s, U = singular_triplets(Z)
             else:  # units of columns that differ: bring them back to one
                 V, s, U = _truncated_svd(A.toarray(), Z.shape[0])
         return cls(s, U, V.T @ y, A.unit)
