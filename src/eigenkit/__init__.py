@@ -1,7 +1,27 @@
 """Supervised dimensionality reduction and classification by generalized eigenvalue problems."""
 
-from eigenkit.estimators import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS, alpha_path
+from eigenkit.estimators import (
+    CCA,
+    LDA,
+    HypergraphSpectral,
+    KernelCCA,
+    KernelHypergraphSpectral,
+    KernelLDA,
+    KernelOrthonormalizedPLS,
+    OrthonormalizedPLS,
+    alpha_path,
+)
 
 __version__ = "0.1.0"
 
-__all__ = ["CCA", "LDA", "HypergraphSpectral", "OrthonormalizedPLS", "alpha_path"]
+__all__ = [
+    "CCA",
+    "LDA",
+    "HypergraphSpectral",
+    "KernelCCA",
+    "KernelHypergraphSpectral",
+    "KernelLDA",
+    "KernelOrthonormalizedPLS",
+    "OrthonormalizedPLS",
+    "alpha_path",
+]

@@ -3,7 +3,24 @@
 from eigenkit.estimators._base import Projection, alpha_path
 from eigenkit.estimators.cca import CCA
 from eigenkit.estimators.hypergraph import HypergraphSpectral
+from eigenkit.estimators.kernel import (
+    KernelCCA,
+    KernelHypergraphSpectral,
+    KernelLDA,
+    KernelOrthonormalizedPLS,
+)
 from eigenkit.estimators.lda import LDA
 from eigenkit.estimators.opls import OrthonormalizedPLS
 
-__all__ = ["CCA", "LDA", "HypergraphSpectral", "OrthonormalizedPLS", "Projection", "alpha_path"]
+__all__ = [
+    "CCA",
+    "LDA",
+    "HypergraphSpectral",
+    "KernelCCA",
+    "KernelHypergraphSpectral",
+    "KernelLDA",
+    "KernelOrthonormalizedPLS",
+    "OrthonormalizedPLS",
+    "Projection",
+    "alpha_path",
+]

@@ -337,8 +337,11 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         array of shape (n_samples, n_components_)
         """
         check_is_fitted(self)
-        X = check_X(self, X, reset=False)
-        return project(X, self.mean_, self.components_.T)
+        return project(self._features(X), self.mean_, self.components_.T)
+
+    def _features(self, X: Any) -> Any:
+        """New samples in the coordinates of ``components_``; for kernels not those of X."""
+        return check_X(self, X, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
