@@ -8,6 +8,8 @@ from eigenkit.estimators import (
     KernelHypergraphSpectral,
     KernelLDA,
     KernelOrthonormalizedPLS,
+    KernelPCA,
+    KernelPLS,
     OrthonormalizedPLS,
     alpha_path,
 )
@@ -22,6 +24,8 @@ __all__ = [
     "KernelHypergraphSpectral",
     "KernelLDA",
     "KernelOrthonormalizedPLS",
+    "KernelPCA",
+    "KernelPLS",
     "OrthonormalizedPLS",
     "alpha_path",
 ]

@@ -9,6 +9,7 @@ from eigenkit.estimators.kernel import (
     KernelLDA,
     KernelOrthonormalizedPLS,
 )
+from eigenkit.estimators.kernel_components import KernelPCA, KernelPLS
 from eigenkit.estimators.lda import LDA
 from eigenkit.estimators.opls import OrthonormalizedPLS
 
@@ -20,6 +21,8 @@ __all__ = [
     "KernelHypergraphSpectral",
     "KernelLDA",
     "KernelOrthonormalizedPLS",
+    "KernelPCA",
+    "KernelPLS",
     "OrthonormalizedPLS",
     "Projection",
     "alpha_path",

@@ -160,6 +160,14 @@ class KernelSpace:
         random = check_random_state(self.random_state)
         return np.sort(random.choice(n, size=m, replace=False))
 
+    def _row_mean(self, mean: Array) -> Array:
+        """The mean of the training rows of the kernel, given that of the features."""
+        return mean if self.approximation is None else self._row_mean_
+
+    def _on_rows(self, W: Array) -> Array:
+        """Coefficients of the features as coefficients of rows k(x, X_fit_)."""
+        return W if self.approximation is None else self._map_ @ W
+
     def _features(self, X: Any) -> Any:
         """Rows k(x, X_fit_) of new samples, evaluated block by block."""
         return KernelRows(self.kernel_, check_X(self, X, reset=False), self.X_fit_)
@@ -232,10 +240,8 @@ class KernelProjection(KernelSpace, Projection):
         # Signs by the side of y: dual coefficients would give them to the order of samples.
         sign = signs(solution.basis)
         solution = replace(solution, W=solution.W * sign, basis=solution.basis * sign)
-        if self.approximation is not None:
-            # In the coordinates of k(x, landmarks), as without an approximation.
-            problem = replace(problem, mean=self._row_mean_)
-            solution = replace(solution, W=self._map_ @ solution.W)
+        solution = replace(solution, W=self._on_rows(solution.W))
+        problem = replace(problem, mean=self._row_mean(problem.mean))
         super()._keep(problem, solution)
 
     def _cast(self, value: Any) -> Any:
