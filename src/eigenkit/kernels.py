@@ -39,6 +39,7 @@ KERNEL_TOL = 1e-8
 PIVOT_TOL = 1e-12
 
 _POSITIVE = {"linear", "rbf", "laplacian", "cosine", "chi2", "additive_chi2"}
+_UNIT_DIAGONAL = {"rbf", "laplacian", "chi2"}
 _TRANSLATED = {"linear", "rbf"}
 
 
@@ -106,6 +107,8 @@ class Kernel:
 
     def diagonal(self, X: Any) -> Array:
         """k(x, x) for every row of X."""
+        if self.kernel in _UNIT_DIAGONAL:
+            return np.ones(X.shape[0])
         step = 128
         blocks = (X[start : start + step] for start in range(0, X.shape[0], step))
         return np.concatenate([self(block).diagonal() for block in blocks])
@@ -345,34 +348,59 @@ def check_kernel_size(n: int) -> None:
 
 
 def pivots(
-    column: Callable[[int], Array], diagonal: Array, rank: int, tol: float = PIVOT_TOL
+    columns: Callable[[np.ndarray], Array],
+    diagonal: Array,
+    rank: int,
+    *,
+    tol: float = PIVOT_TOL,
+    block: int = 32,
 ) -> np.ndarray:
-    """The first ``rank`` pivots of the Cholesky factorization of K with complete pivoting.
+    """Pivots of the Cholesky factorization of K: samples that stand for all of them.
 
-    Takes the sample whose features are worst approximated by those before, until all
-    residuals are below ``tol`` times the largest diagonal entry. Only the columns of K at
-    the pivots are evaluated.
+    Takes samples whose features are worst approximated by those before, until all residuals
+    are below ``tol`` times the largest diagonal entry. ``columns(index)`` evaluates columns of
+    K, a block of candidates at a time; a candidate is taken while its residual is at least
+    half of the largest there is, so with ``block=1`` every pivot is the best one.
 
     Examples
     --------
     >>> import numpy as np
     >>> K = np.array([[4.0, 4.0, 0.0], [4.0, 4.0, 0.0], [0.0, 0.0, 1.0]])
-    >>> pivots(lambda j: K[:, j], K.diagonal(), 3)
+    >>> pivots(lambda index: K[:, index], K.diagonal(), 3)
     array([0, 2])
     """
     residual = np.array(diagonal, dtype=np.float64)
     floor = tol * residual.max(initial=0.0)
     G = np.empty((len(residual), rank), order="F")
     chosen: list[int] = []
-    for j in range(rank):
-        p = int(np.argmax(residual))
-        if residual[p] <= floor:
+    while len(chosen) < rank:
+        candidates = np.argsort(-residual, kind="stable")[:block]
+        if residual[candidates[0]] <= floor:
             break
-        G[:, j] = (column(p) - G[:, :j] @ G[p, :j]) / np.sqrt(residual[p])
-        residual -= G[:, j] ** 2
-        residual[p] = 0.0
-        chosen.append(p)
+        done = G[:, : len(chosen)]
+        C = columns(candidates) - done @ done[candidates].T
+        chosen += _pivots_in_block(G, C, candidates, residual, len(chosen), floor)
     return np.array(chosen, dtype=np.intp)
+
+
+def _pivots_in_block(
+    G: Array, C: Array, candidates: np.ndarray, residual: Array, j: int, floor: float
+) -> list[int]:
+    """Factor columns G[:, j:] from the residual columns C; updates ``residual`` too."""
+    taken: list[int] = []
+    while j < G.shape[1]:
+        best = int(np.argmax(residual[candidates]))
+        p = int(candidates[best])
+        if residual[p] <= floor or residual[p] < 0.5 * residual.max():
+            break
+        g = C[:, best] / np.sqrt(residual[p])
+        C -= np.outer(g, g[candidates])
+        residual -= g * g
+        residual[p] = 0.0
+        G[:, j] = g
+        taken.append(p)
+        j += 1
+    return taken
 
 
 def landmark_map(K: Array, name: str = "kernel") -> Array:

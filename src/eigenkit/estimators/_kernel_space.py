@@ -156,7 +156,7 @@ class KernelSpace:
         n = X.shape[0]
         m = min(int(self.n_landmarks), n)
         if self.approximation == "cholesky":
-            return pivots(lambda j: self.kernel_(X, reference[[j]])[:, 0], diagonal, m)
+            return pivots(lambda index: self.kernel_(X, reference[index]), diagonal, m)
         random = check_random_state(self.random_state)
         return np.sort(random.choice(n, size=m, replace=False))
 
