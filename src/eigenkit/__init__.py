@@ -10,9 +10,11 @@ from eigenkit.estimators import (
     KernelOrthonormalizedPLS,
     KernelPCA,
     KernelPLS,
+    MultipleKernelProjection,
     OrthonormalizedPLS,
     alpha_path,
 )
+from eigenkit.kernels import Kernel
 
 __version__ = "0.1.0"
 
@@ -20,12 +22,14 @@ __all__ = [
     "CCA",
     "LDA",
     "HypergraphSpectral",
+    "Kernel",
     "KernelCCA",
     "KernelHypergraphSpectral",
     "KernelLDA",
     "KernelOrthonormalizedPLS",
     "KernelPCA",
     "KernelPLS",
+    "MultipleKernelProjection",
     "OrthonormalizedPLS",
     "alpha_path",
 ]

@@ -81,14 +81,14 @@ class Kernel:
     columns: Any = None
     shift: Any = None
 
-    def fitted(self, X: Any) -> Kernel:
+    def fitted(self, X: Any, weight: Array | None = None) -> Kernel:
         """This kernel with what it takes from the training data: gamma and shift."""
         X = self._seen(X)
         gamma = self.gamma
         if gamma is None:
             gamma = 1.0 / X.shape[1]
         elif isinstance(gamma, str):
-            gamma = _scale_gamma(X)
+            gamma = _scale_gamma(X, weight)
         dense = self.kernel in _TRANSLATED and not sparse.issparse(X)
         return replace(self, gamma=gamma, shift=_mean(X) if dense else None)
 
@@ -141,12 +141,16 @@ def _mean(X: np.ndarray) -> Array:
     return np.where(np.isfinite(mean), mean, 0.0)
 
 
-def _scale_gamma(X: Any) -> float:
-    if sparse.issparse(X):
-        variance = float(X.multiply(X).mean() - X.mean() ** 2)
-    else:
-        variance = float(X.var(dtype=np.float64))
-    return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
+def _scale_gamma(X: Any, weight: Array | None) -> float:
+    """1 / (d var), with the variance of all entries of X around their one mean."""
+    d = X.shape[1]
+    w = np.ones(X.shape[0]) if weight is None else weight
+    middle = 0.0 if sparse.issparse(X) else float(np.mean(X, dtype=np.float64))
+    X = (X if sparse.issparse(X) else X - middle).astype(np.float64)
+    squares = X.multiply(X) if sparse.issparse(X) else X * X
+    mean, second = (float((w @ part).sum()) / (d * w.sum()) for part in (X, squares))
+    variance = second - mean**2
+    return 1.0 / (d * variance) if variance > 0 else 1.0
 
 
 def _checked_shape(K: Any, n: int, m: int) -> Array:

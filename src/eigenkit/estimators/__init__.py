@@ -11,6 +11,7 @@ from eigenkit.estimators.kernel import (
 )
 from eigenkit.estimators.kernel_components import KernelPCA, KernelPLS
 from eigenkit.estimators.lda import LDA
+from eigenkit.estimators.multiple_kernels import MultipleKernelProjection
 from eigenkit.estimators.opls import OrthonormalizedPLS
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "KernelOrthonormalizedPLS",
     "KernelPCA",
     "KernelPLS",
+    "MultipleKernelProjection",
     "OrthonormalizedPLS",
     "Projection",
     "alpha_path",

@@ -102,7 +102,7 @@ class KernelSpace:
         """The rows as a kernel matrix, or as features of their own; remembers X_fit_."""
         X = rows.X
         check_finite("X", X.data if sparse.issparse(X) else X)
-        reference = self._fit_kernel(X, n, sample_weight)
+        reference = self._fit_kernel(X, n, rows.weight, sample_weight)
         if self.approximation is not None:
             return self._landmark_rows(rows, reference)
         check_kernel_size(X.shape[0])
@@ -117,11 +117,11 @@ class KernelSpace:
     def _kernel_name(self) -> str:
         return "X, the precomputed kernel," if self._precomputed else "kernel"
 
-    def _fit_kernel(self, X: Any, n: int, sample_weight: Any) -> Any:
+    def _fit_kernel(self, X: Any, n: int, weight: Array | None, sample_weight: Any) -> Any:
         """Set ``kernel_``; what stands for the training samples: X, or columns of the kernel."""
         if not self._precomputed:
             given = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
-            self.kernel_: Any = given.fitted(X)
+            self.kernel_: Any = given.fitted(X, weight)
             self.gamma_ = self.kernel_.gamma
             return X
         if sparse.issparse(X):
@@ -132,8 +132,8 @@ class KernelSpace:
                 "of inner products of all training samples."
             )
         self.kernel_ = PrecomputedKernel()
-        weight = check_weight(sample_weight, n)
-        return np.arange(n) if weight is None else np.flatnonzero(weight > 0)
+        given_weight = check_weight(sample_weight, n)
+        return np.arange(n) if given_weight is None else np.flatnonzero(given_weight > 0)
 
     def _landmark_rows(self, rows: Rows, reference: Any) -> Rows:
         """Explicit features k(x, L) N of the rows, by landmarks L."""
