@@ -28,7 +28,7 @@ from scipy.optimize import linprog, nnls
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array, Cholesky
 
-# The part of the gap that the next point must promise to close.
+# The part of the gap that the next point need not promise to close.
 LEVEL = 0.5
 
 
@@ -119,8 +119,13 @@ def silp(
     tol: float,
     max_iter: int,
     progress: Callable[[Step], None] | None = None,
+    level: float = LEVEL,
 ) -> KernelWeights:
-    """The optimal weights, to a relative duality gap of ``tol``."""
+    """The optimal weights, to a relative duality gap of ``tol``.
+
+    ``level`` is the part of the gap that a new point need not close: 0 takes the solution of
+    the linear program itself (the plain cutting plane method).
+    """
     center = np.full(bank.p, 1.0 / bank.p)
     weights, best = center, np.inf
     cuts: list[Array] = []
@@ -136,8 +141,11 @@ def silp(
             progress(steps[-1])
         if steps[-1].gap <= tol:
             break
-        level = bound + LEVEL * (best - bound)
-        center = nearest(np.array(cuts), level, weights, corner)
+        if level > 0:
+            promised = bound + level * (best - bound)
+            center = nearest(np.array(cuts), promised, weights, corner)
+        else:
+            center = corner
     converged = steps[-1].gap <= tol
     _warn_unless(converged, steps[-1], tol)
     return KernelWeights(weights, best, bound, steps[-1].gap, tuple(steps), converged)
@@ -194,7 +202,7 @@ def nearest(cuts: Array, level: float, center: Array, feasible: Array) -> Array:
     h = np.concatenate([(cuts @ center - level) / scale, -center])
     residual = _least_distance(G, h)
     if residual is None:
-        return LEVEL * center + (1 - LEVEL) * feasible
+        return 0.5 * center + 0.5 * feasible
     mu = np.maximum(center + Q @ residual, 0.0)
     return mu / mu.sum()
 
