@@ -12,12 +12,15 @@ import argparse
 import json
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from eigenkit import Kernel, KernelHypergraphSpectral, MultipleKernelProjection
-from eigenkit.solvers import kernel_weights
+from eigenkit.estimators import multiple_kernels
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -37,20 +40,26 @@ def problem(n: int, p: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarr
     return X, Y, kernels
 
 
-def fit(X: np.ndarray, Y: np.ndarray, kernels: list[Kernel], level: float, tol: float) -> dict:
-    """One fit with the level method (or, at level 0, without it), and its figures."""
-    before, kernel_weights.LEVEL = kernel_weights.LEVEL, level
+@contextmanager
+def level(value: float) -> Iterator[None]:
+    """Run with another level; 0 is the plain cutting plane method."""
+    original = multiple_kernels.silp
+    multiple_kernels.silp = partial(original, level=value)
     try:
-        start = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = MultipleKernelProjection(KernelHypergraphSpectral(alpha=1.0), kernels, tol=tol)
-            model.fit(X, Y)
-        seconds = time.perf_counter() - start
+        yield
     finally:
-        kernel_weights.LEVEL = before
+        multiple_kernels.silp = original
+
+
+def fit(X: np.ndarray, Y: np.ndarray, kernels: list[Kernel], tol: float) -> dict:
+    """One fit and its figures."""
+    model = MultipleKernelProjection(KernelHypergraphSpectral(alpha=1.0), kernels, tol=tol)
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, Y)
     return {
-        "seconds": seconds,
+        "seconds": time.perf_counter() - start,
         "iterations": model.n_iter_,
         "gap": model.gap_,
         "objective": model.objective_,
@@ -65,14 +74,16 @@ def main() -> None:
     parser.add_argument("--kernels", type=int, default=23)
     parser.add_argument("--labels", type=int, default=60)
     parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--gaps", type=float, nargs="+", default=[1e-3])
     args = parser.parse_args()
     X, Y, kernels = problem(args.samples, args.kernels, args.labels)
     best: dict[str, dict] = {}
     for _ in range(args.repeat):
-        for tol in (1e-3, 1e-4):
-            for name, level in (("level", 0.5), ("cutting plane", 1e-9)):
+        for tol in args.gaps:
+            for name, value in (("level", 0.5), ("cutting plane", 0.0)):
                 key = f"{name}, gap {tol:g}"
-                figures = fit(X, Y, kernels, level, tol)
+                with level(value):
+                    figures = fit(X, Y, kernels, tol)
                 if key not in best or figures["seconds"] < best[key]["seconds"]:
                     best[key] = figures
     for key, figures in best.items():

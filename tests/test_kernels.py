@@ -134,7 +134,7 @@ def test_rounding_of_symmetry_is_repaired() -> None:
     K = _samples(5, 5) @ _samples(5, 5).T
     K[0, 1] += 1e-12
     checked = checked_kernel(K)
-    np.testing.assert_array_equal(checked, checked.T)
+    np.testing.assert_allclose(checked, checked.T, rtol=1e-15)
 
 
 def test_negative_eigenvalues_are_refused_and_rounding_is_not() -> None:

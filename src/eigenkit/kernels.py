@@ -23,7 +23,7 @@ from scipy import linalg as sla
 from scipy import sparse
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 
-from eigenkit.linalg import EPS, Array, blas_threads, eigenpairs, power_of_two, symmetric
+from eigenkit.linalg import EPS, Array, blas_threads, eigenpairs, power_of_two
 from eigenkit.operators import SAFE_RANGE, check_finite, column_sums
 
 #: The kernels that are known by name, those of scikit-learn.
@@ -243,7 +243,7 @@ class CenteredKernel:
         self.r = None if weight is None else np.sqrt(weight)
         self.total = float(n if weight is None else weight.sum())
         self.constant = np.zeros(n, dtype=bool)
-        self.size = float(np.abs(K).max(initial=0.0))
+        self.size = _largest(K)
         safe = self.size == 0.0 or SAFE_RANGE[0] < self.size < SAFE_RANGE[1]
         self.unit = 1.0 if safe else float(1.0 / power_of_two(np.asarray(self.size)))
         self.mean = column_sums(K, weight) / self.total
@@ -297,22 +297,29 @@ class CenteredKernel:
 
 
 def checked_kernel(K: Array, name: str = "kernel", tol: float = KERNEL_TOL) -> Array:
-    """K, exactly symmetric; an error if it is not finite, square, symmetric to ``tol`` or is 0."""
+    """K, symmetric to rounding; an error if it is not finite, square, symmetric to ``tol`` or is 0."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(
             f"{name} has shape {K.shape}: give the square matrix of inner products of all samples."
         )
     check_finite(name, K)
-    size = float(np.abs(K).max(initial=0.0))
+    size = _largest(K)
     if size == 0.0:
         raise ValueError(f"{name} is zero for every pair of samples: there is nothing to learn.")
-    skew = float(np.abs(K - K.T).max())
+    mirrored = K - K.T
+    skew = float(mirrored.max())
     if skew > tol * size:
         raise ValueError(
             f"{name} is not symmetric (entries differ by {skew:.2g} from their mirror images, the "
             f"largest entry is {size:.2g}): give inner products, K[i, j] = K[j, i]."
         )
-    return K if skew == 0.0 else symmetric(K)
+    mirrored /= 2
+    return K if skew == 0.0 else np.subtract(K, mirrored, out=mirrored)
+
+
+def _largest(K: Array) -> float:
+    """The largest absolute entry, without a copy."""
+    return max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))
 
 
 def check_positive(K: Array, name: str = "kernel", tol: float = KERNEL_TOL) -> None:

@@ -55,27 +55,43 @@ class KernelWeights:
 
 
 class KernelBank:
-    """Several kernel matrices in one array, to be mixed and measured.
+    """Several symmetric matrices, one triangle of each, to be mixed and measured.
 
     Parameters
     ----------
-    kernels : array of shape (p, n, n)
-        Centred kernels of comparable size.
-    H : array of shape (n, k)
-        The centred target.
-    alpha : float
-        The ridge, above zero.
+    p, n : int
+        Number and order of the kernels; :meth:`put` sets them one by one.
     """
 
-    def __init__(self, kernels: Array, H: Array, alpha: float) -> None:
-        self.p, self.n, _ = kernels.shape
-        self.flat = kernels.reshape(self.p, -1)
-        self.H = H
-        self.alpha = alpha
+    def __init__(self, p: int, n: int) -> None:
+        self.p, self.n = p, n
+        self._triangle = np.tril_indices(n)
+        self._flat = np.zeros((p, n * (n + 1) // 2))
+        self.H = np.zeros((n, 0))
+        self.alpha = 1.0
+
+    def put(self, j: int, K: Array) -> None:
+        """Kernel j: centred, and of a size comparable with the others."""
+        self._flat[j] = K[self._triangle]
+
+    def aim(self, H: Array, alpha: float) -> KernelBank:
+        """Set the centred target and the ridge, above zero."""
+        self.H, self.alpha = H, alpha
+        return self
 
     def mix(self, weights: Array) -> Array:
         """sum_j weights_j K_j."""
-        return np.asarray(weights @ self.flat).reshape(self.n, self.n)
+        L = np.zeros((self.n, self.n))
+        L[self._triangle] = weights @ self._flat
+        K = L + L.T
+        K.flat[:: self.n + 1] /= 2
+        return K
+
+    def inner(self, S: Array) -> Array:
+        """tr(K_j S) for every kernel and a symmetric S."""
+        doubled = 2 * S
+        doubled.flat[:: self.n + 1] /= 2
+        return np.asarray(self._flat @ doubled[self._triangle])
 
     def cut(self, weights: Array) -> tuple[float, Array]:
         """F at the weights, and the cut there: F(nu) >= values'nu for nu that sum to one."""
@@ -88,7 +104,7 @@ class KernelBank:
                 "positive definite, increase alpha."
             )
         A = factor.solve(self.H)
-        slopes = self.alpha * (self.flat @ (A @ A.T).ravel())
+        slopes = self.alpha * self.inner(A @ A.T)
         constant = 2 * self.alpha * np.sum(A * self.H) - self.alpha**2 * np.sum(A * A)
         values = float(constant) - slopes
         return float(values @ weights), values
