@@ -297,7 +297,7 @@ class CenteredKernel:
 
 
 def checked_kernel(K: Array, name: str = "kernel", tol: float = KERNEL_TOL) -> Array:
-    """K, symmetric to rounding; an error if it is not finite, square, symmetric to ``tol`` or is 0."""
+    """K, symmetric to rounding; refused if not finite, square, symmetric to ``tol``, or if zero."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(
             f"{name} has shape {K.shape}: give the square matrix of inner products of all samples."
