@@ -290,7 +290,8 @@ class CenteredKernel:
     @property
     def vanishes(self) -> bool:
         """Whether all samples are one to the kernel."""
-        return bool(np.trace(self.K) <= 16 * EPS * self.size * self.unit * self.total)
+        heaviest = 1.0 if self.weight is None else float(self.weight.max())
+        return _largest(self.K) <= 16 * EPS * self.size * self.unit * heaviest
 
 
 # -- checks -----------------------------------------------------------------------------
@@ -365,6 +366,7 @@ def pivots(
     *,
     tol: float = PIVOT_TOL,
     block: int = 32,
+    name: str = "kernel",
 ) -> np.ndarray:
     """Pivots of the Cholesky factorization of K: samples that stand for all of them.
 
@@ -391,6 +393,11 @@ def pivots(
         done = G[:, : len(chosen)]
         C = columns(candidates) - done @ done[candidates].T
         chosen += _pivots_in_block(G, C, candidates, residual, len(chosen), floor)
+    if residual.min(initial=0.0) < -KERNEL_TOL * np.max(diagonal):
+        raise ValueError(
+            f"{name} is not positive semidefinite: some samples are longer in the span of others "
+            "than they are; use another kernel or parameters."
+        )
     return np.array(chosen, dtype=np.intp)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._validation import (
@@ -32,7 +33,7 @@ from eigenkit.kernels import (
 )
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import KernelMatrix, Moments, Problem, Rows
-from eigenkit.operators import check_finite, column_sums
+from eigenkit.operators import check_finite, project
 from eigenkit.pencil import Solution
 from eigenkit.solvers import Settings
 
@@ -57,12 +58,17 @@ def check_kernel_params(
 
 def refuse_overflow(K: Array) -> Array:
     """K, if the kernel function gave finite numbers."""
-    if not np.all(np.isfinite(column_sums(K))) and not np.all(np.isfinite(K)):
+    if not np.isfinite(K.max(initial=0.0)) or not np.isfinite(K.min(initial=0.0)):
         raise ValueError(
             "kernel gave NaN or infinity for finite samples: bring X to a smaller scale, or check "
             "the function."
         )
     return K
+
+
+def _tol(X: Any) -> float:
+    """How far from symmetric a kernel of such numbers may be."""
+    return max(KERNEL_TOL, 100 * float(np.finfo(X.dtype).eps))
 
 
 class KernelSpace:
@@ -80,6 +86,9 @@ class KernelSpace:
     approximation: Any
     n_landmarks: Any
     random_state: Any
+    mean_: Array
+    components_: Array
+    _dtype_: Any
 
     def _check_kernel_space(self) -> None:
         check_kernel_params(
@@ -107,9 +116,8 @@ class KernelSpace:
             return self._landmark_rows(rows, reference)
         check_kernel_size(X.shape[0])
         self.X_fit_ = reference
-        tol = max(KERNEL_TOL, 100 * float(np.finfo(X.dtype).eps))
         K = self.kernel_(X, reference) if self._precomputed else refuse_overflow(self.kernel_(X))
-        K = checked_kernel(K, self._kernel_name, tol)
+        K = checked_kernel(K, self._kernel_name, _tol(X))
         # What checked_kernel returns may be the user's own matrix.
         return KernelMatrix(K.copy() if np.shares_memory(K, X) else K, rows.Y, rows.weight)
 
@@ -138,11 +146,14 @@ class KernelSpace:
     def _landmark_rows(self, rows: Rows, reference: Any) -> Rows:
         """Explicit features k(x, L) N of the rows, by landmarks L."""
         X, kernel = rows.X, self.kernel_
-        diagonal = X[:, reference].diagonal() if self._precomputed else kernel.diagonal(X)
-        index = self._landmarks(X, reference, np.asarray(diagonal, dtype=np.float64))
+        if self._precomputed:  # it is there: check all of it
+            diagonal = checked_kernel(kernel(X, reference), self._kernel_name, _tol(X)).diagonal()
+        else:
+            diagonal = refuse_overflow(kernel.diagonal(X))
+        index = self._landmarks(X, reference, diagonal)
         self.X_fit_ = reference[index]
         K = refuse_overflow(kernel(X, self.X_fit_))
-        among = checked_kernel(K[index], self._kernel_name, 100 * float(np.finfo(X.dtype).eps))
+        among = checked_kernel(K[index], self._kernel_name, _tol(X))
         self.landmarks_ = index
         self._map_ = landmark_map(among, self._kernel_name)
         weight = rows.weights()
@@ -156,7 +167,9 @@ class KernelSpace:
         n = X.shape[0]
         m = min(int(self.n_landmarks), n)
         if self.approximation == "cholesky":
-            return pivots(lambda index: self.kernel_(X, reference[index]), diagonal, m)
+            return pivots(
+                lambda index: self.kernel_(X, reference[index]), diagonal, m, name=self._kernel_name
+            )
         random = check_random_state(self.random_state)
         return np.sort(random.choice(n, size=m, replace=False))
 
@@ -171,6 +184,11 @@ class KernelSpace:
     def _features(self, X: Any) -> Any:
         """Rows k(x, X_fit_) of new samples, evaluated block by block."""
         return KernelRows(self.kernel_, check_X(self, X, reset=False), self.X_fit_)
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        scores = project(self._features(X), self.mean_, self.components_.T)
+        return scores.astype(self._dtype_, copy=False)
 
     def _check_kernel_matrix(self, Z: Any) -> None:
         """Refuse a kernel that is constant or not positive semidefinite."""
@@ -261,8 +279,7 @@ class KernelProjection(KernelSpace, Projection):
         -------
         array of shape (n_samples, n_components_)
         """
-        scores = super().transform(X)
-        return scores.astype(self._dtype_, copy=False)
+        return self._scores(X)
 
     @property
     def partial_fit(self) -> Any:

@@ -186,7 +186,7 @@ class KernelCCA(ResponseProjection, KernelProjection):
         -------
         array of shape (n_samples, n_components_), or a tuple of two of them
         """
-        x_scores = super().transform(X)
+        x_scores = self._scores(X)
         if y is None:
             return x_scores
         Y = self._encode(as_labels(y), len(x_scores), None, reset=False)

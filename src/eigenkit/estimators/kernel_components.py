@@ -204,9 +204,7 @@ class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         -------
         array of shape (n_samples, n_components_)
         """
-        check_is_fitted(self)
-        scores = project(self._features(X), self.mean_, self.components_.T)
-        return scores.astype(self._dtype_, copy=False)
+        return self._scores(X)
 
     def inverse_transform(self, X: Any) -> Array:
         """Pre-images: the samples whose scores are about these, by a learned regression.

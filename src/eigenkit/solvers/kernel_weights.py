@@ -188,15 +188,17 @@ def lower_bound(cuts: Array) -> tuple[float, Array]:
     whatever the tolerance of the linear program.
     """
     m, p = cuts.shape
-    scale = float(np.abs(cuts).max(initial=0.0)) or 1.0
+    low = float(cuts.min())
+    scale = float(cuts.max() - low) or 1.0  # the tolerances of HiGHS are absolute
     answer = linprog(
         np.append(np.zeros(p), 1.0),
-        A_ub=np.hstack([cuts / scale, -np.ones((m, 1))]),
+        A_ub=np.hstack([(cuts - low) / scale, -np.ones((m, 1))]),
         b_ub=np.zeros(m),
         A_eq=np.append(np.ones(p), 0.0)[None],
         b_eq=[1.0],
         bounds=[(0, None)] * p + [(None, None)],
         method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     multipliers = np.maximum(-answer.ineqlin.marginals, 0.0)
     bound = float((multipliers @ cuts).min() / multipliers.sum())
