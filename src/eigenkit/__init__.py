@@ -1,29 +1,41 @@
 """Supervised dimensionality reduction and classification by generalized eigenvalue problems."""
 
-from eigenkit.estimators import (
-    CCA,
-    LDA,
-    PCA,
-    PLSDA,
-    PLSSVD,
-    SIMPLS,
-    AlphaSearchCV,
-    CanonicalRidge,
-    HypergraphSpectral,
-    MultilabelLDA,
-    MultiviewCCA,
-    OrthonormalizedPLS,
-    PLSCanonical,
-    PLSRegression,
-    PLSRegressionCV,
-    ShrinkageRegression,
-    SparseCCA,
-    alpha_path,
-    copy_transformation,
-    l1_path,
-    label_powerset,
-    shrinkage_factors,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eigenkit.estimators import (
+        CCA,
+        LDA,
+        PCA,
+        PLSDA,
+        PLSSVD,
+        SIMPLS,
+        AlphaSearchCV,
+        CanonicalRidge,
+        HypergraphSpectral,
+        KernelCCA,
+        KernelHypergraphSpectral,
+        KernelLDA,
+        KernelOrthonormalizedPLS,
+        KernelPCA,
+        KernelPLS,
+        MultilabelLDA,
+        MultipleKernelProjection,
+        MultiviewCCA,
+        OrthonormalizedPLS,
+        PLSCanonical,
+        PLSRegression,
+        PLSRegressionCV,
+        ShrinkageRegression,
+        SparseCCA,
+        alpha_path,
+        copy_transformation,
+        l1_path,
+        label_powerset,
+        shrinkage_factors,
+    )
+    from eigenkit.kernels import Kernel
 
 __version__ = "0.1.0"
 
@@ -37,7 +49,15 @@ __all__ = [
     "AlphaSearchCV",
     "CanonicalRidge",
     "HypergraphSpectral",
+    "Kernel",
+    "KernelCCA",
+    "KernelHypergraphSpectral",
+    "KernelLDA",
+    "KernelOrthonormalizedPLS",
+    "KernelPCA",
+    "KernelPLS",
     "MultilabelLDA",
+    "MultipleKernelProjection",
     "MultiviewCCA",
     "OrthonormalizedPLS",
     "PLSCanonical",
@@ -51,3 +71,17 @@ __all__ = [
     "label_powerset",
     "shrinkage_factors",
 ]
+
+# Names that live elsewhere than in eigenkit.estimators.
+_HOMES: dict[str, str] = {"Kernel": "eigenkit.kernels"}
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn takes a second to import; `eigenkit --help` must not wait for it.
+    if name in __all__:
+        return getattr(import_module(_HOMES.get(name, "eigenkit.estimators")), name)
+    raise AttributeError(f"module 'eigenkit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.kernels import CenteredKernel
 from eigenkit.linalg import Array, triangular_factor
 from eigenkit.operators import Centered, column_sums
-from eigenkit.pencil import Pencil
+from eigenkit.pencil import KernelPencil, Pencil
 from eigenkit.targets import Labels, Target
 
 # The largest factor that a stream may keep.
@@ -48,16 +49,21 @@ class Rows:
     X: Any
     Y: Array
     weight: Array | None
+    form = Pencil
+
+    def centered(self) -> Any:
+        """The centred, weighted data Z."""
+        return Centered(self.X, self.weight)
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on these rows."""
-        Z = Centered(self.X, self.weight)
+        Z = self.centered()
         degree = column_sums(self.Y, self.weight)
         factor = self.Y - degree / Z.total
         if self.weight is not None:
             factor *= np.sqrt(self.weight)[:, None]
         labels = Labels(degree, factor, edge_weight)
-        pencil = Pencil.state(Z, target.rows(self.Y, labels), alpha)
+        pencil = self.form.state(Z, target.rows(self.Y, labels), alpha)
         return Problem(pencil, labels, Z.mean, Z.total, len(self.Y))
 
     def append(self, other: Rows) -> Rows:
@@ -80,6 +86,16 @@ class Rows:
             part = slice(start, start + size)
             weight = None if self.weight is None else self.weight[part]
             yield Rows(self.X[part], self.Y[part], weight)
+
+
+@dataclass(frozen=True)
+class KernelMatrix(Rows):
+    """Rows of which only the kernel matrix X (n x n, may be overwritten) is known."""
+
+    form = KernelPencil
+
+    def centered(self) -> Any:
+        return CenteredKernel(self.X, self.weight, overwrite=True)
 
 
 @dataclass(frozen=True)

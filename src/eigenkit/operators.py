@@ -477,7 +477,7 @@ def project(X: Any, mean: np.ndarray, W: np.ndarray) -> np.ndarray:
     """(X - 1 mean') W; sparse X stays sparse, dense X is centred block by block."""
     if sparse.issparse(X):
         return np.asarray(X @ W - mean @ W)
-    out = np.empty((X.shape[0], W.shape[1]), dtype=np.result_type(X, W))
+    out = np.empty((X.shape[0], W.shape[1]), dtype=np.result_type(X.dtype, W.dtype))
     step = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
     for start in range(0, X.shape[0], step):
         rows = slice(start, start + step)

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
 from eigenkit.linalg import Array
-from eigenkit.operators import Centered, column_sums
+from eigenkit.operators import column_sums
 
 
 @dataclass(frozen=True)
@@ -25,12 +26,12 @@ class Pencil:
     Use :meth:`state` to make one from raw rows: it centres H, which the equations need.
     """
 
-    Z: Centered
+    Z: Any
     H: Array
     alpha: float
 
     @classmethod
-    def state(cls, Z: Centered, H: Array, alpha: float) -> Pencil:
+    def state(cls, Z: Any, H: Array, alpha: float) -> Self:
         """Centre H (one row per row of X) with the weights of Z, and weight it likewise."""
         H = H - column_sums(H, Z.weight) / Z.total
         if Z.weight is not None:
@@ -50,6 +51,19 @@ class Pencil:
     def apply_B(self, V: Array) -> Array:
         """B V, from the data."""
         return self.Z.rmatmat(self.Z.matmat(V)) + damped(self.ridge, V)
+
+
+@dataclass(frozen=True)
+class KernelPencil(Pencil):
+    """The same problem in the dual, for a centred kernel matrix Z = Kc.
+
+    A = Kc H H'Kc, B = Kc Kc + alpha Kc: W = Phi'B in the space of the kernel's features
+    Phi is the solution of the pencil on them.
+    """
+
+    def apply_B(self, V: Array) -> Array:
+        """B V = Kc (Kc V + alpha V)."""
+        return self.Z.matmat(self.Z.matmat(V) + damped(self.ridge, V))
 
 
 def damped(ridge: float | Array, V: Array) -> Array:

@@ -4,8 +4,16 @@ from eigenkit.estimators._base import Projection, alpha_path
 from eigenkit.estimators.canonical_ridge import CanonicalRidge
 from eigenkit.estimators.cca import CCA
 from eigenkit.estimators.hypergraph import HypergraphSpectral
+from eigenkit.estimators.kernel import (
+    KernelCCA,
+    KernelHypergraphSpectral,
+    KernelLDA,
+    KernelOrthonormalizedPLS,
+)
+from eigenkit.estimators.kernel_components import KernelPCA, KernelPLS
 from eigenkit.estimators.lda import LDA
 from eigenkit.estimators.multilabel import MultilabelLDA, copy_transformation, label_powerset
+from eigenkit.estimators.multiple_kernels import MultipleKernelProjection
 from eigenkit.estimators.multiview import MultiviewCCA
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.pca import PCA
@@ -26,7 +34,14 @@ __all__ = [
     "AlphaSearchCV",
     "CanonicalRidge",
     "HypergraphSpectral",
+    "KernelCCA",
+    "KernelHypergraphSpectral",
+    "KernelLDA",
+    "KernelOrthonormalizedPLS",
+    "KernelPCA",
+    "KernelPLS",
     "MultilabelLDA",
+    "MultipleKernelProjection",
     "MultiviewCCA",
     "OrthonormalizedPLS",
     "PLSCanonical",

@@ -63,6 +63,12 @@ def _classes_of(estimator: Any) -> np.ndarray:
     return np.asarray(estimator.__dict__.get("classes_", []))
 
 
+def forget(estimator: Any) -> None:
+    """Leave nothing of an earlier fit."""
+    for name in [name for name in estimator.__dict__ if _is_fitted_name(name)]:
+        del estimator.__dict__[name]
+
+
 @contextmanager
 def unchanged_on_error(estimator: Any) -> Iterator[None]:
     """Whatever goes wrong inside, Ctrl-C included, the estimator is left as it was."""
@@ -261,9 +267,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return moments.problem(self._target(), edge_weight, float(self.alpha))
 
     def _forget(self) -> None:
-        """Leave nothing of an earlier fit."""
-        for name in [name for name in self.__dict__ if _is_fitted_name(name)]:
-            del self.__dict__[name]
+        forget(self)
 
     def _stream(self, moments: Moments) -> None:
         """Remember the moments; what was computed from earlier ones no longer holds."""
@@ -341,8 +345,11 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         array of shape (n_samples, n_components_)
         """
         check_is_fitted(self)
-        X = check_X(self, X, reset=False)
-        return project(X, self.mean_, self.components_.T)
+        return project(self._features(X), self.mean_, self.components_.T)
+
+    def _features(self, X: Any) -> Any:
+        """New samples in the coordinates of ``components_``; for kernels not those of X."""
+        return check_X(self, X, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,7 +12,6 @@ from eigenkit.estimators._base import Projection
 from eigenkit.estimators._validation import (
     check_classes,
     check_numeric_Y,
-    check_X,
     indicator_matrix,
 )
 from eigenkit.linalg import Array
@@ -58,8 +57,7 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
         array of shape (n_samples,) or (n_samples, n_targets)
         """
         check_is_fitted(self)
-        X = check_X(self, X, reset=False)
-        prediction = project(X, self.mean_, self.coef_.T) + self.intercept_
+        prediction = project(self._features(X), self.mean_, self.coef_.T) + self.intercept_
         return prediction[:, 0] if self.__dict__.get("_one_response_") else prediction
 
     def __sklearn_tags__(self) -> Any:

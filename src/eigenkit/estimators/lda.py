@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
-from eigenkit.estimators._validation import check_classes, check_X, indicator_matrix
+from eigenkit.estimators._validation import check_classes, indicator_matrix
 from eigenkit.linalg import EPS, Array
 from eigenkit.moments import Problem
 from eigenkit.operators import project
@@ -174,8 +174,7 @@ class LDA(ClassifierMixin, Projection):
         array of shape (n_samples, n_classes); for two classes the log odds, (n_samples,)
         """
         check_is_fitted(self)
-        X = check_X(self, X, reset=False)
-        scores = project(X, self.mean_, self.coef_.T) + self._offset_
+        scores = project(self._features(X), self.mean_, self.coef_.T) + self._offset_
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> np.ndarray:

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eigenkit.kernels import CenteredKernel
 from eigenkit.operators import Centered
 
 # The largest Gram matrix (one of n x n or d x d numbers) that a fit may allocate.
@@ -47,7 +48,9 @@ class Choice:
     costs: dict[str, float]
 
 
-def choose(Z: Centered, n_targets: int, alphas: Sequence[float], tol: float) -> Choice:
+def choose(
+    Z: Centered | CenteredKernel, n_targets: int, alphas: Sequence[float], tol: float
+) -> Choice:
     """The cheapest way to regress ``n_targets`` targets on Z for all ``alphas``.
 
     Examples
@@ -59,6 +62,8 @@ def choose(Z: Centered, n_targets: int, alphas: Sequence[float], tol: float) -> 
     >>> choose(Centered(rng.normal(size=(20, 500))), 3, [1.0], 1e-8).regression
     'dual_cholesky'
     """
+    if isinstance(Z, CenteredKernel):
+        return Choice("cholesky", "the kernel matrix is there, and Cholesky factors it", {})
     costs = _factorization_costs(Z, len(alphas))
     one_ridge = np.ndim(Z.unit) == 0
     if not one_ridge:

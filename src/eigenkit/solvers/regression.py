@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg as sla
 
+from eigenkit.kernels import CenteredKernel
 from eigenkit.linalg import EPS, Array, Cholesky, blas_threads, power_of_two
 from eigenkit.operators import Centered
-from eigenkit.pencil import Pencil, damped
+from eigenkit.pencil import KernelPencil, Pencil, damped
 from eigenkit.solvers.krylov import block_cg, block_cg_mixed, block_lsqr
 
 # A Gram matrix whose reciprocal condition is above TRUSTED gives ten digits as it stands.
@@ -43,7 +44,9 @@ Method = Callable[[Pencil, Sequence[float], float, int], list[Regression | None]
 def cholesky(
     pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
 ) -> list[Regression | None]:
-    """(Z'Z + ridge) W1 = Z'H by Cholesky factorization (d x d)."""
+    """(Z'Z + ridge) W1 = Z'H by Cholesky factorization (d x d); kernels: (Kc + ridge) W1 = H."""
+    if isinstance(pencil, KernelPencil):
+        return [_kernel(pencil, pencil.Z.ridge(alpha)) for alpha in alphas]
     G = pencil.Z.gram()
     return [_primal(pencil, G, pencil.Z.ridge(alpha)) for alpha in alphas]
 
@@ -76,6 +79,23 @@ def dual_cholesky(
 
 
 def _dual(pencil: Pencil, K: Array, ridge: float | Array) -> Regression | None:
+    Z = pencil.Z
+    found = _dual_coefficients(pencil, K, ridge, lambda A: Z.matmat(Z.rmatmat(A)))
+    if found is None:
+        return None
+    A, rcond = found
+    return Regression(Z.rmatmat(A), rcond=rcond)
+
+
+def _kernel(pencil: KernelPencil, ridge: float) -> Regression | None:
+    found = _dual_coefficients(pencil, pencil.Z.K, ridge, pencil.Z.matmat)
+    return None if found is None else Regression(found[0], rcond=found[1])
+
+
+def _dual_coefficients(
+    pencil: Pencil, K: Array, ridge: float | Array, apply_K: Callable[[Array], Array]
+) -> tuple[Array, float] | None:
+    """A of (K + ridge) A = H and 1/cond, or None where too little of A is certain."""
     Z, H = pencil.Z, pencil.H
     B = K.copy()
     B.flat[:: len(B) + 1] += ridge
@@ -89,17 +109,15 @@ def _dual(pencil: Pencil, K: Array, ridge: float | Array) -> Regression | None:
         return None
 
     def residual(A: Array) -> Array:
-        return H - Z.matmat(Z.rmatmat(A)) - damped(ridge, A)
+        return H - apply_K(A) - damped(ridge, A)
 
     A = _refined(factor, factor.solve(H), residual)
     if A is None:
         return None
-    W1 = Z.rmatmat(A)
     # What of A lies outside the range of Z is large for a small ridge, and must cancel in Z'A.
     cancelled = EPS * np.sqrt(np.trace(K)) * np.linalg.norm(A)
-    if cancelled > CANCELLATION * np.linalg.norm(W1):
-        return None
-    return Regression(W1, rcond=factor.rcond)
+    size = np.sqrt(max(0.0, float(np.sum(A * (K @ A)))))  # the norm of Z'A
+    return None if cancelled > CANCELLATION * size else (A, factor.rcond)
 
 
 def _refined(factor: Cholesky, W: Array, residual: Callable[[Array], Array]) -> Array | None:
@@ -202,10 +220,18 @@ def reduction(pencil: Pencil) -> Reduction:
     """
     Z, H = pencil.Z, pencil.H
     with blas_threads(min(Z.shape)):
+        if isinstance(pencil, KernelPencil):
+            return _kernel_reduction(Z, H)
         if Z.shape[0] > Z.shape[1] and Z.may_be_dense:
             return _tall_reduction(Z, H)
         U, s, V = singular_triplets(Z)
         return _spectral_reduction(s, V, U.T @ H)
+
+
+def _kernel_reduction(Z: CenteredKernel, H: Array) -> Reduction:
+    """Kc = V diag(s^2) V': the reduction of the features V diag(s), in dual coefficients."""
+    s, V = Z.spectrum()
+    return _spectral_reduction(s, V / s, V.T @ H)
 
 
 def _spectral_reduction(s: Array, V: Array, UtH: Array) -> Reduction:

@@ -25,7 +25,7 @@ from scipy import linalg as sla
 from eigenkit.linalg import EPS, Array, blas_threads
 from eigenkit.operators import Centered
 from eigenkit.solvers.cross_products import Block
-from eigenkit.solvers.regression import singular_triplets, _truncated_svd
+from eigenkit.solvers.regression import _truncated_svd, singular_triplets
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,298 @@
+"""What all kernel methods share: the kernel's parameters, and samples as rows of a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._base import Projection
+from eigenkit.estimators._validation import (
+    check_choice,
+    check_count,
+    check_real,
+    check_weight,
+    check_X,
+)
+from eigenkit.kernels import (
+    KERNEL_TOL,
+    KERNELS,
+    CenteredKernel,
+    Kernel,
+    KernelRows,
+    PrecomputedKernel,
+    check_kernel_size,
+    check_positive,
+    checked_kernel,
+    landmark_map,
+    pivots,
+)
+from eigenkit.linalg import Array, signs
+from eigenkit.moments import KernelMatrix, Moments, Problem, Rows
+from eigenkit.operators import check_finite, project
+from eigenkit.pencil import Solution
+from eigenkit.solvers import Settings
+
+APPROXIMATIONS = ("cholesky", "nystroem")
+
+
+def check_kernel_params(
+    kernel: Any, gamma: Any, degree: Any, coef0: Any, params: Any, extra: tuple[str, ...] = ()
+) -> None:
+    """The parameters of one kernel, as scikit-learn names them."""
+    if not callable(kernel):
+        check_choice("kernel", kernel, (*KERNELS, *extra))
+    if isinstance(gamma, str):
+        check_choice("gamma", gamma, ("scale",))
+    elif gamma is not None and check_real("gamma", gamma) == 0.0:
+        raise ValueError("gamma=0 is not valid: it makes all samples alike, give a number above 0.")
+    check_real("degree", degree)
+    check_real("coef0", coef0, low=-np.inf)
+    if params is not None and not isinstance(params, dict):
+        raise TypeError(f"kernel_params={params!r} is not valid: give a dict of keyword arguments.")
+
+
+def refuse_overflow(K: Array) -> Array:
+    """K, if the kernel function gave finite numbers."""
+    if not np.isfinite(K.max(initial=0.0)) or not np.isfinite(K.min(initial=0.0)):
+        raise ValueError(
+            "kernel gave NaN or infinity for finite samples: bring X to a smaller scale, or check "
+            "the function."
+        )
+    return K
+
+
+def _tol(X: Any) -> float:
+    """How far from symmetric a kernel of such numbers may be."""
+    return max(KERNEL_TOL, 100 * float(np.finfo(X.dtype).eps))
+
+
+class KernelSpace:
+    """A mixin that turns samples into rows k(x, X_fit_), exactly or by landmarks.
+
+    After fitting, ``kernel_`` and ``X_fit_`` (the training samples, or the landmarks among
+    them) give the rows of new samples.
+    """
+
+    kernel: Any
+    gamma: Any
+    degree: Any
+    coef0: Any
+    kernel_params: Any
+    approximation: Any
+    n_landmarks: Any
+    random_state: Any
+    mean_: Array
+    components_: Array
+    _dtype_: Any
+
+    def _check_kernel_space(self) -> None:
+        check_kernel_params(
+            self.kernel,
+            self.gamma,
+            self.degree,
+            self.coef0,
+            self.kernel_params,
+            ("precomputed",),
+        )
+        if self.approximation is not None:
+            check_choice("approximation", self.approximation, APPROXIMATIONS)
+        check_count("n_landmarks", self.n_landmarks)
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    def _in_kernel_space(self, rows: Rows, n: int, sample_weight: Any) -> Rows:
+        """The rows as a kernel matrix, or as features of their own; remembers X_fit_."""
+        X = rows.X
+        check_finite("X", X.data if sparse.issparse(X) else X)
+        reference = self._fit_kernel(X, n, rows.weight, sample_weight)
+        if self.approximation is not None:
+            return self._landmark_rows(rows, reference)
+        check_kernel_size(X.shape[0])
+        self.X_fit_ = reference
+        K = self.kernel_(X, reference) if self._precomputed else refuse_overflow(self.kernel_(X))
+        K = checked_kernel(K, self._kernel_name, _tol(X))
+        # What checked_kernel returns may be the user's own matrix.
+        return KernelMatrix(K.copy() if np.shares_memory(K, X) else K, rows.Y, rows.weight)
+
+    @property
+    def _kernel_name(self) -> str:
+        return "X, the precomputed kernel," if self._precomputed else "kernel"
+
+    def _fit_kernel(self, X: Any, n: int, weight: Array | None, sample_weight: Any) -> Any:
+        """Set ``kernel_``; what stands for the training samples: X, or columns of the kernel."""
+        if not self._precomputed:
+            given = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
+            self.kernel_: Any = given.fitted(X, weight)
+            self.gamma_ = self.kernel_.gamma
+            return X
+        if sparse.issparse(X):
+            raise TypeError("X is a sparse matrix: give a precomputed kernel as a dense one.")
+        if X.shape[1] != n:
+            raise ValueError(
+                f"X has shape ({n}, {X.shape[1]}): a precomputed kernel must be the square matrix "
+                "of inner products of all training samples."
+            )
+        self.kernel_ = PrecomputedKernel()
+        given_weight = check_weight(sample_weight, n)
+        return np.arange(n) if given_weight is None else np.flatnonzero(given_weight > 0)
+
+    def _landmark_rows(self, rows: Rows, reference: Any) -> Rows:
+        """Explicit features k(x, L) N of the rows, by landmarks L."""
+        X, kernel = rows.X, self.kernel_
+        if self._precomputed:  # it is there: check all of it
+            diagonal = checked_kernel(kernel(X, reference), self._kernel_name, _tol(X)).diagonal()
+        else:
+            diagonal = refuse_overflow(kernel.diagonal(X))
+        index = self._landmarks(X, reference, diagonal)
+        self.X_fit_ = reference[index]
+        K = refuse_overflow(kernel(X, self.X_fit_))
+        among = checked_kernel(K[index], self._kernel_name, _tol(X))
+        self.landmarks_ = index
+        self._map_ = landmark_map(among, self._kernel_name)
+        weight = rows.weights()
+        self._row_mean_ = weight @ K / weight.sum()
+        F = K @ self._map_
+        missed = 1.0 - float(np.sum(weight @ (F * F)) / (weight @ diagonal))
+        self.approximation_error_ = max(0.0, missed)
+        return Rows(F, rows.Y, rows.weight)
+
+    def _landmarks(self, X: Any, reference: Any, diagonal: Array) -> np.ndarray:
+        n = X.shape[0]
+        m = min(int(self.n_landmarks), n)
+        if self.approximation == "cholesky":
+            return pivots(
+                lambda index: self.kernel_(X, reference[index]), diagonal, m, name=self._kernel_name
+            )
+        random = check_random_state(self.random_state)
+        return np.sort(random.choice(n, size=m, replace=False))
+
+    def _row_mean(self, mean: Array) -> Array:
+        """The mean of the training rows of the kernel, given that of the features."""
+        return mean if self.approximation is None else self._row_mean_
+
+    def _on_rows(self, W: Array) -> Array:
+        """Coefficients of the features as coefficients of rows k(x, X_fit_)."""
+        return W if self.approximation is None else self._map_ @ W
+
+    def _features(self, X: Any) -> Any:
+        """Rows k(x, X_fit_) of new samples, evaluated block by block."""
+        return KernelRows(self.kernel_, check_X(self, X, reset=False), self.X_fit_)
+
+    def _scores(self, X: Any) -> Array:
+        check_is_fitted(self)
+        scores = project(self._features(X), self.mean_, self.components_.T)
+        return scores.astype(self._dtype_, copy=False)
+
+    def _check_kernel_matrix(self, Z: Any) -> None:
+        """Refuse a kernel that is constant or not positive semidefinite."""
+        if not isinstance(Z, CenteredKernel):
+            return
+        if Z.vanishes:
+            raise ValueError(
+                "X has zero variance to the kernel: all samples have the same inner products."
+            )
+        if not self.kernel_.positive:
+            check_positive(Z.K, self._kernel_name)
+
+
+class KernelProjection(KernelSpace, Projection):
+    """Supervised projection in the space of a kernel; see the subclasses."""
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: Any = None,
+        alpha: float = 1.0,
+        solver: str = "auto",
+        approximation: str | None = None,
+        n_landmarks: int = 500,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.alpha = alpha
+        self.solver = solver
+        self.approximation = approximation
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+
+    def _settings(self) -> Settings:
+        if self.n_components is not None:
+            check_count("n_components", self.n_components, hint=", or None for all")
+        check_real("alpha", self.alpha)
+        self._check_kernel_space()
+        solver = check_choice("solver", self.solver, ("auto", "two_stage", "direct"))
+        # Features of landmarks are few: Cholesky, and a singular value decomposition where
+        # that is not enough, take them all.
+        return Settings(solver=solver, regression="cholesky")
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, classes: Any, **how: Any) -> Rows:
+        rows = super()._rows(X, y, sample_weight, classes, **how)
+        n_weights = np.asarray(sample_weight).shape
+        return self._in_kernel_space(
+            rows, n_weights[0] if n_weights else len(rows.Y), sample_weight
+        )
+
+    def _problem(self, moments: Moments) -> Problem:
+        problem = super()._problem(moments)
+        self._check_kernel_matrix(problem.pencil.Z)
+        return problem
+
+    def _keep(self, problem: Problem, solution: Solution) -> None:
+        # Signs by the side of y: dual coefficients would give them to the order of samples.
+        sign = signs(solution.basis)
+        solution = replace(solution, W=solution.W * sign, basis=solution.basis * sign)
+        solution = replace(solution, W=self._on_rows(solution.W))
+        problem = replace(problem, mean=self._row_mean(problem.mean))
+        super()._keep(problem, solution)
+
+    def _cast(self, value: Any) -> Any:
+        """Dual coefficients cancel in their sums: they stay in float64, scores are cast."""
+        return value
+
+    def transform(self, X: Any) -> Array:
+        """Project new samples: ``(kernel(X, X_fit_) - mean_) @ components_.T``.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` inner products with the training samples, of shape
+            (n_samples, n_training_samples).
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+        """
+        return self._scores(X)
+
+    @property
+    def partial_fit(self) -> Any:
+        """Kernel methods need all samples at once."""
+        raise AttributeError(f"{type(self).__name__} has no partial_fit: it needs all samples.")
+
+    @property
+    def merge(self) -> Any:
+        """Kernel methods keep no stream to merge."""
+        raise AttributeError(f"{type(self).__name__} has no merge: it keeps no stream.")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = not self._precomputed
+        return tags

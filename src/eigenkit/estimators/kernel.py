@@ -1,0 +1,399 @@
+"""The projections in the space of a kernel."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from eigenkit.estimators._kernel_space import KernelProjection
+from eigenkit.estimators._responses import ResponseProjection
+from eigenkit.estimators._validation import as_labels
+from eigenkit.estimators.hypergraph import HypergraphSpectral
+from eigenkit.estimators.lda import LDA
+from eigenkit.estimators.opls import OrthonormalizedPLS
+from eigenkit.exceptions import ConditionWarning
+from eigenkit.linalg import Array
+from eigenkit.moments import Problem
+from eigenkit.operators import project
+from eigenkit.pencil import Solution
+from eigenkit.targets import TARGETS, Target
+
+
+class KernelOrthonormalizedPLS(OrthonormalizedPLS, KernelProjection):
+    """Orthonormalized partial least squares in the space of a kernel.
+
+    Maximizes ``tr(B'Kc Yc Yc'Kc B)`` over ``B'(Kc Kc + alpha Kc) B = I`` for the centred kernel
+    Kc. With all components :meth:`predict` is kernel ridge regression with an intercept, with
+    fewer reduced-rank kernel ridge regression. With a linear kernel it is
+    :class:`OrthonormalizedPLS`.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most the rank of Kc Yc; all by default.
+    kernel : str or callable
+        A name of scikit-learn's, "precomputed", or a function of two sets of samples that
+        returns their matrix of inner products.
+    gamma : float or "scale", optional
+        For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
+        1 / (n_features * X.var()).
+    degree, coef0 : float
+        For poly and sigmoid.
+    kernel_params : dict, optional
+        Keyword arguments for a callable.
+    alpha : float
+        Ridge, on the scale of scikit-learn's KernelRidge. 0 is the pseudoinverse problem.
+    solver : {"auto", "two_stage", "direct"}
+        How the pencil is solved; "auto" is "two_stage", which is exact.
+    approximation : {"cholesky", "nystroem"}, optional
+        Landmarks instead of all samples, for large n: greedily by pivoted Cholesky, or at
+        random. By default there is none.
+    n_landmarks : int
+        How many at most.
+    random_state : int or RandomState, optional
+        For ``approximation="nystroem"``.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_fit)
+        Dual coefficients: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
+    mean_ : array of shape (n_fit,)
+        Mean of the training rows of the kernel.
+    X_fit_ : array or sparse matrix of shape (n_fit, n_features)
+        The training samples, or the landmarks (of a precomputed kernel: their indices).
+    kernel_, gamma_
+        The kernel as it was used.
+    eigenvalues_ : array of shape (n_components_,)
+    coef_ : array of shape (n_targets, n_fit)
+    intercept_ : array of shape (n_targets,)
+    landmarks_, approximation_error_
+        Indices of the landmarks, and the share of the kernel's trace that they miss.
+    classes_ : array
+        Where y held strings.
+    n_components_, n_iter_, solver_, regression_, report_
+        What was done; see :class:`eigenkit.pencil.Report`.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit import KernelOrthonormalizedPLS
+    >>> X = np.linspace(0, 6, 60)[:, None]
+    >>> model = KernelOrthonormalizedPLS(gamma=1.0, alpha=0.01).fit(X, np.sin(X[:, 0]))
+    >>> bool(model.score(X, np.sin(X[:, 0])) > 0.999)
+    True
+    """
+
+
+class KernelCCA(ResponseProjection, KernelProjection):
+    """Canonical correlation analysis in the space of a kernel, with a ridge on its side.
+
+    Maximizes ``tr(B'Kc H H'Kc B)`` over ``B'(Kc Kc + alpha Kc) B = I`` with H = Yc (Yc'Yc)^(-1/2)
+    for the centred kernel Kc. y keeps its own columns. With a linear kernel it is
+    :class:`CCA`. With ``alpha=0`` and a kernel of full rank all correlations are 1.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most the rank of Kc Yc; all by default.
+    kernel : str or callable
+        A name of scikit-learn's, "precomputed", or a function of two sets of samples that
+        returns their matrix of inner products.
+    gamma : float or "scale", optional
+        For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
+        1 / (n_features * X.var()).
+    degree, coef0 : float
+        For poly and sigmoid.
+    kernel_params : dict, optional
+        Keyword arguments for a callable.
+    alpha : float
+        Ridge, on the scale of scikit-learn's KernelRidge.
+    solver : {"auto", "two_stage", "direct"}
+        How the pencil is solved; "auto" is "two_stage", which is exact.
+    approximation : {"cholesky", "nystroem"}, optional
+        Landmarks instead of all samples, for large n: greedily by pivoted Cholesky, or at
+        random. By default there is none.
+    n_landmarks : int
+        How many at most.
+    random_state : int or RandomState, optional
+        For ``approximation="nystroem"``.
+
+    Attributes
+    ----------
+    canonical_correlations_ : array of shape (n_components_,)
+        Square roots of the eigenvalues; with a ridge they are shrunken accordingly.
+    components_ : array of shape (n_components_, n_fit)
+        Dual coefficients: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
+    y_rotations_ : array of shape (n_targets, n_components_)
+        The projection of y.
+    mean_, y_mean_ : array
+    X_fit_ : array or sparse matrix of shape (n_fit, n_features)
+        The training samples, or the landmarks (of a precomputed kernel: their indices).
+    kernel_, gamma_
+        The kernel as it was used.
+    eigenvalues_ : array of shape (n_components_,)
+    coef_ : array of shape (n_targets, n_fit)
+    intercept_ : array of shape (n_targets,)
+    landmarks_, approximation_error_
+        Indices of the landmarks, and the share of the kernel's trace that they miss.
+    classes_ : array
+        Where y held strings.
+    n_components_, n_iter_, solver_, regression_, report_
+        What was done; see :class:`eigenkit.pencil.Report`.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from eigenkit import KernelCCA
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> model = KernelCCA(kernel="rbf", gamma="scale", alpha=0.5).fit(X, Y)
+    >>> x_scores, y_scores = model.transform(X, Y)
+    >>> x_scores.shape
+    (20, 3)
+    """
+
+    def _target(self) -> Target:
+        return TARGETS["cca"]
+
+    def _keep_more(self, problem: Problem, solution: Solution) -> None:
+        F = problem.labels.whitener
+        to_y = np.asarray(np.linalg.pinv(F), dtype=np.float64)
+        self._keep_coefficients(problem, solution, to_y)
+        self.canonical_correlations_ = np.sqrt(self.eigenvalues_)
+        self.y_rotations_ = F @ solution.basis[:, : self.n_components_]
+        self.y_mean_ = self._y_mean_
+        if self.alpha == 0 and np.all(self.eigenvalues_ > 1 - 1e-8):
+            warnings.warn(
+                f"with alpha=0 this kernel fits any y on {problem.n_rows} samples, so canonical "
+                "correlations are 1 by construction: set alpha > 0",
+                ConditionWarning,
+                stacklevel=2,
+            )
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Project X, and y too if given.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` inner products with the training samples.
+        y : array of shape (n_samples,) or (n_samples, n_targets), optional
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_), or a tuple of two of them
+        """
+        x_scores = self._scores(X)
+        if y is None:
+            return x_scores
+        Y = self._encode(as_labels(y), len(x_scores), None, reset=False)
+        if Y.shape[1] != self._n_labels_:
+            raise ValueError(
+                f"y has {Y.shape[1]} columns, but KernelCCA was fitted with {self._n_labels_}."
+            )
+        y_scores = project(Y, self.y_mean_, self.y_rotations_)
+        return x_scores, y_scores.astype(self._dtype_, copy=False)
+
+
+class KernelLDA(LDA, KernelProjection):
+    """Discriminant analysis in the space of a kernel: a projection and a classifier.
+
+    Maximizes ``tr(B'Kc H H'Kc B)`` over ``B'(Kc Kc + alpha Kc) B = I`` for the centred kernel Kc,
+    with H the indicators of the classes over the roots of their sizes. Classifies with
+    Gaussians of common covariance in that projection. With a linear kernel it is :class:`LDA`.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components of :meth:`transform`, at most n_classes - 1; all by default.
+        The classifier always uses all of them.
+    priors : array of shape (n_classes,), optional
+        Class probabilities; by default the shares of the classes in the data.
+    kernel : str or callable
+        A name of scikit-learn's, "precomputed", or a function of two sets of samples that
+        returns their matrix of inner products.
+    gamma : float or "scale", optional
+        For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
+        1 / (n_features * X.var()).
+    degree, coef0 : float
+        For poly and sigmoid.
+    kernel_params : dict, optional
+        Keyword arguments for a callable.
+    alpha : float
+        Ridge, on the scale of scikit-learn's KernelRidge. 0 is the pseudoinverse problem.
+    solver : {"auto", "two_stage", "direct"}
+        How the pencil is solved; "auto" is "two_stage", which is exact.
+    approximation : {"cholesky", "nystroem"}, optional
+        Landmarks instead of all samples, for large n: greedily by pivoted Cholesky, or at
+        random. By default there is none.
+    n_landmarks : int
+        How many at most.
+    random_state : int or RandomState, optional
+        For ``approximation="nystroem"``.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_fit)
+        Dual coefficients: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
+    mean_ : array of shape (n_fit,)
+        Mean of the training rows of the kernel.
+    X_fit_ : array or sparse matrix of shape (n_fit, n_features)
+        The training samples, or the landmarks (of a precomputed kernel: their indices).
+    kernel_, gamma_
+        The kernel as it was used.
+    eigenvalues_ : array of shape (n_components_,)
+    classes_, priors_ : array of shape (n_classes,)
+    coef_ : array of shape (n_classes, n_fit), or (1, n_fit) for two classes
+    intercept_ : array of shape (n_classes,), or (1,)
+    landmarks_, approximation_error_
+        Indices of the landmarks, and the share of the kernel's trace that they miss.
+    n_components_, n_iter_, solver_, regression_, report_
+        What was done; see :class:`eigenkit.pencil.Report`.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from eigenkit import KernelLDA
+    >>> X, y = make_circles(noise=0.05, factor=0.5, random_state=0)
+    >>> KernelLDA(gamma=1.0, alpha=0.1).fit(X, y).score(X, y)
+    1.0
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        priors: Any = None,
+        kernel: Any = "rbf",
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: Any = None,
+        alpha: float = 1.0,
+        solver: str = "auto",
+        approximation: str | None = None,
+        n_landmarks: int = 500,
+        random_state: Any = None,
+    ) -> None:
+        KernelProjection.__init__(
+            self,
+            n_components,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            alpha=alpha,
+            solver=solver,
+            approximation=approximation,
+            n_landmarks=n_landmarks,
+            random_state=random_state,
+        )
+        self.priors = priors
+
+    def _keep_means(self, problem: Problem, root: Array) -> None:
+        """The means of classes are points of the feature space: there is nothing to keep."""
+
+
+class KernelHypergraphSpectral(HypergraphSpectral, KernelProjection):
+    """Hypergraph spectral learning in the space of a kernel, for multi-label data.
+
+    Maximizes ``tr(B'Kc S Kc B)`` over ``B'(Kc Kc + alpha Kc) B = I`` for the centred kernel Kc,
+    with S = I - L for the normalized Laplacian L of the hypergraph of the labels. With a
+    linear kernel it is :class:`HypergraphSpectral`.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most the rank of Kc H; all by default.
+    expansion : {"star", "clique", "zhou"}
+        Which Laplacian of the hypergraph.
+    label_weights : array of shape (n_labels,), optional
+        Positive weights of the labels (hyperedges); 1 by default.
+    kernel : str or callable
+        A name of scikit-learn's, "precomputed", or a function of two sets of samples that
+        returns their matrix of inner products.
+    gamma : float or "scale", optional
+        For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
+        1 / (n_features * X.var()).
+    degree, coef0 : float
+        For poly and sigmoid.
+    kernel_params : dict, optional
+        Keyword arguments for a callable.
+    alpha : float
+        Ridge, on the scale of scikit-learn's KernelRidge. 0 is the pseudoinverse problem.
+    solver : {"auto", "two_stage", "direct"}
+        How the pencil is solved; "auto" is "two_stage", which is exact.
+    approximation : {"cholesky", "nystroem"}, optional
+        Landmarks instead of all samples, for large n: greedily by pivoted Cholesky, or at
+        random. By default there is none.
+    n_landmarks : int
+        How many at most.
+    random_state : int or RandomState, optional
+        For ``approximation="nystroem"``.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_fit)
+        Dual coefficients: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
+    mean_ : array of shape (n_fit,)
+        Mean of the training rows of the kernel.
+    X_fit_ : array or sparse matrix of shape (n_fit, n_features)
+        The training samples, or the landmarks (of a precomputed kernel: their indices).
+    kernel_, gamma_
+        The kernel as it was used.
+    eigenvalues_ : array of shape (n_components_,)
+    landmarks_, approximation_error_
+        Indices of the landmarks, and the share of the kernel's trace that they miss.
+    classes_ : array
+        Where y held one class per sample.
+    n_components_, n_iter_, solver_, regression_, report_
+        What was done; see :class:`eigenkit.pencil.Report`.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from eigenkit import KernelHypergraphSpectral
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> KernelHypergraphSpectral(gamma="scale").fit_transform(X, Y).shape
+    (100, 5)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        expansion: str = "star",
+        label_weights: Any = None,
+        kernel: Any = "rbf",
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: Any = None,
+        alpha: float = 1.0,
+        solver: str = "auto",
+        approximation: str | None = None,
+        n_landmarks: int = 500,
+        random_state: Any = None,
+    ) -> None:
+        KernelProjection.__init__(
+            self,
+            n_components,
+            kernel=kernel,
+            gamma=gamma,
+            degree=degree,
+            coef0=coef0,
+            kernel_params=kernel_params,
+            alpha=alpha,
+            solver=solver,
+            approximation=approximation,
+            n_landmarks=n_landmarks,
+            random_state=random_state,
+        )
+        self.expansion = expansion
+        self.label_weights = label_weights

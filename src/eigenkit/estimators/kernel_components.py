@@ -1,0 +1,373 @@
+"""Kernel principal components and kernel partial least squares."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._base import forget, unchanged_on_error
+from eigenkit.estimators._kernel_space import KernelProjection, KernelSpace
+from eigenkit.estimators._responses import ResponseProjection
+from eigenkit.estimators._validation import check_count, check_real, check_weight, check_X
+from eigenkit.kernels import Kernel, check_kernel_size, landmark_map
+from eigenkit.linalg import Array, Cholesky
+from eigenkit.moments import Problem, Rows
+from eigenkit.operators import project
+from eigenkit.pencil import Report, Solution
+from eigenkit.solvers.kernel import deflated, primal, principal
+from eigenkit.targets import TARGETS, Target
+
+
+class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Principal component analysis in the space of a kernel.
+
+    Kc = V diag(eigenvalues) V' for the centred kernel; the scores of the training samples are
+    V diag(sqrt(eigenvalues)). With a linear kernel these are the principal components of X.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most the rank of Kc; all by default.
+    kernel : str or callable
+        A name of scikit-learn's, "precomputed", or a function of two sets of samples that
+        returns their matrix of inner products.
+    gamma : float or "scale", optional
+        For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
+        1 / (n_features * X.var()).
+    degree, coef0 : float
+        For poly and sigmoid.
+    kernel_params : dict, optional
+        Keyword arguments for a callable.
+    alpha : float
+        Ridge of the regression from scores back to samples, for :meth:`inverse_transform`.
+    fit_inverse_transform : bool
+        Whether to learn that regression.
+    approximation : {"cholesky", "nystroem"}, optional
+        Landmarks instead of all samples, for large n: greedily by pivoted Cholesky, or at
+        random. By default there is none.
+    n_landmarks : int
+        How many at most.
+    random_state : int or RandomState, optional
+        For ``approximation="nystroem"``.
+
+    Attributes
+    ----------
+    eigenvalues_ : array of shape (n_components_,)
+        Of the centred kernel matrix, decreasing.
+    explained_variance_ratio_ : array of shape (n_components_,)
+        Their shares of its trace.
+    components_ : array of shape (n_components_, n_fit)
+        Dual coefficients: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
+    mean_ : array of shape (n_fit,)
+        Mean of the training rows of the kernel.
+    X_fit_ : array or sparse matrix of shape (n_fit, n_features)
+        The training samples, or the landmarks (of a precomputed kernel: their indices).
+    dual_coef_ : array of shape (n_fit, n_features)
+        Regression of the samples on the kernel of their scores, for the inverse.
+    kernel_, gamma_
+        The kernel as it was used.
+    landmarks_, approximation_error_
+        Indices of the landmarks, and the share of the kernel's trace that they miss.
+    n_components_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from eigenkit import KernelPCA
+    >>> X, _ = make_circles(factor=0.3, random_state=0)
+    >>> model = KernelPCA(2, gamma=2.0, fit_inverse_transform=True, alpha=0.01).fit(X)
+    >>> model.inverse_transform(model.transform(X)).shape
+    (100, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: Any = None,
+        alpha: float = 1.0,
+        fit_inverse_transform: bool = False,
+        approximation: str | None = None,
+        n_landmarks: int = 500,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.alpha = alpha
+        self.fit_inverse_transform = fit_inverse_transform
+        self.approximation = approximation
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the components.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Or a precomputed kernel of shape (n_samples, n_samples).
+        y : ignored
+        sample_weight : array of shape (n_samples,), optional
+            Weights; integer weights equal repeated rows, zero leaves a row out.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        with unchanged_on_error(self):
+            forget(self)
+            X = check_X(self, X, reset=True, min_samples=2)
+            weight = check_weight(sample_weight, X.shape[0])
+            self._dtype_ = X.dtype
+            self._fit(X, weight)
+        return self
+
+    def _check_settings(self) -> None:
+        if self.n_components is not None:
+            check_count("n_components", self.n_components, hint=", or None for all")
+        check_real("alpha", self.alpha)
+        self._check_kernel_space()
+        if self.fit_inverse_transform and self._precomputed:
+            raise ValueError(
+                "fit_inverse_transform=True needs the samples themselves, but kernel='precomputed' "
+                "gives only their inner products: set it to False."
+            )
+
+    def _fit(self, X: Any, weight: Array | None) -> None:
+        kept = X if weight is None else X[weight > 0]
+        positive = None if weight is None else weight[weight > 0]
+        rows = self._in_kernel_space(
+            Rows(kept, np.empty((kept.shape[0], 0)), positive), X.shape[0], weight
+        )
+        Z = rows.centered()
+        self._check_kernel_matrix(Z)
+        W, values, trace = principal(Z, self.n_components)
+        self._keep(self._row_mean(Z.mean), self._on_rows(W), values, trace)
+        if self.fit_inverse_transform:
+            self._keep_inverse(kept, positive)
+
+    def _keep(self, mean: Array, W: Array, values: Array, trace: float) -> None:
+        if not len(values):
+            raise ValueError("X has zero variance: every feature is constant over the samples.")
+        if self.n_components is not None and len(values) < self.n_components:
+            raise ValueError(
+                f"n_components={self.n_components} exceeds {len(values)}, the rank of the centred "
+                f"kernel: give at most {len(values)}, or None for all."
+            )
+        self.mean_ = mean
+        self.eigenvalues_ = values
+        self.explained_variance_ratio_ = values / trace
+        self.n_components_ = len(values)
+        self.components_ = np.ascontiguousarray(W.T)
+
+    def _keep_inverse(self, X: Any, weight: Array | None) -> None:
+        """Ridge regression of X on the kernel of the scores, as scikit-learn does it."""
+        T = project(self._features(X), self.mean_, self.components_.T)
+        dense = X.toarray() if hasattr(X, "toarray") else X
+        given = Kernel(self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params)
+        self._score_kernel_ = given
+        index = slice(None) if self.approximation is None else self.landmarks_
+        self._score_fit_ = T[index]
+        K = given(T, self._score_fit_)
+        if self.approximation is None:
+            check_kernel_size(len(K))
+            self.dual_coef_ = _ridge(K, dense, self.alpha, weight)
+        else:
+            N = landmark_map(K[index])
+            F, w = K @ N, np.ones(len(K)) if weight is None else weight
+            self.dual_coef_ = N @ _ridge(
+                F.T @ (F * w[:, None]), F.T @ (dense * w[:, None]), self.alpha
+            )
+
+    def transform(self, X: Any) -> Array:
+        """Scores of new samples: ``(kernel(X, X_fit_) - mean_) @ components_.T``.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` inner products with the training samples.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+        """
+        return self._scores(X)
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Pre-images: the samples whose scores are about these, by a learned regression.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_components_)
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        if "dual_coef_" not in self.__dict__:
+            raise NotFittedError(
+                "inverse_transform needs fit_inverse_transform=True when the model is fitted."
+            )
+        K = self._score_kernel_(np.asarray(X, dtype=np.float64), self._score_fit_)
+        return (K @ self.dual_coef_).astype(self._dtype_, copy=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not self._precomputed
+        tags.input_tags.pairwise = self._precomputed
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _ridge(K: Array, X: Array, alpha: float, weight: Array | None = None) -> Array:
+    """(K + alpha W^-1)^-1 X; where that is singular, the solution of least norm."""
+    B = np.array(K)
+    B.flat[:: len(B) + 1] += alpha if weight is None else alpha / weight
+    factor = Cholesky.of(B.copy())
+    if factor is not None and factor.rcond > 1e-13:
+        return factor.solve(np.asarray(X, dtype=np.float64))
+    return np.asarray(np.linalg.lstsq(B, X, rcond=None)[0])
+
+
+class KernelPLS(ResponseProjection, KernelProjection):
+    """Partial least squares regression in the space of a kernel.
+
+    Every component has the direction of largest covariance with y in the space of features;
+    kernel and y are then freed of its scores (PLS2). With a linear kernel these are the
+    scores and predictions of PLS regression without scaling.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of components.
+    kernel : str or callable
+        A name of scikit-learn's, "precomputed", or a function of two sets of samples that
+        returns their matrix of inner products.
+    gamma : float or "scale", optional
+        For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
+        1 / (n_features * X.var()).
+    degree, coef0 : float
+        For poly and sigmoid.
+    kernel_params : dict, optional
+        Keyword arguments for a callable.
+    approximation : {"cholesky", "nystroem"}, optional
+        Landmarks instead of all samples, for large n: greedily by pivoted Cholesky, or at
+        random. By default there is none.
+    n_landmarks : int
+        How many at most.
+    random_state : int or RandomState, optional
+        For ``approximation="nystroem"``.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_fit)
+        Dual rotations: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
+    mean_ : array of shape (n_fit,)
+        Mean of the training rows of the kernel.
+    X_fit_ : array or sparse matrix of shape (n_fit, n_features)
+        The training samples, or the landmarks (of a precomputed kernel: their indices).
+    kernel_, gamma_
+        The kernel as it was used.
+    eigenvalues_ : array of shape (n_components_,)
+        Squared covariances of the components with what was left of y.
+    y_loadings_ : array of shape (n_targets, n_components_)
+    coef_ : array of shape (n_targets, n_fit)
+    intercept_ : array of shape (n_targets,)
+    landmarks_, approximation_error_
+        Indices of the landmarks, and the share of the kernel's trace that they miss.
+    classes_ : array
+        Where y held strings.
+    n_components_, n_iter_, solver_, regression_, report_
+        What was done; see :class:`eigenkit.pencil.Report`.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from eigenkit import KernelPLS
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> KernelPLS(n_components=2, gamma="scale").fit(X, Y).predict(X).shape
+    (20, 3)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: Any = "rbf",
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: Any = None,
+        approximation: str | None = None,
+        n_landmarks: int = 500,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components: Any = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.approximation = approximation
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+
+    # There is no ridge, and one way to solve.
+    alpha: Any = 0.0
+    solver: Any = "auto"
+
+    def _target(self) -> Target:
+        return TARGETS["opls"]
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the components and the regression on them.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Or a precomputed kernel of shape (n_samples, n_samples).
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,), optional
+            Weights; integer weights equal repeated rows, zero leaves a row out.
+
+        Returns
+        -------
+        self
+        """
+        check_count("n_components", self.n_components)
+        self._settings()
+        with unchanged_on_error(self):
+            forget(self)
+            rows = self._rows(X, y, sample_weight, None, reset=True, min_samples=2)
+            problem = self._problem(rows)
+            self._check_informative(problem)
+            Z, H = problem.pencil.Z, problem.pencil.H
+            R, loadings, values = deflated(Z, H, self.n_components)
+            report = Report("deflation", "kernel", "one component after the other", len(values))
+            self._keep(problem, Solution(primal(Z, R), values, loadings, report))
+        return self
+
+    def _keep_more(self, problem: Problem, solution: Solution) -> None:
+        self._y_mean_ = problem.labels.degree / problem.total
+        self.y_loadings_ = solution.basis
+        self.coef_ = solution.basis @ solution.W.T
+        self.intercept_ = self._y_mean_

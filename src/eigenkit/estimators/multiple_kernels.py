@@ -1,0 +1,469 @@
+"""Projections on a weighted sum of kernels, with the weights learned."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+)
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._base import forget, unchanged_on_error
+from eigenkit.estimators._kernel_space import (
+    KernelProjection,
+    check_kernel_params,
+    refuse_overflow,
+)
+from eigenkit.estimators._validation import (
+    as_labels,
+    check_choice,
+    check_count,
+    check_real,
+    check_weight,
+    check_X,
+)
+from eigenkit.estimators.kernel import KernelHypergraphSpectral
+from eigenkit.kernels import (
+    CenteredKernel,
+    CombinedKernel,
+    Kernel,
+    check_positive,
+    checked_kernel,
+)
+from eigenkit.linalg import Array
+from eigenkit.operators import check_finite
+from eigenkit.solvers.kernel_weights import (
+    KernelBank,
+    KernelWeights,
+    Step,
+    best_single,
+    fixed,
+    silp,
+)
+
+WEIGHTS = ("silp", "uniform", "best")
+
+# All kernel matrices are kept while their weights are learned.
+BANK_LIMIT_BYTES = 2**32
+
+
+def _estimator_has(name: str) -> Callable[[Any], bool]:
+    return lambda model: hasattr(model.estimator or KernelHypergraphSpectral, name)
+
+
+def _write_progress(step: Step) -> None:
+    sys.stderr.write(
+        f"kernel weights, iteration {step.iteration}: objective {step.objective:.6g}, "
+        f"gap {step.gap:.1e}\n"
+    )
+
+
+class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A kernel projection on a sum of kernels whose weights are learned from y.
+
+    With K = sum_j theta_j K_j the weights minimize ``alpha tr(H'(Kc + alpha I)^-1 H)``, the part
+    of the target H of ``estimator`` that ridge regression on the kernel leaves unexplained,
+    over theta >= 0 with ``tr(Kc) = n_samples``. The problem is convex; it is solved to a
+    duality gap that is reported.
+
+    Parameters
+    ----------
+    estimator : kernel projection, optional
+        Which projection (:class:`KernelHypergraphSpectral`, by default, :class:`KernelCCA`,
+        :class:`KernelLDA`, :class:`KernelOrthonormalizedPLS`): it says the target, alpha and
+        the number of components. Its own kernel is not used.
+    kernels : list, or "precomputed", optional
+        Names, callables or :class:`Kernel` objects, which may have columns of their own. By
+        default Gaussian kernels of five widths. With "precomputed" X is a list of kernel
+        matrices: n x n in :meth:`fit`, new samples by training samples later.
+    weights : {"silp", "uniform", "best"} or array of shape (n_kernels,)
+        Learned by the semi-infinite linear program; the same for all; all on the one kernel of
+        the smallest objective; or given.
+    tol : float
+        Relative duality gap at which the program stops.
+    max_iter : int
+        Most cuts that it may generate.
+    verbose : bool or callable
+        True writes a line per iteration to the standard error stream; a function is called
+        with every :class:`eigenkit.solvers.kernel_weights.Step` instead.
+
+    Attributes
+    ----------
+    weights_ : array of shape (n_kernels,)
+        Shares of the kernels in the trace of their sum; they sum to one.
+    theta_ : array of shape (n_kernels,)
+        The factors: :meth:`kernel_matrix` is ``sum_j theta_[j] * K_j``.
+    objective_, bound_, gap_ : float
+        The objective, a lower bound of its minimum, and their relative difference.
+    history_ : list of Step
+        Objective, bound and gap of every iteration.
+    n_iter_ : int
+    converged_ : bool
+    kernels_ : tuple of Kernel
+        As they were used.
+    X_fit_ : array or sparse matrix of shape (n_fit, n_features)
+    estimator_ : kernel projection
+        Fitted on the sum.
+    eigenvalues_, components_, classes_
+        Those of ``estimator_``.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from eigenkit import Kernel, KernelHypergraphSpectral, MultipleKernelProjection
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> views = [Kernel("rbf", gamma=0.01, columns=slice(0, 10)), Kernel("linear"), "cosine"]
+    >>> model = MultipleKernelProjection(KernelHypergraphSpectral(alpha=1.0), views)
+    >>> model.fit_transform(X, Y).shape
+    (100, 5)
+    >>> bool(model.gap_ <= 1e-3)
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        kernels: Any = None,
+        *,
+        weights: Any = "silp",
+        tol: float = 1e-3,
+        max_iter: int = 200,
+        verbose: Any = False,
+    ) -> None:
+        self.estimator = estimator
+        self.kernels = kernels
+        self.weights = weights
+        self.tol = tol
+        self.max_iter = max_iter
+        self.verbose = verbose
+
+    # -- fitting -----------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the weights of the kernels, then the projection on their sum.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            With ``kernels="precomputed"`` a list of kernel matrices (n_samples, n_samples).
+        y : array
+            As ``estimator`` takes it.
+        sample_weight : array of shape (n_samples,), optional
+            Weights; integer weights equal repeated rows, zero leaves a row out.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        with unchanged_on_error(self):
+            forget(self)
+            if y is None:
+                raise ValueError(
+                    f"{type(self).__name__} requires y to be passed, but the target y is None."
+                )
+            X = self._samples(X, reset=True)
+            weight = check_weight(sample_weight, _n_samples(X))
+            self._index_ = np.flatnonzero(np.ones(_n_samples(X)) if weight is None else weight)
+            X, y, weight = _kept(X, as_labels(y), weight)
+            self._fit(X, y, weight)
+        return self
+
+    def _check_settings(self) -> None:
+        if self.estimator is not None and not isinstance(self.estimator, KernelProjection):
+            raise TypeError(
+                f"estimator is a {type(self.estimator).__name__}: give a kernel projection of "
+                "eigenkit, such as KernelHypergraphSpectral()."
+            )
+        if isinstance(self.weights, str):
+            check_choice("weights", self.weights, WEIGHTS)
+        check_real("tol", self.tol)
+        check_count("max_iter", self.max_iter)
+
+    def _fit(self, X: Any, y: Any, weight: Array | None) -> None:
+        self.kernels_ = self._fitted_kernels(X, weight)
+        inner = self.estimator or KernelHypergraphSpectral()
+        self.estimator_ = clone(inner).set_params(kernel="precomputed", approximation=None)
+        self.X_fit_ = None if self._precomputed else X
+        bank, scales = self._bank(X, y, weight)
+        found = self._learned(bank)
+        self.weights_ = found.weights
+        self.theta_ = found.weights * scales
+        self.objective_, self.bound_, self.gap_ = found.objective, found.bound, found.gap
+        self.history_, self.converged_ = list(found.history), found.converged
+        self.n_iter_ = len(found.history)
+        del bank  # the largest thing here, not needed any more
+        self._fit_estimator(X, y, weight)
+
+    def _fit_estimator(self, X: Any, y: Any, weight: Array | None) -> None:
+        self.estimator_.fit(self._combined(X, None), y, sample_weight=weight)
+        self.eigenvalues_ = self.estimator_.eigenvalues_
+        self.components_ = self.estimator_.components_
+        if "classes_" in self.estimator_.__dict__:
+            self.classes_ = self.estimator_.classes_
+
+    def _fitted_kernels(self, X: Any, weight: Array | None) -> tuple[Any, ...]:
+        if self._precomputed:
+            return tuple("precomputed" for _ in X)
+        if self.kernels is None:
+            middle = Kernel("rbf", "scale").fitted(X, weight).gamma
+            return tuple(Kernel("rbf", middle * 4.0**s).fitted(X) for s in range(-2, 3))
+        try:
+            given = list(self.kernels)
+        except TypeError:
+            given = []
+        if not given or isinstance(self.kernels, str):
+            raise ValueError(
+                f"kernels={self.kernels!r} is not valid: give a list of kernels, or 'precomputed'."
+            )
+        return tuple(self._kernel(kernel).fitted(X, weight) for kernel in given)
+
+    def _kernel(self, given: Any) -> Kernel:
+        kernel = given if isinstance(given, Kernel) else Kernel(given)
+        params = kernel.gamma, kernel.degree, kernel.coef0, kernel.params
+        check_kernel_params(kernel.kernel, *params)
+        return kernel
+
+    def _bank(self, X: Any, y: Any, weight: Array | None) -> tuple[KernelBank, Array]:
+        """All kernels, centred and of the trace n, with the target; and their factors."""
+        n, p = _n_samples(X), len(self.kernels_)
+        if 4 * p * n * n > BANK_LIMIT_BYTES:
+            raise ValueError(
+                f"{p} kernels of {n} samples would need {4 * p * n * n / 2**30:.1f} GB (the limit "
+                f"is {BANK_LIMIT_BYTES / 2**30:g} GB): use fewer kernels or samples."
+            )
+        H = self._target_matrix(n, y, weight)
+        bank, scales = KernelBank(p, n).aim(H, self._alpha()), np.empty(p)
+        for j in range(p):
+            Z = CenteredKernel(self._matrix(j, X), weight, overwrite=True)
+            self._check_matrix(j, Z)
+            scale = Z.total / float(np.trace(Z.K))
+            scales[j] = scale * Z.unit
+            bank.put(j, scale * Z.K)
+        return bank, scales
+
+    def _alpha(self) -> float:
+        alpha = check_real("alpha", self.estimator_.alpha)
+        if alpha == 0.0:
+            raise ValueError(
+                "alpha=0 lets every kernel of full rank explain y alike: give the estimator an "
+                "alpha above 0."
+            )
+        return alpha
+
+    def _target_matrix(self, n: int, y: Any, weight: Array | None) -> Array:
+        """H of the estimator, which does not depend on the kernel."""
+        trial = clone(self.estimator_)
+        trial._settings()
+        any_kernel = np.eye(n)
+        rows = trial._rows(any_kernel, y, weight, None, reset=True, min_samples=2)
+        return trial._problem(rows).pencil.H
+
+    def _matrix(self, j: int, X: Any) -> Array:
+        """Kernel j between all training samples, checked."""
+        name = f"kernels[{j}]"
+        if self._precomputed:
+            K = checked_kernel(np.asarray(X[j], dtype=np.float64), name)
+            return np.array(K)
+        return checked_kernel(refuse_overflow(self.kernels_[j](X)), name)
+
+    def _check_matrix(self, j: int, Z: CenteredKernel) -> None:
+        if Z.vanishes:
+            raise ValueError(f"kernels[{j}] is constant over the samples: leave it out.")
+        if self._precomputed or not self.kernels_[j].positive:
+            check_positive(Z.K, f"kernels[{j}]")
+
+    def _learned(self, bank: KernelBank) -> KernelWeights:
+        if isinstance(self.weights, str) and self.weights == "silp":
+            progress = self.verbose if callable(self.verbose) else _write_progress
+            return silp(bank, self.tol, self.max_iter, progress if self.verbose else None)
+        if isinstance(self.weights, str) and self.weights == "best":
+            return best_single(bank)
+        return fixed(bank, self._given_weights(bank.p))
+
+    def _given_weights(self, p: int) -> Array:
+        if isinstance(self.weights, str):
+            return np.full(p, 1.0 / p)
+        given = np.asarray(self.weights, dtype=np.float64)
+        if given.shape != (p,) or not np.all(np.isfinite(given)) or np.any(given < 0):
+            raise ValueError(
+                f"weights={self.weights!r} is not valid: give {p} numbers >= 0, one a kernel."
+            )
+        if not given.any():
+            raise ValueError("weights are zero for every kernel: give some kernel a weight.")
+        return given / given.sum()
+
+    # -- using -------------------------------------------------------------------------
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.kernels, str) and self.kernels == "precomputed"
+
+    def _samples(self, X: Any, *, reset: bool) -> Any:
+        if not self._precomputed:
+            X = check_X(self, X, reset=reset, min_samples=2 if reset else 1)
+            if reset:
+                self._dtype_: Any = X.dtype
+            return X
+        matrices = [np.asarray(K) for K in X]
+        if not matrices or any(K.ndim != 2 or K.shape != matrices[0].shape for K in matrices):
+            shapes = ", ".join(str(K.shape) for K in matrices)
+            raise ValueError(
+                f"X holds kernels of shapes {shapes or 'of none'}: give matrices of one shape."
+            )
+        for j, K in enumerate(matrices):
+            check_finite(f"kernels[{j}]", K)
+        return self._described(matrices) if reset else self._columns(matrices)
+
+    def _described(self, matrices: list[np.ndarray]) -> list[np.ndarray]:
+        checked_kernel(matrices[0], "kernels[0]", np.inf)  # its shape
+        self.n_features_in_ = len(matrices[0])
+        self._dtype_ = np.dtype(np.float64)
+        return matrices
+
+    def _columns(self, matrices: list[np.ndarray]) -> list[np.ndarray]:
+        """Columns of the training samples that had a weight."""
+        given = len(matrices), matrices[0].shape[1]
+        if given != (len(self.theta_), self.n_features_in_):
+            raise ValueError(
+                f"X holds {given[0]} kernels with {given[1]} columns: give {len(self.theta_)}, "
+                f"with a column for each of the {self.n_features_in_} training samples."
+            )
+        return [K[:, self._index_] for K in matrices]
+
+    def _combined(self, X: Any, X_fit: Any) -> Array:
+        if not self._precomputed:
+            return CombinedKernel(self.kernels_, tuple(self.theta_))(X, X_fit)
+        return np.asarray(sum(t * K for t, K in zip(self.theta_, X, strict=True) if t > 0))
+
+    def kernel_matrix(self, X: Any) -> Array:
+        """The learned kernel between new samples and the training samples.
+
+        Parameters
+        ----------
+        X : as in :meth:`transform`
+
+        Returns
+        -------
+        array of shape (n_samples, n_fit)
+        """
+        check_is_fitted(self)
+        return self._combined(self._samples(X, reset=False), self.X_fit_)
+
+    def transform(self, X: Any) -> Array:
+        """Project new samples.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            With ``kernels="precomputed"`` a list of matrices (n_samples, n_fit).
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+        """
+        return self._delegated("transform", X).astype(self._dtype_, copy=False)
+
+    @available_if(_estimator_has("predict"))  # type: ignore[untyped-decorator]
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict y, where ``estimator`` does.
+
+        Parameters
+        ----------
+        X : as in :meth:`transform`
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_targets)
+        """
+        return self._delegated("predict", X)
+
+    @available_if(_estimator_has("decision_function"))  # type: ignore[untyped-decorator]
+    def decision_function(self, X: Any) -> Array:
+        """Decision values, where ``estimator`` has them.
+
+        Parameters
+        ----------
+        X : as in :meth:`transform`
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_classes)
+        """
+        return self._delegated("decision_function", X)
+
+    @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Posterior probabilities of the classes, where ``estimator`` has them.
+
+        Parameters
+        ----------
+        X : as in :meth:`transform`
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return self._delegated("predict_proba", X)
+
+    @available_if(_estimator_has("score"))  # type: ignore[untyped-decorator]
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The score of ``estimator``.
+
+        Parameters
+        ----------
+        X : as in :meth:`transform`
+        y : array
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        K = self.kernel_matrix(X)
+        return float(self.estimator_.score(K, y, sample_weight))
+
+    def _delegated(self, method: str, X: Any) -> Any:
+        K = self.kernel_matrix(X)
+        return getattr(self.estimator_, method)(K)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "components_" in self.__dict__
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator or KernelHypergraphSpectral())
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.target_tags = inner.target_tags
+        tags.input_tags.sparse = not self._precomputed
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _n_samples(X: Any) -> int:
+    """Of a matrix of samples, or of a list of kernel matrices."""
+    return len(X[0]) if isinstance(X, list) else int(X.shape[0])
+
+
+def _kept(X: Any, y: Any, weight: Array | None) -> tuple[Any, Any, Array | None]:
+    """Without the samples of weight zero."""
+    if weight is None or np.all(weight > 0) or _n_samples(X) != y.shape[0]:
+        return X, y, weight
+    keep = np.flatnonzero(weight > 0)
+    X = [K[np.ix_(keep, keep)] for K in X] if isinstance(X, list) else X[keep]
+    return X, y[keep], weight[keep]

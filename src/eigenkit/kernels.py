@@ -1,0 +1,432 @@
+"""Kernels: functions of two samples, their centring, and landmarks for large data.
+
+A kernel is an inner product k(x, z) = phi(x)'phi(z) of features that are never formed. With
+row weights w (r = sqrt(w), s = sum(w)) the centred, weighted features and their kernel are
+
+    Z = diag(r) (Phi - 1 mean'),    Z Z' = diag(r) (I - 1 w'/s) K (I - w 1'/s) diag(r)
+
+and a direction Z'A of the feature space gives a new sample x the score
+
+    (phi(x) - mean)' Z'A = (k(x, X) - w'K/s) diag(r) A        wherever r'A = 0
+
+so that k(x, X) serves as the row of features of x and w'K/s as their mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import linalg as sla
+from scipy import sparse
+from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
+
+from eigenkit.linalg import EPS, Array, blas_threads, eigenpairs, power_of_two
+from eigenkit.operators import SAFE_RANGE, check_finite, column_sums
+
+#: The kernels that are known by name, those of scikit-learn.
+KERNELS = tuple(sorted(KERNEL_PARAMS))
+
+# The largest kernel matrix that a fit may allocate (its factor takes as much again).
+KERNEL_LIMIT_BYTES = 2**31
+
+# How far from symmetric, and how negative, a kernel may be, relative to its size.
+KERNEL_TOL = 1e-8
+
+# Residuals below this part of the largest diagonal entry are rounding to pivoted Cholesky.
+PIVOT_TOL = 1e-12
+
+_POSITIVE = {"linear", "rbf", "laplacian", "cosine", "chi2", "additive_chi2"}
+_UNIT_DIAGONAL = {"rbf", "laplacian", "chi2"}
+_TRANSLATED = {"linear", "rbf"}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with its parameters, on all columns of X or on some.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        A name of scikit-learn's ("rbf", "poly", "laplacian", ...), or a function of two sets
+        of samples (n x d and m x d) that returns the n x m matrix of inner products.
+    gamma : float or "scale", optional
+        For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
+        1 / (n_features * X.var()).
+    degree, coef0 : float
+        For poly and sigmoid.
+    params : dict, optional
+        Keyword arguments for a callable.
+    columns : slice, list of int or mask, optional
+        The columns of X that this kernel sees; all by default.
+    shift : array, optional
+        Subtracted from the samples first: set by :meth:`fitted` where the centred kernel does
+        not depend on it, so that a large offset of the data costs no digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Kernel("rbf", gamma=0.5, columns=[0])(np.array([[0.0, 9.0], [2.0, 5.0]])).round(3)
+    array([[1.   , 0.135],
+           [0.135, 1.   ]])
+    """
+
+    kernel: Any = "rbf"
+    gamma: Any = None
+    degree: float = 3
+    coef0: float = 1
+    params: dict[str, Any] | None = None
+    columns: Any = None
+    shift: Any = None
+
+    def fitted(self, X: Any, weight: Array | None = None) -> Kernel:
+        """This kernel with what it takes from the training data: gamma and shift."""
+        X = self._seen(X)
+        gamma = self.gamma
+        if gamma is None:
+            gamma = 1.0 / X.shape[1]
+        elif isinstance(gamma, str):
+            gamma = _scale_gamma(X, weight)
+        dense = self.kernel in _TRANSLATED and not sparse.issparse(X)
+        return replace(self, gamma=gamma, shift=_mean(X) if dense else None)
+
+    def __call__(self, X: Any, Y: Any = None) -> Array:
+        """The kernel between the rows of X and those of Y (X itself by default), in float64."""
+        X = self._prepared(X)
+        Y = None if Y is None else self._prepared(Y)
+        if callable(self.kernel):
+            K = self.kernel(X, X if Y is None else Y, **(self.params or {}))
+            return _checked_shape(K, X.shape[0], (X if Y is None else Y).shape[0])
+        with np.errstate(over="ignore", invalid="ignore"):
+            K = pairwise_kernels(
+                X, Y, metric=self.kernel, filter_params=True, **self._named_params()
+            )
+        return np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
+
+    def diagonal(self, X: Any) -> Array:
+        """k(x, x) for every row of X."""
+        if self.kernel in _UNIT_DIAGONAL:
+            return np.ones(X.shape[0])
+        step = 128
+        blocks = (X[start : start + step] for start in range(0, X.shape[0], step))
+        return np.concatenate([self(block).diagonal() for block in blocks])
+
+    @property
+    def positive(self) -> bool:
+        """Whether the centred kernel is positive semidefinite by construction."""
+        if self.kernel in ("poly", "polynomial"):
+            return float(self.degree).is_integer() and self.coef0 >= 0
+        return isinstance(self.kernel, str) and self.kernel in _POSITIVE
+
+    def _named_params(self) -> dict[str, Any]:
+        gamma = None if isinstance(self.gamma, str) else self.gamma
+        return {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
+
+    def _seen(self, X: Any) -> Any:
+        return X if self.columns is None else X[:, self.columns]
+
+    def _prepared(self, X: Any) -> Any:
+        X = self._seen(X)
+        if callable(self.kernel):
+            return X
+        X = X.astype(np.float64, copy=False)
+        return X if self.shift is None else X - self.shift
+
+
+def _mean(X: np.ndarray) -> Array:
+    with np.errstate(over="ignore"):
+        mean = X.mean(axis=0, dtype=np.float64)
+    return np.where(np.isfinite(mean), mean, 0.0)
+
+
+def _scale_gamma(X: Any, weight: Array | None) -> float:
+    """1 / (d var), with the variance of all entries of X around their one mean."""
+    d = X.shape[1]
+    w = np.ones(X.shape[0]) if weight is None else weight
+    middle = 0.0 if sparse.issparse(X) else float(np.mean(X, dtype=np.float64))
+    X = (X if sparse.issparse(X) else X - middle).astype(np.float64)
+    squares = X.multiply(X) if sparse.issparse(X) else X * X
+    mean, second = (float((w @ part).sum()) / (d * w.sum()) for part in (X, squares))
+    variance = second - mean**2
+    return 1.0 / (d * variance) if variance > 0 else 1.0
+
+
+def _checked_shape(K: Any, n: int, m: int) -> Array:
+    K = np.asarray(K.toarray() if sparse.issparse(K) else K)
+    if K.shape != (n, m):
+        raise ValueError(
+            f"kernel returned shape {K.shape} for {n} and {m} samples: a callable gets two sets of "
+            f"samples and must return a matrix of shape ({n}, {m})."
+        )
+    return K.astype(np.float64)
+
+
+class PrecomputedKernel:
+    """Inner products that the user has computed: samples are rows of them, Y their columns."""
+
+    positive = False
+    gamma = None
+
+    def __call__(self, X: Any, Y: Any) -> Array:
+        """Columns Y (indices of training samples) of the rows X."""
+        return np.asarray(X[:, Y], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class CombinedKernel:
+    """The weighted sum of several kernels."""
+
+    kernels: tuple[Kernel, ...]
+    weights: tuple[float, ...]
+
+    def __call__(self, X: Any, Y: Any = None) -> Array:
+        terms = [(k, w) for k, w in zip(self.kernels, self.weights, strict=True) if w > 0]
+        total = np.zeros((X.shape[0], X.shape[0] if Y is None else Y.shape[0]))
+        for kernel, weight in terms:
+            total += weight * kernel(X, Y)
+        return total
+
+
+class KernelRows:
+    """Rows k(x, X_fit) of new samples, evaluated as they are asked for.
+
+    Has the shape, dtype and row slices of a matrix, which is all that a projection needs.
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, kernel: Callable[[Any, Any], Array], X: Any, X_fit: Any) -> None:
+        self.kernel, self.X, self.X_fit = kernel, X, X_fit
+        self.shape = (X.shape[0], X_fit.shape[0])
+
+    def __getitem__(self, rows: slice) -> Array:
+        return self.kernel(self.X[rows], self.X_fit)
+
+
+# -- centring ---------------------------------------------------------------------------
+
+
+class CenteredKernel:
+    """The centred, weighted kernel matrix Z Z' of the module's docstring.
+
+    It answers to the names of :class:`eigenkit.operators.Centered` that a pencil uses.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric.
+    weight : array of shape (n,), optional
+        Positive row weights.
+    overwrite : bool
+        Whether the memory of K may be used for the result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0], [3.0], [5.0]])
+    >>> CenteredKernel(X @ X.T).K
+    array([[ 4.,  0., -4.],
+           [ 0.,  0.,  0.],
+           [-4.,  0.,  4.]])
+    """
+
+    sparse = False
+    may_be_dense = True
+    m = None
+
+    def __init__(self, K: Array, weight: Array | None = None, *, overwrite: bool = False) -> None:
+        n = len(K)
+        self.shape = (n, n)
+        self.weight = weight
+        self.r = None if weight is None else np.sqrt(weight)
+        self.total = float(n if weight is None else weight.sum())
+        self.constant = np.zeros(n, dtype=bool)
+        self.size = _largest(K)
+        safe = self.size == 0.0 or SAFE_RANGE[0] < self.size < SAFE_RANGE[1]
+        self.unit = 1.0 if safe else float(1.0 / power_of_two(np.asarray(self.size)))
+        self.mean = column_sums(K, weight) / self.total
+        self.K = self._centered(K if overwrite and K.flags.writeable else K.copy())
+
+    def _centered(self, K: Array) -> Array:
+        K *= self.unit
+        # Twice, as the means of the first time carry the rounding of entries that cancel.
+        for _ in range(2):
+            mean = column_sums(K, self.weight) / self.total
+            overall = float(column_sums(mean, self.weight)) / self.total
+            K -= mean
+            K -= (mean - overall)[:, None]
+        if self.r is not None:
+            K *= self.r
+            K *= self.r[:, None]
+        return K
+
+    def ridge(self, alpha: float) -> float:
+        """The ridge alpha in the units of K."""
+        return alpha * self.unit
+
+    def column_scaled(self, V: Array) -> Array:
+        """Dual coefficients for rows k(x, X) as they are: diag(r) V, in the units of X.
+
+        Without what rounding has left of V along r, which is zero to the equations.
+        """
+        r = np.ones(len(V)) if self.r is None else self.r
+        V = (V - np.outer(r / self.total, r @ V)) * self.unit
+        return V if self.r is None else V * self.r[:, None]
+
+    def matmat(self, V: Array) -> Array:
+        """Kc V."""
+        return np.asarray(self.K @ V)
+
+    rmatmat = matmat
+
+    def spectrum(self) -> tuple[Array, Array]:
+        """s and V of Kc = V diag(s^2) V', without what is rounding."""
+        squares, V = eigenpairs(self.K)
+        keep = squares > squares.max(initial=0.0) * EPS * len(squares)
+        return np.sqrt(squares[keep]), V[:, keep]
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether all samples are one to the kernel."""
+        heaviest = 1.0 if self.weight is None else float(self.weight.max())
+        return _largest(self.K) <= 16 * EPS * self.size * self.unit * heaviest
+
+
+# -- checks -----------------------------------------------------------------------------
+
+
+def checked_kernel(K: Array, name: str = "kernel", tol: float = KERNEL_TOL) -> Array:
+    """K, symmetric to rounding; refused if not finite, square, symmetric to ``tol``, or if zero."""
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"{name} has shape {K.shape}: give the square matrix of inner products of all samples."
+        )
+    check_finite(name, K)
+    size = _largest(K)
+    if size == 0.0:
+        raise ValueError(f"{name} is zero for every pair of samples: there is nothing to learn.")
+    mirrored = K - K.T
+    skew = float(mirrored.max())
+    if skew > tol * size:
+        raise ValueError(
+            f"{name} is not symmetric (entries differ by {skew:.2g} from their mirror images, the "
+            f"largest entry is {size:.2g}): give inner products, K[i, j] = K[j, i]."
+        )
+    mirrored /= 2
+    return K if skew == 0.0 else np.subtract(K, mirrored, out=mirrored)
+
+
+def _largest(K: Array) -> float:
+    """The largest absolute entry, without a copy."""
+    return max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))
+
+
+def check_positive(K: Array, name: str = "kernel", tol: float = KERNEL_TOL) -> None:
+    """Refuse a centred kernel with eigenvalues below ``-tol`` times the largest."""
+    n = len(K)
+    floor = tol * max(float(np.trace(K)) / n, float(np.linalg.norm(K)) / np.sqrt(n))
+    shifted = K.copy()
+    shifted.flat[:: n + 1] += floor
+    with blas_threads(n):
+        _, info = sla.lapack.dpotrf(shifted.T, lower=1, clean=0, overwrite_a=1)
+        if info == 0:
+            return
+        ends = sla.eigvalsh(K)[[0, -1]]
+    _refuse_negative(ends[0], ends[1], name, tol)
+
+
+def _refuse_negative(low: float, high: float, name: str, tol: float = KERNEL_TOL) -> None:
+    if low < -tol * max(high, 0.0):
+        raise ValueError(
+            f"{name} is not positive semidefinite (its eigenvalues run from {low:.2g} to "
+            f"{high:.2g}): use another kernel or parameters, or project the matrix on the "
+            "positive semidefinite ones first."
+        )
+
+
+def check_kernel_size(n: int) -> None:
+    """Refuse a kernel matrix that would not fit, and say what does."""
+    if 8 * n * n > KERNEL_LIMIT_BYTES:
+        raise ValueError(
+            f"X has {n} samples, and the kernel matrix of all of them would need "
+            f"{8 * n * n / 2**30:.1f} GB (the limit is {KERNEL_LIMIT_BYTES / 2**30:g} GB): set "
+            'approximation="cholesky" or "nystroem".'
+        )
+
+
+# -- landmarks --------------------------------------------------------------------------
+
+
+def pivots(
+    columns: Callable[[np.ndarray], Array],
+    diagonal: Array,
+    rank: int,
+    *,
+    tol: float = PIVOT_TOL,
+    block: int = 32,
+    name: str = "kernel",
+) -> np.ndarray:
+    """Pivots of the Cholesky factorization of K: samples that stand for all of them.
+
+    Takes samples whose features are worst approximated by those before, until all residuals
+    are below ``tol`` times the largest diagonal entry. ``columns(index)`` evaluates columns of
+    K, a block of candidates at a time; a candidate is taken while its residual is at least
+    half of the largest there is, so with ``block=1`` every pivot is the best one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> K = np.array([[4.0, 4.0, 0.0], [4.0, 4.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> pivots(lambda index: K[:, index], K.diagonal(), 3)
+    array([0, 2])
+    """
+    residual = np.array(diagonal, dtype=np.float64)
+    floor = tol * residual.max(initial=0.0)
+    G = np.empty((len(residual), rank), order="F")
+    chosen: list[int] = []
+    while len(chosen) < rank:
+        candidates = np.argsort(-residual, kind="stable")[:block]
+        if residual[candidates[0]] <= floor:
+            break
+        done = G[:, : len(chosen)]
+        C = columns(candidates) - done @ done[candidates].T
+        chosen += _pivots_in_block(G, C, candidates, residual, len(chosen), floor)
+    if residual.min(initial=0.0) < -KERNEL_TOL * np.max(diagonal):
+        raise ValueError(
+            f"{name} is not positive semidefinite: some samples are longer in the span of others "
+            "than they are; use another kernel or parameters."
+        )
+    return np.array(chosen, dtype=np.intp)
+
+
+def _pivots_in_block(
+    G: Array, C: Array, candidates: np.ndarray, residual: Array, j: int, floor: float
+) -> list[int]:
+    """Factor columns G[:, j:] from the residual columns C; updates ``residual`` too."""
+    taken: list[int] = []
+    while j < G.shape[1]:
+        best = int(np.argmax(residual[candidates]))
+        p = int(candidates[best])
+        if residual[p] <= floor or residual[p] < 0.5 * residual.max():
+            break
+        g = C[:, best] / np.sqrt(residual[p])
+        C -= np.outer(g, g[candidates])
+        residual -= g * g
+        residual[p] = 0.0
+        G[:, j] = g
+        taken.append(p)
+        j += 1
+    return taken
+
+
+def landmark_map(K: Array, name: str = "kernel") -> Array:
+    """N such that the rows ``k(x, L) @ N`` are features of x, for the kernel K of landmarks L.
+
+    N N' is the pseudoinverse of K: inner products with landmarks are exact.
+    """
+    values, V = eigenpairs(K)
+    _refuse_negative(values[-1], values[0], name)
+    keep = values > values.max(initial=0.0) * EPS * len(values)
+    return V[:, keep] / np.sqrt(values[keep])

@@ -1,0 +1,103 @@
+"""Principal components and partial least squares from inner products alone.
+
+Both work on Z (n rows of features, or a :class:`CenteredKernel` in their place) and give
+dual coefficients A: the direction of the feature space is Z'A, its scores are Z Z'A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import eigsh
+
+from eigenkit.kernels import CenteredKernel
+from eigenkit.linalg import EPS, RANK_TOL, Array, eigenpairs, signs
+
+# From this order on, and for fewer than a tenth of all components, Lanczos is faster.
+LANCZOS_ORDER = 500
+
+
+def outer_product(Z: Any) -> Callable[[Array], Array]:
+    """The map U -> Z Z'U."""
+    if isinstance(Z, CenteredKernel):
+        return Z.matmat
+    return lambda U: Z.matmat(Z.rmatmat(U))
+
+
+def primal(Z: Any, A: Array) -> Array:
+    """Z'A in the coordinates of the features; for a kernel its coefficients on rows k(x, X)."""
+    return Z.column_scaled(A if isinstance(Z, CenteredKernel) else Z.rmatmat(A))
+
+
+def principal(Z: Any, n_components: int | None) -> tuple[Array, Array, float]:
+    """W with scores Z W of decreasing variance, the eigenvalues of Z Z', and their total."""
+    kernel = isinstance(Z, CenteredKernel)
+    G = Z.K if kernel else Z.gram()
+    values, V = _leading(G, n_components)
+    keep = values > values.max(initial=0.0) * EPS * len(G)
+    values, V = values[keep], V[:, keep]
+    scores = V * np.sqrt(values) if kernel else Z.matmat(V)
+    r = np.ones(len(scores)) if Z.r is None else Z.r
+    sign = signs(scores / r[:, None])
+    W = Z.column_scaled(V / np.sqrt(values) if kernel else V) * sign
+    # The eigenvalues are in the units of Z.
+    unit = Z.unit if kernel else float(np.ravel(Z.unit)[0]) ** 2
+    return W, values / unit, float(np.trace(G)) / unit
+
+
+def _leading(G: Array, l: int | None) -> tuple[Array, Array]:
+    """The l largest eigenvalues (all by default) and their eigenvectors."""
+    n = len(G)
+    if l is None or n < LANCZOS_ORDER or 10 * l > n:
+        values, V = eigenpairs(G)
+        return values[:l], V[:, :l]
+    start = np.cos(np.arange(1.0, n + 1.0))  # fixed: the same answer every time
+    values, V = eigsh(G, l, which="LA", v0=start)
+    return values[::-1], V[:, ::-1]
+
+
+def deflated(Z: Any, H: Array, n_components: int) -> tuple[Array, Array, Array]:
+    """Partial least squares (both sides deflated by the scores of Z) from inner products.
+
+    For every component c is the leading eigenvector of Y'K Y, u = Y c,
+
+        t = (I - T T') K u / ||w||,  ||w||^2 = u'(I - T T') K u,  Y <- Y - t t'Y / t't
+
+    with T the normalized scores so far. K itself needs no deflation, as T'u = 0. Returns the
+    dual rotations R (scores K R), the loadings of H and the eigenvalues; fewer than
+    ``n_components`` columns where nothing is left to explain.
+    """
+    apply_K = outer_product(Z)
+    Y, n = H.copy(), len(H)
+    T, R = np.empty((n, 0)), np.empty((n, 0))
+    lengths: list[float] = []
+    eigenvalues: list[float] = []
+    for _ in range(n_components):
+        KY = apply_K(Y)
+        KY -= T @ (T.T @ KY)
+        values, C = eigenpairs(Y.T @ KY)
+        if values[0] <= RANK_TOL * max(eigenvalues, default=0.0) or values[0] <= 0:
+            break
+        u = Y @ C[:, :1]
+        t, r = _next_score(apply_K, u, T, R)
+        size = float(np.linalg.norm(t))
+        T, R = np.hstack([T, t / size]), np.hstack([R, r / size])
+        Y -= T[:, -1:] @ (T[:, -1:].T @ Y)
+        lengths.append(size / np.sqrt(values[0]))
+        eigenvalues.append(float(values[0]))
+    loadings = H.T @ T / lengths
+    sign = signs(loadings)
+    return R * lengths * sign, loadings * sign, np.array(eigenvalues)
+
+
+def _next_score(
+    apply_K: Callable[[Array], Array], u: Array, T: Array, R: Array
+) -> tuple[Array, Array]:
+    """t = (I - T T') K u and r with t = K r, orthogonalized twice."""
+    t, r = apply_K(u), u
+    for _ in range(2):
+        overlap = T.T @ t
+        t, r = t - T @ overlap, r - R @ overlap
+    return t, r
