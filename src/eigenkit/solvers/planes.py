@@ -1,0 +1,256 @@
+"""Planes close to one class and far from the others: the numerics of GEPSVM and ReGEC.
+
+Rows of class c, times the roots of the sample weights, form N_c = sqrt(w) [features, 1], so
+that N_c z with z = [v; b] holds the signed distances of its samples to the plane
+``x'v + b = 0``, times |v|. With G_c = N_c'N_c and S their sum, the plane of class c minimizes
+
+    z'(G_c + a R'R) z / z'(S - G_c + a R'R) z      ReGEC with a ridge
+    z'G_c z / z'(S - G_c) z                        ReGEC without (the linear case)
+    z'(G_c + a R'R) z / z'(S - G_c) z              GEPSVM
+
+R maps z to the coordinates in which the ridge is measured (the identity for kernels).
+
+Where S may be singular, the numerator is taken against the *sum* of numerator and
+denominator: by Theorem 3.1 of the ReGEC paper that leaves the eigenvectors as they are and
+puts the eigenvalues into [0, 1], so that S can be whitened on its range (outside it the
+quotient is 0/0) and one symmetric matrix has the planes of two classes at its two ends. The
+same theorem says why the paper's regularization of the linear problem, G + a H against
+H + a G, does not move its planes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg as sla
+from scipy.linalg import blas, lapack
+
+from eigenkit.linalg import EPS, Array, blas_threads, eigenpairs, power_of_two, whitener
+
+# Eigenvalues of a whitened matrix closer than this are one eigenvalue.
+TIE = 1e-11
+
+# Directions in which a Gram matrix is smaller than this, relatively, are taken for rounding.
+GRAM_RANK_TOL = 1e-10
+
+# Below this reciprocal condition number planes are computed from rows, not Gram matrices.
+GRAM_RCOND = 1e-6
+
+# Up to this order a dense eigenvalue solver is as fast as Lanczos steps.
+DENSE_ORDER = 64
+
+# Lanczos steps before the dense solver takes over, and the residual that ends them.
+LANCZOS_STEPS = 60
+LANCZOS_TOL = 1e-11
+
+
+@dataclass(frozen=True)
+class Planes:
+    """One plane per class: ``Z[c] = [v; b]`` of ``x'v + b = 0``, of any scale.
+
+    ``shares[c]`` is the minimized numerator / (numerator + denominator), ``n_iter`` the
+    number of Lanczos steps (0 where a dense solver did all).
+    """
+
+    Z: Array
+    shares: Array
+    n_iter: int = 0
+
+
+def _as_planes(vectors: Sequence[Array], shares: Sequence[float], n_iter: int = 0) -> Planes:
+    return Planes(np.array(vectors), np.clip(shares, 0.0, 1.0), n_iter)
+
+
+def class_grams(rows: Sequence[Array]) -> list[Array]:
+    """G_c = N_c'N_c of each class."""
+    return [N.T @ N for N in rows]
+
+
+# -- ReGEC without a ridge --------------------------------------------------------------
+
+
+def regec_from_grams(grams: Sequence[Array]) -> Planes | None:
+    """Planes of the unregularized pencil from G_c alone, or None where rows are needed.
+
+    Needs S well conditioned but for the units of the features: then Gram matrices cost no
+    more than a few digits of sixteen.
+    """
+    S = np.sum(grams, axis=0)
+    diagonal = S.diagonal()
+    if not (np.isfinite(S.sum()) and diagonal.min() > 1e-140 and diagonal.max() < 1e140):
+        return None
+    scale = 1.0 / np.sqrt(diagonal)
+    S *= scale
+    S *= scale[:, None]
+    L, info = lapack.dpotrf(S, lower=1)
+    if info or lapack.dpocon(L, len(L), uplo="L")[0] < GRAM_RCOND:
+        return None
+    F = lapack.dtrtri(L, lower=1)[0].T * scale[:, None]
+    return _ends([F.T @ G @ F for G in _needed(grams)], F, None)
+
+
+def regec_from_singular_grams(grams: Sequence[Array]) -> Planes:
+    """The same on the numerical range of S, where the rows are too many to be made dense."""
+    S = np.sum(grams, axis=0)
+    unit = power_of_two(np.sqrt(S.diagonal()))
+    values, vectors = eigenpairs(S / unit / unit[:, None])
+    keep = values > values[0] * GRAM_RANK_TOL
+    F = vectors[:, keep] / np.sqrt(values[keep]) / unit[:, None]
+    tie = 10 * EPS / GRAM_RANK_TOL
+    return _ends([F.T @ G @ F for G in _needed(grams)], F, F[:-1], tie)
+
+
+def regec_from_rows(rows: Sequence[Array], R: Array) -> Planes:
+    """Planes of the unregularized pencil, singular or not, from the rows of each class.
+
+    Where several planes have the same quotient (a class that lies on many planes), the one
+    whose distance to the other classes is largest is taken; R maps z to the normal in the
+    coordinates in which distances are measured.
+    """
+    F = whitener(np.vstack(rows))
+    return _ends(class_grams([N @ F for N in _needed(rows)]), F, R @ F)
+
+
+def _needed(parts: Sequence[Array]) -> Sequence[Array]:
+    """Two classes share one matrix: what is smallest for one is largest for the other."""
+    return parts[:1] if len(parts) == 2 else parts
+
+
+def _ends(matrices: Sequence[Array], F: Array, length: Array | None, tie: float = TIE) -> Planes:
+    """From the whitened numerators of all classes; of the first alone if there are two."""
+    pairs = []
+    for M in matrices:
+        values, vectors, _ = lapack.dsyevd(M)
+        pairs.append((values[0], F @ _first(values, vectors, length, tie)))
+        if len(matrices) == 1:
+            values, vectors = 1 - values[::-1], vectors[:, ::-1]
+            pairs.append((values[0], F @ _first(values, vectors, length, tie)))
+    return _as_planes([z for _, z in pairs], [share for share, _ in pairs])
+
+
+def _first(values: Array, vectors: Array, length: Array | None, tie: float) -> Array:
+    """The first eigenvector; of several with its eigenvalue the one of shortest normal."""
+    tied = int(np.sum(values <= values[0] + tie))
+    if tied == 1 or length is None:
+        return vectors[:, 0]
+    # All tied vectors have unit norm in S: the shorter the normal, the larger the distances.
+    lengths = length @ vectors[:, :tied]
+    return np.asarray(vectors[:, :tied] @ eigenpairs(lengths.T @ lengths)[1][:, -1])
+
+
+# -- ReGEC with a ridge -----------------------------------------------------------------
+
+
+def regec_with_ridge(grams: Sequence[Array], alpha: float, R: Array | None = None) -> Planes:
+    """Planes of the pencil with the ridge alpha on both sides, from the G_c.
+
+    The plane of class c belongs to the largest eigenvalue of S - G_c + ridge against
+    G_c + ridge, far from all others: few Lanczos steps find it.
+    """
+    ridge = _ridge(len(grams[0]), alpha, R)
+    total = np.sum(grams, axis=0)
+    vectors, shares, steps = [], [], 0
+    for c, G in enumerate(grams):
+        rest = grams[1 - c] if len(grams) == 2 else total - G
+        value, z, n_iter = largest_pair(rest + ridge, G + ridge)
+        vectors.append(z)
+        shares.append(1 / (1 + value))
+        steps += n_iter
+    return _as_planes(vectors, shares, steps)
+
+
+def _ridge(order: int, alpha: float, R: Array | None) -> Array:
+    return alpha * (np.eye(order) if R is None else R.T @ R)
+
+
+def largest_pair(A: Array, B: Array) -> tuple[float, Array, int]:
+    """The largest eigenvalue of ``A z = value B z``, its vector, and the Lanczos steps made.
+
+    A is positive semidefinite and B positive definite; both may be overwritten.
+    """
+    with blas_threads(len(A)):
+        if len(A) > DENSE_ORDER:
+            found = _lanczos(A, B)
+            if found is not None:
+                return found
+        return (*_dense_largest(A, B), 0)
+
+
+def _dense_largest(A: Array, B: Array) -> tuple[float, Array]:
+    last = [len(A) - 1, len(A) - 1]
+    try:
+        values, vectors = sla.eigh(A, B, subset_by_index=last, check_finite=False)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            "alpha is too small for these data: the regularized matrix of a class is singular "
+            "to working precision; give a larger alpha."
+        ) from error
+    return max(float(values[0]), 0.0), vectors[:, 0]
+
+
+def _lanczos(A: Array, B: Array) -> tuple[float, Array, int] | None:
+    """Lanczos with full reorthogonalization on L^-1 A L^-T, B = L L'; None if it is slow."""
+    n = len(A)
+    # B is symmetric: its transpose is the column-major array that LAPACK wants.
+    L, info = lapack.dpotrf(B.T, lower=1, clean=0)
+    if info:
+        return None
+    Q = np.empty((LANCZOS_STEPS + 1, n))
+    T = np.zeros((LANCZOS_STEPS + 1, LANCZOS_STEPS + 1))
+    q = np.cos(np.arange(1.0, n + 1.0))  # any fixed start: equal inputs give equal outputs
+    Q[0] = q / np.linalg.norm(q)
+    for k in range(min(LANCZOS_STEPS, n - 1)):
+        t = blas.dtrsv(L, Q[k], lower=1, trans=1)
+        t = blas.dtrsv(L, blas.dsymv(1.0, A.T, t, lower=1), lower=1, overwrite_x=1)
+        T[k, k] = Q[k] @ t
+        for _ in range(2):
+            t -= (Q[: k + 1] @ t) @ Q[: k + 1]
+        beside = float(np.linalg.norm(t))
+        if k % 3 == 2 or beside <= LANCZOS_TOL * abs(T[0, 0]):
+            values, vectors, _ = lapack.dsyevd(T[: k + 1, : k + 1], lower=1)
+            if beside * abs(vectors[-1, -1]) <= LANCZOS_TOL * values[-1]:
+                z = blas.dtrsv(L, vectors[:, -1] @ Q[: k + 1], lower=1, trans=1)
+                return float(values[-1]), z, k + 1
+        T[k + 1, k] = beside
+        Q[k + 1] = t / beside
+    return None
+
+
+# -- GEPSVM -----------------------------------------------------------------------------
+
+
+def gepsvm_from_grams(grams: Sequence[Array], alpha: float) -> Planes:
+    """Planes of GEPSVM from the G_c: one dense eigenproblem per class, each a metric."""
+    total = np.sum(grams, axis=0)
+    pairs = []
+    for G in grams:
+        with blas_threads(len(G)):
+            pairs.append(_dense_largest(total - G, G + _ridge(len(G), alpha, None)))
+    return _as_planes([z for _, z in pairs], [1 / (1 + value) for value, _ in pairs])
+
+
+def gepsvm_from_rows(rows: Sequence[Array], alpha: float, R: Array) -> Planes:
+    """Planes of GEPSVM from rows: raw features would make ill-conditioned Gram matrices.
+
+    Parameters
+    ----------
+    rows : sequence of arrays of shape (n_c, p + 1)
+    alpha : float
+        Ridge on the numerator, positive.
+    R : array of shape (q, p + 1)
+        Maps z to the coordinates in which the ridge is measured.
+    """
+    pairs = [_proximal(rows, c, np.sqrt(alpha) * R) for c in range(len(rows))]
+    return _as_planes([z for _, z in pairs], [1 / (1 + value) for value, _ in pairs])
+
+
+def _proximal(rows: Sequence[Array], c: int, root: Array) -> tuple[float, Array]:
+    factor = np.vstack([rows[c], root])
+    # Features of extreme units: the ridge in the units of the rows may not have a square.
+    unit = power_of_two(np.abs(factor).max(axis=0))
+    F = whitener(factor / unit) / unit[:, None]
+    rest = [N @ F for i, N in enumerate(rows) if i != c]
+    values, vectors = eigenpairs(np.sum(class_grams(rest), axis=0))
+    return max(float(values[0]), 0.0), F @ vectors[:, 0]
