@@ -34,10 +34,18 @@ class ClassRows:
     """The features of each class, in the coordinates that the planes are computed in.
 
     ``parts[c] = sqrt(w) [features, 1]``; a plane z there is the plane R z in the coordinates
-    in which its ridge and distances are measured (R None: the same).
+    in which its ridge and distances are measured (R None: the same). ``column`` holds the
+    factors that landmarks of weights other than one have put on their columns.
     """
 
-    def __init__(self, F: Any, bounds: np.ndarray, root: Array | None, R: Array | None) -> None:
+    def __init__(
+        self,
+        F: Any,
+        bounds: np.ndarray,
+        root: Array | None,
+        R: Array | None,
+        column: Array | None = None,
+    ) -> None:
         n = F.shape[0]
         if sparse.issparse(F):
             N = sparse.hstack([F, np.ones((n, 1))], format="csr")
@@ -50,6 +58,7 @@ class ClassRows:
                 N *= root[:, None]
         self.parts = [N[a:b] for a, b in pairwise(bounds)]
         self.R = R
+        self.column_weight = None if column is None else np.append(column**2, 1.0)
 
     @property
     def sparse(self) -> bool:
@@ -95,7 +104,7 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
 
     # -- what a subclass says ----------------------------------------------------------
 
-    def _planes(self, rows: ClassRows, linear: bool) -> Planes:
+    def _planes(self, rows: ClassRows) -> Planes:
         raise TypeError(f"{type(self).__name__} finds no planes")
 
     def _from_raw(self, rows: ClassRows) -> Planes | None:
@@ -209,7 +218,7 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
             rows = ClassRows(X, bounds, root, None)
             planes = self._from_raw(rows)
             if planes is None and rows.sparse:
-                planes = self._planes(rows, True)
+                planes = self._planes(rows)
             if planes is not None:
                 self._keep(planes, planes.Z[:, :-1], planes.Z[:, -1], 0.0)
                 return
@@ -219,7 +228,7 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
         else:
             basis = None
             shift, Z, R = _standardized(X)
-        planes = self._planes(ClassRows(Z, bounds, root, R), True)
+        planes = self._planes(ClassRows(Z, bounds, root, R))
         z = planes.Z @ R.T
         normals = z[:, :-1] if basis is None else z[:, :-1] @ basis
         self._keep(planes, normals, planes.Z[:, -1], shift)
@@ -236,7 +245,7 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
         K = K if column is None else K * column
         unit = _kernel_unit(K)
         R = None if unit == 1.0 else np.diag([*np.full(K.shape[1], 1 / unit), 1.0])
-        planes = self._planes(ClassRows(K / unit if R is not None else K, bounds, root, R), False)
+        planes = self._planes(ClassRows(K / unit if R is not None else K, bounds, root, R, column))
         z = planes.Z if R is None else planes.Z @ R.T
         self.landmark_indices_ = chosen if precomputed else order[chosen]
         if not precomputed:

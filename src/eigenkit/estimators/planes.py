@@ -16,10 +16,11 @@ from eigenkit.solvers.planes import (
     regec_from_grams,
     regec_from_rows,
     regec_from_singular_grams,
+    regec_with_diagonals,
     regec_with_ridge,
 )
 
-REGULARIZATIONS = ("auto", "exchange", "ridge")
+REGULARIZATIONS = ("auto", "exchange", "diagonal", "ridge")
 
 
 class GEPSVM(ProximalPlanes):
@@ -78,7 +79,7 @@ class GEPSVM(ProximalPlanes):
     True
     """
 
-    def _planes(self, rows: ClassRows, linear: bool) -> Planes:
+    def _planes(self, rows: ClassRows) -> Planes:
         if self.alpha == 0:
             return _unregularized(rows)
         if rows.R is None:
@@ -101,10 +102,11 @@ class ReGEC(ProximalPlanes):
     ----------
     alpha : float
         Regularization, the delta of the paper.
-    regularization : {"auto", "exchange", "ridge"}
-        "exchange" adds alpha times the sum of one side to the other: eigenvalues move, planes
-        do not. "ridge" adds ``alpha (|w|^2 + b^2)`` to both sides. "auto" takes "exchange" for
-        the linear kernel and "ridge" for the others, whose problem is singular without it.
+    regularization : {"auto", "exchange", "diagonal", "ridge"}
+        "exchange" adds alpha times the matrix of one side to the other: eigenvalues move,
+        planes do not. "diagonal" adds alpha times the diagonal of that matrix, "ridge"
+        ``alpha (|w|^2 + b^2)`` to both sides. "auto" takes "exchange" for the linear kernel and
+        "diagonal" for the others, whose problem is singular otherwise.
     kernel : str or callable
         "linear" (planes in the space of X), "precomputed", a name that scikit-learn knows, or
         a function of two matrices or two samples.
@@ -177,24 +179,34 @@ class ReGEC(ProximalPlanes):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_choice("regularization", self.regularization, REGULARIZATIONS)
+        chosen = check_choice("regularization", self.regularization, REGULARIZATIONS)
+        if chosen == "diagonal" and self._is_linear:
+            raise ValueError(
+                "regularization='diagonal' is for kernels, but kernel='linear': choose "
+                "'exchange' or 'ridge'."
+            )
 
     @property
-    def _ridge(self) -> bool:
-        chosen = self.regularization
-        ridge = chosen == "ridge" or (chosen == "auto" and not self._is_linear)
-        return ridge and self.alpha > 0
+    def _regularizes(self) -> str:
+        """What is done to the pencil; exchanging leaves its planes as they are."""
+        if self.alpha == 0:
+            return "exchange"
+        if self.regularization == "auto":
+            return "exchange" if self._is_linear else "diagonal"
+        return self.regularization
 
     def _from_raw(self, rows: ClassRows) -> Planes | None:
-        return None if self._ridge else regec_from_grams(rows.grams())
+        return regec_from_grams(rows.grams()) if self._regularizes == "exchange" else None
 
-    def _planes(self, rows: ClassRows, linear: bool) -> Planes:
-        if self._ridge:
+    def _planes(self, rows: ClassRows) -> Planes:
+        if self._regularizes == "exchange":
+            return _unregularized(rows)
+        if self._regularizes == "ridge":
             return regec_with_ridge(rows.grams(), float(self.alpha), rows.R)
-        return _unregularized(rows)
+        return regec_with_diagonals(rows.grams(), float(self.alpha), rows.column_weight)
 
     def _eigenvalues(self, shares: Array) -> Array:
-        if self._ridge:
+        if self._regularizes != "exchange":
             return super()._eigenvalues(shares)
         with np.errstate(divide="ignore"):
             return (shares + self.alpha * (1 - shares)) / (1 - shares + self.alpha * shares)

@@ -4,6 +4,7 @@ Rows of class c, times the roots of the sample weights, form N_c = sqrt(w) [feat
 that N_c z with z = [v; b] holds the signed distances of its samples to the plane
 ``x'v + b = 0``, times |v|. With G_c = N_c'N_c and S their sum, the plane of class c minimizes
 
+    z'(G_c + a D(S - G_c)) z / z'(S - G_c + a D(G_c)) z   ReGEC with a kernel, D the diagonal
     z'(G_c + a R'R) z / z'(S - G_c + a R'R) z      ReGEC with a ridge
     z'G_c z / z'(S - G_c) z                        ReGEC without (the linear case)
     z'(G_c + a R'R) z / z'(S - G_c) z              GEPSVM
@@ -20,7 +21,7 @@ H + a G, does not move its planes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -140,54 +141,79 @@ def _first(values: Array, vectors: Array, length: Array | None, tie: float) -> A
     return np.asarray(vectors[:, :tied] @ eigenpairs(lengths.T @ lengths)[1][:, -1])
 
 
-# -- ReGEC with a ridge -----------------------------------------------------------------
+# -- ReGEC, regularized -----------------------------------------------------------------
 
 
 def regec_with_ridge(grams: Sequence[Array], alpha: float, R: Array | None = None) -> Planes:
-    """Planes of the pencil with the ridge alpha on both sides, from the G_c.
-
-    The plane of class c belongs to the largest eigenvalue of S - G_c + ridge against
-    G_c + ridge, far from all others: few Lanczos steps find it.
-    """
+    """Planes of the pencil with alpha R'R on both sides, from the G_c."""
     ridge = _ridge(len(grams[0]), alpha, R)
-    total = np.sum(grams, axis=0)
-    vectors, shares, steps = [], [], 0
-    for c, G in enumerate(grams):
-        rest = grams[1 - c] if len(grams) == 2 else total - G
-        value, z, n_iter = largest_pair(rest + ridge, G + ridge)
-        vectors.append(z)
-        shares.append(1 / (1 + value))
-        steps += n_iter
-    return _as_planes(vectors, shares, steps)
+    return _one_by_one(grams, lambda G, rest: (G + ridge, rest + ridge))
+
+
+def regec_with_diagonals(
+    grams: Sequence[Array], alpha: float, weight: Array | None = None
+) -> Planes:
+    """Planes of G + alpha diag(H) against H + alpha diag(G), from the G_c.
+
+    ``weight`` counts how often each column stands for an equal one: its coefficient is then
+    spread over them, and costs that much less.
+    """
+    share = 1.0 if weight is None else 1.0 / weight
+    # A column that is zero for all samples decides nothing: any ridge keeps it out.
+    unseen = np.sum([G.diagonal() for G in grams], axis=0) == 0
+
+    def sides(G: Array, rest: Array) -> tuple[Array, Array]:
+        across = [alpha * np.where(unseen, 1.0, side.diagonal() * share) for side in (rest, G)]
+        return _plus_diagonal(G, across[0]), _plus_diagonal(rest, across[1])
+
+    return _one_by_one(grams, sides)
+
+
+def _plus_diagonal(G: Array, diagonal: Array | float) -> Array:
+    G = G.copy()
+    G.flat[:: len(G) + 1] += diagonal
+    return G
 
 
 def _ridge(order: int, alpha: float, R: Array | None) -> Array:
     return alpha * (np.eye(order) if R is None else R.T @ R)
 
 
-def largest_pair(A: Array, B: Array) -> tuple[float, Array, int]:
-    """The largest eigenvalue of ``A z = value B z``, its vector, and the Lanczos steps made.
+def _one_by_one(
+    grams: Sequence[Array], sides: Callable[[Array, Array], tuple[Array, Array]], fast: bool = True
+) -> Planes:
+    """The plane of each class, from the numerator and denominator that ``sides`` makes."""
+    total = grams if len(grams) == 2 else np.sum(grams, axis=0)
+    vectors, shares, steps = [], [], 0
+    for c, G in enumerate(grams):
+        rest = total[1 - c] if len(grams) == 2 else total - G
+        with blas_threads(len(G)):
+            share, z, n_iter = smallest_pair(*sides(G, rest), fast=fast)
+        vectors.append(z)
+        shares.append(share)
+        steps += n_iter
+    return _as_planes(vectors, shares, steps)
 
-    A is positive semidefinite and B positive definite; both may be overwritten.
+
+def smallest_pair(A: Array, B: Array, *, fast: bool = True) -> tuple[float, Array, int]:
+    """The smallest share value / (1 + value) of ``A z = value B z``, z, and Lanczos steps.
+
+    Both are positive semidefinite. With ``fast``, Lanczos on B against A is tried first,
+    where the wanted eigenvalue is the largest and far from all others.
     """
-    with blas_threads(len(A)):
-        if len(A) > DENSE_ORDER:
-            found = _lanczos(A, B)
-            if found is not None:
-                return found
-        return (*_dense_largest(A, B), 0)
-
-
-def _dense_largest(A: Array, B: Array) -> tuple[float, Array]:
-    last = [len(A) - 1, len(A) - 1]
+    if fast and len(A) > DENSE_ORDER:
+        found = _lanczos(B, A)
+        if found is not None:
+            value, z, steps = found
+            return 1 / (1 + value), z, steps
     try:
-        values, vectors = sla.eigh(A, B, subset_by_index=last, check_finite=False)
+        shares, vectors = sla.eigh(A, A + B, subset_by_index=[0, 0], check_finite=False)
     except np.linalg.LinAlgError as error:
         raise ValueError(
-            "alpha is too small for these data: the regularized matrix of a class is singular "
-            "to working precision; give a larger alpha."
+            "alpha is too small for these data: the regularized problem is singular to working "
+            "precision; give a larger alpha."
         ) from error
-    return max(float(values[0]), 0.0), vectors[:, 0]
+    return max(float(shares[0]), 0.0), vectors[:, 0], 0
 
 
 def _lanczos(A: Array, B: Array) -> tuple[float, Array, int] | None:
@@ -222,13 +248,8 @@ def _lanczos(A: Array, B: Array) -> tuple[float, Array, int] | None:
 
 
 def gepsvm_from_grams(grams: Sequence[Array], alpha: float) -> Planes:
-    """Planes of GEPSVM from the G_c: one dense eigenproblem per class, each a metric."""
-    total = np.sum(grams, axis=0)
-    pairs = []
-    for G in grams:
-        with blas_threads(len(G)):
-            pairs.append(_dense_largest(total - G, G + _ridge(len(G), alpha, None)))
-    return _as_planes([z for _, z in pairs], [1 / (1 + value) for value, _ in pairs])
+    """Planes of GEPSVM from the G_c: one dense eigenproblem per class."""
+    return _one_by_one(grams, lambda G, rest: (_plus_diagonal(G, alpha), rest), fast=False)
 
 
 def gepsvm_from_rows(rows: Sequence[Array], alpha: float, R: Array) -> Planes:
