@@ -18,7 +18,8 @@ LAYERS = [
     {"pencil"},
     {"moments"},
     {"solvers"},
-    {"estimators", "datasets"},
+    {"estimators", "datasets", "vocabulary"},
+    {"set_kernels", "plots"},
     {"demo"},
     {"__main__", "__init__"},
 ]
