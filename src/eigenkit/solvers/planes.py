@@ -39,6 +39,9 @@ GRAM_RANK_TOL = 1e-10
 # Below this reciprocal condition number planes are computed from rows, not Gram matrices.
 GRAM_RCOND = 1e-6
 
+# After one Cholesky step columns must be orthonormal up to this for a second to repair them.
+REPAIRED = 0.5
+
 # Up to this order a dense eigenvalue solver is as fast as Lanczos steps.
 DENSE_ORDER = 64
 
@@ -82,14 +85,34 @@ def regec_from_grams(grams: Sequence[Array]) -> Planes | None:
     diagonal = S.diagonal()
     if not (np.isfinite(S.sum()) and diagonal.min() > 1e-140 and diagonal.max() < 1e140):
         return None
-    scale = 1.0 / np.sqrt(diagonal)
-    S *= scale
-    S *= scale[:, None]
-    L, info = lapack.dpotrf(S, lower=1)
-    if info or lapack.dpocon(L, len(L), uplo="L")[0] < GRAM_RCOND:
+    F = _inverse_root(S, GRAM_RCOND)
+    return None if F is None else _ends([F.T @ G @ F for G in _needed(grams)], F, None)
+
+
+def _inverse_root(S: Array, least: float) -> Array | None:
+    """F with F'SF = I, or None if S has a reciprocal condition number below ``least``."""
+    scale = 1.0 / np.sqrt(S.diagonal())
+    L, info = lapack.dpotrf(S * scale * scale[:, None], lower=1)
+    # With a unit diagonal the norm is at most the order: the estimate errs towards None.
+    if info or lapack.dpocon(L, len(L), uplo="L")[0] < least:
         return None
-    F = lapack.dtrtri(L, lower=1)[0].T * scale[:, None]
-    return _ends([F.T @ G @ F for G in _needed(grams)], F, None)
+    return lapack.dtrtri(L, lower=1)[0].T * scale[:, None]
+
+
+def _whitening(N: Array) -> Array:
+    """F such that N F has orthonormal columns that span the range of N.
+
+    Two Cholesky steps, the second of which repairs what the first lost, are several times
+    as fast as the orthogonal factorization that N near or below full rank needs.
+    """
+    G = N.T @ N
+    F = _inverse_root(G, EPS) if G.diagonal().min() > 0 else None
+    if F is not None:
+        again = N @ F
+        second = _inverse_root(again.T @ again, REPAIRED / len(G))
+        if second is not None:
+            return F @ second
+    return whitener(N)
 
 
 def regec_from_singular_grams(grams: Sequence[Array]) -> Planes:
@@ -110,7 +133,7 @@ def regec_from_rows(rows: Sequence[Array], R: Array) -> Planes:
     whose distance to the other classes is largest is taken; R maps z to the normal in the
     coordinates in which distances are measured.
     """
-    F = whitener(np.vstack(rows))
+    F = _whitening(np.vstack(rows))
     return _ends(class_grams([N @ F for N in _needed(rows)]), F, R @ F)
 
 
