@@ -225,8 +225,8 @@ class PyramidMatch(TransformerMixin, BaseEstimator):
     >>> sets = [np.array([[0.0], [1.0]]), np.array([[0.0], [7.0], [7.5]]), np.array([[8.0]])]
     >>> PyramidMatch(n_levels=4).fit_transform(sets).round(2)
     array([[1.  , 0.46, 0.09],
-           [0.46, 1.  , 0.29],
-           [0.09, 0.29, 1.  ]])
+           [0.46, 1.  , 0.58],
+           [0.09, 0.58, 1.  ]])
     """
 
     def __init__(

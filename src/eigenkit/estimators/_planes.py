@@ -8,11 +8,11 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import unchanged_on_error
 from eigenkit.estimators._gram import check_kernel_parameters, check_square, gram
+from eigenkit.estimators._landmarks import LANDMARKS, landmark_rows
 from eigenkit.estimators._validation import (
     as_labels,
     check_choice,
@@ -24,10 +24,7 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
 from eigenkit.operators import DENSE_LIMIT_BYTES, check_finite, project
-from eigenkit.solvers.landmarks import pivoted_cholesky
 from eigenkit.solvers.planes import Planes, class_grams
-
-LANDMARKS = ("cholesky", "random")
 
 
 class ClassRows:
@@ -65,7 +62,8 @@ class ClassRows:
         return bool(sparse.issparse(self.parts[0]))
 
     def grams(self) -> list[Array]:
-        grams: list[Any] = class_grams(self.parts)
+        with np.errstate(over="ignore", invalid="ignore"):  # the solver looks at the sums
+            grams: list[Any] = class_grams(self.parts)
         return [G.toarray() for G in grams] if self.sparse else grams
 
     def to_normal(self) -> Array:
@@ -236,47 +234,18 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
     def _fit_kernel(
         self, X: Any, order: np.ndarray, bounds: np.ndarray, root: Array | None
     ) -> None:
-        precomputed = self._is_precomputed
-        X_fit = X if precomputed else X[order]
-        chosen, K = self._kernel_rows(X_fit, order)
+        X = X[np.ix_(order, order)] if self._is_precomputed else X[order]
+        chosen, K, column = landmark_rows(self, X, root)
         _check_varied(K)
-        # A sample that counts twice is also two landmarks: its coefficient costs half.
-        column = None if root is None or self.n_landmarks is not None else root
-        K = K if column is None else K * column
         unit = _kernel_unit(K)
+        K = K if column is None else K * column
         R = None if unit == 1.0 else np.diag([*np.full(K.shape[1], 1 / unit), 1.0])
-        planes = self._planes(ClassRows(K / unit if R is not None else K, bounds, root, R, column))
+        planes = self._planes(ClassRows(K if R is None else K / unit, bounds, root, R, column))
         z = planes.Z if R is None else planes.Z @ R.T
-        self.landmark_indices_ = chosen if precomputed else order[chosen]
-        if not precomputed:
-            self.landmarks_ = X_fit[chosen]
+        self.landmark_indices_ = order[chosen]
+        if not self._is_precomputed:
+            self.landmarks_ = X[chosen]
         self._keep(planes, z[:, :-1], planes.Z[:, -1], 0.0, column)
-
-    def _kernel_rows(self, X: Any, order: np.ndarray) -> tuple[np.ndarray, Array]:
-        """Which samples are landmarks (as rows of X), and K(samples, landmarks)."""
-        if self._is_precomputed:
-            K = X.astype(np.float64, copy=False)[np.ix_(order, order)]
-            chosen = self._choose(len(K), K.diagonal(), lambda i: K[:, i])
-            return order[chosen], K if len(chosen) == len(K) else K[:, chosen]
-        n = X.shape[0]
-        if self.n_landmarks is None or self.landmarks == "random":
-            chosen = self._choose(n, None, None)
-        else:
-            chosen = self._choose(n, self._diagonal(X), lambda i: gram(self, X, X[[i]])[:, 0])
-        return chosen, gram(self, X, X if len(chosen) == n else X[chosen])
-
-    def _diagonal(self, X: Any) -> Array:
-        if self.kernel in ("rbf", "laplacian"):
-            return np.ones(X.shape[0])
-        return np.array([gram(self, X[[i]], X[[i]])[0, 0] for i in range(X.shape[0])])
-
-    def _choose(self, n: int, diagonal: Any, column: Any) -> np.ndarray:
-        if self.n_landmarks is None or self.n_landmarks >= n:
-            return np.arange(n)
-        if self.landmarks == "random":
-            random = check_random_state(self.random_state)
-            return np.sort(random.choice(n, self.n_landmarks, replace=False))
-        return pivoted_cholesky(diagonal, column, self.n_landmarks)
 
     def _keep(
         self,

@@ -86,7 +86,10 @@ def regec_from_grams(grams: Sequence[Array]) -> Planes | None:
     if not (np.isfinite(S.sum()) and diagonal.min() > 1e-140 and diagonal.max() < 1e140):
         return None
     F = _inverse_root(S, GRAM_RCOND)
-    return None if F is None else _ends([F.T @ G @ F for G in _needed(grams)], F, None)
+    if F is None:
+        return None
+    tie = 10 * EPS / GRAM_RCOND
+    return _ends([F.T @ G @ F for G in _needed(grams)], F, None, tie)
 
 
 def _inverse_root(S: Array, least: float) -> Array | None:
@@ -123,7 +126,9 @@ def regec_from_singular_grams(grams: Sequence[Array]) -> Planes:
     keep = values > values[0] * GRAM_RANK_TOL
     F = vectors[:, keep] / np.sqrt(values[keep]) / unit[:, None]
     tie = 10 * EPS / GRAM_RANK_TOL
-    return _ends([F.T @ G @ F for G in _needed(grams)], F, F[:-1], tie)
+    planes = _ends([F.T @ G @ F for G in _needed(grams)], F, F[:-1], tie)
+    assert planes is not None
+    return planes
 
 
 def regec_from_rows(rows: Sequence[Array], R: Array) -> Planes:
@@ -134,7 +139,9 @@ def regec_from_rows(rows: Sequence[Array], R: Array) -> Planes:
     coordinates in which distances are measured.
     """
     F = _whitening(np.vstack(rows))
-    return _ends(class_grams([N @ F for N in _needed(rows)]), F, R @ F)
+    planes = _ends(class_grams([N @ F for N in _needed(rows)]), F, R @ F, TIE)
+    assert planes is not None
+    return planes
 
 
 def _needed(parts: Sequence[Array]) -> Sequence[Array]:
@@ -142,16 +149,21 @@ def _needed(parts: Sequence[Array]) -> Sequence[Array]:
     return parts[:1] if len(parts) == 2 else parts
 
 
-def _ends(matrices: Sequence[Array], F: Array, length: Array | None, tie: float = TIE) -> Planes:
-    """From the whitened numerators of all classes; of the first alone if there are two."""
-    pairs = []
+def _ends(matrices: Sequence[Array], F: Array, length: Array | None, tie: float) -> Planes | None:
+    """From the whitened numerators of all classes; of the first alone if there are two.
+
+    None where ties are to be settled without ``length``.
+    """
+    found = []
     for M in matrices:
         values, vectors, _ = lapack.dsyevd(M)
-        pairs.append((values[0], F @ _first(values, vectors, length, tie)))
+        found.append((values, vectors))
         if len(matrices) == 1:
-            values, vectors = 1 - values[::-1], vectors[:, ::-1]
-            pairs.append((values[0], F @ _first(values, vectors, length, tie)))
-    return _as_planes([z for _, z in pairs], [share for share, _ in pairs])
+            found.append((1 - values[::-1], vectors[:, ::-1]))
+    if length is None and any(values[1] <= values[0] + tie for values, _ in found):
+        return None
+    planes = [F @ _first(values, vectors, length, tie) for values, vectors in found]
+    return _as_planes(planes, [float(values[0]) for values, _ in found])
 
 
 def _first(values: Array, vectors: Array, length: Array | None, tie: float) -> Array:
