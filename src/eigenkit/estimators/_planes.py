@@ -371,5 +371,5 @@ def _check_varied(K: Array) -> None:
 
 def _kernel_unit(K: Array) -> float:
     """1, or a power of two that brings kernel values of extreme size near 1."""
-    size = float(np.max(np.abs(K)))
+    size = max(float(K.max()), -float(K.min()))
     return 1.0 if 1e-140 < size < 1e140 else float(power_of_two(np.array(size)))

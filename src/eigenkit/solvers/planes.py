@@ -217,7 +217,14 @@ def _ridge(order: int, alpha: float, R: Array | None) -> Array:
 def _one_by_one(
     grams: Sequence[Array], sides: Callable[[Array, Array], tuple[Array, Array]], fast: bool = True
 ) -> Planes:
-    """The plane of each class, from the numerator and denominator that ``sides`` makes."""
+    """The plane of each class, from the numerator and denominator that ``sides`` makes.
+
+    ``fast`` says that the sides of two classes are each other's, exchanged.
+    """
+    if fast and len(grams) == 2 and len(grams[0]) <= DENSE_ORDER:
+        A, B = sides(*grams)
+        values, Z = _dense_pairs(A, A + B, None)
+        return _as_planes([Z[:, 0], Z[:, -1]], [values[0], 1 - values[-1]])
     total = grams if len(grams) == 2 else np.sum(grams, axis=0)
     vectors, shares, steps = [], [], 0
     for c, G in enumerate(grams):
@@ -241,21 +248,26 @@ def smallest_pair(A: Array, B: Array, *, fast: bool = True) -> tuple[float, Arra
         if found is not None:
             value, z, steps = found
             return 1 / (1 + value), z, steps
+    shares, vectors = _dense_pairs(A, A + B, [0, 0])
+    return max(float(shares[0]), 0.0), vectors[:, 0], 0
+
+
+def _dense_pairs(A: Array, B: Array, subset: list[int] | None) -> tuple[Array, Array]:
     try:
-        shares, vectors = sla.eigh(A, A + B, subset_by_index=[0, 0], check_finite=False)
+        values, vectors = sla.eigh(A, B, subset_by_index=subset, check_finite=False)
     except np.linalg.LinAlgError as error:
         raise ValueError(
             "alpha is too small for these data: the regularized problem is singular to working "
             "precision; give a larger alpha."
         ) from error
-    return max(float(shares[0]), 0.0), vectors[:, 0], 0
+    return values, vectors
 
 
 def _lanczos(A: Array, B: Array) -> tuple[float, Array, int] | None:
     """Lanczos with full reorthogonalization on L^-1 A L^-T, B = L L'; None if it is slow."""
     n = len(A)
     # B is symmetric: its transpose is the column-major array that LAPACK wants.
-    L, info = lapack.dpotrf(B.T, lower=1, clean=0)
+    L, info = lapack.dpotrf(B.T.copy(order="F"), lower=1, clean=0, overwrite_a=1)
     if info:
         return None
     Q = np.empty((LANCZOS_STEPS + 1, n))
@@ -269,7 +281,7 @@ def _lanczos(A: Array, B: Array) -> tuple[float, Array, int] | None:
         for _ in range(2):
             t -= (Q[: k + 1] @ t) @ Q[: k + 1]
         beside = float(np.linalg.norm(t))
-        if k % 3 == 2 or beside <= LANCZOS_TOL * abs(T[0, 0]):
+        if (k > 6 and k % 3 == 2) or beside <= LANCZOS_TOL * abs(T[0, 0]):
             values, vectors, _ = lapack.dsyevd(T[: k + 1, : k + 1], lower=1)
             if beside * abs(vectors[-1, -1]) <= LANCZOS_TOL * values[-1]:
                 z = blas.dtrsv(L, vectors[:, -1] @ Q[: k + 1], lower=1, trans=1)
