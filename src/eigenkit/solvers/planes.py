@@ -47,7 +47,7 @@ DENSE_ORDER = 64
 
 # Lanczos steps before the dense solver takes over, and the residual that ends them.
 LANCZOS_STEPS = 60
-LANCZOS_TOL = 1e-11
+LANCZOS_TOL = 1e-10
 
 
 @dataclass(frozen=True)
