@@ -196,7 +196,9 @@ class ReGEC(ProximalPlanes):
         return self.regularization
 
     def _from_raw(self, rows: ClassRows) -> Planes | None:
-        return regec_from_grams(rows.grams()) if self._regularizes == "exchange" else None
+        if self._regularizes != "exchange":
+            return None
+        return regec_from_grams(rows.grams(), None if rows.sparse else rows.parts)
 
     def _planes(self, rows: ClassRows) -> Planes:
         if self._regularizes == "exchange":

@@ -36,10 +36,10 @@ TIE = 1e-11
 # Directions in which a Gram matrix is smaller than this, relatively, are taken for rounding.
 GRAM_RANK_TOL = 1e-10
 
-# Below this reciprocal condition number planes are computed from rows, not Gram matrices.
+# Below this reciprocal condition number planes are not computed from Gram matrices alone.
 GRAM_RCOND = 1e-6
 
-# After one Cholesky step columns must be orthonormal up to this for a second to repair them.
+# After one Cholesky step rows must be this well conditioned for a second to repair them.
 REPAIRED = 0.5
 
 # Up to this order a dense eigenvalue solver is as fast as Lanczos steps.
@@ -75,47 +75,40 @@ def class_grams(rows: Sequence[Array]) -> list[Array]:
 # -- ReGEC without a ridge --------------------------------------------------------------
 
 
-def regec_from_grams(grams: Sequence[Array]) -> Planes | None:
-    """Planes of the unregularized pencil from G_c alone, or None where rows are needed.
+def regec_from_grams(grams: Sequence[Array], rows: Sequence[Array] | None = None) -> Planes | None:
+    """Planes of the unregularized pencil, or None where it is close to singular or tied.
 
-    Needs S well conditioned but for the units of the features: then Gram matrices cost no
-    more than a few digits of sixteen.
+    Where S is well conditioned but for the units of the features, Gram matrices cost no more
+    than a few digits of sixteen. Elsewhere the Cholesky factor of S makes the rows nearly
+    orthonormal, and their new Gram matrices repair what the first ones lost.
     """
     S = np.sum(grams, axis=0)
     diagonal = S.diagonal()
     if not (np.isfinite(S.sum()) and diagonal.min() > 1e-140 and diagonal.max() < 1e140):
         return None
-    F = _inverse_root(S, GRAM_RCOND)
-    if F is None:
-        return None
-    tie = 10 * EPS / GRAM_RCOND
-    return _ends([F.T @ G @ F for G in _needed(grams)], F, None, tie)
+    F, rcond = _inverse_root(S)
+    if rcond < GRAM_RCOND:
+        if rcond < EPS or rows is None:
+            return None
+        grams = class_grams([N @ F for N in rows])
+        second, rcond = _inverse_root(np.sum(grams, axis=0))
+        if rcond < REPAIRED / len(S):
+            return None
+        found = _ends([second.T @ G @ second for G in _needed(grams)], F @ second, None, TIE)
+    else:
+        found = _ends([F.T @ G @ F for G in _needed(grams)], F, None, 10 * EPS / GRAM_RCOND)
+    return found
 
 
-def _inverse_root(S: Array, least: float) -> Array | None:
-    """F with F'SF = I, or None if S has a reciprocal condition number below ``least``."""
+def _inverse_root(S: Array) -> tuple[Array, float]:
+    """F with F'SF = I, and the reciprocal condition number of S (0: no F)."""
     scale = 1.0 / np.sqrt(S.diagonal())
     L, info = lapack.dpotrf(S * scale * scale[:, None], lower=1)
-    # With a unit diagonal the norm is at most the order: the estimate errs towards None.
-    if info or lapack.dpocon(L, len(L), uplo="L")[0] < least:
-        return None
-    return lapack.dtrtri(L, lower=1)[0].T * scale[:, None]
-
-
-def _whitening(N: Array) -> Array:
-    """F such that N F has orthonormal columns that span the range of N.
-
-    Two Cholesky steps, the second of which repairs what the first lost, are several times
-    as fast as the orthogonal factorization that N near or below full rank needs.
-    """
-    G = N.T @ N
-    F = _inverse_root(G, EPS) if G.diagonal().min() > 0 else None
-    if F is not None:
-        again = N @ F
-        second = _inverse_root(again.T @ again, REPAIRED / len(G))
-        if second is not None:
-            return F @ second
-    return whitener(N)
+    if info:
+        return S, 0.0
+    # With a unit diagonal the norm is at most the order: the estimate errs on the safe side.
+    rcond = lapack.dpocon(L, len(L), uplo="L")[0]
+    return lapack.dtrtri(L, lower=1)[0].T * scale[:, None], float(rcond)
 
 
 def regec_from_singular_grams(grams: Sequence[Array]) -> Planes:
@@ -138,7 +131,7 @@ def regec_from_rows(rows: Sequence[Array], R: Array) -> Planes:
     whose distance to the other classes is largest is taken; R maps z to the normal in the
     coordinates in which distances are measured.
     """
-    F = _whitening(np.vstack(rows))
+    F = whitener(np.vstack(rows))
     planes = _ends(class_grams([N @ F for N in _needed(rows)]), F, R @ F, TIE)
     assert planes is not None
     return planes
@@ -280,7 +273,7 @@ def _lanczos(A: Array, B: Array) -> tuple[float, Array, int] | None:
         T[k, k] = Q[k] @ t
         for _ in range(2):
             t -= (Q[: k + 1] @ t) @ Q[: k + 1]
-        beside = float(np.linalg.norm(t))
+        beside = blas.dnrm2(t)
         if (k > 6 and k % 3 == 2) or beside <= LANCZOS_TOL * abs(T[0, 0]):
             values, vectors, _ = lapack.dsyevd(T[: k + 1, : k + 1], lower=1)
             if beside * abs(vectors[-1, -1]) <= LANCZOS_TOL * values[-1]:
