@@ -24,7 +24,7 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
 from eigenkit.operators import DENSE_LIMIT_BYTES, check_finite, project
-from eigenkit.solvers.planes import Planes, class_grams
+from eigenkit.solvers.planes import Planes, class_grams, lower_grams
 
 
 class ClassRows:
@@ -65,6 +65,9 @@ class ClassRows:
         with np.errstate(over="ignore", invalid="ignore"):  # the solver looks at the sums
             grams: list[Any] = class_grams(self.parts)
         return [G.toarray() for G in grams] if self.sparse else grams
+
+    def lower_grams(self) -> list[Array]:
+        return self.grams() if self.sparse else lower_grams(self.parts)
 
     def to_normal(self) -> Array:
         """The map from z to the normal of the plane."""

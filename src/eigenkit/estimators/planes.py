@@ -83,7 +83,7 @@ class GEPSVM(ProximalPlanes):
         if self.alpha == 0:
             return _unregularized(rows)
         if rows.R is None:
-            return gepsvm_from_grams(rows.grams(), float(self.alpha))
+            return gepsvm_from_grams(rows.lower_grams(), float(self.alpha))
         return gepsvm_from_rows(rows.parts, float(self.alpha), rows.R)
 
 
@@ -204,8 +204,8 @@ class ReGEC(ProximalPlanes):
         if self._regularizes == "exchange":
             return _unregularized(rows)
         if self._regularizes == "ridge":
-            return regec_with_ridge(rows.grams(), float(self.alpha), rows.R)
-        return regec_with_diagonals(rows.grams(), float(self.alpha), rows.column_weight)
+            return regec_with_ridge(rows.lower_grams(), float(self.alpha), rows.R)
+        return regec_with_diagonals(rows.lower_grams(), float(self.alpha), rows.column_weight)
 
     def _eigenvalues(self, shares: Array) -> Array:
         if self._regularizes != "exchange":

@@ -72,6 +72,12 @@ def class_grams(rows: Sequence[Array]) -> list[Array]:
     return [N.T @ N for N in rows]
 
 
+def lower_grams(rows: Sequence[Array]) -> list[Array]:
+    """The same, lower triangles only: for large orders, where mirroring them takes time."""
+    with blas_threads(rows[0].shape[1]):
+        return [blas.dsyrk(1.0, N.T, lower=1) for N in rows]
+
+
 # -- ReGEC without a ridge --------------------------------------------------------------
 
 
@@ -173,15 +179,15 @@ def _first(values: Array, vectors: Array, length: Array | None, tie: float) -> A
 
 
 def regec_with_ridge(grams: Sequence[Array], alpha: float, R: Array | None = None) -> Planes:
-    """Planes of the pencil with alpha R'R on both sides, from the G_c."""
+    """Planes of the pencil with alpha R'R on both sides, from the lower triangles of the G_c."""
     ridge = _ridge(len(grams[0]), alpha, R)
-    return _one_by_one(grams, lambda G, rest: (G + ridge, rest + ridge))
+    return _regularized(grams, lambda G, rest: (G + ridge, rest + ridge))
 
 
 def regec_with_diagonals(
     grams: Sequence[Array], alpha: float, weight: Array | None = None
 ) -> Planes:
-    """Planes of G + alpha diag(H) against H + alpha diag(G), from the G_c.
+    """Planes of G + alpha diag(H) against H + alpha diag(G), from lower triangles of the G_c.
 
     ``weight`` counts how often each column stands for an equal one: its coefficient is then
     spread over them, and costs that much less.
@@ -194,12 +200,12 @@ def regec_with_diagonals(
         across = [alpha * np.where(unseen, 1.0, side.diagonal() * share) for side in (rest, G)]
         return _plus_diagonal(G, across[0]), _plus_diagonal(rest, across[1])
 
-    return _one_by_one(grams, sides)
+    return _regularized(grams, sides)
 
 
 def _plus_diagonal(G: Array, diagonal: Array | float) -> Array:
-    G = G.copy()
-    G.flat[:: len(G) + 1] += diagonal
+    G = G.copy(order="K")
+    G[np.diag_indices(len(G))] += diagonal
     return G
 
 
@@ -207,34 +213,43 @@ def _ridge(order: int, alpha: float, R: Array | None) -> Array:
     return alpha * (np.eye(order) if R is None else R.T @ R)
 
 
+def _regularized(
+    grams: Sequence[Array], sides: Callable[[Array, Array], tuple[Array, Array]]
+) -> Planes:
+    """ReGEC from the numerator and denominator that ``sides`` makes of a class and the rest.
+
+    For two classes these are each other's, exchanged: one pencil, wanted at both ends.
+    """
+    if len(grams) > 2:
+        return _one_by_one(grams, sides)
+    A, B = sides(*grams)
+    if len(A) <= DENSE_ORDER:
+        values, Z = _dense_pairs(A, A + B, None)
+        return _as_planes([Z[:, 0], Z[:, -1]], [values[0], 1 - values[-1]])
+    with blas_threads(len(A)):
+        return _joined([smallest_pair(A, B), smallest_pair(B, A)])
+
+
 def _one_by_one(
     grams: Sequence[Array], sides: Callable[[Array, Array], tuple[Array, Array]], fast: bool = True
 ) -> Planes:
-    """The plane of each class, from the numerator and denominator that ``sides`` makes.
+    """A problem for each class."""
+    total = sum(grams[1:], start=grams[0])
+    with blas_threads(len(total)):
+        return _joined([smallest_pair(*sides(G, total - G), fast=fast) for G in grams])
 
-    ``fast`` says that the sides of two classes are each other's, exchanged.
-    """
-    if fast and len(grams) == 2 and len(grams[0]) <= DENSE_ORDER:
-        A, B = sides(*grams)
-        values, Z = _dense_pairs(A, A + B, None)
-        return _as_planes([Z[:, 0], Z[:, -1]], [values[0], 1 - values[-1]])
-    total = grams if len(grams) == 2 else np.sum(grams, axis=0)
-    vectors, shares, steps = [], [], 0
-    for c, G in enumerate(grams):
-        rest = total[1 - c] if len(grams) == 2 else total - G
-        with blas_threads(len(G)):
-            share, z, n_iter = smallest_pair(*sides(G, rest), fast=fast)
-        vectors.append(z)
-        shares.append(share)
-        steps += n_iter
-    return _as_planes(vectors, shares, steps)
+
+def _joined(found: Sequence[tuple[float, Array, int]]) -> Planes:
+    shares, vectors, steps = zip(*found, strict=True)
+    return _as_planes(vectors, shares, sum(steps))
 
 
 def smallest_pair(A: Array, B: Array, *, fast: bool = True) -> tuple[float, Array, int]:
     """The smallest share value / (1 + value) of ``A z = value B z``, z, and Lanczos steps.
 
-    Both are positive semidefinite. With ``fast``, Lanczos on B against A is tried first,
-    where the wanted eigenvalue is the largest and far from all others.
+    Both are positive semidefinite, and only their lower triangles are looked at. With
+    ``fast``, Lanczos on B against A is tried first, where the wanted eigenvalue is the
+    largest and far from all others.
     """
     if fast and len(A) > DENSE_ORDER:
         found = _lanczos(B, A)
@@ -259,8 +274,8 @@ def _dense_pairs(A: Array, B: Array, subset: list[int] | None) -> tuple[Array, A
 def _lanczos(A: Array, B: Array) -> tuple[float, Array, int] | None:
     """Lanczos with full reorthogonalization on L^-1 A L^-T, B = L L'; None if it is slow."""
     n = len(A)
-    # B is symmetric: its transpose is the column-major array that LAPACK wants.
-    L, info = lapack.dpotrf(B.T.copy(order="F"), lower=1, clean=0, overwrite_a=1)
+    A = np.asfortranarray(A)
+    L, info = lapack.dpotrf(B.copy(order="F"), lower=1, clean=0, overwrite_a=1)
     if info:
         return None
     Q = np.empty((LANCZOS_STEPS + 1, n))
@@ -269,7 +284,7 @@ def _lanczos(A: Array, B: Array) -> tuple[float, Array, int] | None:
     Q[0] = q / np.linalg.norm(q)
     for k in range(min(LANCZOS_STEPS, n - 1)):
         t = blas.dtrsv(L, Q[k], lower=1, trans=1)
-        t = blas.dtrsv(L, blas.dsymv(1.0, A.T, t, lower=1), lower=1, overwrite_x=1)
+        t = blas.dtrsv(L, blas.dsymv(1.0, A, t, lower=1), lower=1, overwrite_x=1)
         T[k, k] = Q[k] @ t
         for _ in range(2):
             t -= (Q[: k + 1] @ t) @ Q[: k + 1]
@@ -288,7 +303,7 @@ def _lanczos(A: Array, B: Array) -> tuple[float, Array, int] | None:
 
 
 def gepsvm_from_grams(grams: Sequence[Array], alpha: float) -> Planes:
-    """Planes of GEPSVM from the G_c: one dense eigenproblem per class."""
+    """Planes of GEPSVM from lower triangles of the G_c: one dense eigenproblem per class."""
     return _one_by_one(grams, lambda G, rest: (_plus_diagonal(G, alpha), rest), fast=False)
 
 
