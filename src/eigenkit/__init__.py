@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from eigenkit.estimators import (
         CCA,
+        GEPSVM,
         LDA,
         PCA,
         PLSDA,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         PLSCanonical,
         PLSRegression,
         PLSRegressionCV,
+        ReGEC,
         ShrinkageRegression,
         SparseCCA,
         alpha_path,
@@ -41,6 +43,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CCA",
+    "GEPSVM",
     "LDA",
     "PCA",
     "PLSDA",
@@ -63,6 +66,7 @@ __all__ = [
     "PLSCanonical",
     "PLSRegression",
     "PLSRegressionCV",
+    "ReGEC",
     "ShrinkageRegression",
     "SparseCCA",
     "alpha_path",

@@ -17,6 +17,7 @@ from eigenkit.estimators.multiple_kernels import MultipleKernelProjection
 from eigenkit.estimators.multiview import MultiviewCCA
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.pca import PCA
+from eigenkit.estimators.planes import GEPSVM, ReGEC
 from eigenkit.estimators.pls import PLSSVD, SIMPLS, PLSCanonical, PLSRegression
 from eigenkit.estimators.pls_cv import PLSRegressionCV
 from eigenkit.estimators.plsda import PLSDA
@@ -26,6 +27,7 @@ from eigenkit.estimators.sparse_cca import SparseCCA
 
 __all__ = [
     "CCA",
+    "GEPSVM",
     "LDA",
     "PCA",
     "PLSDA",
@@ -48,6 +50,7 @@ __all__ = [
     "PLSRegression",
     "PLSRegressionCV",
     "Projection",
+    "ReGEC",
     "ShrinkageRegression",
     "SparseCCA",
     "alpha_path",

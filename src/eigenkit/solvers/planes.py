@@ -1,0 +1,332 @@
+"""Planes close to one class and far from the others: the numerics of GEPSVM and ReGEC.
+
+Rows of class c, times the roots of the sample weights, form N_c = sqrt(w) [features, 1], so
+that N_c z with z = [v; b] holds the signed distances of its samples to the plane
+``x'v + b = 0``, times |v|. With G_c = N_c'N_c and S their sum, the plane of class c minimizes
+
+    z'(G_c + a D(S - G_c)) z / z'(S - G_c + a D(G_c)) z   ReGEC with a kernel, D the diagonal
+    z'(G_c + a R'R) z / z'(S - G_c + a R'R) z      ReGEC with a ridge
+    z'G_c z / z'(S - G_c) z                        ReGEC without (the linear case)
+    z'(G_c + a R'R) z / z'(S - G_c) z              GEPSVM
+
+R maps z to the coordinates in which the ridge is measured (the identity for kernels).
+
+Where S may be singular, the numerator is taken against the *sum* of numerator and
+denominator: by Theorem 3.1 of the ReGEC paper that leaves the eigenvectors as they are and
+puts the eigenvalues into [0, 1], so that S can be whitened on its range (outside it the
+quotient is 0/0) and one symmetric matrix has the planes of two classes at its two ends. The
+same theorem says why the paper's regularization of the linear problem, G + a H against
+H + a G, does not move its planes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg as sla
+from scipy.linalg import blas, lapack
+
+from eigenkit.linalg import EPS, Array, blas_threads, eigenpairs, power_of_two, whitener
+
+# Eigenvalues of a whitened matrix closer than this are one eigenvalue.
+TIE = 1e-11
+
+# Directions in which a Gram matrix is smaller than this, relatively, are taken for rounding.
+GRAM_RANK_TOL = 1e-10
+
+# Below this reciprocal condition number planes are not computed from Gram matrices alone.
+GRAM_RCOND = 1e-6
+
+# After one Cholesky step rows must be this well conditioned for a second to repair them.
+REPAIRED = 0.5
+
+# Up to this order a dense eigenvalue solver is as fast as Lanczos steps.
+DENSE_ORDER = 64
+
+# Lanczos steps before the dense solver takes over, and the residual that ends them.
+LANCZOS_STEPS = 60
+LANCZOS_TOL = 1e-10
+
+
+@dataclass(frozen=True)
+class Planes:
+    """One plane per class: ``Z[c] = [v; b]`` of ``x'v + b = 0``, of any scale.
+
+    ``shares[c]`` is the minimized numerator / (numerator + denominator), ``n_iter`` the
+    number of Lanczos steps (0 where a dense solver did all).
+    """
+
+    Z: Array
+    shares: Array
+    n_iter: int = 0
+
+
+def _as_planes(vectors: Sequence[Array], shares: Sequence[float], n_iter: int = 0) -> Planes:
+    return Planes(np.array(vectors), np.clip(shares, 0.0, 1.0), n_iter)
+
+
+def class_grams(rows: Sequence[Array]) -> list[Array]:
+    """G_c = N_c'N_c of each class."""
+    return [N.T @ N for N in rows]
+
+
+def lower_grams(rows: Sequence[Array]) -> list[Array]:
+    """The same, lower triangles only: for large orders, where mirroring them takes time."""
+    with blas_threads(rows[0].shape[1]):
+        return [blas.dsyrk(1.0, N.T, lower=1) for N in rows]
+
+
+# -- ReGEC without a ridge --------------------------------------------------------------
+
+
+def regec_from_grams(grams: Sequence[Array], rows: Sequence[Array] | None = None) -> Planes | None:
+    """Planes of the unregularized pencil, or None where it is close to singular or tied.
+
+    Where S is well conditioned but for the units of the features, Gram matrices cost no more
+    than a few digits of sixteen. Elsewhere the Cholesky factor of S makes the rows nearly
+    orthonormal, and their new Gram matrices repair what the first ones lost.
+    """
+    S = np.sum(grams, axis=0)
+    diagonal = S.diagonal()
+    if not (np.isfinite(S.sum()) and diagonal.min() > 1e-140 and diagonal.max() < 1e140):
+        return None
+    F, rcond = _inverse_root(S)
+    if rcond < GRAM_RCOND:
+        if rcond < EPS or rows is None:
+            return None
+        grams = class_grams([N @ F for N in rows])
+        second, rcond = _inverse_root(np.sum(grams, axis=0))
+        if rcond < REPAIRED / len(S):
+            return None
+        found = _ends([second.T @ G @ second for G in _needed(grams)], F @ second, None, TIE)
+    else:
+        found = _ends([F.T @ G @ F for G in _needed(grams)], F, None, 10 * EPS / GRAM_RCOND)
+    return found
+
+
+def _inverse_root(S: Array) -> tuple[Array, float]:
+    """F with F'SF = I, and the reciprocal condition number of S (0: no F)."""
+    scale = 1.0 / np.sqrt(S.diagonal())
+    L, info = lapack.dpotrf(S * scale * scale[:, None], lower=1)
+    if info:
+        return S, 0.0
+    # With a unit diagonal the norm is at most the order: the estimate errs on the safe side.
+    rcond = lapack.dpocon(L, len(L), uplo="L")[0]
+    return lapack.dtrtri(L, lower=1)[0].T * scale[:, None], float(rcond)
+
+
+def regec_from_singular_grams(grams: Sequence[Array]) -> Planes:
+    """The same on the numerical range of S, where the rows are too many to be made dense."""
+    S = np.sum(grams, axis=0)
+    unit = power_of_two(np.sqrt(S.diagonal()))
+    values, vectors = eigenpairs(S / unit / unit[:, None])
+    keep = values > values[0] * GRAM_RANK_TOL
+    F = vectors[:, keep] / np.sqrt(values[keep]) / unit[:, None]
+    tie = 10 * EPS / GRAM_RANK_TOL
+    planes = _ends([F.T @ G @ F for G in _needed(grams)], F, F[:-1], tie)
+    assert planes is not None
+    return planes
+
+
+def regec_from_rows(rows: Sequence[Array], R: Array) -> Planes:
+    """Planes of the unregularized pencil, singular or not, from the rows of each class.
+
+    Where several planes have the same quotient (a class that lies on many planes), the one
+    whose distance to the other classes is largest is taken; R maps z to the normal in the
+    coordinates in which distances are measured.
+    """
+    F = whitener(np.vstack(rows))
+    planes = _ends(class_grams([N @ F for N in _needed(rows)]), F, R @ F, TIE)
+    assert planes is not None
+    return planes
+
+
+def _needed(parts: Sequence[Array]) -> Sequence[Array]:
+    """Two classes share one matrix: what is smallest for one is largest for the other."""
+    return parts[:1] if len(parts) == 2 else parts
+
+
+def _ends(matrices: Sequence[Array], F: Array, length: Array | None, tie: float) -> Planes | None:
+    """From the whitened numerators of all classes; of the first alone if there are two.
+
+    None where ties are to be settled without ``length``.
+    """
+    found = []
+    for M in matrices:
+        values, vectors, _ = lapack.dsyevd(M)
+        found.append((values, vectors))
+        if len(matrices) == 1:
+            found.append((1 - values[::-1], vectors[:, ::-1]))
+    if length is None and any(values[1] <= values[0] + tie for values, _ in found):
+        return None
+    planes = [F @ _first(values, vectors, length, tie) for values, vectors in found]
+    return _as_planes(planes, [float(values[0]) for values, _ in found])
+
+
+def _first(values: Array, vectors: Array, length: Array | None, tie: float) -> Array:
+    """The first eigenvector; of several with its eigenvalue the one of shortest normal."""
+    tied = int(np.sum(values <= values[0] + tie))
+    if tied == 1 or length is None:
+        return vectors[:, 0]
+    # All tied vectors have unit norm in S: the shorter the normal, the larger the distances.
+    lengths = length @ vectors[:, :tied]
+    return np.asarray(vectors[:, :tied] @ eigenpairs(lengths.T @ lengths)[1][:, -1])
+
+
+# -- ReGEC, regularized -----------------------------------------------------------------
+
+
+def regec_with_ridge(grams: Sequence[Array], alpha: float, R: Array | None = None) -> Planes:
+    """Planes of the pencil with alpha R'R on both sides, from the lower triangles of the G_c."""
+    ridge = _ridge(len(grams[0]), alpha, R)
+    return _regularized(grams, lambda G, rest: (G + ridge, rest + ridge))
+
+
+def regec_with_diagonals(
+    grams: Sequence[Array], alpha: float, weight: Array | None = None
+) -> Planes:
+    """Planes of G + alpha diag(H) against H + alpha diag(G), from lower triangles of the G_c.
+
+    ``weight`` counts how often each column stands for an equal one: its coefficient is then
+    spread over them, and costs that much less.
+    """
+    share = 1.0 if weight is None else 1.0 / weight
+    # A column that is zero for all samples decides nothing: any ridge keeps it out.
+    unseen = np.sum([G.diagonal() for G in grams], axis=0) == 0
+
+    def sides(G: Array, rest: Array) -> tuple[Array, Array]:
+        across = [alpha * np.where(unseen, 1.0, side.diagonal() * share) for side in (rest, G)]
+        return _plus_diagonal(G, across[0]), _plus_diagonal(rest, across[1])
+
+    return _regularized(grams, sides)
+
+
+def _plus_diagonal(G: Array, diagonal: Array | float) -> Array:
+    G = G.copy(order="K")
+    G[np.diag_indices(len(G))] += diagonal
+    return G
+
+
+def _ridge(order: int, alpha: float, R: Array | None) -> Array:
+    return alpha * (np.eye(order) if R is None else R.T @ R)
+
+
+def _regularized(
+    grams: Sequence[Array], sides: Callable[[Array, Array], tuple[Array, Array]]
+) -> Planes:
+    """ReGEC from the numerator and denominator that ``sides`` makes of a class and the rest.
+
+    For two classes these are each other's, exchanged: one pencil, wanted at both ends.
+    """
+    if len(grams) > 2:
+        return _one_by_one(grams, sides)
+    A, B = sides(*grams)
+    if len(A) <= DENSE_ORDER:
+        values, Z = _dense_pairs(A, A + B, None)
+        return _as_planes([Z[:, 0], Z[:, -1]], [values[0], 1 - values[-1]])
+    with blas_threads(len(A)):
+        return _joined([smallest_pair(A, B), smallest_pair(B, A)])
+
+
+def _one_by_one(
+    grams: Sequence[Array], sides: Callable[[Array, Array], tuple[Array, Array]], fast: bool = True
+) -> Planes:
+    """A problem for each class."""
+    total = sum(grams[1:], start=grams[0])
+    with blas_threads(len(total)):
+        return _joined([smallest_pair(*sides(G, total - G), fast=fast) for G in grams])
+
+
+def _joined(found: Sequence[tuple[float, Array, int]]) -> Planes:
+    shares, vectors, steps = zip(*found, strict=True)
+    return _as_planes(vectors, shares, sum(steps))
+
+
+def smallest_pair(A: Array, B: Array, *, fast: bool = True) -> tuple[float, Array, int]:
+    """The smallest share value / (1 + value) of ``A z = value B z``, z, and Lanczos steps.
+
+    Both are positive semidefinite, and only their lower triangles are looked at. With
+    ``fast``, Lanczos on B against A is tried first, where the wanted eigenvalue is the
+    largest and far from all others.
+    """
+    if fast and len(A) > DENSE_ORDER:
+        found = _lanczos(B, A)
+        if found is not None:
+            value, z, steps = found
+            return 1 / (1 + value), z, steps
+    shares, vectors = _dense_pairs(A, A + B, [0, 0])
+    return max(float(shares[0]), 0.0), vectors[:, 0], 0
+
+
+def _dense_pairs(A: Array, B: Array, subset: list[int] | None) -> tuple[Array, Array]:
+    try:
+        values, vectors = sla.eigh(A, B, subset_by_index=subset, check_finite=False)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            "alpha is too small for these data: the regularized problem is singular to working "
+            "precision; give a larger alpha."
+        ) from error
+    return values, vectors
+
+
+def _lanczos(A: Array, B: Array) -> tuple[float, Array, int] | None:
+    """Lanczos with full reorthogonalization on L^-1 A L^-T, B = L L'; None if it is slow."""
+    n = len(A)
+    A = np.asfortranarray(A)
+    L, info = lapack.dpotrf(B.copy(order="F"), lower=1, clean=0, overwrite_a=1)
+    if info:
+        return None
+    Q = np.empty((LANCZOS_STEPS + 1, n))
+    T = np.zeros((LANCZOS_STEPS + 1, LANCZOS_STEPS + 1))
+    q = np.cos(np.arange(1.0, n + 1.0))  # any fixed start: equal inputs give equal outputs
+    Q[0] = q / np.linalg.norm(q)
+    for k in range(min(LANCZOS_STEPS, n - 1)):
+        t = blas.dtrsv(L, Q[k], lower=1, trans=1)
+        t = blas.dtrsv(L, blas.dsymv(1.0, A, t, lower=1), lower=1, overwrite_x=1)
+        T[k, k] = Q[k] @ t
+        for _ in range(2):
+            t -= (Q[: k + 1] @ t) @ Q[: k + 1]
+        beside = blas.dnrm2(t)
+        if (k > 6 and k % 3 == 2) or beside <= LANCZOS_TOL * abs(T[0, 0]):
+            values, vectors, _ = lapack.dsyevd(T[: k + 1, : k + 1], lower=1)
+            if beside * abs(vectors[-1, -1]) <= LANCZOS_TOL * values[-1]:
+                z = blas.dtrsv(L, vectors[:, -1] @ Q[: k + 1], lower=1, trans=1)
+                return float(values[-1]), z, k + 1
+        T[k + 1, k] = beside
+        Q[k + 1] = t / beside
+    return None
+
+
+# -- GEPSVM -----------------------------------------------------------------------------
+
+
+def gepsvm_from_grams(grams: Sequence[Array], alpha: float) -> Planes:
+    """Planes of GEPSVM from lower triangles of the G_c: one dense eigenproblem per class."""
+    return _one_by_one(grams, lambda G, rest: (_plus_diagonal(G, alpha), rest), fast=False)
+
+
+def gepsvm_from_rows(rows: Sequence[Array], alpha: float, R: Array) -> Planes:
+    """Planes of GEPSVM from rows: raw features would make ill-conditioned Gram matrices.
+
+    Parameters
+    ----------
+    rows : sequence of arrays of shape (n_c, p + 1)
+    alpha : float
+        Ridge on the numerator, positive.
+    R : array of shape (q, p + 1)
+        Maps z to the coordinates in which the ridge is measured.
+    """
+    pairs = [_proximal(rows, c, np.sqrt(alpha) * R) for c in range(len(rows))]
+    return _as_planes([z for _, z in pairs], [1 / (1 + value) for value, _ in pairs])
+
+
+def _proximal(rows: Sequence[Array], c: int, root: Array) -> tuple[float, Array]:
+    factor = np.vstack([rows[c], root])
+    # Features of extreme units: the ridge in the units of the rows may not have a square.
+    unit = power_of_two(np.abs(factor).max(axis=0))
+    F = whitener(factor / unit) / unit[:, None]
+    rest = [N @ F for i, N in enumerate(rows) if i != c]
+    values, vectors = eigenpairs(np.sum(class_grams(rest), axis=0))
+    return max(float(values[0]), 0.0), F @ vectors[:, 0]

@@ -1,0 +1,194 @@
+"""Pyramid match kernels against a direct count, and hostile sets."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC
+
+from eigenkit import ReGEC
+from eigenkit.set_kernels import PyramidMatch, pyramid_match
+
+BINS = ["uniform", "vocabulary"]
+
+
+def collection(n_sets=12, d=3, seed=0, largest=9):
+    random = np.random.default_rng(seed)
+    return [random.standard_normal((random.integers(1, largest), d)) for _ in range(n_sets)]
+
+
+def naive(bins, a, b):
+    """Sum over levels of weight times *new* matches, finest level first, bin by bin."""
+    total, before = 0.0, 0
+    for level in range(bins.n_levels):
+        side = bins.side * 2**level
+        last = level == bins.n_levels - 1
+        cells = [
+            [(0,) if last else tuple(np.floor((p - bins.origin) / side).astype(int)) for p in s]
+            for s in (a, b)
+        ]
+        matches = sum(min(cells[0].count(c), cells[1].count(c)) for c in set(cells[0]))
+        total += (matches - before) / 2**level
+        before = matches
+    return total
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+@pytest.mark.parametrize("n_levels", [1, 2, 5])
+def test_uniform_bins_equal_a_naive_pyramid_match(d, n_levels):
+    sets = collection(d=d)
+    model = PyramidMatch(n_levels=n_levels, normalize=False).fit(sets)
+    expected = [[naive(model.bins_, a, b) for b in sets] for a in sets]
+    np.testing.assert_allclose(model.transform(sets), expected, rtol=1e-12)
+
+
+def test_vocabulary_bins_equal_a_naive_count():
+    sets = collection(n_sets=8, largest=30)
+    model = PyramidMatch("vocabulary", n_levels=4, branching=3, normalize=False, random_state=0)
+    K = model.fit_transform(sets)
+    tree = model.bins_
+    expected = np.zeros((8, 8))
+    paths = [[_path(tree, p) for p in s] for s in sets]
+    for node in range(len(tree.centers)):
+        counts = np.array([sum(node in path for path in own) for own in paths])
+        parent = next((p for p, c in enumerate(tree.children) if node in c), None)
+        step = tree.weights[node] - (0.0 if parent is None else tree.weights[parent])
+        expected += step * np.minimum.outer(counts, counts)
+    np.testing.assert_allclose(K, expected, rtol=1e-10)
+
+
+def _path(tree, point):
+    path = [0]
+    while tree.children[path[-1]]:
+        children = tree.children[path[-1]]
+        gaps = [np.linalg.norm(point - tree.centers[child]) for child in children]
+        path.append(children[int(np.argmin(gaps))])
+    return path
+
+
+def test_weights_grow_from_coarse_to_fine():
+    points = np.vstack(collection(n_sets=40))
+    tree = PyramidMatch("vocabulary", branching=4, random_state=1).fit([points]).bins_
+    for node, children in enumerate(tree.children):
+        assert all(tree.weights[child] >= tree.weights[node] for child in children)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10_000), bins=st.sampled_from(BINS), d=st.integers(1, 4))
+def test_positive_semidefinite_with_unit_diagonal(seed, bins, d):
+    sets = [*collection(seed=seed, d=d), np.empty((0, d)), np.empty((0, d))]
+    K = pyramid_match(sets, bins=bins, n_levels=4, branching=3, random_state=seed)
+    np.testing.assert_allclose(K, K.T, atol=1e-14)
+    np.testing.assert_allclose(K.diagonal(), 1, atol=1e-12)
+    assert np.linalg.eigvalsh(K)[0] > -1e-12
+    assert K.min() >= 0
+    assert K.max() <= 1 + 1e-12
+
+
+@pytest.mark.parametrize("bins", BINS)
+def test_function_and_transformer(bins):
+    sets, new = collection(), collection(n_sets=5, seed=1)
+    model = PyramidMatch(bins, n_levels=4, random_state=0)
+    np.testing.assert_allclose(model.fit_transform(sets), model.fit(sets).transform(sets))
+    assert model.transform(new).shape == (5, 12)
+    both = pyramid_match([*sets, *new], bins=bins, n_levels=4, random_state=0)
+    cross = pyramid_match(sets, new, bins=bins, n_levels=4, random_state=0)
+    np.testing.assert_allclose(cross, both[:12, 12:])
+    copy = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(copy.transform(new), model.transform(new))
+    assert clone(model).get_params() == model.get_params()
+
+
+def test_dense_and_sparse_products_agree(monkeypatch):
+    sets = collection(n_sets=30, largest=20)
+    expected = pyramid_match(sets, n_levels=5)
+    for share in (0.0, 1.0):
+        monkeypatch.setattr("eigenkit.set_kernels.DENSE_SHARE", share)
+        np.testing.assert_allclose(pyramid_match(sets, n_levels=5), expected, atol=1e-14)
+
+
+def test_order_of_points_and_of_sets_does_not_matter():
+    sets = collection()
+    K = pyramid_match(sets, n_levels=5)
+    np.testing.assert_allclose(pyramid_match([s[::-1] for s in sets], n_levels=5), K)
+    np.testing.assert_allclose(pyramid_match(sets[::-1], n_levels=5), K[::-1, ::-1])
+
+
+def test_coordinates_are_appended():
+    features = collection(d=2)
+    random = np.random.default_rng(5)
+    places = [random.uniform(0, 1, (len(s), 2)) for s in features]
+    pairs = list(zip(features, places, strict=True))
+    joined = [np.hstack([s, 3 * p]) for s, p in pairs]
+    np.testing.assert_allclose(pyramid_match(pairs, coordinate_weight=3.0), pyramid_match(joined))
+
+
+def test_equal_sets_match_fully_and_duplicated_points_count():
+    a = np.array([[0.0], [1.0]])
+    K = pyramid_match([a, a.copy(), np.repeat(a, 2, axis=0)], n_levels=3, normalize=False)
+    np.testing.assert_allclose(K, [[2, 2, 2], [2, 2, 2], [2, 2, 4]])
+    same = pyramid_match([np.ones((3, 2)), np.ones((5, 2))], bins="vocabulary")
+    np.testing.assert_allclose(same, [[1, 3 / np.sqrt(15)], [3 / np.sqrt(15), 1]])
+
+
+@pytest.mark.parametrize("bins", BINS)
+def test_empty_sets(bins):
+    sets = [np.empty((0, 2)), np.array([[1.0, 2.0]]), []]
+    np.testing.assert_allclose(pyramid_match(sets, bins=bins), [[1, 0, 1], [0, 1, 0], [1, 0, 1]])
+    np.testing.assert_allclose(pyramid_match([[], []], bins=bins), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("classifier", [SVC(kernel="precomputed"), ReGEC(kernel="precomputed")])
+@pytest.mark.parametrize("bins", BINS)
+def test_classification_of_sets(classifier, bins):
+    random = np.random.default_rng(0)
+    y = np.repeat([0, 1], 25)
+    sets = [random.normal(0, 1 + label, (30, 2)) for label in y]
+    pipe = make_pipeline(PyramidMatch(bins, n_levels=4, random_state=0), classifier)
+    assert cross_val_score(pipe, sets, y, cv=3).mean() > 0.75
+
+
+@pytest.mark.parametrize(
+    ("sets", "error", "message"),
+    [
+        ([np.ones((2, 2)), np.ones((2, 3))], ValueError, "vectors with 2 and with 3 numbers"),
+        ([np.ones((2, 2)), np.ones(2)], ValueError, "Set 1 of X has 1 dimension"),
+        ([np.array([[1.0, np.nan]])], ValueError, "Set 0 of X contains NaN"),
+        ([np.array([["a"]])], ValueError, "Set 0 of X is not a matrix of numbers"),
+        ([(np.ones((2, 2)), np.ones((3, 2)))], ValueError, "give \\(features, coordinates\\)"),
+        ([], ValueError, "X holds no set"),
+        (np.ones((3, 2)), TypeError, "give a list of matrices"),
+        ((x for x in []), TypeError, "give a list of matrices"),
+    ],
+)
+def test_bad_sets(sets, error, message):
+    with pytest.raises(error, match=message):
+        pyramid_match(sets)
+
+
+def test_new_sets_of_another_width():
+    model = PyramidMatch().fit(collection(d=3))
+    with pytest.raises(ValueError, match="vectors of 2 numbers, but those seen in fit had 3"):
+        model.transform(collection(d=2))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"bins": "random"}, "bins='random' is not known"),
+        ({"n_levels": 0}, "n_levels=0 is not valid"),
+        ({"side": 0}, "side=0 is not valid"),
+        ({"branching": 1}, "branching=1 is not valid"),
+        ({"coordinate_weight": -1.0}, "coordinate_weight=-1.0 is not valid"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        PyramidMatch(**parameters).fit(collection())
