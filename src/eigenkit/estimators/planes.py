@@ -26,7 +26,7 @@ REGULARIZATIONS = ("auto", "exchange", "diagonal", "ridge")
 class GEPSVM(ProximalPlanes):
     """Generalized eigenvalue proximal support vector machine.
 
-    The plane ``x'w + b = 0`` of a class minimizes
+    The plane ``x'w + b = 0`` of a class minimizes::
 
         (sum over the class of (x'w + b)^2 + alpha (|w|^2 + b^2)) / sum over the rest of (x'w + b)^2
 
@@ -90,7 +90,7 @@ class GEPSVM(ProximalPlanes):
 class ReGEC(ProximalPlanes):
     """Regularized general eigenvalue classifier.
 
-    The plane ``x'w + b = 0`` of a class minimizes
+    The plane ``x'w + b = 0`` of a class minimizes::
 
         sum over the class of (x'w + b)^2 / sum over the rest of (x'w + b)^2
 
