@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenkit import GEPSVM, ReGEC
 from eigenkit.datasets import make_ndc
-from eigenkit.solvers.landmarks import pivoted_cholesky
+from eigenkit.kernels import pivots
 from eigenkit.solvers.planes import regec_with_ridge, smallest_pair
 
 BOTH = [ReGEC, GEPSVM]
@@ -371,7 +371,7 @@ def test_landmarks_of_a_precomputed_kernel():
 def test_pivoted_cholesky_stops_at_the_rank():
     X = np.random.default_rng(0).standard_normal((50, 3))
     K = X @ X.T
-    chosen = pivoted_cholesky(K.diagonal(), lambda i: K[:, i], 20)
+    chosen = pivots(lambda index: K[:, index], K.diagonal(), 20)
     assert len(chosen) == 3
     C = K[:, chosen]
     np.testing.assert_allclose(C @ np.linalg.solve(K[np.ix_(chosen, chosen)], C.T), K, atol=1e-10)

@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 
 from eigenkit.estimators._gram import gram
+from eigenkit.kernels import pivots
 from eigenkit.linalg import Array
-from eigenkit.solvers.landmarks import pivoted_cholesky
 
 LANDMARKS = ("cholesky", "random")
 
@@ -55,8 +55,8 @@ def _few(model: Any, X: Any) -> np.ndarray:
     if model.landmarks == "random":
         return np.sort(check_random_state(model.random_state).choice(n, r, replace=False))
     if model._is_precomputed:
-        return pivoted_cholesky(X.diagonal(), lambda i: X[:, i], r)
-    return pivoted_cholesky(_diagonal(model, X), lambda i: gram(model, X, X[[i]])[:, 0], r)
+        return pivots(lambda index: X[:, index], X.diagonal(), r)
+    return pivots(lambda index: gram(model, X, X[index]), _diagonal(model, X), r)
 
 
 def _diagonal(model: Any, X: Any) -> Array:
