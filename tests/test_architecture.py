@@ -19,11 +19,16 @@ LAYERS = [
     {"moments"},
     {"solvers"},
     {"estimators", "datasets"},
+    {"registry", "files"},
+    {"models"},
+    {"evaluation"},
+    {"report"},
     {"demo"},
+    {"cli"},
     {"__main__", "__init__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-MAY_PRINT = {"demo", "__main__"}
+MAY_PRINT = {"demo", "__main__", "cli"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 

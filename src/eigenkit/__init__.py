@@ -1,7 +1,25 @@
 """Supervised dimensionality reduction and classification by generalized eigenvalue problems."""
 
-from eigenkit.estimators import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS, alpha_path
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eigenkit.estimators import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS, alpha_path
 
 __version__ = "0.1.0"
 
 __all__ = ["CCA", "LDA", "HypergraphSpectral", "OrthonormalizedPLS", "alpha_path"]
+
+# Names that live elsewhere than in eigenkit.estimators.
+_HOMES: dict[str, str] = {}
+
+
+def __getattr__(name: str) -> Any:
+    # scikit-learn takes a second to import; `eigenkit --help` must not wait for it.
+    if name in __all__:
+        return getattr(import_module(_HOMES.get(name, "eigenkit.estimators")), name)
+    raise AttributeError(f"module 'eigenkit' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])
