@@ -4,11 +4,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eigenkit.estimators import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS, alpha_path
+    from eigenkit.estimators import (
+        CCA,
+        LDA,
+        AlphaSearchCV,
+        HypergraphSpectral,
+        OrthonormalizedPLS,
+        alpha_path,
+        l1_path,
+    )
 
 __version__ = "0.1.0"
 
-__all__ = ["CCA", "LDA", "HypergraphSpectral", "OrthonormalizedPLS", "alpha_path"]
+__all__ = [
+    "CCA",
+    "LDA",
+    "AlphaSearchCV",
+    "HypergraphSpectral",
+    "OrthonormalizedPLS",
+    "alpha_path",
+    "l1_path",
+]
 
 # Names that live elsewhere than in eigenkit.estimators.
 _HOMES: dict[str, str] = {}

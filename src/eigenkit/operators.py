@@ -41,8 +41,9 @@ DENSE_LIMIT_BYTES = 2**23
 # Subtracting the means after the product costs (mean / std)^2 in relative accuracy.
 OFFSET_LIMIT = 10.0
 
-# Squares and products of numbers inside this range neither overflow nor vanish.
-SAFE_RANGE = (1e-140, 1e140)
+# Fourth powers of numbers inside this range (norms of Gram matrices and of their inverses)
+# neither overflow nor vanish.
+SAFE_RANGE = (1e-60, 1e60)
 
 _SAMPLE_ROWS = 100
 
@@ -337,9 +338,13 @@ class Centered:
         """P and P' as CSR, for sparse X."""
         if self.r is None and self.m is None:
             return self.X, self._rows.T.X
-        P = self.X if self.r is None else sparse.diags_array(self.r) @ self.X
-        P = P if self.m is None else P @ sparse.diags_array(np.asarray(self.m))
-        return sparse.csr_array(P), sparse.csr_array(P.T)
+        data = self.X.data.copy()
+        if self.r is not None:
+            data *= np.repeat(self.r, np.diff(self.X.indptr))
+        if self.m is not None:
+            data *= self.m[self.X.indices]
+        P = sparse.csr_array((data, self.X.indices, self.X.indptr), shape=self.shape)
+        return P, P.T.tocsr()
 
     def _outer_dense(self) -> tuple[Array, Array]:
         n, d = self.shape

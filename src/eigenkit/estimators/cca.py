@@ -173,5 +173,6 @@ def _x_loadings(problem: Problem, W: Array, values: Array, basis: Array) -> Arra
     """
     pencil = problem.pencil
     C = pencil.C if pencil.Z.m is None else pencil.C / np.asarray(pencil.Z.unit).reshape(-1, 1)
-    XtT = C @ (basis / np.sqrt(values)) - pencil.alpha * W
+    with np.errstate(divide="ignore", invalid="ignore"):
+        XtT = np.where(values > 0, C @ (basis / np.sqrt(values)) - pencil.alpha * W, 0.0)
     return XtT @ np.linalg.pinv(W.T @ XtT)

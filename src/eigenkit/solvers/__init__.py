@@ -172,6 +172,8 @@ def _finish(
     regression: Regression | None = None,
 ) -> Solution:
     """Measure the answer, bring it to the units of X and fix its signs."""
+    if W.shape[1] == 0:
+        W, values, basis = _any_direction(pencil)
     apply_B = regression.apply_B if regression is not None else None
     BW = (apply_B or pencil.apply_B)(W)
     AW = pencil.C @ (pencil.C.T @ W)
@@ -191,6 +193,13 @@ def _finish(
     W = pencil.Z.column_scaled(W)
     sign = signs(W)
     return Solution(W * sign, values, basis * sign, report)
+
+
+def _any_direction(pencil: Pencil) -> tuple[Array, Array, Array]:
+    """One component where X'H is zero: every direction has the eigenvalue 0."""
+    w = np.where(pencil.Z.constant, 0.0, 1.0)[:, None]
+    w /= np.sqrt(float((w.T @ pencil.apply_B(w))[0, 0])) or 1.0
+    return w, np.zeros(1), np.zeros((pencil.H.shape[1], 1))
 
 
 def _rayleigh(pencil: Pencil, W: Array) -> Array:

@@ -239,12 +239,13 @@ def _truncated_svd(A: Array, n: int) -> tuple[Array, Array, Array]:
 
 def _whitened_triangle(R: Array, T: Array, n: int) -> tuple[Array, Array, float]:
     """F and M from R'R = B and R'T = Z'H; columns on one scale, so that units are no rank."""
-    scale = power_of_two(np.sqrt(np.einsum("ij,ij->j", R, R)))
+    size = np.sqrt(np.einsum("ij,ij->j", R, R))
+    scale = power_of_two(size)
     U, s, V = _truncated_svd(R / scale, n)
-    F = V / s / scale[:, None]
+    F = np.where(size[:, None] > 0, V / s / scale[:, None], 0.0)
     if 0 < len(s) < len(scale):
         # Least norm in the units of the data: the part of F in the row space of R.
-        basis = sla.qr(V * scale[:, None], mode="economic")[0]
+        basis = sla.qr(np.where(size > 0, scale, 0.0)[:, None] * V, mode="economic")[0]
         F = basis @ (basis.T @ F)
     return F, U.T @ T, _rcond(s)
 

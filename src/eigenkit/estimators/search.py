@@ -1,0 +1,263 @@
+"""Choosing alpha, and following the l1 penalty: grids for little more than one fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    MetaEstimatorMixin,
+    TransformerMixin,
+    clone,
+    is_classifier,
+)
+from sklearn.linear_model import LinearRegression, RidgeClassifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._base import Projection, alpha_path, unchanged_on_error
+from eigenkit.estimators._validation import (
+    as_labels,
+    check_choice,
+    check_count,
+    check_real,
+    check_weight,
+)
+from eigenkit.linalg import Array
+from eigenkit.solvers import l1_path as _l1_path
+from eigenkit.solvers.choice import GRAM_LIMIT_BYTES
+
+ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
+
+
+def _estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
+    def check(self: Any) -> bool:
+        return hasattr(getattr(self, "best_estimator_", self.estimator), name)
+
+    return available_if(check)
+
+
+class AlphaSearchCV(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
+    """A projection with alpha chosen by cross-validation.
+
+    In every fold the whole grid is fitted at once by :func:`alpha_path`, so that seven alphas
+    cost little more than one. The best is fitted again on all samples.
+
+    Parameters
+    ----------
+    estimator : projection of eigenkit
+        Its alpha is replaced; everything else is kept.
+    alphas : sequence of float
+        The grid.
+    cv : int, splitter or iterable, optional
+        As in scikit-learn's GridSearchCV; 5 folds by default.
+    scoring : str or callable, optional
+        What to maximize: a scorer of the head, or of the projection itself where it
+        predicts. By default their own ``score``.
+    head : estimator, optional
+        Classifier or regressor fitted on the projected training samples of every fold and
+        scored on the held-out ones, for instance a linear SVM. By default a projection that
+        predicts is scored as it is; another one by least squares of y on its components.
+
+    Attributes
+    ----------
+    alpha_ : float
+    best_estimator_ : fitted projection
+    best_score_ : float
+    cv_results_ : dict
+        "alpha", "mean_test_score", "std_test_score" and "splitK_test_score", ready for a frame.
+    classes_, n_features_in_, feature_names_in_
+        Those of the best estimator.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenkit import LDA, AlphaSearchCV
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = AlphaSearchCV(LDA(), alphas=[0.01, 1.0, 100.0]).fit(X, y)
+    >>> search.alpha_ in search.alphas
+    True
+    >>> search.transform(X).shape
+    (150, 2)
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        alphas: Sequence[float] = ALPHAS,
+        cv: Any = None,
+        scoring: Any = None,
+        head: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.alphas = alphas
+        self.cv = cv
+        self.scoring = scoring
+        self.head = head
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Search the grid and fit the best.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in the projection's ``fit``; the weights do not enter the scores.
+
+        Returns
+        -------
+        self
+        """
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        with unchanged_on_error(self):
+            scores = self._scores(X, y, sample_weight)
+            mean = scores.mean(axis=0)
+            best = int(np.argmax(mean))
+            self.alpha_ = float(self.alphas[best])
+            self.best_score_ = float(mean[best])
+            self.cv_results_ = {
+                "alpha": np.asarray(self.alphas, dtype=np.float64),
+                "mean_test_score": mean,
+                "std_test_score": scores.std(axis=0),
+                **{f"split{i}_test_score": row for i, row in enumerate(scores)},
+            }
+            model = clone(self.estimator).set_params(alpha=self.alpha_)
+            self.best_estimator_ = model.fit(X, y, sample_weight)
+            for name in ("classes_", "n_features_in_", "feature_names_in_"):
+                if hasattr(model, name):
+                    setattr(self, name, getattr(model, name))
+        return self
+
+    def _scores(self, X: Any, y: Any, sample_weight: Any) -> Array:
+        """Scores of every alpha (columns) on every split (rows)."""
+        # One look at all the data first: bad input is refused before it is cut into folds.
+        clone(self.estimator)._rows(X, y, sample_weight, None, reset=True, min_samples=2)
+        X, labels = indexable(X, as_labels(y))
+        weight = check_weight(sample_weight, len(labels))
+        classifier = is_classifier(self.estimator if self.head is None else self.head)
+        splitter = check_cv(self.cv, labels if classifier else None, classifier=classifier)
+        rows = []
+        for train, test in splitter.split(X, labels):
+            X_train, y_train = _safe_indexing(X, train), _safe_indexing(labels, train)
+            w_train = None if weight is None else weight[train]
+            models = alpha_path(self.estimator, X_train, y_train, self.alphas, w_train)
+            held_out = _safe_indexing(X, test), _safe_indexing(labels, test)
+            rows.append([self._score(model, X_train, y_train, *held_out) for model in models])
+        return np.array(rows, dtype=np.float64)
+
+    def _score(self, model: Any, X_train: Any, y_train: Any, X: Any, y: Any) -> float:
+        head = self.head
+        if head is None and hasattr(model, "predict"):
+            return float(check_scoring(model, scoring=self.scoring)(model, X, y))
+        if head is None:
+            head = LinearRegression() if y_train.ndim == 2 else RidgeClassifier()
+        fitted = clone(head).fit(model.transform(X_train), y_train)
+        return float(check_scoring(fitted, scoring=self.scoring)(fitted, model.transform(X), y))
+
+    def _best(self) -> Any:
+        check_is_fitted(self)
+        return self.best_estimator_
+
+    def transform(self, X: Any) -> Any:
+        """Project with the best alpha; see the projection."""
+        return self._best().transform(X)
+
+    @_estimator_has("predict")
+    def predict(self, X: Any) -> Any:
+        """Predict with the best alpha; see the projection."""
+        return self._best().predict(X)
+
+    @_estimator_has("predict_proba")
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities with the best alpha; see the projection."""
+        return self._best().predict_proba(X)
+
+    @_estimator_has("decision_function")
+    def decision_function(self, X: Any) -> Any:
+        """Scores of the classes with the best alpha; see the projection."""
+        return self._best().decision_function(X)
+
+    @_estimator_has("score")
+    def score(self, X: Any, y: Any) -> float:
+        """The projection's own score with the best alpha."""
+        return float(self._best().score(X, y))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the components; see the projection."""
+        return self._best().get_feature_names_out(input_features)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = self.estimator.__sklearn_tags__()
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.transformer_tags, tags.target_tags = inner.transformer_tags, inner.target_tags
+        tags.input_tags = inner.input_tags
+        return tags
+
+
+def l1_path(
+    estimator: Projection,
+    X: Any,
+    y: Any,
+    *,
+    method: str = "lars",
+    n_alphas: int = 100,
+    tol: float = 1e-6,
+    max_iter: int = 1000,
+    sample_weight: Any = None,
+) -> list[tuple[Array, Array]]:
+    """The whole path of the l1-penalized least squares model (LS-X_1 of the papers).
+
+    Minimizes ``||Xc w - t||^2 + alpha ||w||_1`` for every target t of the estimator, from the
+    alpha at which the first feature enters to where all have.
+
+    Parameters
+    ----------
+    estimator : projection of eigenkit
+        Gives the targets; need not be fitted.
+    X, y, sample_weight
+        As in ``fit``.
+    method : {"lars", "cd"}
+        Least angle regression: every alpha at which a feature enters or leaves, exactly, from
+        the d x d matrix X'X. Or coordinate descent on a grid, which needs no such matrix.
+    n_alphas : int
+        Size of the grid of "cd".
+    tol, max_iter : float, int
+        For "cd" the duality gap and number of sweeps; for "lars" the number of steps.
+
+    Returns
+    -------
+    list of (alphas, coefs)
+        One pair per target: alphas decreasing, coefs of shape (n_features, len(alphas)).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenkit import LDA, l1_path
+    >>> X, y = load_iris(return_X_y=True)
+    >>> alphas, coefs = l1_path(LDA(), X, y)[0]
+    >>> (coefs != 0).sum(axis=0)[:3]
+    array([0, 1, 2])
+    """
+    check_choice("method", method, ("lars", "cd"))
+    model = clone(estimator)
+    model._settings()
+    rows = model._rows(X, y, sample_weight, None, reset=True, min_samples=2)
+    d = rows.X.shape[1]
+    if method == "lars" and 8 * d * d > GRAM_LIMIT_BYTES:
+        raise ValueError(
+            f"X has {d} features: method='lars' would need {d} x {d} numbers "
+            f"({8 * d * d / 2**30:.1f} GB); use method='cd'."
+        )
+    pencil = model._problem(rows).pencil
+    n_alphas, max_iter = check_count("n_alphas", n_alphas), check_count("max_iter", max_iter)
+    return _l1_path(pencil, method, n_alphas, check_real("tol", tol), max_iter)

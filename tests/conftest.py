@@ -1,0 +1,84 @@
+"""A zoo of inputs and small references that many tests share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
+
+ESTIMATORS: dict[str, Callable[..., Any]] = {
+    "cca": CCA,
+    "opls": OrthonormalizedPLS,
+    "lda": LDA,
+    "star": lambda **kw: HypergraphSpectral(expansion="star", **kw),
+    "clique": lambda **kw: HypergraphSpectral(expansion="clique", **kw),
+    "zhou": lambda **kw: HypergraphSpectral(expansion="zhou", **kw),
+}
+
+
+def labels_for(name: str, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Labels of the kind that an estimator wants: classes for LDA, a 0/1 matrix else."""
+    if name == "lda":
+        return np.arange(n) % 3
+    Y = (rng.random((n, 4)) < 0.4).astype(float)
+    Y[: 4 * 2] = np.tile(np.eye(4), (2, 1))  # no label without samples
+    return Y
+
+
+def make_X(kind: str, rng: np.random.Generator) -> Any:
+    """One animal of the zoo."""
+    tall = rng.normal(size=(60, 8))
+    if kind == "sparse tall":
+        return sparse.csr_array(tall * (rng.random(tall.shape) < 0.4))
+    if kind == "sparse wide":
+        return sparse.csr_array(rng.normal(size=(14, 50)) * (rng.random((14, 50)) < 0.3))
+    if kind == "csc":
+        return sparse.csc_array(tall * (rng.random(tall.shape) < 0.4))
+    if kind == "wide":
+        return rng.normal(size=(14, 50))
+    if kind == "square":
+        return rng.normal(size=(30, 30))
+    if kind == "rank-deficient":
+        tall[:, 3], tall[:, 4], tall[1] = tall[:, 2], 1.5, tall[0]
+        return tall
+    if kind == "shifted":
+        return tall + 1e4
+    if kind == "fortran":
+        return np.asfortranarray(tall)
+    if kind == "scaled columns":
+        return tall * 10.0 ** np.arange(-4, 4)
+    return tall
+
+
+ZOO = (
+    "tall",
+    "fortran",
+    "wide",
+    "square",
+    "rank-deficient",
+    "shifted",
+    "scaled columns",
+    "sparse tall",
+    "sparse wide",
+    "csc",
+)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20240601)
+
+
+def dense(X: Any) -> np.ndarray:
+    return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
+
+
+def projector_distance(W: np.ndarray, W0: np.ndarray) -> float:
+    """||W W' - W0 W0'||_2 relative to ||W0 W0'||_2: blind to signs and order."""
+    reference = W0 @ W0.T
+    return float(np.linalg.norm(W @ W.T - reference, 2) / np.linalg.norm(reference, 2))
