@@ -7,10 +7,19 @@ a file, and sizes are checked before memory is taken.
 
 from __future__ import annotations
 
-from eigenkit.files._common import Block, Expected, FileError, Reading, Source, shown, size
+from eigenkit.files._common import (
+    Block,
+    Expected,
+    FileError,
+    Reading,
+    Source,
+    TooLargeError,
+    shown,
+    size,
+)
 from eigenkit.files._reading import FORMATS, Data, open_file, read
 from eigenkit.files._targets import Target, target_of
-from eigenkit.files._writing import atomic, check_output, write_table
+from eigenkit.files._writing import atomic, check_output, output_format, write_table
 
 __all__ = [
     "FORMATS",
@@ -21,9 +30,11 @@ __all__ = [
     "Reading",
     "Source",
     "Target",
+    "TooLargeError",
     "atomic",
     "check_output",
     "open_file",
+    "output_format",
     "read",
     "shown",
     "size",

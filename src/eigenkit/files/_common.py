@@ -36,6 +36,10 @@ class FileError(ValueError):
         self.path, self.problem, self.line, self.column = str(path), problem, line, column
 
 
+class TooLargeError(FileError):
+    """A file whose numbers would not fit into the memory allowed."""
+
+
 def shown(text: Any, length: int = 60) -> str:
     """A value for a message: quoted, control characters escaped, not too long."""
     text = str(text)
@@ -105,7 +109,7 @@ class Reading:
     def check_size(self, path: Any, n_bytes: float, what: str = "the numbers") -> None:
         """Refuse what would not fit, before memory is taken."""
         if n_bytes > self.max_bytes:
-            raise FileError(
+            raise TooLargeError(
                 path,
                 f"{what} would take {size(n_bytes)}, the limit is {size(self.max_bytes)}: "
                 "raise it with --max-memory.",
