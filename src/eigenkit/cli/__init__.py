@@ -20,6 +20,7 @@ app = typer.Typer(
     help="Supervised dimensionality reduction by generalized eigenvalue problems.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help comes twice as fast, and wraps better
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

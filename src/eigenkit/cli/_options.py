@@ -7,9 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-_FILE = "Data file"
-_MODEL = "Model"
-
 DataFile = Annotated[
     str,
     typer.Argument(
@@ -27,105 +24,79 @@ Labels = Annotated[
         "--labels",
         help="Label columns: names, patterns or positions (1 first, -1 last), with commas; "
         "for NPZ the name of the array.",
-        rich_help_panel=_FILE,
     ),
 ]
 LabelSeparator = Annotated[
     str | None,
-    typer.Option(help="Character between several labels in one column.", rich_help_panel=_FILE),
+    typer.Option(help="Character between several labels in one column."),
 ]
 LabelList = Annotated[
     str | None,
-    typer.Option(help="Mulan's XML file with the labels of an ARFF file.", rich_help_panel=_FILE),
+    typer.Option(help="Mulan's XML file with the labels of an ARFF file."),
 ]
 Task = Annotated[
     str | None,
-    typer.Option(
-        help="What the labels are: classes, labels or numbers; found out by default.",
-        rich_help_panel=_FILE,
-    ),
+    typer.Option(help="What the labels are: classes, labels or numbers; found out by default."),
 ]
 Text = Annotated[
     list[str] | None,
-    typer.Option("--text", help="Columns of text to turn into features.", rich_help_panel=_FILE),
+    typer.Option("--text", help="Columns of text to turn into features."),
 ]
 TextFeatures = Annotated[
     str,
-    typer.Option(help="How text becomes features: tfidf or hashing.", rich_help_panel=_FILE),
+    typer.Option(help="How text becomes features: tfidf or hashing."),
 ]
-TextSize = Annotated[
-    int, typer.Option(help="The most features of a column of text.", rich_help_panel=_FILE)
-]
-Ngrams = Annotated[
-    int, typer.Option(help="Sequences of up to so many words are features.", rich_help_panel=_FILE)
-]
+TextSize = Annotated[int, typer.Option(help="The most features of a column of text.")]
+Ngrams = Annotated[int, typer.Option(help="Sequences of up to so many words are features.")]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option("--ignore", help="Columns to leave out.", rich_help_panel=_FILE),
+    typer.Option("--ignore", help="Columns to leave out."),
 ]
 Missing = Annotated[
     str,
-    typer.Option(help="Missing values: error, drop the row, or mean.", rich_help_panel=_FILE),
+    typer.Option(help="Missing values: error, drop the row, or mean."),
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="Format of the file, if it is not clear.", rich_help_panel=_FILE),
+    typer.Option("--format", help="Format of the file, if it is not clear."),
 ]
 Delimiter = Annotated[
     str | None,
-    typer.Option(
-        help="Between columns: a character, or comma, tab, semicolon, pipe, space.",
-        rich_help_panel=_FILE,
-    ),
+    typer.Option(help="Between columns: a character, or comma, tab, semicolon, pipe, space."),
 ]
-Encoding = Annotated[
-    str | None, typer.Option(help="Encoding of a text file.", rich_help_panel=_FILE)
-]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of a text file.")]
 Header = Annotated[
     bool | None,
-    typer.Option(
-        "--header/--no-header", help="Whether the first row holds names.", rich_help_panel=_FILE
-    ),
+    typer.Option("--header/--no-header", help="Whether the first row holds names."),
 ]
-Dtype = Annotated[str, typer.Option(help="float64 or float32.", rich_help_panel=_FILE)]
+Dtype = Annotated[str, typer.Option(help="float64 or float32.")]
 IndexBase = Annotated[
     int | None,
-    typer.Option(
-        min=0, max=1, help="Number of the first feature of svmlight.", rich_help_panel=_FILE
-    ),
+    typer.Option(min=0, max=1, help="Number of the first feature of svmlight."),
 ]
 MaxMemory = Annotated[
     str,
-    typer.Option(
-        help="The most memory that the numbers of a file may take.", rich_help_panel=_FILE
-    ),
+    typer.Option(help="The most memory that the numbers of a file may take."),
 ]
-MaxFeatures = Annotated[
-    int, typer.Option(help="The highest feature number of a sparse file.", rich_help_panel=_FILE)
-]
+MaxFeatures = Annotated[int, typer.Option(help="The highest feature number of a sparse file.")]
 
 Components = Annotated[
     int | None,
-    typer.Option(
-        "--components", help="Number of components; all by default.", rich_help_panel=_MODEL
-    ),
+    typer.Option("--components", help="Number of components; all by default."),
 ]
 Scale = Annotated[
     str,
     typer.Option(
-        help="Divide features by their deviation (standard) or maximum (maxabs), or none.",
-        rich_help_panel=_MODEL,
+        help="Divide features by their deviation (standard) or maximum (maxabs), or none."
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(min=0, max=2**32 - 1, help="Seed of all random choices.", rich_help_panel=_MODEL),
+    typer.Option(min=0, max=2**32 - 1, help="Seed of all random choices."),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", help="Another parameter of the method: name=value.", rich_help_panel=_MODEL
-    ),
+    typer.Option("--set", help="Another parameter of the method: name=value."),
 ]
 
 
