@@ -120,7 +120,10 @@ def _warnings_as_notes() -> Iterator[list[str]]:
             notes.append(text)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("default")
+        # What library authors are told (deprecations, open files) is no user's concern.
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("default", UserWarning)
+        warnings.simplefilter("default", RuntimeWarning)
         warnings.showwarning = keep
         yield notes
 

@@ -98,8 +98,9 @@ class Delimited:
 
     def _name_columns(self, rows: list[list[str]]) -> None:
         asked = self.options.header
-        self.header = _looks_like_header(rows) if asked is None else asked
         first = [cell.strip() for cell in rows[0]]
+        guess = self._is_asked_for(first) or _looks_like_header(rows)
+        self.header = guess if asked is None else asked
         self.names = first if self.header else default_names(len(first))
         check_unique(self.path, self.names, line=1)
         if self.header and len(rows) == 1:
@@ -108,6 +109,13 @@ class Delimited:
         self.feature_names: list[str] | None = [self.names[j] for j in self.roles.features]
         self.label_names = [self.names[j] for j in self.roles.labels]
         self.text_names = [self.names[j] for j in self.roles.text]
+
+    def _is_asked_for(self, first: list[str]) -> bool:
+        """Whether the first row holds a name that the user or the model knows."""
+        wanted = {*self.options.labels, *self.options.text, *self.options.ignore}
+        if self.options.expected is not None:
+            wanted = {*(self.options.expected.features or ()), *self.options.expected.text}
+        return any(name in wanted and not _is_number(name) for name in first)
 
     def _find_text(self, rows: list[list[str]]) -> None:
         """Label columns may hold text; a feature column that does must be spoken for."""
@@ -216,7 +224,7 @@ class Delimited:
     def _row_of_numbers(self, line: int, row: list[str]) -> list[float]:
         cells = [row[j] for j in self.roles.features]
         try:
-            return [float(cell) for cell in cells]
+            return [as_number(cell) for cell in cells]
         except ValueError:
             return [self._number(line, j, row[j]) for j in self.roles.features]
 
@@ -270,7 +278,7 @@ def _looks_like_header(rows: list[list[str]]) -> bool:
     """A header has no numbers in it, and where numbers are below it says so by being text."""
     first, rest = rows[0], rows[1:]
     names = [cell.strip() for cell in first]
-    if any(_is_number(cell) for cell in names) or len(set(names)) < len(names):
+    if any(_is_number(cell) for cell in names):
         return False
     if not rest:
         return True

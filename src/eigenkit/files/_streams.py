@@ -45,6 +45,10 @@ class Origin:
             raise FileError(path, "the file is empty.")
         self.compression = _compression(magic)
 
+    def __del__(self) -> None:
+        if self.__dict__.get("_kept") is not None:
+            self.__dict__["_kept"].close()
+
     def raw(self) -> IO[bytes]:
         """The bytes as they are stored."""
         if self._kept is not None:

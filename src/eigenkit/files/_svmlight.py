@@ -40,6 +40,8 @@ class SvmLight:
         if self.options.expected is not None:
             return self.options.expected.index_base, self.options.expected.n_features
         lowest, highest = self._range()
+        if highest < lowest:
+            raise FileError(self.path, "it holds no features.")
         base = self.options.index_base
         base = (0 if lowest == 0 else 1) if base is None else base
         if lowest < base:
@@ -48,7 +50,7 @@ class SvmLight:
 
     def _range(self) -> tuple[int, int]:
         """The lowest and the highest feature; what was parsed is kept for :meth:`blocks`."""
-        lowest, highest, total = self.options.max_features, 0, 0
+        lowest, highest, total = self.options.max_features, -1, 0
         whole = []
         for part in self._pieces():
             indices = part[1]

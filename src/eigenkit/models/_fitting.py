@@ -10,7 +10,7 @@ import numpy as np
 from eigenkit.files import Block, Data, FileError, Source, Target, read, target_of
 from eigenkit.files._reading import join_labels, rows_per_block
 from eigenkit.models._features import Blocks, Features, complete, learn_features
-from eigenkit.models._linear import fit_linear, make_head
+from eigenkit.models._linear import fit_linear, make_head, mean_auc
 from eigenkit.models._model import Model, versions
 from eigenkit.registry import METHODS, Method, find
 
@@ -190,14 +190,14 @@ def _search(
         alphas=list(alphas),
         cv=folds(cv, shuffle=True, random_state=seed),
         head=make_head(target.kind, seed),
-        scoring="f1_micro" if target.kind == "labels" else None,
+        scoring=mean_auc if target.kind == "labels" else None,
     ).fit(X, y)
     results = search.cv_results_
     return search.best_estimator_, {
         "alphas": results["alpha"].tolist(),
         "mean_score": results["mean_test_score"].tolist(),
         "std_score": results["std_test_score"].tolist(),
-        "score": {"classes": "accuracy", "labels": "micro F1", "numbers": "R2"}[target.kind],
+        "score": {"classes": "accuracy", "labels": "mean AUC", "numbers": "R2"}[target.kind],
         "folds": cv,
     }
 
