@@ -29,6 +29,7 @@ from eigenkit.files import (
     target_of,
     write_table,
 )
+from eigenkit.files._svmlight import _bounds, _values
 from eigenkit.files._writing import safe_cell
 
 NUMBERS = np.array([[1.5, -2.0, 3e10], [0.0, 4.25, -1e-7], [7.0, 8.0, 9.0]])
@@ -559,3 +560,22 @@ def test_outputs_are_checked_first(tmp_path: Path) -> None:
     assert check_output(path, force=True) == path
     with pytest.raises(FileError, match="its folder does not exist"):
         check_output(tmp_path / "no" / "a.csv")
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.floats(allow_nan=False, allow_infinity=False).map(repr),
+            st.decimals(allow_nan=False, allow_infinity=False, places=4).map(str),
+            st.from_regex(r"[+-]?[0-9]{0,18}\.?[0-9]{0,18}", fullmatch=True),
+        ).filter(lambda text: any(c.isdigit() for c in text)),
+        min_size=1,
+    )
+)
+def test_numbers_are_read_to_the_last_bit(words: list[str]) -> None:
+    text = " ".join(f"1:{word}" for word in words).encode()
+    codes = np.frombuffer(text, dtype=np.uint8)
+    first, colon, last = _bounds(codes)
+    assert first.tolist() == [m for m in range(len(text)) if m == 0 or text[m - 1] == 32]
+    assert _values(text, codes, colon + 1, last).tolist() == [float(word) for word in words]

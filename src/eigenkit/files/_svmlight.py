@@ -1,12 +1,12 @@
 """The svmlight and libsvm format: ``label,label index:value index:value # comment``.
 
-A block is parsed as one stream of numbers; that it has the right structure is then seen from
-the separators. A block that fails is gone through line by line, to say where.
+All pairs of a block are parsed at once. A block in which anything is wrong is gone through
+line by line, to say where.
 """
 
 from __future__ import annotations
 
-import warnings
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,9 +14,10 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files._common import Block, FileError, Reading, shown
+from eigenkit.files._digits import decimal_numbers, whole_numbers
 from eigenkit.files._streams import Origin
 
-_PAIRS_TO_WORDS = bytes.maketrans(b":\n\t\r", b"    ")
+_QUERY = re.compile(rb"(?:^|\s)qid:\S*")
 
 
 class SvmLight:
@@ -123,22 +124,18 @@ class SvmLight:
     def _pairs(self, rests: list[bytes]) -> Any:
         """Indices and values, or None if anything about them is wrong."""
         text = b"\n".join(rests)
-        n = text.count(b":")
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            try:
-                numbers = np.fromstring(text.translate(_PAIRS_TO_WORDS), sep=" ")
-            except (DeprecationWarning, ValueError):
-                return None
-        if n == 0:
-            numbers = numbers[:0] if not text.strip() else numbers
-        if len(numbers) != 2 * n or not _alternate(text, n):
+        codes = np.frombuffer(text, dtype=np.uint8)
+        bounds = _bounds(codes)
+        if bounds is None:
             return None
-        indices, values = numbers[0::2], numbers[1::2]
-        good = np.all(np.isfinite(values)) and np.all(indices == np.floor(indices))
-        if not good or not np.all((indices >= 0) & (indices <= self.options.max_features)):
+        first, colon, last = bounds
+        indices = whole_numbers(codes, first, colon)
+        if indices is None or np.any(indices > self.options.max_features):
             return None
-        return indices.astype(np.int64), np.ascontiguousarray(values, self.options.dtype)
+        values = _values(text, codes, colon + 1, last)
+        if values is None or not np.all(np.isfinite(values)):
+            return None
+        return indices, values.astype(self.options.dtype, copy=False)
 
     # -- explaining --------------------------------------------------------------------
 
@@ -177,32 +174,39 @@ class SvmLight:
 
 def _split_label(line: bytes) -> tuple[tuple[str, ...] | None, bytes]:
     """The labels before the first pair, and the pairs; None for an empty line."""
-    stripped = line.strip()
-    if not stripped:
-        # A line of blanks only is a row without labels and features if it has any blank.
+    words = line.split(None, 1)
+    if not words:
         return None, b""
-    if line[:1] in b" \t" or b":" in stripped.split(None, 1)[0]:
-        head, rest = b"", stripped
-    else:
-        head, _, rest = stripped.replace(b"\t", b" ", 1).partition(b" ")
-    if rest.startswith(b"qid:"):
-        rest = rest.partition(b" ")[2]
+    head, rest = words[0], words[1] if len(words) > 1 else b""
+    if b":" in head or line[:1] in b" \t":  # no labels
+        head, rest = b"", line
+    if b"qid:" in rest:
+        rest = _QUERY.sub(b"", rest, count=1)
+    if b"," not in head:
+        return ((head.decode("utf-8", "replace"),) if head else ()), rest
     return tuple(x for x in head.decode("utf-8", "replace").split(",") if x), rest
 
 
-def _alternate(text: bytes, n: int) -> bool:
-    """Whether colons stand inside pairs and blanks between them, one after the other."""
-    codes = np.frombuffer(text, dtype=np.uint8)
-    colon = codes == ord(":")
+def _bounds(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """Where words begin, where their colon is, where they end; None if one has not one colon."""
     blank = codes <= ord(" ")
-    # The first character after a blank begins a word: each word has exactly one colon.
-    starts = ~blank
-    starts[1:] &= blank[:-1]
-    words = np.flatnonzero(starts)
-    if len(words) != n:
-        return False
-    colons = np.flatnonzero(colon)
-    bounds = np.append(words[1:], len(codes))
-    inside = (colons > words) & (colons < bounds - 1)
-    after = codes[np.minimum(colons + 1, len(codes) - 1)] > ord(" ")
-    return bool(np.all(inside & after))
+    edges = np.flatnonzero(np.diff(blank, prepend=True, append=True))
+    first, last = edges[0::2], edges[1::2]
+    colon = np.flatnonzero(codes == ord(":"))
+    if len(colon) != len(first) or np.any(colon <= first) or np.any(colon >= last - 1):
+        return None
+    return first, colon, last
+
+
+def _values(text: bytes, codes: np.ndarray, first: np.ndarray, last: np.ndarray) -> Any:
+    """The numbers between these bounds, None if one is none."""
+    values, fine = decimal_numbers(codes, first, last)
+    rest = np.flatnonzero(~fine)
+    words = [text[a:b] for a, b in zip(first[rest].tolist(), last[rest].tolist(), strict=True)]
+    if any(b"_" in word for word in words):
+        return None
+    try:
+        values[rest] = np.array(words, dtype="S").astype(np.float64) if words else 0.0
+    except ValueError:
+        return None
+    return values
