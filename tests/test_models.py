@@ -75,6 +75,8 @@ def test_blocks_give_the_model_of_the_whole(
     whole = fitted(tmp_path, method, kind, scale="standard")
     monkeypatch.setattr("eigenkit.models._fitting.rows_per_block", lambda source: 7)
     parts = fitted(tmp_path, method, kind, scale="standard", stream=True)
+    save(parts, tmp_path / "parts.ek")
+    parts = load(tmp_path / "parts.ek")
     assert parts.how["in_blocks"]
     assert parts.how["n_rows"] == len(X)
     Z, Z2 = (np.abs(m.transform("", Block(X))) for m in (whole, parts))

@@ -37,8 +37,8 @@ def fit(
     out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")],
     method: Annotated[str, typer.Option("--method", "-m", help="See eigenkit methods.")] = "cca",
     alpha: Annotated[
-        str, typer.Option(help="Ridge: a number, or cv to choose it by cross-validation.")
-    ] = "1.0",
+        str | None, typer.Option(help="Ridge: a number, or cv to choose it by cross-validation.")
+    ] = None,
     alphas: Annotated[
         str | None, typer.Option(help="With --alpha cv: the values to choose from, with commas.")
     ] = None,
@@ -133,12 +133,12 @@ def fit(
     return Result(record, text_out)
 
 
-def _alpha(alpha: str, alphas: str | None) -> tuple[float | None, Any]:
-    """The ridge, or the values to choose it from."""
+def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | None, Any]:
+    """The ridge (None for the method's own), or the values to choose it from."""
     if alpha != "cv":
         if alphas is not None:
             raise typer.BadParameter("it goes with --alpha cv only.", param_hint="--alphas")
-        return _number("--alpha", alpha), None
+        return None if alpha is None else _number("--alpha", alpha), None
     if alphas is not None:
         return None, [_number("--alphas", item) for item in o.split([alphas])]
     from eigenkit.evaluation import auto_alphas
@@ -161,10 +161,8 @@ def _given(**params: Any) -> dict[str, Any]:
 
 
 def _check_parameters(method: Any, params: dict[str, Any]) -> None:
-    """Drop the default alpha where a method has none; refuse what nobody knows."""
+    """Refuse a parameter that the method does not have."""
     known = method.estimator_class()._get_param_names()
-    if "alpha" not in known and params.get("alpha") == 1.0:
-        del params["alpha"]
     strange = [name for name in params if name not in known]
     if strange:
         raise typer.BadParameter(

@@ -172,6 +172,7 @@ def _fit_blocks(method: Method, estimator: Any, rows: _Rows) -> Any:
     for X, y in rows:
         estimator.partial_fit(X, y, **extra)
         extra = {}
+    getattr(estimator, "components_", None)  # a stream is solved when it is first asked
     return estimator
 
 
@@ -180,10 +181,12 @@ def _search(
 ) -> tuple[Any, dict[str, Any]]:
     from sklearn.model_selection import KFold, StratifiedKFold
 
-    from eigenkit.estimators import AlphaSearchCV
+    from eigenkit.estimators import AlphaSearchCV, Projection
 
-    if "alpha" not in estimator.get_params():
-        raise ValueError(f"{type(estimator).__name__} has no alpha to choose: leave --alpha out.")
+    if not isinstance(estimator, Projection):
+        raise ValueError(
+            f"{type(estimator).__name__} has no alpha to choose: leave --alpha cv out."
+        )
     folds = StratifiedKFold if target.kind == "classes" else KFold
     search = AlphaSearchCV(
         estimator,
