@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from eigenkit import __version__
+import eigenkit
 from eigenkit.cli import _compare, _models
 
 app = typer.Typer(
@@ -27,7 +27,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"eigenkit {__version__}")
+        print(f"eigenkit {eigenkit.__version__}")
         raise typer.Exit
 
 
