@@ -13,7 +13,11 @@ from typing import Annotated, Any
 import typer
 
 import eigenkit
-from eigenkit.cli import _compare, _models
+from eigenkit.cli._apply import predict, transform
+from eigenkit.cli._compare import compare, demo, methods, report
+from eigenkit.cli._console import command
+from eigenkit.cli._fit import fit
+from eigenkit.cli._inspect import inspect
 
 app = typer.Typer(
     name="eigenkit",
@@ -41,8 +45,8 @@ def _main(
     pass
 
 
-_compare.register(app)
-_models.register(app)
+for _function in (demo, methods, compare, report, fit, transform, predict, inspect):
+    command(app, _function.__name__)(_function)
 
 
 def run() -> None:

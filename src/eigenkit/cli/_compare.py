@@ -10,22 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, clean, command, progress, table
-from eigenkit.cli._data import found_line, load_data, reading
+from eigenkit.cli._console import Result, clean, progress, table
+from eigenkit.cli._data import check_choices, found_line, load_data, reading
 
 if TYPE_CHECKING:
     from eigenkit.files import Data, Target
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands."""
-    for name, function in (
-        ("demo", demo),
-        ("methods", methods),
-        ("compare", compare),
-        ("report", report),
-    ):
-        command(app, name)(function)
 
 
 def demo(as_json: o.Json = False, debug: o.Debug = False) -> Result:
@@ -110,32 +99,14 @@ def compare(
     Features are made from the whole file: scaling and the weights of words see the test rows,
     labels never do.
     """
+    given = locals()
     names = o.method_names(methods)
     ridges = _ridges(alphas)
-    options = reading(
-        labels=labels,
-        label_separator=label_separator,
-        label_list=label_list,
-        text=text,
-        ignore=ignore,
-        format=format_,
-        delimiter=delimiter,
-        encoding=encoding,
-        header=header,
-        dtype=dtype,
-        index_base=index_base,
-        max_memory=max_memory,
-        max_features=max_features,
-    )
+    options = reading(given)
+    check_choices(given)
     from eigenkit.evaluation import CLASSIFIERS, evaluate
     from eigenkit.files import check_output
-    from eigenkit.files._targets import TASKS
-    from eigenkit.models import MISSING, SCALES, TEXT_KINDS
 
-    o.choice("--task", task, TASKS)
-    o.choice("--missing", missing, MISSING)
-    o.choice("--scale", scale, SCALES)
-    o.choice("--text-features", text_features, TEXT_KINDS)
     o.choice("--classifier", classifier, CLASSIFIERS)
     for place in (out, report):
         if place is not None:

@@ -12,16 +12,43 @@ if TYPE_CHECKING:
     from eigenkit.files import Data, Reading, Source
 
 
-def reading(**options: Any) -> Reading:
-    """The options of a command as the library takes them."""
+_READING = [
+    "labels",
+    "label_separator",
+    "label_list",
+    "text",
+    "ignore",
+    "format_",
+    "delimiter",
+    "encoding",
+    "header",
+    "dtype",
+    "index_base",
+    "max_features",
+]
+
+
+def reading(options: dict[str, Any], **more: Any) -> Reading:
+    """How to read a file, from the options of a command by their names."""
     from eigenkit.files import FORMATS, Reading
 
-    choice("--format", options.get("format"), FORMATS)
-    choice("--dtype", options.get("dtype", "float64"), ("float64", "float32"))
+    choice("--format", options.get("format_"), FORMATS)
+    choice("--dtype", options["dtype"], ("float64", "float32"))
+    found = {name.rstrip("_"): options[name] for name in _READING if name in options}
     for name in ("labels", "text", "ignore"):
-        options[name] = split(options.get(name))
-    options["max_bytes"] = memory(options.pop("max_memory"))
-    return Reading(**options)
+        found[name] = split(found.get(name))
+    return Reading(**found, max_bytes=memory(options["max_memory"]), **more)
+
+
+def check_choices(options: dict[str, Any]) -> None:
+    """Options that must be one of a few words."""
+    from eigenkit.files._targets import TASKS
+    from eigenkit.models import MISSING, SCALES, TEXT_KINDS
+
+    choice("--task", options["task"], TASKS)
+    choice("--missing", options["missing"], MISSING)
+    choice("--scale", options["scale"], SCALES)
+    choice("--text-features", options["text_features"], TEXT_KINDS)
 
 
 def load_data(path: str, options: Reading, quiet: bool) -> Data:
@@ -29,7 +56,7 @@ def load_data(path: str, options: Reading, quiet: bool) -> Data:
     from eigenkit.files import open_file, read
 
     with progress("reading", quiet) as advance:
-        rows = _Counter(advance)
+        rows = Counter(advance)
         return read(open_file(path, options), rows.reading)
 
 
@@ -49,7 +76,7 @@ def open_in_memory_or_blocks(
     return open_file(path, replace(options, stream=True)), None, True
 
 
-class _Counter:
+class Counter:
     """Rows so far, for a bar that does not know how many there are."""
 
     def __init__(self, advance: Any) -> None:

@@ -100,32 +100,25 @@ class Origin:
     def text(self, encoding: str) -> Iterator[str]:
         """The text in pieces that end with a line; line ends become ``\\n``."""
         with self.open() as binary, io.TextIOWrapper(binary, encoding) as stream:
-            rest = ""
-            while piece := self._read(stream, _CHUNK):
-                whole, end, tail = piece.rpartition("\n")
-                if end:
-                    yield rest + whole + end
-                    rest = tail
-                else:
-                    rest += tail
-                self._check_line(rest)
-            if rest:
-                yield rest
+            yield from self._pieces(stream, "\n")
 
     def bytes_(self) -> Iterator[bytes]:
         """The bytes in pieces that end with a line."""
         with self.open() as stream:
-            rest = b""
-            while piece := self._read(stream, _CHUNK):
-                whole, end, tail = piece.rpartition(b"\n")
-                if end:
-                    yield rest + whole + end
-                    rest = tail
-                else:
-                    rest += tail
-                self._check_line(rest)
-            if rest:
-                yield rest
+            yield from self._pieces(stream, b"\n")
+
+    def _pieces(self, stream: Any, end: Any) -> Iterator[Any]:
+        rest = end[:0]
+        while piece := self._read(stream, _CHUNK):
+            whole, found, tail = piece.rpartition(end)
+            if found:
+                yield rest + whole + found
+                rest = tail
+            else:
+                rest += tail
+            self._check_line(rest)
+        if rest:
+            yield rest
 
     def _check_line(self, rest: str | bytes) -> None:
         if len(rest) > LONGEST_LINE:
