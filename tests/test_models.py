@@ -62,7 +62,7 @@ def test_predictions_are_better_than_guesses(tmp_path: Path, method: str, kind: 
     if kind == NUMBERS:
         assert np.abs(found - truth).mean() < 0.3 * np.abs(truth).mean()
     else:
-        assert np.mean(found.reshape(truth.shape) == truth) > 0.8
+        assert np.mean(found.reshape(truth.shape) == truth) > 0.7
 
 
 @pytest.mark.parametrize("kind", [CLASSES, LABELS])

@@ -18,7 +18,7 @@ from eigenkit.operators import Centered
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import REGRESSIONS, Settings, choose, l1_path, solve, solve_path
 from eigenkit.solvers.choice import GRAM_LIMIT_BYTES
-from eigenkit.solvers.krylov import block_cg, block_lsqr
+from eigenkit.solvers.krylov import block_cg, block_cg_mixed, block_lsqr
 from eigenkit.targets import TARGETS
 
 ALPHAS = [0.0, *(10.0**e for e in range(-6, 7))]
@@ -300,10 +300,11 @@ def test_block_cg_solves_every_shift(seed, rank, k):
     rng = np.random.default_rng(seed)
     M = rng.normal(size=(12, 9))
     G, B = M @ M.T, rng.normal(size=(12, rank)) @ rng.normal(size=(rank, k))
-    runs = block_cg(lambda V: G @ V, B, [0.5, 3.0], 1e-12, 200)
-    for shift, (X, _, done) in zip([0.5, 3.0], runs, strict=True):
-        assert done
-        np.testing.assert_allclose(X, np.linalg.solve(G + shift * np.eye(12), B), atol=1e-8)
+    for solver in (block_cg, block_cg_mixed):
+        runs = solver(lambda V: G.astype(V.dtype) @ V, B, [0.5, 3.0], 1e-12, 200)
+        for shift, (X, _, done) in zip([0.5, 3.0], runs, strict=True):
+            assert done
+            np.testing.assert_allclose(X, np.linalg.solve(G + shift * np.eye(12), B), atol=1e-8)
 
 
 @settings(max_examples=30, deadline=None)

@@ -7,11 +7,18 @@ if TYPE_CHECKING:
     from eigenkit.estimators import (
         CCA,
         LDA,
+        PCA,
         AlphaSearchCV,
+        CanonicalRidge,
         HypergraphSpectral,
+        MultilabelLDA,
+        MultiviewCCA,
         OrthonormalizedPLS,
+        SparseCCA,
         alpha_path,
+        copy_transformation,
         l1_path,
+        label_powerset,
     )
 
 __version__ = "0.1.0"
@@ -19,11 +26,18 @@ __version__ = "0.1.0"
 __all__ = [
     "CCA",
     "LDA",
+    "PCA",
     "AlphaSearchCV",
+    "CanonicalRidge",
     "HypergraphSpectral",
+    "MultilabelLDA",
+    "MultiviewCCA",
     "OrthonormalizedPLS",
+    "SparseCCA",
     "alpha_path",
+    "copy_transformation",
     "l1_path",
+    "label_powerset",
 ]
 
 # Names that live elsewhere than in eigenkit.estimators.

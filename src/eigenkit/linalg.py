@@ -42,7 +42,7 @@ def blas_threads(order: int) -> AbstractContextManager[Any]:
     return _controller().limit(limits=1, user_api="blas") if order <= SMALL else nullcontext()
 
 
-def power_of_two(x: Array) -> Array:
+def power_of_two(x: Array | float) -> Array:
     """The power of two just above ``|x|`` (1 for zeros): dividing by it rounds nothing."""
     x = np.asarray(x, dtype=np.float64)
     _, exponent = np.frexp(x)
@@ -74,7 +74,8 @@ def signs(W: Array) -> Array:
 
 def triangular_factor(A: Array) -> Array:
     """The triangle R of ``A = Q R``: R'R = A'A, and as accurate as A itself."""
-    return np.asarray(sla.qr(A, mode="r", check_finite=False)[0][: A.shape[1]])
+    with blas_threads(A.shape[1]):
+        return np.asarray(sla.qr(A, mode="r", check_finite=False)[0][: A.shape[1]])
 
 
 def whitener(factor: Array) -> Array:
@@ -94,33 +95,38 @@ def whitener(factor: Array) -> Array:
     return np.asarray((Vt[keep] / s[keep, None]).T / scale[:, None])
 
 
-def orthonormalize(W: Array, floor: float = 0.0) -> tuple[Array, Array]:
+def orthonormalize(W: np.ndarray, floor: float = 0.0) -> tuple[np.ndarray, Array]:
     """Q, R with ``W = Q R``, Q'Q = I and as many columns as W has rank.
 
-    Cholesky of W'W twice (four passes at matrix-product speed); where W is close to losing
-    rank, QR with column pivoting instead, without the columns that are rounding: relative
-    to the largest, or below ``floor``.
+    Cholesky of W'W, and once more unless W is well conditioned (two passes each, at the
+    speed of matrix products); where W is close to losing rank, QR with column pivoting
+    instead, without the columns that are rounding: relative to the largest, or below
+    ``floor``. Q has the precision of W, R is float64.
     """
+    limit = 1e-6 if W.dtype == np.float64 else 1e-2
     R = np.eye(W.shape[1])
     Q = W
     for _ in range(2):
-        G = Q.T @ Q
+        G = (Q.T @ Q).astype(np.float64)
         scale = power_of_two(np.sqrt(G.diagonal()))
         L, info = sla.lapack.dpotrf(G / scale / scale[:, None], lower=1)
         pivots = L.diagonal()
-        if info or pivots.min(initial=1.0) < 1e-6 or np.any(pivots * scale <= floor):
+        if info or pivots.min(initial=1.0) < limit or np.any(pivots * scale <= floor):
             return _pivoted_qr(W, floor)
         inverse, _ = sla.lapack.dtrtri(L, lower=1)
-        Q = Q @ np.ascontiguousarray(inverse.T / scale[:, None])
+        Q = Q @ np.ascontiguousarray(inverse.T / scale[:, None], dtype=W.dtype)
         R = (L.T * scale) @ R
+        if pivots.min(initial=1.0) > 0.1:
+            break
         floor = 0.0
     return Q, R
 
 
-def _pivoted_qr(W: Array, floor: float) -> tuple[Array, Array]:
+def _pivoted_qr(W: np.ndarray, floor: float) -> tuple[np.ndarray, Array]:
     Q, R, order = sla.qr(W, mode="economic", pivoting=True, check_finite=False)
     size = np.abs(np.diag(R))
-    rank = int(np.sum(size > max(floor, size.max(initial=0.0) * EPS * max(W.shape))))
+    noise = size.max(initial=0.0) * np.finfo(W.dtype).eps * max(W.shape)
+    rank = int(np.sum(size > max(floor, noise)))
     unpermuted = np.empty((rank, W.shape[1]))
     unpermuted[:, order] = R[:rank]
     return np.ascontiguousarray(Q[:, :rank]), unpermuted

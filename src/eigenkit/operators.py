@@ -24,6 +24,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -53,24 +54,29 @@ class SparseRows:
 
     Every row of a product is computed by one thread in one order, so the number of threads
     does not change a bit of the result. The transpose is kept as CSR too once it is used:
-    that is as fast as the matrix itself, for one more copy of the non-zeros.
+    that is as fast as the matrix itself, for one more copy of the non-zeros. Products with
+    float32 blocks are made in float32, from a copy of the numbers in that precision.
     """
 
     def __init__(self, X: sparse.csr_array) -> None:
         self.X = X
         self.shape: tuple[int, int] = X.shape
         self._blocks = _row_blocks(X)
-        self._transpose: SparseRows | None = None
 
-    @property
+    @cached_property
     def T(self) -> SparseRows:
-        if self._transpose is None:
-            self._transpose = SparseRows(self.X.T.tocsr())
-        return self._transpose
+        return SparseRows(self.X.T.tocsr())
 
-    def __matmul__(self, V: Array) -> Array:
+    @cached_property
+    def _single(self) -> SparseRows:
+        data = self.X.data.astype(np.float32)
+        return SparseRows(sparse.csr_array((data, self.X.indices, self.X.indptr), self.shape))
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        if V.dtype == np.float32 and self.X.dtype != np.float32:
+            return self._single @ V
         V = np.ascontiguousarray(V)
-        out = np.empty((self.shape[0], V.shape[1]))
+        out = np.empty((self.shape[0], V.shape[1]), dtype=V.dtype)
 
         def fill(item: tuple[slice, sparse.csr_array]) -> None:
             rows, block = item
@@ -251,18 +257,19 @@ class Centered:
         """diag(m) V."""
         if self.m is None:
             return V
-        return V * (self.m if V.ndim == 1 else self.m[:, None])
+        m = self.m.astype(V.dtype, copy=False)
+        return V * (m if V.ndim == 1 else m[:, None])
 
     def _row_weighted(self, U: Array) -> Array:
         """diag(r) U."""
-        return U if self.r is None else U * self.r[:, None]
+        return U if self.r is None else U * self.r.astype(U.dtype, copy=False)[:, None]
 
     def _project(self, U: Array) -> Array:
         """U - r r'U / sum(w): centring where only n x k numbers are touched."""
         if not self.center:
             return U
-        r = self._r()
-        means = (r @ U) / self.total
+        r = self._r().astype(U.dtype)
+        means = (r @ U) / U.dtype.type(self.total)
         return U - means if self.r is None else U - np.outer(r, means)
 
     def _r(self) -> Array:
@@ -366,6 +373,19 @@ class Centered:
             P *= self.m[columns]
         return P if self.r is None else P * self.r[:, None]
 
+    def column_squares(self) -> Array:
+        """The diagonal of Z'Z: squared lengths of the columns, without the rest of it."""
+        if self.sparse:
+            r = self._r()
+            squares = self.X.copy()
+            squares.data **= 2
+            sums = self.column_scaled(self.column_scaled(squares.T @ (r * r)))
+        else:
+            sums = np.zeros(self.shape[1])
+            for _, P in self._blocks(weighted=True):
+                sums += np.einsum("ij,ij->j", P, P)
+        return np.maximum(sums - self.total * self.delta**2, 0.0)
+
     def toarray(self) -> Array:
         """Z as a dense matrix; the caller has checked that it fits."""
         if self.sparse:
@@ -383,6 +403,14 @@ class Centered:
         Otherwise its idle threads, which wait actively, take the cores from ours.
         """
         return blas_threads(0) if self.sparse else nullcontext()
+
+    @property
+    def fast_in_single(self) -> bool:
+        """Whether products in float32 are offered: sparse X with numbers well inside its range."""
+        if not self.sparse or np.ndim(self.unit) or self.unit != 1.0:
+            return False
+        size = np.abs(self.X.data)
+        return bool(size.max(initial=0.0) < 1e9 and size.min(initial=1.0, where=size > 0) > 1e-9)
 
     # -- facts a choice of solver rests on ---------------------------------------------
 

@@ -73,6 +73,8 @@ class Method:
 _ANY = (CLASSES, LABELS, NUMBERS)
 _OURS = "eigenkit.estimators"
 
+_BOTH = (CLASSES, LABELS)
+
 _LIST = [
     Method("cca", f"{_OURS}:CCA", "projection", _ANY, "canonical correlation analysis"),
     Method("opls", f"{_OURS}:OrthonormalizedPLS", "projection", _ANY, "orthonormalized PLS"),
@@ -82,7 +84,7 @@ _LIST = [
             name,
             f"{_OURS}:HypergraphSpectral",
             "projection",
-            (CLASSES, LABELS),
+            _BOTH,
             f"hypergraph spectral learning, {words}",
             {"expansion": name},
         )
@@ -92,6 +94,10 @@ _LIST = [
             ("zhou", "Zhou's normalized Laplacian"),
         ]
     ),
+    Method("mlda", f"{_OURS}:MultilabelLDA", "projection", _BOTH, "class-balanced multi-label LDA"),
+    Method("canonical_ridge", f"{_OURS}:CanonicalRidge", "projection", _ANY, "from CCA to PLS"),
+    Method("sparse_cca", f"{_OURS}:SparseCCA", "projection", (LABELS,), "CCA with few features"),
+    Method("pca", f"{_OURS}:PCA", "projection", _BOTH, "principal components, without labels"),
 ]
 
 METHODS: dict[str, Method] = {method.name: method for method in _LIST}

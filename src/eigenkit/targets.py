@@ -22,7 +22,7 @@ delta_j is the number (total weight) of samples with label j, w_j the weight of 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -47,6 +47,13 @@ class Labels:
         """F with (Yc F)'(Yc F) = I; columns of Yc that add no rank are left out."""
         return whitener(self.factor)
 
+    def penalized(self, share: float, ridge: float) -> Labels:
+        """The same with share Yc'Yc + ridge I in place of Yc'Yc."""
+        if ridge == 0 and share == 1:
+            return self
+        below = np.sqrt(ridge) * np.eye(self.factor.shape[1])
+        return replace(self, factor=np.vstack([np.sqrt(share) * self.factor, below]))
+
 
 @dataclass(frozen=True)
 class Target:
@@ -70,6 +77,15 @@ def _responses(Y: Array, labels: Labels) -> Array:
 
 def _whitened(Y: Array, labels: Labels) -> Array:
     return Y @ labels.whitener
+
+
+def whitened_with_ridge(share: float, ridge: float) -> Target:
+    """The target of CCA with a penalty on y: F'(share Yc'Yc + ridge I) F = I."""
+
+    def rows(Y: Array, labels: Labels) -> Array:
+        return Y @ labels.penalized(share, ridge).whitener
+
+    return Target(rows, linear=True)
 
 
 def _classes(J: Array, labels: Labels) -> Array:

@@ -53,7 +53,8 @@ def summary(model: Model) -> str:
     """A model in one line."""
     d, how = describe(model), model.how
     parts = [f"{d['method']} on {how['n_rows']} rows and {d['n_features']} features"]
-    parts.append(f"{len(d['targets'])} {d['task']}")
+    what = {"numbers": "to predict"}.get(d["task"], d["task"])
+    parts.append(f"{len(d['targets'])} {what}")
     if d["n_components"]:
         parts.append(f"{d['n_components']} components")
     if "alpha" in how["params"]:

@@ -1,19 +1,31 @@
 """scikit-learn estimators: thin shells around the spine."""
 
 from eigenkit.estimators._base import Projection, alpha_path
+from eigenkit.estimators.canonical_ridge import CanonicalRidge
 from eigenkit.estimators.cca import CCA
 from eigenkit.estimators.hypergraph import HypergraphSpectral
 from eigenkit.estimators.lda import LDA
+from eigenkit.estimators.multilabel import MultilabelLDA, copy_transformation, label_powerset
+from eigenkit.estimators.multiview import MultiviewCCA
 from eigenkit.estimators.opls import OrthonormalizedPLS
+from eigenkit.estimators.pca import PCA
 from eigenkit.estimators.search import AlphaSearchCV, l1_path
+from eigenkit.estimators.sparse_cca import SparseCCA
 
 __all__ = [
     "CCA",
     "LDA",
+    "PCA",
     "AlphaSearchCV",
+    "CanonicalRidge",
     "HypergraphSpectral",
+    "MultilabelLDA",
+    "MultiviewCCA",
     "OrthonormalizedPLS",
     "Projection",
+    "SparseCCA",
     "alpha_path",
+    "copy_transformation",
     "l1_path",
+    "label_powerset",
 ]

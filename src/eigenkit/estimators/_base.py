@@ -118,6 +118,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Weights of the labels."""
         return 1.0
 
+    def _solve(self, problem: Problem, settings: Settings) -> Solution:
+        """The answer to the pencil."""
+        return solve(problem.pencil, settings)
+
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         """Attributes beyond the common ones."""
 
@@ -144,7 +148,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             self._forget()
             rows = self._rows(X, y, sample_weight, None, reset=True, min_samples=2)
             problem = self._problem(rows)
-            self._keep(problem, solve(problem.pencil, settings))
+            self._keep(problem, self._solve(problem, settings))
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
@@ -273,7 +277,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         lazy = _is_fitted_name(name) and name not in _DESCRIBED
         if lazy and "_moments_" in state and "components_" not in state:
             problem = self._problem(state["_moments_"])
-            self._keep(problem, solve(problem.pencil, self._settings()))
+            self._keep(problem, self._solve(problem, self._settings()))
             if name in state:
                 return state[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")

@@ -9,22 +9,23 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._responses import ResponseProjection
-from eigenkit.estimators._validation import as_labels, check_X
+from eigenkit.estimators._validation import as_labels, check_real, check_X
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.operators import project
-from eigenkit.pencil import Solution
-from eigenkit.targets import TARGETS, Target
+from eigenkit.pencil import Pencil, Solution
+from eigenkit.solvers import Settings
+from eigenkit.targets import Target, whitened_with_ridge
 
 
 class CCA(ResponseProjection):
-    """Canonical correlation analysis with a ridge on X.
+    """Canonical correlation analysis with a ridge on either side.
 
-    Solves ``Xc'Yc (Yc'Yc)^+ Yc'Xc w = lambda (Xc'Xc + alpha I) w`` and the projection of y
-    that belongs to it. Scores have unit length rather than unit variance:
-    ``x_rotations_' (Xc'Xc + alpha I) x_rotations_ = I`` and ``y_rotations_' Yc'Yc
-    y_rotations_ = I``.
+    Solves ``Xc'Yc (Yc'Yc + alpha_y I)^+ Yc'Xc w = lambda (Xc'Xc + alpha I) w`` and the
+    projection of y that belongs to it. Scores have unit length rather than unit variance:
+    ``x_rotations_' (Xc'Xc + alpha I) x_rotations_ = I`` and ``y_rotations_' (Yc'Yc + alpha_y
+    I) y_rotations_ = I``.
 
     Parameters
     ----------
@@ -33,6 +34,8 @@ class CCA(ResponseProjection):
     alpha : float
         Ridge, on the scale of scikit-learn's Ridge. 0 is textbook CCA; on no more samples
         than features it then finds correlations of 1 in anything, and says so.
+    alpha_y : float
+        Ridge on y. With all components it only rotates the projection of X.
     solver : {"auto", "two_stage", "direct", "least_squares"}
         How the pencil is solved; "auto" is "two_stage", which is exact.
     regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
@@ -77,21 +80,58 @@ class CCA(ResponseProjection):
     >>> x_scores, y_scores = model.transform(X, Y)
     """
 
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        alpha: float = 1.0,
+        alpha_y: float = 0.0,
+        solver: str = "auto",
+        regression: str = "auto",
+        penalty: str = "l2",
+        l1_ratio: float = 0.5,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(
+            n_components,
+            alpha=alpha,
+            solver=solver,
+            regression=regression,
+            penalty=penalty,
+            l1_ratio=l1_ratio,
+            tol=tol,
+            max_iter=max_iter,
+        )
+        self.alpha_y = alpha_y
+
+    def _settings(self) -> Settings:
+        check_real("alpha_y", self.alpha_y)
+        return super()._settings()
+
+    def _x_penalty(self) -> tuple[float, float]:
+        """(a, b) of the matrix a Xc'Xc + b I that normalizes the projection of X."""
+        return 1.0, float(self.alpha)
+
+    def _y_penalty(self) -> tuple[float, float]:
+        """(a, b) of the matrix a Yc'Yc + b I that normalizes the projection of y."""
+        return 1.0, float(self.alpha_y)
+
     def _target(self) -> Target:
-        return TARGETS["cca"]
+        return whitened_with_ridge(*self._y_penalty())
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         l = self.n_components_
         W, values, basis = solution.W[:, :l], solution.eigenvalues[:l], solution.basis[:, :l]
-        F = problem.labels.whitener
+        F = problem.labels.penalized(*self._y_penalty()).whitener
         F_pinv = np.asarray(np.linalg.pinv(F), dtype=np.float64)
         self._keep_coefficients(problem, solution, F_pinv)
         found = {
             "canonical_correlations_": np.sqrt(values),
             "x_rotations_": W,
             "y_rotations_": F @ basis,
-            "x_loadings_": _x_loadings(problem, W, values, basis),
-            "y_loadings_": F_pinv.T @ basis,
+            "x_loadings_": self._x_loadings(problem, W, values, basis),
+            "y_loadings_": _y_loadings(problem.labels.factor, F @ basis),
             "y_mean_": self._y_mean_,
         }
         for name, value in found.items():
@@ -99,13 +139,24 @@ class CCA(ResponseProjection):
         self.x_weights_, self.y_weights_ = self.x_rotations_, self.y_rotations_
         self.n_iter_ = [self.n_iter_] * l  # scikit-learn's CCA counts by component
         n, d = problem.n_rows, len(problem.mean)
-        if n <= d and self.alpha == 0:
+        if n <= d and problem.pencil.alpha == 0:
             warnings.warn(
                 f"with {n} samples, {d} features and alpha=0 canonical correlations are 1 by "
                 "construction, whatever the data: set alpha > 0",
                 ConditionWarning,
                 stacklevel=2,
             )
+
+    def _x_loadings(self, problem: Problem, W: Array, values: Array, basis: Array) -> Array:
+        """Xc'T (T'T)^+ for the scores T = Xc W, without another pass over the data.
+
+        The pencil gives Xc'Xc W = C basis / sqrt(lambda) - alpha W.
+        """
+        pencil = problem.pencil
+        C = in_units_of_X(pencil)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            XtT = np.where(values > 0, C @ (basis / np.sqrt(values)) - pencil.alpha * W, 0.0)
+        return XtT @ np.linalg.pinv(W.T @ XtT)
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Project X, and y too if given.
@@ -166,13 +217,12 @@ class CCA(ResponseProjection):
         return x_back, np.asarray(y) @ self.y_loadings_.T + self.y_mean_
 
 
-def _x_loadings(problem: Problem, W: Array, values: Array, basis: Array) -> Array:
-    """Xc'T (T'T)^+ for the scores T = Xc W, without another pass over the data.
+def _y_loadings(factor: Array, W: Array) -> Array:
+    """Yc'U (U'U)^+ for the scores U = Yc W, from a factor of Yc'Yc."""
+    scores = factor @ W
+    return factor.T @ (scores @ np.linalg.pinv(scores.T @ scores))
 
-    The pencil gives Xc'Xc W = C basis / sqrt(lambda) - alpha W.
-    """
-    pencil = problem.pencil
-    C = pencil.C if pencil.Z.m is None else pencil.C / np.asarray(pencil.Z.unit).reshape(-1, 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        XtT = np.where(values > 0, C @ (basis / np.sqrt(values)) - pencil.alpha * W, 0.0)
-    return XtT @ np.linalg.pinv(W.T @ XtT)
+
+def in_units_of_X(pencil: Pencil) -> Array:
+    """Xc'H, where pencil.C may be in units of its own."""
+    return pencil.C if pencil.Z.m is None else pencil.C / np.asarray(pencil.Z.unit).reshape(-1, 1)

@@ -22,7 +22,7 @@ class LDA(ClassifierMixin, Projection):
     """Linear discriminant analysis: a projection that separates classes, and a classifier.
 
     Solves ``Sb w = lambda (St + alpha I) w`` for the between-class and total scatter, and
-    classifies with Gaussians of common covariance ``(Sw + alpha I) / (n - k)``. With
+    classifies with Gaussians of common covariance ``(Sw + alpha I) / n``. With
     ``alpha=0`` on data of full rank the classifier is that of scikit-learn.
 
     Parameters
@@ -138,7 +138,7 @@ class LDA(ClassifierMixin, Projection):
         # Total scatter (with the ridge) is I here and between-class scatter diag(lambda); where
         # nothing is left within classes, what is left is rounding.
         within = np.maximum(1 - solution.eigenvalues, EPS * problem.n_rows)
-        precision = (problem.total - np.sum(problem.labels.degree > 0)) / within
+        precision = problem.total / within
         with np.errstate(divide="ignore"):
             log_priors = np.log(self.priors_.astype(np.float64))
         scaled = means * precision

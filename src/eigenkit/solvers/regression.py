@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import EPS, Array, Cholesky, power_of_two
+from eigenkit.linalg import EPS, Array, Cholesky, blas_threads, power_of_two
 from eigenkit.operators import Centered
 from eigenkit.pencil import Pencil, damped
-from eigenkit.solvers.krylov import block_cg, block_lsqr
+from eigenkit.solvers.krylov import block_cg, block_cg_mixed, block_lsqr
 
 # A Gram matrix whose reciprocal condition is above TRUSTED gives ten digits as it stands.
 # Between the two, residuals computed from the data restore them; below, it is not used.
@@ -134,15 +134,19 @@ def svd(
 def cg(
     pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
 ) -> list[Regression | None]:
-    """Block conjugate gradients on the smaller of Z Z' and Z'Z; one run for all ridges."""
+    """Block conjugate gradients on the smaller of Z Z' and Z'Z; one run for all ridges.
+
+    In float32 with corrections in float64 where Z offers that.
+    """
     Z = pencil.Z
     ridges = [_number(Z.ridge(alpha)) for alpha in alphas]
     dual = Z.shape[0] <= Z.shape[1] and min(ridges) > 0
+    solve = block_cg_mixed if Z.fast_in_single and min(ridges) > 0 else block_cg
     with Z.own_threads():
         if dual:
-            runs = block_cg(lambda U: Z.matmat(Z.rmatmat(U)), pencil.H, ridges, tol, max_iter)
+            runs = solve(lambda U: Z.matmat(Z.rmatmat(U)), pencil.H, ridges, tol, max_iter)
             return [Regression(Z.rmatmat(A), n, done) for A, n, done in runs]
-        runs = block_cg(lambda V: Z.rmatmat(Z.matmat(V)), pencil.C, ridges, tol, max_iter)
+        runs = solve(lambda V: Z.rmatmat(Z.matmat(V)), pencil.C, ridges, tol, max_iter)
         return [Regression(W1, n, done) for W1, n, done in runs]
 
 
@@ -197,10 +201,11 @@ def reduction(pencil: Pencil) -> Reduction:
     F has F'B F = I and spans the row space of Z, so that the pencil becomes M M'.
     """
     Z, H = pencil.Z, pencil.H
-    if Z.shape[0] > Z.shape[1] and Z.may_be_dense:
-        return _tall_reduction(Z, H)
-    U, s, V = _singular_triplets(Z)
-    return _spectral_reduction(s, V, U.T @ H)
+    with blas_threads(min(Z.shape)):
+        if Z.shape[0] > Z.shape[1] and Z.may_be_dense:
+            return _tall_reduction(Z, H)
+        U, s, V = singular_triplets(Z)
+        return _spectral_reduction(s, V, U.T @ H)
 
 
 def _spectral_reduction(s: Array, V: Array, UtH: Array) -> Reduction:
@@ -232,7 +237,8 @@ def _tall_reduction(Z: Centered, H: Array) -> Reduction:
 
 def _truncated_svd(A: Array, n: int) -> tuple[Array, Array, Array]:
     """U, s, V without the singular values that are rounding."""
-    U, s, Vt = sla.svd(A, full_matrices=False)
+    with blas_threads(min(A.shape)):
+        U, s, Vt = sla.svd(A, full_matrices=False)
     keep = s > s.max(initial=0.0) * EPS * max(n, *A.shape)
     return U[:, keep], s[keep], Vt[keep].T
 
@@ -255,7 +261,7 @@ def _rcond(s: Array) -> float:
     return float(s[-1] / s[0]) if len(s) else float("nan")
 
 
-def _singular_triplets(Z: Centered) -> tuple[Array, Array, Array]:
+def singular_triplets(Z: Centered) -> tuple[Array, Array, Array]:
     """U, s, V of Z without the singular values that are rounding.
 
     Sparse Z too large to be made dense: from the smaller of its two Gram matrices, which

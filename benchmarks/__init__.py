@@ -1,0 +1,1 @@
+"""Peers side by side; see each file."""

@@ -1,0 +1,73 @@
+"""Running peers side by side: interleaved, best of several, ratios and a JSON file."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+from threadpoolctl import threadpool_info
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def seconds(work: Callable[[], Any]) -> float:
+    """Time of one call."""
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def race(runners: dict[str, Callable[[], Any]], repeat: int = 5) -> dict[str, float]:
+    """Best time of each runner over ``repeat`` rounds in which all of them take turns."""
+    times: dict[str, list[float]] = {name: [] for name in runners}
+    for _ in range(repeat):
+        for name, run in runners.items():
+            times[name].append(seconds(run))
+    return {name: min(values) for name, values in times.items()}
+
+
+def machine() -> dict[str, Any]:
+    """What the figures were measured on."""
+    return {
+        "cores": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
+        "blas_threads": [info["num_threads"] for info in threadpool_info()],
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+    }
+
+
+class Report:
+    """Collects rows (work, ours, peer, ratio, bar), prints them as they come, writes JSON."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.rows: list[dict[str, Any]] = []
+        print(f"{name}: {machine()}\n")
+        print(f"{'work':58} {'ours':>10} {'peer':>10} {'ratio':>9}  bar")
+
+    def add(
+        self, work: str, ours: float, peer: float, bar: str, *, ours_over_peer: bool = False
+    ) -> None:
+        """One row; the ratio is peer / ours (how many times faster), or ours / peer."""
+        ratio = ours / peer if ours_over_peer else peer / ours
+        self.rows.append({"work": work, "ours": ours, "peer": peer, "ratio": ratio, "bar": bar})
+        print(f"{work:58} {ours:10.4f} {peer:10.4f} {ratio:8.2f}x  {bar}", flush=True)
+
+    def save(self) -> None:
+        """Write benchmarks/results/NAME.json."""
+        RESULTS.mkdir(exist_ok=True)
+        path = RESULTS / f"{self.name}.json"
+        path.write_text(json.dumps({"machine": machine(), "rows": self.rows}, indent=1))
+        print(f"\nwritten: {path}")

@@ -1,0 +1,23 @@
+"""Sphinx configuration."""
+
+project = "eigenkit"
+author = "The eigenkit developers"
+copyright = "2026, the eigenkit developers"
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "sphinx.ext.mathjax"]
+html_theme = "furo"
+myst_enable_extensions = ["dollarmath", "colon_fence"]
+myst_heading_anchors = 3
+numpydoc_show_class_members = False
+autodoc_typehints = "none"
+autodoc_default_options = {"members": True, "inherited-members": False}
+exclude_patterns = ["_build"]
+
+
+def skip_routing(app, what, name, obj, skip, options):
+    """Leave out the metadata methods that scikit-learn adds to every estimator."""
+    routing = name.endswith("_request") or name == "get_metadata_routing"
+    return True if routing else None
+
+
+def setup(app):
+    app.connect("autodoc-skip-member", skip_routing)

@@ -1,0 +1,153 @@
+"""The main job on embedded data: every method by every solver, in one table and one picture."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import load_digits, make_multilabel_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import train_test_split
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
+from eigenkit.estimators import Projection
+from eigenkit.exceptions import DegenerateDataWarning
+
+SOLVERS = ("direct", "two_stage", "least_squares")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of the table."""
+
+    data: str
+    method: str
+    solver: str
+    components: int
+    seconds: float
+    equivalence: float
+    score: str
+
+
+def multilabel(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A generated multi-label set: 600 samples, 60 features, 6 labels."""
+    X, Y = make_multilabel_classification(
+        n_samples=600, n_features=60, n_classes=6, n_labels=2, random_state=seed
+    )
+    return X, Y
+
+
+def methods(several_labels: bool) -> dict[str, Projection]:
+    """The projections to show on one kind of labels."""
+    found: dict[str, Projection] = {"CCA": CCA(), "OrthonormalizedPLS": OrthonormalizedPLS()}
+    if not several_labels:
+        return {**found, "LDA": LDA()}
+    for expansion in ("star", "clique", "zhou"):
+        found[f"HypergraphSpectral {expansion}"] = HypergraphSpectral(expansion=expansion)
+    return found
+
+
+def run(data: str, X: np.ndarray, y: np.ndarray) -> list[Line]:
+    """Fit all methods by all solvers on one data set."""
+    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.4, random_state=0)
+    lines = []
+    for name, model in methods(y.ndim == 2).items():
+        # Classes go to LDA as they are, to the others as indicator columns.
+        target = y_train
+        if y.ndim == 1 and not isinstance(model, LDA):
+            target = (y_train[:, None] == np.unique(y)).astype(float)
+        reference = None
+        for solver in SOLVERS:
+            start = time.perf_counter()
+            model.set_params(solver=solver).fit(X_train, target)
+            seconds = time.perf_counter() - start
+            W = np.asarray(model.components_.T, dtype=np.float64)
+            reference = W if reference is None else reference
+            score = _score(model, X_train, y_train, X_test, y_test)
+            lines.append(Line(data, name, solver, W.shape[1], seconds, _gap(W, reference), score))
+    return lines
+
+
+def _gap(W: np.ndarray, W0: np.ndarray) -> float:
+    """||W W' - W0 W0'||_2 relative to ||W0 W0'||_2."""
+    reference = W0 @ W0.T
+    return float(np.linalg.norm(W @ W.T - reference, 2) / np.linalg.norm(reference, 2))
+
+
+def _score(model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> str:
+    """Accuracy, or mean AUC over labels, of a linear classifier on the projection."""
+    head = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    if y.ndim == 1:
+        head.fit(model.transform(X), y)
+        return f"accuracy {head.score(model.transform(X_test), y_test):.3f}"
+    several = OneVsRestClassifier(head).fit(model.transform(X), y)
+    return f"AUC {roc_auc_score(y_test, several.predict_proba(model.transform(X_test))):.3f}"
+
+
+def table(lines: list[Line]) -> str:
+    """The lines as aligned text."""
+    head = f"{'data':10} {'method':26} {'solver':14} {'comp.':>5} {'time':>9} {'gap':>9}  test"
+    rows = [
+        f"{x.data:10} {x.method:26} {x.solver:14} {x.components:5d} {1e3 * x.seconds:6.1f} ms "
+        f"{x.equivalence:9.1e}  {x.score}"
+        for x in lines
+    ]
+    return "\n".join([head, "-" * len(head), *rows])
+
+
+def picture(path: Path) -> Path | None:
+    """Two projections drawn side by side, if matplotlib is there."""
+    try:
+        import matplotlib
+    except ImportError:
+        return None
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    X, y = load_digits(return_X_y=True)
+    Z = LDA(n_components=2).fit_transform(X, y)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
+    for digit in range(10):
+        left.scatter(*Z[y == digit].T, s=5, color=plt.cm.tab10(digit), label=str(digit))
+        left.text(*np.median(Z[y == digit], axis=0), str(digit), fontsize=16, weight="bold")
+    left.set(title="LDA on digits", xlabel="component 1", ylabel="component 2")
+    X, Y = multilabel()
+    Z = HypergraphSpectral(2).fit_transform(X, Y)
+    alone = Y.sum(axis=1) == 1
+    right.scatter(*Z[~alone].T, s=6, color="0.85", label="several or none")
+    for label in range(Y.shape[1]):
+        mine = alone & (Y[:, label] == 1)
+        right.scatter(*Z[mine].T, s=14, color=plt.cm.tab10(label), label=f"only label {label}")
+    right.legend(fontsize=8, frameon=False)
+    right.set(title="HypergraphSpectral on six labels", xlabel="component 1", ylabel="component 2")
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+    return path
+
+
+def main(folder: str | Path = ".") -> int:
+    """Print the table, save the picture; 0 when done."""
+    with warnings.catch_warnings():
+        # Some pixels of the digits are always white, as everybody knows.
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        lines = run("digits", *load_digits(return_X_y=True)) + run("generated", *multilabel())
+        path = picture(Path(folder) / "eigenkit-demo.png")
+    print(table(lines))
+    print(
+        "\ngap: ||W W' - W0 W0'|| relative to the direct solver. Least squares with a ridge is a "
+        "model of its own."
+    )
+    if path is None:
+        print("install eigenkit[plot] for a picture of the projections", file=sys.stderr)
+    else:
+        print(f"picture: {path}")
+    return 0

@@ -1,0 +1,173 @@
+"""The canonical ridge family: from CCA to PLS."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from eigenkit.estimators._validation import check_choice, check_count, check_real
+from eigenkit.estimators.cca import CCA
+from eigenkit.linalg import Array
+from eigenkit.moments import Moments, Problem
+from eigenkit.pencil import Solution
+from eigenkit.solvers import REGRESSIONS, Settings, solve
+from eigenkit.solvers.spectral import covariance_axes
+
+SOLVERS = ("auto", "two_stage", "direct")
+
+
+class CanonicalRidge(CCA):
+    """Canonical ridge analysis: CCA, orthonormalized PLS and PLS as corners of one family.
+
+    Solves, with both projections normalized by the matrices that are inverted,
+
+    ``Xc'Yc ((1-gamma_y) Yc'Yc + gamma_y I)^+ Yc'Xc w = lambda ((1-gamma_x) Xc'Xc + gamma_x I) w``
+
+    ========================== ============ =======
+    method                     gamma_x      gamma_y
+    ========================== ============ =======
+    CCA                        0            0
+    regularized CCA            a / (1 + a)  0
+    orthonormalized PLS        0            1
+    regularized OPLS           a / (1 + a)  1
+    PLS (PLSSVD)               1            1
+    ========================== ============ =======
+
+    with ``a`` the ``alpha`` of :class:`CCA` and :class:`OrthonormalizedPLS`. Xc'Xc grows with
+    the number of samples, so on many samples only a gamma close to 1 is felt.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most the rank of Xc'Yc; all by default.
+    gamma_x, gamma_y : float between 0 and 1
+        Where in the family: 0 looks for correlation, 1 for covariance, on either side.
+    solver : {"auto", "two_stage", "direct"}
+        How the pencil is solved; for ``gamma_x=1`` it is a singular value decomposition.
+    regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
+        The method of the first stage.
+    tol, max_iter : float, int
+        Relative residual and number of iterations at which iterative methods stop.
+
+    Attributes
+    ----------
+    canonical_correlations_ : array of shape (n_components_,)
+        Square roots of the eigenvalues: correlations at one end, covariances (not divided by
+        the number of samples) at the other.
+    x_rotations_, y_rotations_, x_weights_, y_weights_, x_loadings_, y_loadings_
+        As in :class:`CCA`.
+    components_ : array of shape (n_components_, n_features)
+    eigenvalues_ : array of shape (n_components_,)
+    mean_, y_mean_ : array
+    coef_, intercept_ : array
+        Least squares of y on the scores of X.
+    n_components_, n_iter_, solver_, regression_, report_
+        What was done; see :class:`eigenkit.pencil.Report`.
+    n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    ``fit_transform(X, y)`` gives the scores of X alone, so that it serves in a pipeline;
+    ``transform(X, y)`` gives both. With y a 0/1 label matrix, ``gamma_y=1`` and ``gamma_x=1``
+    it is MDDM with orthonormal projections; ``gamma_x=1-mu`` is MDDM with its weight mu.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from eigenkit import CanonicalRidge
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> CanonicalRidge(gamma_x=0, gamma_y=0).fit(X, Y).canonical_correlations_.round(2)
+    array([0.8 , 0.2 , 0.07])
+    >>> CanonicalRidge(2, gamma_x=1, gamma_y=1).fit_transform(X, Y).shape
+    (20, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        gamma_x: float = 0.5,
+        gamma_y: float = 0.5,
+        solver: str = "auto",
+        regression: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        self.n_components = n_components
+        self.gamma_x = gamma_x
+        self.gamma_y = gamma_y
+        self.solver = solver
+        self.regression = regression
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _settings(self) -> Settings:
+        if self.n_components is not None:
+            check_count("n_components", self.n_components, hint=", or None for all")
+        check_real("gamma_x", self.gamma_x, high=1.0)
+        check_real("gamma_y", self.gamma_y, high=1.0)
+        return Settings(
+            solver=check_choice("solver", self.solver, SOLVERS),
+            regression=check_choice("regression", self.regression, ("auto", *REGRESSIONS)),
+            tol=check_real("tol", self.tol),
+            max_iter=check_count("max_iter", self.max_iter),
+        )
+
+    def _x_penalty(self) -> tuple[float, float]:
+        return 1.0 - float(self.gamma_x), float(self.gamma_x)
+
+    def _y_penalty(self) -> tuple[float, float]:
+        return 1.0 - float(self.gamma_y), float(self.gamma_y)
+
+    def _problem(self, moments: Moments) -> Problem:
+        share = 1.0 - float(self.gamma_x)
+        alpha = float(self.gamma_x) / share if share else np.inf
+        return moments.problem(self._target(), 1.0, alpha)
+
+    def _solve(self, problem: Problem, settings: Settings) -> Solution:
+        share = 1.0 - float(self.gamma_x)
+        if share == 0:
+            return covariance_axes(problem.pencil)
+        solution = solve(problem.pencil, settings)
+        # The pencil has Xc'Xc + gamma / (1 - gamma) I: divide by what it is too large.
+        values = solution.eigenvalues / share
+        return replace(solution, W=solution.W / np.sqrt(share), eigenvalues=values)
+
+    def _keep_more(self, problem: Problem, solution: Solution) -> None:
+        super()._keep_more(problem, solution)
+        self.n_iter_ = self.n_iter_[0]
+
+    def _keep_coefficients(self, problem: Problem, solution: Solution, to_y: Array) -> None:
+        """Least squares of y on the scores T: W (T'T)^+ T'Y."""
+        W = solution.W[:, : self.n_components_]
+        T = _scores(problem, W)
+        turned = replace(solution, W=W @ np.linalg.pinv(T.T @ T))
+        super()._keep_coefficients(problem, turned, to_y)
+
+    def _x_loadings(self, problem: Problem, W: Array, values: Array, basis: Array) -> Array:
+        T = _scores(problem, W)
+        Z = problem.pencil.Z
+        unit = np.asarray(Z.unit).reshape(-1, 1)
+        return Z.rmatmat(T @ np.linalg.pinv(T.T @ T)) / unit
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and return the scores of X.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+        """
+        return self.fit(X, y, sample_weight).transform(X)
+
+
+def _scores(problem: Problem, W: Array) -> Array:
+    """Xc W (with the roots of the weights), for W in the units of X."""
+    Z = problem.pencil.Z
+    return Z.matmat(W / np.broadcast_to(Z.unit, W.shape[:1])[:, None])

@@ -1,0 +1,156 @@
+"""Multi-label data: class-balanced LDA, and two classical ways to make one label of several."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eigenkit.estimators._base import Projection
+from eigenkit.estimators._validation import (
+    as_labels,
+    check_classes,
+    check_indicator,
+    check_X,
+    indicator_matrix,
+    warn_degenerate,
+)
+from eigenkit.linalg import Array
+from eigenkit.moments import Problem, Rows
+from eigenkit.targets import TARGETS, Target
+
+
+class MultilabelLDA(Projection):
+    """Class-balanced linear discriminant analysis of multi-label data.
+
+    A sample counts once for every label that it carries, in the label means m_j, the overall
+    mean m and the scatter matrices:
+
+    ``Sb = sum_j n_j (m_j - m)(m_j - m)'``, ``Sw = sum_j sum_i J_ij (x_i - m_j)(x_i - m_j)'``
+
+    and ``Sb w = lambda (Sb + Sw + alpha I) w`` is solved, without copying a sample. It equals
+    :class:`LDA` on the data of :func:`copy_transformation`; samples without a label do not
+    count.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most one less than labels; all by default.
+    alpha : float
+        Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
+    solver : {"auto", "two_stage", "direct", "least_squares"}
+        How the pencil is solved; "auto" is "two_stage", which is exact.
+    regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
+        The method of the first stage; :meth:`plan` tells what "auto" would take.
+    penalty : {"l2", "l1", "elasticnet"}
+        For ``solver="least_squares"`` only.
+    l1_ratio : float
+        Share of the l1 penalty for "elasticnet".
+    tol, max_iter : float, int
+        Relative residual and number of iterations at which iterative methods stop.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_features)
+    eigenvalues_ : array of shape (n_components_,)
+    mean_ : array of shape (n_features,)
+        m: the mean over all pairs of a sample and a label.
+    classes_ : array
+        Where y held one class per sample.
+    n_components_, n_iter_, solver_, regression_, report_
+        What was done; see :class:`eigenkit.pencil.Report`.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from eigenkit import MultilabelLDA
+    >>> X, Y = make_multilabel_classification(random_state=0)
+    >>> MultilabelLDA().fit_transform(X, Y).shape
+    (100, 4)
+    """
+
+    def _target(self) -> Target:
+        return TARGETS["lda"]
+
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+        if y.ndim == 2:
+            return check_indicator(y, n)
+        y = check_classes(y, n, instead="give a 0/1 matrix")
+        if reset:
+            self.classes_ = np.unique(y if classes is None else np.asarray(classes))
+        return indicator_matrix(y, self.classes_)
+
+    def _rows(self, *args: Any, **options: Any) -> Rows:
+        """A row stands for its copies: their number in the weight, their labels in equal parts."""
+        rows = super()._rows(*args, **options)
+        count = rows.Y.sum(axis=1)
+        some = count > 0
+        if not some.any():
+            raise ValueError("y holds no label at all: there is nothing to learn from it.")
+        X = rows.X if some.all() else rows.X[some]
+        return Rows(X, rows.Y[some] / count[some, None], (rows.weights() * count)[some])
+
+    def _check_informative(self, problem: Problem) -> None:
+        degree = problem.labels.degree
+        if np.sum(degree > 0) < 2:
+            raise ValueError("y holds 1 label or class, but at least two are needed to separate.")
+        super()._check_informative(problem)
+        warn_degenerate(degree == 0, "labels are carried by no sample")
+
+
+def copy_transformation(X: Any, y: Any) -> tuple[Any, np.ndarray, Array]:
+    """Multi-label data as multi-class data: each sample once for every label it carries.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+    y : 0/1 matrix of shape (n_samples, n_labels)
+
+    Returns
+    -------
+    X_copies : array or CSR matrix of shape (n_copies, n_features)
+    labels : int array of shape (n_copies,)
+    sample_weight : array of shape (n_copies,)
+        One over the number of labels, so that every sample counts as one; leave it out to let
+        every label count alike.
+
+    Examples
+    --------
+    >>> copy_transformation([[1.0], [2.0]], [[1, 1], [0, 1]])
+    (array([[1.],
+           [1.],
+           [2.]]), array([0, 1, 1]), array([0.5, 0.5, 1. ]))
+    """
+    X = check_X(MultilabelLDA(), X, reset=True)
+    J = check_indicator(as_labels(y), X.shape[0])
+    sample, label = np.nonzero(J)
+    return X[sample], label, 1 / J.sum(axis=1)[sample]
+
+
+def label_powerset(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Multi-label data as multi-class data: each distinct set of labels is a class.
+
+    Parameters
+    ----------
+    y : 0/1 matrix of shape (n_samples, n_labels)
+
+    Returns
+    -------
+    classes : int array of shape (n_samples,)
+    label_sets : 0/1 array of shape (n_classes, n_labels)
+        ``label_sets[classes]`` is y again, and turns predicted classes into labels.
+
+    Examples
+    --------
+    >>> classes, label_sets = label_powerset([[1, 1], [0, 1], [1, 1]])
+    >>> classes
+    array([1, 0, 1])
+    >>> label_sets
+    array([[0, 1],
+           [1, 1]])
+    """
+    y = as_labels(y)
+    J = check_indicator(y, y.shape[0])
+    label_sets, classes = np.unique(J.astype(np.int64), axis=0, return_inverse=True)
+    return np.ravel(classes), label_sets

@@ -1,0 +1,271 @@
+"""Canonical correlation analysis of more than two views."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._base import unchanged_on_error
+from eigenkit.estimators._validation import (
+    check_count,
+    check_real,
+    check_weight,
+    check_X,
+    warn_degenerate,
+)
+from eigenkit.linalg import Array
+from eigenkit.operators import Centered, project
+from eigenkit.solvers.multiview import solve_views
+
+
+class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Canonical correlation analysis of two or more views of the same samples.
+
+    Finds projections under which all views agree, by the block pencil
+
+    ``sum_{j != i} Xi'Xj w_j = lambda (Xi'Xi + alpha_i I) w_i``   for every view i
+
+    (views centred). Two views give :class:`CCA` with ``alpha`` and ``alpha_y``.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components; all with a positive eigenvalue by default.
+    alpha : float or sequence of float
+        Ridge, on the scale of scikit-learn's Ridge, for all views or one for each.
+    groups : array of shape (n_features,), optional
+        Which view each column belongs to, where X is one array; views are in the order of
+        the sorted labels. None makes every column a view of its own (without a ridge that is
+        PCA of the correlation matrix). Not used where X is a list of views.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_features)
+        Projections of all views side by side, divided by the number of views, so that
+        ``transform(X) = (X - mean_) @ components_.T`` is the mean of the views' scores.
+    view_components_ : list of array of shape (n_components_, n_features of the view)
+        The projection of each view; over the views, ``w_i'(Xi'Xi + alpha_i I)w_i`` is 1 on
+        average.
+    eigenvalues_ : array of shape (n_components_,)
+    canonical_correlations_ : array of shape (n_components_,)
+        ``eigenvalues_ / (n_views - 1)``: the correlation of two views, on average.
+    mean_ : array of shape (n_features,)
+    n_components_, n_views_, n_features_in_, feature_names_in_
+    report_
+        How it was solved; see :class:`eigenkit.pencil.Report`.
+
+    Notes
+    -----
+    A list or tuple of matrices is taken as views, any other X as one table. Sparse views are
+    never made dense.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit import MultiviewCCA
+    >>> rng = np.random.default_rng(0)
+    >>> shared = rng.normal(size=(200, 1))
+    >>> views = [shared @ rng.normal(size=(1, d)) + rng.normal(size=(200, d)) for d in (4, 5, 6)]
+    >>> model = MultiviewCCA(1).fit(views)
+    >>> model.canonical_correlations_.round(2)
+    array([0.8])
+    >>> groups = np.repeat([0, 1, 2], [4, 5, 6])
+    >>> same = MultiviewCCA(1, groups=groups).fit(np.hstack(views))
+    >>> bool(np.allclose(same.transform(np.hstack(views)), model.transform(views)))
+    True
+    """
+
+    def __init__(
+        self, n_components: int | None = None, *, alpha: Any = 1.0, groups: Any = None
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.groups = groups
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the projections.
+
+        Parameters
+        ----------
+        X : list of matrices, or one matrix of shape (n_samples, n_features)
+            Arrays, frames or sparse matrices.
+        y : ignored
+        sample_weight : array of shape (n_samples,), optional
+            Weights; integer weights equal repeated rows, zero leaves a row out.
+
+        Returns
+        -------
+        self
+        """
+        if self.n_components is not None:
+            check_count("n_components", self.n_components, hint=", or None for all")
+        with unchanged_on_error(self):
+            joint = self._joint(X, reset=True)
+            columns = self._columns(joint.shape[1])
+            alphas = _per_view(self.alpha, len(columns))
+            weight = check_weight(sample_weight, joint.shape[0])
+            if weight is not None and np.any(weight == 0):
+                joint, weight = joint[weight > 0], weight[weight > 0]
+            Z = Centered(joint, weight)
+            _check_informative(Z, columns)
+            k = None if self.n_components is None else int(self.n_components)
+            solution = solve_views(Z, columns, alphas, k)
+            n_found = len(solution.eigenvalues)
+            if k is not None and k > n_found:
+                raise ValueError(
+                    f"n_components={k} exceeds {n_found}, the number of components that the views "
+                    f"share: give at most {n_found}, or None for all."
+                )
+            self._keep(Z, columns, solution, joint.dtype)
+        return self
+
+    def _keep(self, Z: Centered, columns: list[np.ndarray], solution: Any, dtype: Any) -> None:
+        self.n_views_, self.n_components_ = len(columns), solution.W.shape[1]
+        self._columns_ = columns
+        self.eigenvalues_ = solution.eigenvalues.astype(dtype)
+        self.canonical_correlations_ = self.eigenvalues_ / (len(columns) - 1)
+        self.mean_ = Z.mean.astype(dtype)
+        self.report_ = solution.report
+        self.view_components_ = [
+            np.ascontiguousarray(solution.W[own].T).astype(dtype) for own in columns
+        ]
+        self.components_ = np.ascontiguousarray(solution.W.T / len(columns)).astype(dtype)
+
+    # -- input -------------------------------------------------------------------------
+
+    def _joint(self, X: Any, *, reset: bool) -> Any:
+        """All views side by side."""
+        if not _is_views(X):
+            if reset:
+                self.__dict__.pop("_views_", None)
+            return _checked(self, X, reset)
+        views = self._checked_views(X, reset)
+        if reset:
+            self.n_features_in_ = sum(view.shape[1] for view in views)
+            self.__dict__.pop("feature_names_in_", None)
+        if any(sparse.issparse(view) for view in views):
+            return sparse.csr_array(sparse.hstack(views, format="csr"))
+        return np.hstack(views)
+
+    def _checked_views(self, X: Any, reset: bool) -> list[Any]:
+        """Each view checked like an X of its own; what it looked like in fit is remembered."""
+        if reset:
+            if self.groups is not None:
+                raise ValueError("X is a list of views, so groups must be None.")
+            self._views_ = [BaseEstimator() for _ in X]
+        shapes = self.__dict__.get("_views_", [])
+        if len(shapes) != len(X):
+            expected = f"{len(shapes)} views" if shapes else "one matrix"
+            raise ValueError(f"X is a list of {len(X)} views, but fit was given {expected}.")
+        views = []
+        for i, (shape, view) in enumerate(zip(shapes, X, strict=True)):
+            try:
+                views.append(_checked(shape, view, reset))
+            except (ValueError, TypeError) as error:
+                raise type(error)(f"view {i}: {error}") from error
+            if views[i].shape[0] != views[0].shape[0]:
+                raise ValueError(
+                    f"the views have inconsistent numbers of samples: {views[0].shape[0]} rows in "
+                    f"view 0, {views[i].shape[0]} in view {i}."
+                )
+        return views
+
+    def _columns(self, d: int) -> list[np.ndarray]:
+        """The columns of each view."""
+        if "_views_" in self.__dict__:
+            widths = [shape.n_features_in_ for shape in self._views_]
+            columns = np.split(np.arange(d), np.cumsum(widths)[:-1])
+        else:
+            groups = np.arange(d) if self.groups is None else np.asarray(self.groups)
+            if groups.shape != (d,):
+                raise ValueError(
+                    f"groups has shape {groups.shape}: give one label for each of the {d} columns."
+                )
+            columns = [np.flatnonzero(groups == label) for label in np.unique(groups)]
+        if len(columns) < 2:
+            raise ValueError(
+                f"X has {d} feature(s) in {len(columns)} view: at least two views are needed."
+            )
+        return columns
+
+    # -- using -------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Array:
+        """The mean over the views of their scores.
+
+        Parameters
+        ----------
+        X : list of matrices, or one matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+        """
+        check_is_fitted(self)
+        return project(self._joint(X, reset=False), self.mean_, self.components_.T)
+
+    def transform_views(self, X: Any) -> list[Array]:
+        """The scores of every view.
+
+        Parameters
+        ----------
+        X : list of matrices, or one matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        list of array of shape (n_samples, n_components_)
+        """
+        check_is_fitted(self)
+        joint = self._joint(X, reset=False)
+        return [
+            project(joint[:, own], self.mean_[own], W.T)
+            for own, W in zip(self._columns_, self.view_components_, strict=True)
+        ]
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _checked(estimator: Any, X: Any, reset: bool) -> Any:
+    """X checked; in fit that it is finite shows in its means."""
+    return check_X(estimator, X, reset=reset, min_samples=2 if reset else 1, finite=not reset)
+
+
+def _is_views(X: Any) -> bool:
+    """Whether X is a list of matrices rather than a table."""
+    return isinstance(X, list | tuple) and len(X) > 0 and all(_is_matrix(view) for view in X)
+
+
+def _is_matrix(view: Any) -> bool:
+    if hasattr(view, "shape"):
+        return len(view.shape) == 2
+    return isinstance(view, list) and len(view) > 0 and isinstance(view[0], list | tuple)
+
+
+def _per_view(alpha: Any, n_views: int) -> list[float]:
+    if np.ndim(alpha) == 0:
+        return [check_real("alpha", alpha)] * n_views
+    if len(alpha) != n_views:
+        raise ValueError(f"alpha has {len(alpha)} values for {n_views} views: give one for each.")
+    return [check_real("alpha", value) for value in alpha]
+
+
+def _check_informative(Z: Centered, columns: list[np.ndarray]) -> None:
+    varying = [not Z.constant[own].all() for own in columns]
+    if not any(varying):
+        raise ValueError("X has zero variance: every feature is constant over the samples.")
+    if sum(varying) < 2:
+        raise ValueError("only one view varies over the samples: at least two views are needed.")
+    if not Z.sparse:
+        warn_degenerate(Z.constant, "features are constant and get zero weight")

@@ -1,0 +1,407 @@
+"""Principal component analysis."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from scipy.special import gammaln
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._base import Projection
+from eigenkit.estimators._validation import (
+    check_choice,
+    check_count,
+    check_real,
+    check_X,
+    warn_degenerate,
+)
+from eigenkit.exceptions import ConditionWarning
+from eigenkit.linalg import EPS, Array, power_of_two
+from eigenkit.moments import Moments, Problem, Rows
+from eigenkit.operators import Centered, project
+from eigenkit.pencil import Solution
+from eigenkit.solvers import Settings
+from eigenkit.solvers.spectral import METHODS, principal_axes
+from eigenkit.targets import TARGETS, Target
+
+
+class PCA(Projection):
+    """Principal component analysis: the directions of largest variance.
+
+    Solves ``Xc'Xc w = lambda w`` with ``w'w = 1``. Sparse X is centred implicitly and never
+    made dense; streams fed by :meth:`partial_fit` give what :meth:`fit` on all rows would.
+
+    Parameters
+    ----------
+    n_components : int, float, "mle" or None
+        Number of components, at most the rank of Xc; a float between 0 and 1 keeps as many
+        as explain that share of the variance; "mle" is Minka's choice (more samples than
+        features); None keeps all with a variance.
+    whiten : bool
+        Whether :meth:`transform` divides the scores by their standard deviations.
+    solver : {"auto", "gram", "svd", "lanczos"}
+        Eigenvalues of the smaller Gram matrix, a singular value decomposition of Xc, or a
+        block Lanczos method for a few components of large data; "auto" decides by cost and
+        takes "svd" where a Gram matrix would lose digits.
+    tol, max_iter : float, int
+        Where "lanczos" stops: residual relative to the largest eigenvalue, and blocks.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_features)
+        Orthonormal rows; the largest entry of each is positive.
+    explained_variance_, explained_variance_ratio_ : array of shape (n_components_,)
+        Variances (with n - 1 in the denominator) and their shares of the total.
+    singular_values_ : array of shape (n_components_,)
+        Of the centred (and weighted) X.
+    noise_variance_ : float
+        Mean variance of the min(n, d) - n_components_ directions left out.
+    eigenvalues_ : array of shape (n_components_,)
+        Squares of the singular values.
+    mean_ : array of shape (n_features,)
+    n_components_, n_samples_, n_iter_, solver_, report_
+        What was done; see :class:`eigenkit.pencil.Report`.
+    n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    With ``sample_weight`` a weight of 2 is a row given twice, so variances divide by the sum
+    of the weights minus one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenkit import PCA
+    >>> X, _ = load_iris(return_X_y=True)
+    >>> PCA(2).fit(X).explained_variance_ratio_.round(3)
+    array([0.925, 0.053])
+    >>> stream = PCA(2)
+    >>> for rows in (X[:70], X[70:]):
+    ...     stream = stream.partial_fit(rows)
+    >>> stream.explained_variance_ratio_.round(3)
+    array([0.925, 0.053])
+    """
+
+    def __init__(
+        self,
+        n_components: int | float | str | None = None,
+        *,
+        whiten: bool = False,
+        solver: str = "auto",
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+    ) -> None:
+        self.n_components = n_components  # type: ignore[assignment]
+        self.whiten = whiten
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    # -- fitting -----------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the components.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Sparse X is never made dense.
+        y : ignored
+        sample_weight : array of shape (n_samples,), optional
+            Weights; integer weights equal repeated rows, zero leaves a row out.
+
+        Returns
+        -------
+        self
+        """
+        return super().fit(X, (), sample_weight)
+
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None
+    ) -> Self:
+        """Take in one more batch of rows; any partition into batches gives the same answer.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            One row is enough.
+        y, classes : ignored
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        self
+        """
+        return super().partial_fit(X, (), sample_weight)
+
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+        return np.empty((n, 0))
+
+    def _target(self) -> Target:
+        return TARGETS["opls"]
+
+    def _settings(self) -> Settings:
+        self._wanted()
+        check_choice("solver", self.solver, METHODS)
+        return Settings(
+            solver=self.solver,
+            tol=check_real("tol", self.tol),
+            max_iter=check_count("max_iter", self.max_iter),
+        )
+
+    def _wanted(self) -> int | None:
+        """The number of components to compute; None for all."""
+        wanted: Any = self.n_components
+        if wanted is None or (isinstance(wanted, str) and wanted == "mle"):
+            return None
+        fraction = isinstance(wanted, numbers.Real) and not isinstance(wanted, numbers.Integral)
+        if fraction and 0 < float(wanted) < 1:
+            return None
+        return check_count(
+            "n_components", wanted, hint=", a share of variance between 0 and 1, 'mle', or None"
+        )
+
+    def _problem(self, moments: Moments) -> Problem:
+        problem = moments.problem(self._target(), 1.0, 0.0)
+        if np.ndim(problem.pencil.Z.unit) == 0:
+            return problem
+        return self._in_one_unit(moments, problem)
+
+    def _in_one_unit(self, moments: Moments, problem: Problem) -> Problem:
+        """Columns of extreme sizes: one factor for all, as here their units matter."""
+        unit = np.asarray(problem.pencil.Z.unit)
+        spread = float(np.log10(unit.max()) - np.log10(unit.min()))
+        if spread > 8:
+            warnings.warn(
+                f"the sizes of the features of X differ by {spread:.0f} powers of ten: "
+                "the largest decide the components alone; scale the features first",
+                ConditionWarning,
+                stacklevel=2,
+            )
+        whole = isinstance(moments, Rows)
+        X = moments.X if isinstance(moments, Rows) else moments.R
+        weight = moments.weight if isinstance(moments, Rows) else None
+        self._unit_ = float(power_of_two(np.abs(X).max()))
+        Z = Centered(X / self._unit_, weight, center=whole)
+        pencil = replace(problem.pencil, Z=Z)
+        return replace(problem, pencil=pencil)
+
+    def _solve(self, problem: Problem, settings: Settings) -> Solution:
+        Z = problem.pencil.Z
+        if not np.any(Z.column_squares()):
+            raise ValueError("X has zero variance: every feature is constant over the samples.")
+        k = self._wanted()
+        self._check_bound(k, min(problem.n_rows, Z.shape[1]))
+        found = principal_axes(Z, k, settings.solver, settings.tol, settings.max_iter)
+        basis = np.empty((0, len(found.s)))
+        return Solution(found.V, found.s, basis, found.report)
+
+    def _check_bound(self, k: int | None, bound: int) -> None:
+        if k is not None and k > bound:
+            raise ValueError(
+                f"n_components={k} exceeds {bound}, the smaller of the numbers of samples and "
+                "features: give at most that, or None for all."
+            )
+
+    # -- keeping -----------------------------------------------------------------------
+
+    def _keep(self, problem: Problem, solution: Solution) -> None:
+        Z = problem.pencil.Z
+        if not Z.sparse:
+            warn_degenerate(Z.constant, "features are constant and get zero weight")
+        freedom = problem.total - 1
+        if freedom <= 0:
+            raise ValueError(
+                f"sample_weight sums to {problem.total:g}, but variances divide by that sum minus "
+                "1: scale the weights to sum to the number of samples."
+            )
+        s, total = solution.eigenvalues, float(Z.column_squares().sum())
+        l = self._count(s**2, total, freedom, problem.n_rows)
+        unit = float(np.ravel(Z.unit)[0]) / self.__dict__.pop("_unit_", 1.0)
+        bound = min(problem.n_rows, Z.shape[1])
+        left = s[l:] @ s[l:] if len(s) > l else max(total - float(s[:l] @ s[:l]), 0.0)
+        if left <= EPS * bound * total:
+            left = 0.0  # rounding of the sums: nothing is left out
+        with np.errstate(over="ignore", under="ignore"):
+            self.singular_values_ = s[:l] / unit
+            self.eigenvalues_ = self.singular_values_**2
+            self.explained_variance_ = (self.singular_values_ / np.sqrt(freedom)) ** 2
+            spread = np.sqrt(left / max(1, bound - l) / freedom) / unit
+            self.noise_variance_ = float(spread * spread)
+        self.explained_variance_ratio_ = s[:l] ** 2 / total
+        self.mean_ = self._cast(problem.mean)
+        self.n_components_, self.n_samples_, self._freedom_ = l, problem.n_rows, freedom
+        self.report_, self.solver_ = solution.report, solution.report.regression
+        self.n_iter_ = max(1, solution.report.n_iter)
+        self.components_ = self._cast(np.ascontiguousarray(solution.W[:, :l].T))
+
+    def _count(self, squares: Array, total: float, freedom: float, n: int) -> int:
+        """How many of the components found are kept."""
+        wanted: Any = self.n_components
+        if wanted is None:
+            return len(squares)
+        if isinstance(wanted, str):
+            return _minka(squares / freedom, n, self.n_features_in_)
+        if not isinstance(wanted, numbers.Integral):
+            share = np.cumsum(squares) / total
+            return min(int(np.searchsorted(share, float(wanted), side="right")) + 1, len(squares))
+        if int(wanted) > len(squares):
+            raise ValueError(
+                f"n_components={wanted} exceeds {len(squares)}, the rank of the centred X: "
+                f"give at most {len(squares)}, or None for all."
+            )
+        return int(wanted)
+
+    # -- using -------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Array:
+        """Scores: ``(X - mean_) @ components_.T``, of unit variance if ``whiten``.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+        """
+        scores = super().transform(X)
+        return scores / self._deviations(scores) if self.whiten else scores
+
+    def inverse_transform(self, X: Any) -> Array:
+        """The points of the original space that have these scores.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_components_)
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        scores = np.asarray(X)
+        if self.whiten:
+            scores = scores * self._deviations(scores)
+        return scores @ self.components_ + self.mean_
+
+    def _deviations(self, scores: np.ndarray) -> np.ndarray:
+        deviations = self.singular_values_ / np.sqrt(self._freedom_)
+        return deviations.astype(scores.dtype if scores.dtype.kind == "f" else np.float64)
+
+    def get_covariance(self) -> Array:
+        """The covariance matrix of the model: the components and noise in all directions.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+        """
+        check_is_fitted(self)
+        excess = self.explained_variance_ - self.noise_variance_
+        W = self.components_
+        return (W.T * excess) @ W + self.noise_variance_ * np.eye(self.n_features_in_)
+
+    def get_precision(self) -> Array:
+        """The inverse of :meth:`get_covariance`.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+        """
+        noise = self._positive_noise()
+        W = self.components_
+        excess = 1 / self.explained_variance_ - 1 / noise
+        return (W.T * excess) @ W + np.eye(self.n_features_in_) / noise
+
+    def _positive_noise(self) -> float:
+        """The noise variance; any positive number where no direction is left for noise."""
+        check_is_fitted(self)
+        if self.noise_variance_ > 0:
+            return self.noise_variance_
+        if self.n_components_ == self.n_features_in_:
+            return 1.0
+        raise ValueError(
+            f"X has no variance outside the {self.n_components_} components, so the model has no "
+            "density: give a smaller n_components."
+        )
+
+    def score_samples(self, X: Any) -> Array:
+        """Log-likelihood of each sample under the model (Gaussian, :meth:`get_covariance`).
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        noise = self._positive_noise()
+        X = check_X(self, X, reset=False)
+        scores = project(X, self.mean_, self.components_.T).astype(np.float64)
+        outside = _squared_distances(X, self.mean_) - np.sum(scores**2, axis=1)
+        n_left = self.n_features_in_ - self.n_components_
+        log_det = np.sum(np.log(self.explained_variance_)) + n_left * np.log(noise)
+        distance = np.sum(scores**2 / self.explained_variance_, axis=1)
+        if n_left:
+            distance += np.maximum(outside, 0.0) / noise
+        return -0.5 * (distance + log_det + self.n_features_in_ * np.log(2 * np.pi))
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean of :meth:`score_samples`.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        float
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = False
+        return tags
+
+
+def _squared_distances(X: Any, mean: np.ndarray) -> Array:
+    if not sparse.issparse(X):
+        return np.einsum("ij,ij->i", X - mean, X - mean, dtype=np.float64)
+    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.asarray(squares - 2 * (X @ mean) + mean @ mean, dtype=np.float64)
+
+
+def _minka(variance: Array, n: int, d: int) -> int:
+    """The number of components of largest evidence (Minka, NIPS 2000, Laplace's method)."""
+    if n <= d:
+        raise ValueError(f"n_components='mle' needs more samples ({n}) than features ({d}).")
+    spectrum = np.zeros(d)
+    spectrum[: len(variance)] = variance
+    last = min(len(variance), d - 1)
+    return 1 + int(np.argmax([_evidence(spectrum, k, n) for k in range(1, last + 1)]))
+
+
+def _evidence(spectrum: Array, k: int, n: int) -> float:
+    """log p(X | k components), up to a constant."""
+    d = len(spectrum)
+    noise = max(float(spectrum[k:].mean()), EPS * float(spectrum[0]))
+    half = (d - np.arange(k)) / 2
+    log_p = -k * np.log(2.0) + np.sum(gammaln(half) - half * np.log(np.pi))
+    log_p -= n / 2 * np.sum(np.log(spectrum[:k])) + n / 2 * (d - k) * np.log(noise)
+    free = d * k - k * (k + 1) / 2
+    log_p += (free + k) / 2 * np.log(2 * np.pi) - k / 2 * np.log(n)
+    inverse = 1 / np.concatenate([spectrum[:k], np.full(d - k, noise)])
+    for i in range(k):
+        below = slice(i + 1, d)
+        gap = (spectrum[i] - spectrum[below]) * (inverse[below] - inverse[i])
+        with np.errstate(divide="ignore"):
+            log_p -= 0.5 * np.sum(np.log(gap) + np.log(n))
+    return float(log_p)

@@ -1,0 +1,274 @@
+"""Sparse canonical correlation analysis."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._base import unchanged_on_error
+from eigenkit.estimators._validation import (
+    as_labels,
+    check_choice,
+    check_count,
+    check_numeric_Y,
+    check_real,
+    check_weight,
+    check_X,
+    warn_degenerate,
+)
+from eigenkit.exceptions import ConvergenceWarning
+from eigenkit.linalg import Array
+from eigenkit.operators import Centered, project
+from eigenkit.solvers.lasso import Sparsity
+from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
+
+
+class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Canonical correlation analysis with few variables in each projection.
+
+    Pairs of projections are found one after the other; the scores of a pair are taken out of
+    both views before the next is looked for.
+
+    Parameters
+    ----------
+    n_components : int
+        Number of pairs.
+    method : {"pmd", "alternating", "greedy", "least_squares"}
+        How a pair is found. "pmd": soft-thresholded singular vectors of X'Y, as if variables
+        were uncorrelated within each view; fast for any number of them. "alternating": the
+        lasso of each view's score on the other view, in turn. "greedy": forward selection of
+        the variable that adds most to the canonical correlation; needs ``n_nonzero_x`` and
+        ``n_nonzero_y``. "least_squares": the lasso of every column of Y (Y'Y)^(-1/2) on X,
+        which leaves the projection of y dense.
+    penalty_x, penalty_y : float between 0 and 1
+        l1 penalty as a share of the smallest one that leaves no variable: 0 is none, close to
+        1 leaves the best variable. Not used by "greedy".
+    n_nonzero_x, n_nonzero_y : int, optional
+        At most so many variables instead: the penalty is as small as that allows.
+    nonnegative : bool
+        Whether weights must not be negative; not for "greedy", and for "least_squares" in X
+        only.
+    scale : bool
+        Whether variables are brought to one variance first, without which a penalty favours
+        those of large units. Weights are given for the variables as they are.
+    tol, max_iter : float, int
+        Change of the weights and number of sweeps at which a pair is done.
+
+    Attributes
+    ----------
+    x_weights_ : array of shape (n_features, n_components_)
+    y_weights_ : array of shape (n_targets, n_components_)
+        Sparse projections; scores of the training data have unit length.
+    canonical_correlations_ : array of shape (n_components_,)
+        Correlations of the pairs of scores.
+    components_ : array of shape (n_components_, n_features)
+        ``x_weights_.T``.
+    mean_, y_mean_ : array
+    n_components_, n_iter_, n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    Scores of different pairs are uncorrelated only up to what sparsity costs. To choose the
+    penalties by cross-validation, search over them: :meth:`score` is the mean correlation of
+    the pairs on new data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from eigenkit import SparseCCA
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.normal(size=(100, 30)), rng.normal(size=(100, 20))
+    >>> Y[:, 3] += 2 * X[:, 5]
+    >>> model = SparseCCA(n_nonzero_x=1, n_nonzero_y=1).fit(X, Y)
+    >>> np.flatnonzero(model.x_weights_), np.flatnonzero(model.y_weights_)
+    (array([5]), array([3]))
+    >>> grid = {"penalty_x": [0.1, 0.5, 0.9], "penalty_y": [0.1, 0.5, 0.9]}
+    >>> GridSearchCV(SparseCCA(), grid).fit(X, Y).best_params_
+    {'penalty_x': 0.5, 'penalty_y': 0.5}
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        method: str = "pmd",
+        penalty_x: float = 0.5,
+        penalty_y: float = 0.5,
+        n_nonzero_x: int | None = None,
+        n_nonzero_y: int | None = None,
+        nonnegative: bool = False,
+        scale: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 500,
+    ) -> None:
+        self.n_components = n_components
+        self.method = method
+        self.penalty_x = penalty_x
+        self.penalty_y = penalty_y
+        self.n_nonzero_x = n_nonzero_x
+        self.n_nonzero_y = n_nonzero_y
+        self.nonnegative = nonnegative
+        self.scale = scale
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the pairs of projections.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Sparse X is never made dense.
+        y : array or frame of shape (n_samples,) or (n_samples, n_targets)
+            The other view.
+        sample_weight : array of shape (n_samples,), optional
+            Weights; integer weights equal repeated rows, zero leaves a row out.
+
+        Returns
+        -------
+        self
+        """
+        request = self._request()
+        l = check_count("n_components", self.n_components)
+        if y is None:
+            raise ValueError("SparseCCA requires y to be passed, but the target y is None.")
+        with unchanged_on_error(self):
+            X = check_X(self, X, reset=True, min_samples=2, finite=False)
+            Y = check_numeric_Y(as_labels(y), X.shape[0])
+            weight = check_weight(sample_weight, X.shape[0])
+            if weight is not None and np.any(weight == 0):
+                X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
+            Zx, Zy = Centered(X, weight), Centered(Y, weight)
+            _check_informative(Zx, Zy)
+            pairs = sparse_pairs(Zx, Zy, l, self.method, request, bool(self.scale))
+            self._keep(Zx, Zy, pairs, l, X.dtype)
+        return self
+
+    def _request(self) -> Request:
+        check_choice("method", self.method, METHODS)
+        sides = []
+        for side in ("x", "y"):
+            penalty, count = getattr(self, f"penalty_{side}"), getattr(self, f"n_nonzero_{side}")
+            if check_real(f"penalty_{side}", penalty, high=1.0) == 1.0:
+                raise ValueError(f"penalty_{side}=1 leaves no variable: give a number below 1.")
+            if count is not None:
+                check_count(f"n_nonzero_{side}", count, hint=", or None to use the penalty")
+            elif self.method == "greedy":
+                raise ValueError(f"method='greedy' needs n_nonzero_{side}: give an integer.")
+            sides.append(Sparsity(float(penalty), count, bool(self.nonnegative)))
+        if self.nonnegative and self.method == "greedy":
+            raise ValueError("nonnegative=True is not for method='greedy': choose another method.")
+        tol = check_real("tol", self.tol)
+        return Request(sides[0], sides[1], tol, check_count("max_iter", self.max_iter))
+
+    def _keep(self, Zx: Centered, Zy: Centered, pairs: Pairs, l: int, dtype: Any) -> None:
+        n_found = pairs.W_x.shape[1]
+        if l > n_found:
+            raise ValueError(
+                f"n_components={l} exceeds {n_found}, the number of pairs that were found: give "
+                f"at most {n_found}."
+                if n_found
+                else "no pair of correlated projections was found: X and y share nothing that "
+                "the method and its penalties allow."
+            )
+        if not pairs.converged:
+            warnings.warn(
+                f"{self.method} stopped after {pairs.n_iter} sweeps above tol={self.tol:g}: "
+                "increase max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        self.mean_, self.y_mean_ = Zx.mean.astype(dtype), Zy.mean.astype(dtype)
+        self.x_weights_, self.y_weights_ = pairs.W_x.astype(dtype), pairs.W_y.astype(dtype)
+        self.n_components_, self.n_iter_ = l, max(1, pairs.n_iter)
+        self.canonical_correlations_ = _correlations(
+            project(Zx.X, Zx.mean, pairs.W_x), project(Zy.X, Zy.mean, pairs.W_y), Zx.weight
+        ).astype(dtype)
+        self.components_ = np.ascontiguousarray(self.x_weights_.T)
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Scores of X, and of y too if given.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets), optional
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_), or a tuple of two of them
+        """
+        check_is_fitted(self)
+        X = check_X(self, X, reset=False)
+        x_scores = project(X, self.mean_, self.x_weights_)
+        if y is None:
+            return x_scores
+        Y = check_numeric_Y(as_labels(y), X.shape[0])
+        if Y.shape[1] != len(self.y_mean_):
+            raise ValueError(
+                f"y has {Y.shape[1]} columns, but SparseCCA was fitted with {len(self.y_mean_)}."
+            )
+        return x_scores, project(Y, self.y_mean_, self.y_weights_)
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit, and return the scores of X.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+        """
+        return np.asarray(self.fit(X, y, sample_weight).transform(X))
+
+    def score(self, X: Any, y: Any) -> float:
+        """The mean over the pairs of the correlation of their scores.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+
+        Returns
+        -------
+        float
+        """
+        x_scores, y_scores = self.transform(X, y)
+        return float(np.mean(_correlations(np.asarray(x_scores), np.asarray(y_scores), None)))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _check_informative(Zx: Centered, Zy: Centered) -> None:
+    if Zx.constant.all() or not np.any(Zx.column_squares()):
+        raise ValueError("X has zero variance: every feature is constant over the samples.")
+    if Zy.constant.all() or not np.any(Zy.column_squares()):
+        raise ValueError("y is constant: there is nothing to learn from it.")
+    if not Zx.sparse:
+        warn_degenerate(Zx.constant, "features are constant and get zero weight")
+
+
+def _correlations(A: Array, B: Array, weight: Array | None) -> Array:
+    """Correlations of the columns of A with those of B, in order; 0 where one is constant."""
+    w = np.ones(len(A)) if weight is None else weight
+    A, B = A - w @ A / w.sum(), B - w @ B / w.sum()
+    size = np.sqrt((w @ A**2) * (w @ B**2))
+    return np.divide(w @ (A * B), size, out=np.zeros_like(size), where=size > 0)

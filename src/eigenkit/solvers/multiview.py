@@ -1,0 +1,135 @@
+"""Canonical correlation of K views: one block pencil.
+
+    C w = (lambda + 1) D w,   C_ij = Z_i'Z_j,   D_ii = C_ii + ridge_i I
+
+with the ridge on the diagonal blocks of C as well, so that lambda is what the views have in
+common and two views give CCA with its two ridges. In coordinates q_i = F_i^-1 w_i, where
+F_i'D_ii F_i = I, it is a symmetric matrix with zero diagonal blocks. The coordinates come
+from Cholesky factors of the diagonal blocks, or from singular value decompositions of the
+views where they are wide or ill-conditioned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from scipy import linalg as sla
+
+from eigenkit.linalg import Array, Cholesky, blas_threads, eigenpairs, signs
+from eigenkit.operators import Centered
+from eigenkit.pencil import Report, Solution
+from eigenkit.solvers.choice import GRAM_LIMIT_BYTES
+from eigenkit.solvers.regression import TRUSTED, singular_triplets
+
+Columns = Sequence[np.ndarray]
+
+# Eigenvalues below this share of the largest are rounding.
+POSITIVE = 1e-10
+
+
+def solve_views(Z: Centered, columns: Columns, alphas: Sequence[float], k: int | None) -> Solution:
+    """The k largest lambda (None: all positive ones) and W (D x k, in the units of X).
+
+    Z holds all views side by side, ``columns`` says which are whose. W'D W = K I: on average
+    over the views, scores have unit length.
+    """
+    tall = all(len(own) <= Z.shape[0] for own in columns) and 8 * Z.shape[1] ** 2 < GRAM_LIMIT_BYTES
+    found = _from_gram(Z, columns, alphas, k) if tall else None
+    if found is not None:
+        return _finish(*found, len(columns), Report("block pencil", "cholesky", "views are tall"))
+    reason = "a view is close to collinear" if tall else "a view is wide"
+    return _finish(
+        *_from_views(Z, columns, alphas, k), len(columns), Report("block pencil", "svd", reason)
+    )
+
+
+def _from_gram(
+    Z: Centered, columns: Columns, alphas: Sequence[float], k: int | None
+) -> tuple[Array, Array] | None:
+    """Eigenvalues and W from Z'Z; None where a diagonal block has lost too many digits."""
+    G = Z.gram()
+    factors = []
+    for own, alpha in zip(columns, alphas, strict=True):
+        block = G[np.ix_(own, own)]
+        block.flat[:: len(own) + 1] += np.broadcast_to(Z.ridge(alpha), len(G))[own]
+        constant = Z.constant[own]
+        block[constant, constant] += 1.0  # their rows and columns are zero
+        factor = Cholesky.of(block)
+        if factor is None or factor.rcond < TRUSTED:
+            return None
+        factors.append(factor)
+    for own in columns:
+        G[np.ix_(own, own)] = 0.0
+    for own, factor in zip(columns, factors, strict=True):
+        G[own] = _whiten(factor, G[own])
+    G = np.ascontiguousarray(G.T)
+    for own, factor in zip(columns, factors, strict=True):
+        G[own] = _whiten(factor, G[own])
+    values, Q = _positive(G, k)
+    W = np.empty_like(Q)
+    for own, factor in zip(columns, factors, strict=True):
+        W[own] = _unwhiten(factor, Q[own])
+    return values, Z.column_scaled(W)
+
+
+def _whiten(factor: Cholesky, A: Array) -> Array:
+    """L^-1 S^-1 A."""
+    with blas_threads(len(A)):
+        return np.asarray(sla.solve_triangular(factor.L, A / factor.scale[:, None], lower=True))
+
+
+def _unwhiten(factor: Cholesky, Q: Array) -> Array:
+    """S^-1 L^-T Q."""
+    return sla.solve_triangular(factor.L, Q, lower=True, trans="T") / factor.scale[:, None]
+
+
+def _from_views(
+    Z: Centered, columns: Columns, alphas: Sequence[float], k: int | None
+) -> tuple[Array, Array]:
+    """Eigenvalues and W from a singular value decomposition of each view."""
+    parts, scores = [], []
+    for own, alpha in zip(columns, alphas, strict=True):
+        _check_size(Z.shape[0], len(own))
+        view = Centered(Z.X[:, own], Z.weight)
+        U, s, V = singular_triplets(view)
+        root = np.hypot(s, np.sqrt(float(np.max(view.ridge(alpha)))))
+        scores.append(U * (s / root))
+        parts.append(view.column_scaled(V / root))
+    P = np.hstack(scores)
+    M = P.T @ P
+    edges = np.cumsum([0] + [part.shape[1] for part in parts])
+    for a, b in pairwise(edges):
+        M[a:b, a:b] = 0.0
+    values, Q = _positive(M, k)
+    W = np.empty((Z.shape[1], len(values)))
+    for own, part, rows in zip(columns, parts, np.split(Q, edges[1:-1]), strict=True):
+        W[own] = part @ rows
+    return values, W
+
+
+def _check_size(n: int, d: int) -> None:
+    if 8 * min(n, d) ** 2 > GRAM_LIMIT_BYTES:
+        raise ValueError(
+            f"a view has {n} rows and {d} columns, too many for its singular values: reduce it "
+            "first, for instance by PCA, which takes sparse data of this size."
+        )
+
+
+def _positive(M: Array, k: int | None) -> tuple[Array, Array]:
+    """The k largest eigenpairs, only such as are positive beyond rounding."""
+    if k is not None and k < len(M) // 4:
+        with blas_threads(len(M)):
+            values, Q = sla.eigh(M, subset_by_index=[len(M) - k, len(M) - 1], driver="evr")
+        values, Q = values[::-1], Q[:, ::-1]
+    else:
+        values, Q = eigenpairs(M)
+        values, Q = values[:k], Q[:, :k]
+    keep = values > POSITIVE * max(1.0, float(values.max(initial=0.0)))
+    return values[keep], Q[:, keep]
+
+
+def _finish(values: Array, W: Array, n_views: int, report: Report) -> Solution:
+    W = W * (signs(W) * np.sqrt(n_views))
+    return Solution(W, values, np.empty((0, len(values))), report)

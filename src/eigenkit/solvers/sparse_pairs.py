@@ -1,0 +1,358 @@
+"""Pairs of sparse projections (w_x, w_y), one after the other.
+
+A pair is found on views with columns of unit length; then the scores of the pair are taken
+out of both views, and the next pair is found on what is left:
+
+    X <- (I - t t') X,   Y <- (I - u u') Y,      t = X w_x / |X w_x|,  u likewise
+
+which is done implicitly, so sparse views stay sparse. Ways to find a pair:
+
+============= ==========================================================================
+pmd           soft-thresholded singular vectors of X'Y (views taken as uncorrelated within)
+alternating   lasso of Y w_y on X, then of X w_x on Y, until they agree
+greedy        forward selection: the variable of either view that adds most correlation
+least_squares lasso of every column of Y (Y'Y)^(-1/2) on X; all pairs at once
+============= ==========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import linalg as sla
+
+from eigenkit.linalg import RANK_TOL, Array, eigenpairs, signs
+from eigenkit.operators import Centered
+from eigenkit.solvers.lasso import Fit, Sparsity, lasso, thresholded
+
+# Start vectors from this many power steps on X'Y Y'X.
+POWER_STEPS = 50
+# X'Y is kept as a matrix up to this many entries.
+CROSS_LIMIT = 10**7
+# From then on the penalty that keeps a number of non-zeros only grows, so that sweeps settle.
+FREE_SWEEPS = 10
+# A variable with less than this share of its length outside those chosen adds nothing.
+COLLINEAR = 1e-10
+# Gains this close are equal: the first variable wins, whatever rounding says. Ties are common,
+# as variables chosen for one pair are often collinear once its scores are taken out.
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class View:
+    """The columns of Z at unit length, without the span of the orthonormal T."""
+
+    Z: Centered
+    inverse_length: Array
+    T: Array
+
+    @classmethod
+    def of(cls, Z: Centered, scale: bool) -> View:
+        """Columns at unit length, or (without ``scale``) only together at a moderate size."""
+        squares = Z.column_squares()
+        squares[Z.constant] = 0.0
+        lengths = np.sqrt(squares) if scale else np.full(Z.shape[1], np.sqrt(squares.max()))
+        inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=squares > 0)
+        return cls(Z, inverse, np.empty((Z.shape[0], 0)))
+
+    @property
+    def width(self) -> int:
+        return self.Z.shape[1]
+
+    def matmat(self, V: Array) -> Array:
+        """(I - T T') X V."""
+        S = self.Z.matmat(V * self.inverse_length[:, None])
+        return S - self.T @ (self.T.T @ S)
+
+    def rmatmat(self, U: Array) -> Array:
+        """X'(I - T T') U."""
+        return self.Z.rmatmat(U - self.T @ (self.T.T @ U)) * self.inverse_length[:, None]
+
+    def gram(self) -> Array:
+        """X'(I - T T') X."""
+        gone = self._taken_out()
+        return self.Z.gram() * np.outer(self.inverse_length, self.inverse_length) - gone @ gone.T
+
+    def squares(self) -> Array:
+        """Squared lengths of the columns."""
+        whole = self.Z.column_squares() * self.inverse_length**2
+        return np.maximum(whole - np.sum(self._taken_out() ** 2, axis=1), 0.0)
+
+    def _taken_out(self) -> Array:
+        return self.Z.rmatmat(self.T) * self.inverse_length[:, None]
+
+    def without(self, t: Array) -> View:
+        """The view without the direction of the score t (in its span already)."""
+        return replace(self, T=np.column_stack([self.T, t / np.linalg.norm(t)]))
+
+    def in_units_of_X(self, w: Array) -> Array:
+        """Weights (d x l) of unit-length columns as weights of X."""
+        return self.Z.column_scaled(w * self.inverse_length[:, None])
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a pair should look like, and when to stop looking."""
+
+    x: Sparsity
+    y: Sparsity
+    tol: float
+    max_iter: int
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """W_x (d x l), W_y (k x l) in the units of the data, and sweeps taken at most."""
+
+    W_x: Array
+    W_y: Array
+    n_iter: int = 1
+    converged: bool = True
+
+
+Finder = Callable[[View, View, Request], tuple[Array, Array, int, bool]]
+
+
+def sparse_pairs(
+    Zx: Centered, Zy: Centered, l: int, method: str, request: Request, scale: bool
+) -> Pairs:
+    """Up to l pairs by the method; fewer where nothing is left to find."""
+    x, y = View.of(Zx, scale), View.of(Zy, scale)
+    if method == "least_squares":
+        return _least_squares(x, y, l, request)
+    columns_x, columns_y, sweeps, converged = [], [], 0, True
+    for _ in range(min(l, x.width, y.width)):
+        a, b, n_iter, done = FINDERS[method](x, y, request)
+        t, u = x.matmat(a[:, None])[:, 0], y.matmat(b[:, None])[:, 0]
+        if not np.any(t) or not np.any(u) or abs(t @ u) <= RANK_TOL * _norm(t) * _norm(u):
+            break
+        columns_x.append(a)
+        columns_y.append(b)
+        sweeps, converged = max(sweeps, n_iter), converged and done
+        x, y = x.without(t), y.without(u)
+    found = _finish(x, y, columns_x, columns_y, free=not request.y.nonnegative)
+    return replace(found, n_iter=sweeps, converged=converged)
+
+
+def _finish(x: View, y: View, columns_x: list[Array], columns_y: list[Array], free: bool) -> Pairs:
+    """Scores of unit length on the whole views, positively correlated; signs by the rule."""
+    W = [
+        np.array(columns).reshape(-1, v.width).T for columns, v in ((columns_x, x), (columns_y, y))
+    ]
+    scores = [v.Z.matmat(w * v.inverse_length[:, None]) for v, w in zip((x, y), W, strict=True)]
+    W = [w / np.linalg.norm(s, axis=0) for w, s in zip(W, scores, strict=True)]
+    sign = signs(W[0])
+    opposed = free & (np.sum(scores[0] * scores[1], axis=0) < 0)
+    signed = (W[0] * sign, W[1] * np.where(opposed, -sign, sign))
+    W_x, W_y = (v.in_units_of_X(w) for v, w in zip((x, y), signed, strict=True))
+    return Pairs(W_x, W_y)
+
+
+def _norm(v: Array) -> float:
+    return float(np.linalg.norm(v))
+
+
+# -- soft-thresholded singular vectors -----------------------------------------------------
+
+
+def _cross(x: View, y: View) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    """v -> X'Y v and u -> Y'X u."""
+    if x.width * y.width <= CROSS_LIMIT:
+        C = x.rmatmat(y.matmat(np.eye(y.width)))
+        return (lambda v: C @ v), (lambda u: C.T @ u)
+    return (
+        lambda v: x.rmatmat(y.matmat(v[:, None]))[:, 0],
+        lambda u: y.rmatmat(x.matmat(u[:, None]))[:, 0],
+    )
+
+
+def _start(x: View, y: View) -> tuple[Array, Callable[[Array], Array], Callable[[Array], Array]]:
+    """About the leading right singular vector of X'Y, from a fixed start."""
+    forward, backward = _cross(x, y)
+    v = np.cos(np.arange(1.0, y.width + 1.0))
+    for _ in range(POWER_STEPS):
+        v = backward(forward(v / _norm(v)))
+        if not np.any(v):
+            return v, forward, backward
+    return v / _norm(v), forward, backward
+
+
+def pmd(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
+    """The penalized matrix decomposition: u = S(X'Y v), v = S(Y'X u), at unit length."""
+    v, forward, backward = _start(x, y)
+    if request.y.nonnegative:
+        v = np.abs(v)
+    u = np.zeros(x.width)
+    for sweep in range(1, request.max_iter + 1):
+        u_new = _unit(thresholded(forward(v), request.x))
+        v_new = _unit(thresholded(backward(u_new), request.y))
+        change = max(float(np.abs(u_new - u).max()), float(np.abs(v_new - v).max()))
+        u, v = u_new, v_new
+        if change <= request.tol:
+            return u, v, sweep, True
+    return u, v, request.max_iter, False
+
+
+def _unit(v: Array) -> Array:
+    size = _norm(v)
+    return v / size if size else v
+
+
+# -- alternating lasso ---------------------------------------------------------------------
+
+
+def alternating(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
+    """Lasso of the other view's score, in turn, each score at unit length."""
+    b, _, _ = _start(x, y)
+    if request.y.nonnegative:
+        b = np.abs(b)
+    a = np.zeros(x.width)
+    fit_x, fit_y = lasso(x, request.x), lasso(y, request.y)
+    least_x = least_y = 0.0
+    for sweep in range(1, request.max_iter + 1):
+        if sweep <= FREE_SWEEPS:
+            least_x = least_y = 0.0
+        a_new, t, least_x = _regressed(x, fit_x, y.matmat(b[:, None])[:, 0], a, least_x)
+        b_start = b if sweep > 1 else np.zeros(y.width)
+        b_new, u, least_y = _regressed(y, fit_y, t, b_start, least_y)
+        change = max(float(np.abs(a_new - a).max()), float(np.abs(b_new - b).max()))
+        size = max(float(np.abs(a_new).max()), float(np.abs(b_new).max()))
+        a, b = a_new, b_new
+        if change <= request.tol * size or not np.any(t) or not np.any(u):
+            return a, b, sweep, True
+    return a, b, request.max_iter, False
+
+
+def _regressed(
+    view: View, fit: Fit, target: Array, start: Array, least: float
+) -> tuple[Array, Array, float]:
+    """Sparse weights for a target, their score at unit length, and the penalty they took."""
+    w, penalty = fit(view.rmatmat(_unit(target)[:, None])[:, 0], start, least)
+    score = view.matmat(w[:, None])[:, 0]
+    size = _norm(score)
+    return (w / size, score / size, penalty) if size else (w, score, penalty)
+
+
+# -- greedy forward selection ----------------------------------------------------------------
+
+
+class _Side:
+    """One view during the greedy selection: what is chosen, and products with it."""
+
+    def __init__(self, view: View, limit: int) -> None:
+        self.view, self.limit = view, min(limit, view.width)
+        self.chosen: list[int] = []
+        self.squares = view.squares()
+        n = view.Z.shape[0]
+        self.Q = np.empty((n, 0))
+        self.onto_own = np.empty((view.width, 0))
+        self.onto_other = np.empty((view.width, 0))
+
+    def free(self) -> Array:
+        """Squared length of every variable outside the span of the chosen; 0 where none is left."""
+        rest = self.squares - np.sum(self.onto_own**2, axis=1)
+        rest[rest <= COLLINEAR * np.maximum(self.squares, self.squares.max())] = 0.0
+        rest[self.chosen] = 0.0
+        return rest
+
+    def best(self, M: Array) -> tuple[float, int]:
+        """The largest squared correlation that one more variable gives, and which it is."""
+        rest = self.free()
+        if len(self.chosen) >= self.limit or not np.any(rest):
+            return -1.0, -1
+        left = self.onto_other - self.onto_own @ M
+        rows = np.divide(
+            left, np.sqrt(rest)[:, None], out=np.zeros_like(left), where=rest[:, None] > 0
+        )
+        grown = M.T @ M + rows[:, :, None] * rows[:, None, :]
+        gain = np.where(rest > 0, np.linalg.eigvalsh(grown)[:, -1], -1.0)
+        return float(gain.max()), _first_largest(gain)
+
+    def add(self, index: int, other: _Side) -> None:
+        unit = np.zeros((self.view.width, 1))
+        unit[index] = 1.0
+        q = self.view.matmat(unit)
+        for _ in range(2):
+            q -= self.Q @ (self.Q.T @ q)
+        q /= np.linalg.norm(q)
+        self.chosen.append(index)
+        self.Q = np.column_stack([self.Q, q])
+        self.onto_own = np.column_stack([self.onto_own, self.view.rmatmat(q)])
+        other.onto_other = np.column_stack([other.onto_other, other.view.rmatmat(q)])
+
+    def weights(self, score: Array) -> Array:
+        """Weights of the chosen variables that give the score."""
+        units = np.zeros((self.view.width, len(self.chosen)))
+        units[self.chosen, np.arange(len(self.chosen))] = 1.0
+        w = np.zeros(self.view.width)
+        w[self.chosen] = np.linalg.lstsq(self.view.matmat(units), score)[0]
+        return w
+
+
+def greedy(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
+    """Add the variable that raises the canonical correlation most, until both sides are full."""
+    left, right = _Side(x, request.x.n_nonzero or 1), _Side(y, request.y.n_nonzero or 1)
+    i, j = _best_pair(x, y, left.squares, right.squares)
+    if i < 0:
+        return np.zeros(x.width), np.zeros(y.width), 0, True
+    left.add(i, right)
+    right.add(j, left)
+    steps = 1
+    while True:
+        M = left.Q.T @ right.Q
+        (gain_x, i), (gain_y, j) = left.best(M), right.best(M.T)
+        if max(gain_x, gain_y) < 0:
+            break
+        if gain_x >= (1 - TIE) * gain_y:
+            left.add(i, right)
+        else:
+            right.add(j, left)
+        steps += 1
+    P, _, Rt = sla.svd(left.Q.T @ right.Q)
+    return left.weights(left.Q @ P[:, 0]), right.weights(right.Q @ Rt[0]), steps, True
+
+
+def _best_pair(x: View, y: View, squares_x: Array, squares_y: Array) -> tuple[int, int]:
+    """The variables of largest absolute correlation, or -1 where there is none."""
+    best, pair = 0.0, (-1, -1)
+    floor_x, floor_y = COLLINEAR * squares_x.max(), COLLINEAR * squares_y.max()
+    step = max(1, CROSS_LIMIT // x.width)
+    for start in range(0, y.width, step):
+        columns = np.arange(start, min(start + step, y.width))
+        C = x.rmatmat(y.matmat(np.eye(y.width)[:, columns]))
+        size = np.sqrt(np.outer(squares_x, squares_y[columns]))
+        usable = np.outer(squares_x > floor_x, squares_y[columns] > floor_y)
+        r = np.divide(np.abs(C), size, out=np.zeros_like(C), where=usable)
+        if r.max() > best * (1 + TIE):
+            best, at = float(r.max()), np.unravel_index(_first_largest(r.ravel()), r.shape)
+            pair = int(at[0]), start + int(at[1])
+    return pair
+
+
+def _first_largest(values: Array) -> int:
+    return int(np.argmax(values >= (1 - TIE) * values.max()))
+
+
+FINDERS: dict[str, Finder] = {"pmd": pmd, "alternating": alternating, "greedy": greedy}
+METHODS = (*FINDERS, "least_squares")
+
+
+# -- l1 least squares ------------------------------------------------------------------------
+
+
+def _least_squares(x: View, y: View, l: int, request: Request) -> Pairs:
+    """Lasso of each column of Y (Y'Y)^(-1/2) on X; the best correlated l of them."""
+    values, V = eigenpairs(y.gram())
+    keep = values > RANK_TOL * values.max(initial=0.0)
+    root = (V[:, keep] / np.sqrt(values[keep])) @ V[:, keep].T
+    targets = y.matmat(root)
+    fit = lasso(x, request.x)
+    W = np.column_stack([fit(c, np.zeros(x.width), 0.0)[0] for c in x.rmatmat(targets).T])
+    scores = x.matmat(W)
+    size = np.linalg.norm(scores, axis=0) * np.linalg.norm(targets, axis=0)
+    product = np.abs(np.sum(scores * targets, axis=0))
+    r = np.divide(product, size, out=np.zeros_like(size), where=size > 0)
+    order = [j for j in np.argsort(-r, kind="stable")[:l] if r[j] > RANK_TOL]
+    return _finish(x, y, [W[:, j] for j in order], [root[:, j] for j in order], free=True)

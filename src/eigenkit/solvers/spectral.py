@@ -1,0 +1,171 @@
+"""Pencils with B = I: principal components of Z, and singular vectors of Z'H.
+
+============ ===================================================================
+method       what it decomposes
+============ ===================================================================
+gram         the smaller of Z'Z and Z Z', by an eigensolver
+svd          Z itself (after QR, if it is tall): small singular values keep their digits
+lanczos      Z'Z or Z Z' as an operator: a few components of large data
+============ ===================================================================
+
+"auto" takes the cheaper of gram and lanczos, and svd where the Gram matrix would cost more
+than half of the digits of a singular value that is asked for.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import linalg as sla
+
+from eigenkit.exceptions import ConvergenceWarning
+from eigenkit.linalg import EPS, Array, blas_threads, eigenpairs, signs, triangular_factor
+from eigenkit.operators import Centered
+from eigenkit.pencil import Pencil, Report, Solution
+from eigenkit.solvers.choice import BLOCK_RATE, DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, SPARSE_RATE
+from eigenkit.solvers.lanczos import BLOCK, largest_eigenpairs
+
+METHODS = ("auto", "gram", "svd", "lanczos")
+
+# Eigenvalues of a Gram matrix below this share of the largest give fewer than ten digits.
+TRUSTED = 1e-6
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Singular values of Z (decreasing) and right singular vectors (d x r), in its units.
+
+    ``complete`` says that no singular value of Z is missing but zeros.
+    """
+
+    s: Array
+    V: Array
+    complete: bool
+    report: Report
+
+
+def principal_axes(Z: Centered, k: int | None, method: str, tol: float, max_iter: int) -> Spectrum:
+    """The k leading singular values and right singular vectors of Z; all that are not zero
+    for ``k=None``."""
+    reason = "as asked"
+    if method == "auto":
+        method, reason = _cheapest(Z, k)
+    if method == "gram":
+        found = _from_gram(Z, k)
+        if found is None:
+            reason += ", but its smallest eigenvalues are rounding: svd"
+            method, found = "svd", _from_svd(Z, k)
+        return _finish(Z, *found, Report("spectral", method, reason))
+    if method == "svd":
+        return _finish(Z, *_from_svd(Z, k), Report("spectral", "svd", reason))
+    return _from_lanczos(Z, k, reason, tol, max_iter)
+
+
+def _cheapest(Z: Centered, k: int | None) -> tuple[str, str]:
+    side = min(Z.shape)
+    costs = {}
+    if 8 * side * side <= GRAM_LIMIT_BYTES:
+        work = Z.gram_work()[int(Z.shape[0] < Z.shape[1])]
+        costs["gram"] = work / (SPARSE_RATE if Z.sparse else DENSE_RATE) + 3 * side**3 / DENSE_RATE
+    if k is not None and k <= side // 4:
+        rate = 1 / BLOCK_RATE if Z.sparse else max(1 / (BLOCK * READ_RATE), 1 / DENSE_RATE)
+        vectors = 6 * k + 10 * BLOCK
+        costs["lanczos"] = vectors * (2 * Z.nnz * rate + 8 * k * side / DENSE_RATE)
+    if not costs:
+        raise ValueError(
+            f"X has {Z.shape[0]} rows and {Z.shape[1]} columns: too many for all components at "
+            "once; give n_components as an integer, at most a quarter of the smaller number."
+        )
+    best = min(costs, key=lambda name: costs[name])
+    return best, ", ".join(f"{name} is predicted to take {costs[name]:.2g} s" for name in costs)
+
+
+def _from_gram(Z: Centered, k: int | None) -> tuple[Array, Array, bool] | None:
+    """None where digits would be lost and Z may be decomposed itself."""
+    n, d = Z.shape
+    values, vectors = _leading(Z.gram() if d <= n else Z.outer(), k)
+    largest = max(float(values[0]), 0.0)
+    if largest and values[-1] < TRUSTED * largest and Z.may_be_dense:
+        return None
+    keep = values > largest * EPS * max(n, d)
+    s, vectors = np.sqrt(values[keep]), vectors[:, keep]
+    return s, vectors if d <= n else Z.rmatmat(vectors) / s, k is None or not keep.all()
+
+
+def _leading(G: Array, k: int | None) -> tuple[Array, Array]:
+    """The k largest eigenpairs of a symmetric matrix, decreasing."""
+    if k is None or k > len(G) // 4:
+        values, vectors = eigenpairs(G)
+        return values[:k], vectors[:, :k]
+    with blas_threads(len(G)):
+        values, vectors = sla.eigh(G, subset_by_index=[len(G) - k, len(G) - 1], driver="evr")
+    return values[::-1], vectors[:, ::-1]
+
+
+def _from_svd(Z: Centered, k: int | None) -> tuple[Array, Array, bool]:
+    if not Z.may_be_dense:
+        raise ValueError(
+            "solver='svd' would make X dense: use 'lanczos' with n_components, or 'gram'."
+        )
+    A = Z.toarray()
+    if Z.shape[0] > Z.shape[1]:
+        A = triangular_factor(A)
+    with blas_threads(len(A)):
+        _, s, Vt = sla.svd(A, full_matrices=False)
+    s = s[s > s.max(initial=0.0) * EPS * max(Z.shape)]
+    return s[:k], Vt[: len(s[:k])].T, True if k is None else k >= len(s)
+
+
+def _from_lanczos(Z: Centered, k: int | None, reason: str, tol: float, max_iter: int) -> Spectrum:
+    if k is None:
+        raise ValueError("solver='lanczos' finds a few components: give n_components as an integer")
+    n, d = Z.shape
+    with Z.own_threads():
+        if d <= n:
+            pairs = largest_eigenpairs(lambda V: Z.rmatmat(Z.matmat(V)), d, k, tol, max_iter)
+        else:
+            pairs = largest_eigenpairs(lambda U: Z.matmat(Z.rmatmat(U)), n, k, tol, max_iter)
+        s = np.sqrt(pairs.values)
+        V = pairs.vectors if d <= n else Z.rmatmat(pairs.vectors) / s
+    report = Report("spectral", "lanczos", reason, n_iter=pairs.n_iter, converged=pairs.converged)
+    return _finish(Z, s, V, len(s) < k, report)
+
+
+def _finish(Z: Centered, s: Array, V: Array, complete: bool, report: Report) -> Spectrum:
+    """Fix the signs; an iterative answer is measured against the data before it is believed."""
+    V = V * signs(V)
+    if report.regression == "lanczos" and len(s):
+        off = Z.rmatmat(Z.matmat(V)) - V * s**2
+        residual = float(np.linalg.norm(off, axis=0).max() / s[0] ** 2)
+        orthogonality = float(np.abs(V.T @ V - np.eye(len(s))).max())
+        report = replace(report, residual=residual, orthogonality=orthogonality)
+        if not report.converged:
+            warnings.warn(
+                f"lanczos stopped after {report.n_iter} blocks with a residual of {residual:.1e}: "
+                "increase max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+    return Spectrum(s, V, complete, report)
+
+
+def covariance_axes(pencil: Pencil) -> Solution:
+    """The pencil Z'H H'Z w = lambda w, w'w = 1, in the units of X: singular vectors of Xc'H."""
+    unit = np.broadcast_to(pencil.Z.unit, pencil.C.shape[:1])
+    smallest = float(unit.min())
+    with blas_threads(pencil.C.shape[1]):
+        W, s, Vt = sla.svd(pencil.C * (smallest / unit)[:, None], full_matrices=False)
+    keep = s > s.max(initial=0.0) * EPS * max(pencil.C.shape)
+    W, V = W[:, keep], Vt[keep].T
+    with np.errstate(over="ignore", under="ignore"):
+        values = (s[keep] / smallest) ** 2
+    if not np.all(np.isfinite(values)) or np.any(values == 0):
+        raise ValueError(
+            "the squared covariances of X and y leave the range of floating point: scale X and y "
+            "to sizes near 1."
+        )
+    sign = signs(W)
+    report = Report("spectral", "svd", "B is the identity")
+    return Solution(W * sign, values, V * sign, report)

@@ -1,0 +1,35 @@
+"""The demo runs, and its table says what the library promises."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from eigenkit import demo
+
+
+def test_demo_prints_a_table_and_saves_a_picture(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    assert demo.main(tmp_path) == 0
+    out = capsys.readouterr().out
+    assert "HypergraphSpectral star" in out
+    assert (tmp_path / "eigenkit-demo.png").stat().st_size > 10_000
+
+
+def test_two_stage_equals_direct_on_the_embedded_data():
+    lines = demo.run("generated", *demo.multilabel())
+    assert len(lines) == 5 * len(demo.SOLVERS)
+    for line in lines:
+        if line.solver == "two_stage":
+            assert line.equivalence < 1e-12
+
+
+def test_wrong_usage_is_told():
+    done = subprocess.run(
+        [sys.executable, "-m", "eigenkit", "nonsense"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "usage" in done.stderr.lower()
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,343 @@
+"""The shells: scikit-learn's contract, references, dtypes, containers, state."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.cross_decomposition import CCA as SklearnCCA
+from sklearn.datasets import load_iris, load_linnerud
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import eigenkit
+from conftest import ESTIMATORS, labels_for, projector_distance
+from eigenkit import CCA, LDA, AlphaSearchCV, HypergraphSpectral, OrthonormalizedPLS
+from eigenkit.exceptions import ConditionWarning, DegenerateDataWarning, EigenkitWarning
+
+CHECKED = [
+    CCA(),
+    LDA(),
+    OrthonormalizedPLS(),
+    HypergraphSpectral(),
+    HypergraphSpectral(expansion="clique", alpha=0.1),
+    LDA(solver="direct"),
+    OrthonormalizedPLS(solver="least_squares"),
+    AlphaSearchCV(LDA()),
+    AlphaSearchCV(OrthonormalizedPLS()),
+]
+
+
+def _cannot_hold(estimator):
+    """Folds cut repeated rows apart, so weights cannot equal repetition in a search over folds."""
+    if not isinstance(estimator, AlphaSearchCV):
+        return {}
+    kinds = ("dense", "sparse")
+    why = "the folds of weighted and of repeated rows differ"
+    return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in kinds}
+
+
+@parametrize_with_checks(CHECKED, expected_failed_checks=_cannot_hold)
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+# -- references --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("priors", [None, [0.2, 0.3, 0.5]])
+@pytest.mark.parametrize("two_classes", [False, True])
+def test_lda_is_that_of_scikit_learn(priors, two_classes):
+    X, y = load_iris(return_X_y=True)
+    if two_classes:
+        X, y = X[50:], y[50:]
+        priors = None if priors is None else [0.3, 0.7]
+    ours = LDA(alpha=0.0, priors=priors).fit(X, y)
+    theirs = LinearDiscriminantAnalysis(priors=priors).fit(X, y)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-8)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-8)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-8)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-8)
+    np.testing.assert_allclose(ours.means_, theirs.means_, atol=1e-12)
+    np.testing.assert_allclose(
+        np.exp(ours.predict_log_proba(X)), theirs.predict_proba(X), atol=1e-8
+    )
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    Q = [np.linalg.qr(W)[0] for W in (ours.components_.T, theirs.scalings_)]
+    assert projector_distance(*Q) < 1e-8
+
+
+def test_ridge_lda_classifies_with_the_regularized_covariance(rng):
+    X, y = load_iris(return_X_y=True)
+    alpha = 7.0
+    model = LDA(alpha=alpha).fit(X, y)
+    means = np.array([X[y == j].mean(axis=0) for j in range(3)])
+    within = sum((X[y == j] - means[j]).T @ (X[y == j] - means[j]) for j in range(3))
+    precision = np.linalg.inv((within + alpha * np.eye(4)) / 150)
+    distance = np.array([np.einsum("ij,jk,ik->i", X - m, precision, X - m) for m in means]).T
+    posterior = np.exp(-0.5 * (distance - distance.min(axis=1, keepdims=True)))
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict_proba(X), posterior, atol=1e-10)
+
+
+def test_cca_is_exact_where_scikit_learn_iterates(rng):
+    X, Y = load_linnerud(return_X_y=True)
+    model = CCA(alpha=0.0).fit(X, Y)
+    Qx, _ = np.linalg.qr(X - X.mean(axis=0))
+    Qy, _ = np.linalg.qr(Y - Y.mean(axis=0))
+    exact = np.linalg.svd(Qx.T @ Qy, compute_uv=False)
+    np.testing.assert_allclose(model.canonical_correlations_, exact, atol=1e-12)
+    theirs = SklearnCCA(n_components=3, tol=1e-14, max_iter=10_000).fit(X, Y)
+    x_scores, y_scores = model.transform(X, Y)
+    for ours, other in zip((x_scores, y_scores), theirs.transform(X, Y), strict=True):
+        correlation = [abs(np.corrcoef(ours[:, j], other[:, j])[0, 1]) for j in range(3)]
+        np.testing.assert_allclose(correlation, 1.0, atol=1e-6)
+
+
+def test_cca_scores_on_both_sides(rng):
+    X = rng.normal(size=(80, 6))
+    Y = X[:, :3] @ rng.normal(size=(3, 3)) + rng.normal(size=(80, 3))
+    for alpha in (0.0, 5.0):
+        model = CCA(alpha=alpha).fit(X, Y)
+        t, u = model.transform(X, Y)
+        B = (X - X.mean(axis=0)).T @ (X - X.mean(axis=0)) + alpha * np.eye(6)
+        np.testing.assert_allclose(
+            model.x_rotations_.T @ B @ model.x_rotations_, np.eye(3), atol=1e-10
+        )
+        np.testing.assert_allclose(u.T @ u, np.eye(3), atol=1e-10)
+        np.testing.assert_allclose(t.T @ u, np.diag(model.canonical_correlations_), atol=1e-10)
+        back, y_back = model.inverse_transform(t, u)
+        Tc = t - t.mean(axis=0)
+        best = Tc @ np.linalg.lstsq(Tc, X - X.mean(axis=0), rcond=None)[0] + X.mean(axis=0)
+        np.testing.assert_allclose(back, best, atol=1e-9)
+        np.testing.assert_allclose(y_back, Y, atol=1e-9)  # all components of y are kept
+
+
+def test_cca_of_data_with_itself(rng):
+    X = rng.normal(size=(40, 4))
+    np.testing.assert_allclose(CCA(alpha=0.0).fit(X, X).canonical_correlations_, 1.0, atol=1e-12)
+
+
+def test_predictions_with_all_components_are_ridge_regression(rng):
+    X, Y = rng.normal(size=(50, 8)), rng.normal(size=(50, 3))
+    expected = Ridge(alpha=2.0).fit(X, Y)
+    for estimator in (OrthonormalizedPLS, CCA):
+        model = estimator(alpha=2.0).fit(X, Y)
+        np.testing.assert_allclose(model.predict(X), expected.predict(X), atol=1e-10)
+        np.testing.assert_allclose(model.coef_, expected.coef_, atol=1e-10)
+
+
+def test_correlations_of_one_by_construction_are_named(rng):
+    X, Y = rng.normal(size=(12, 40)), rng.normal(size=(12, 2))
+    with pytest.warns(ConditionWarning, match=r"12 samples, 40 features and alpha=0 .* alpha > 0"):
+        model = CCA(alpha=0.0).fit(X, Y)
+    np.testing.assert_allclose(model.canonical_correlations_, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CCA(alpha=1.0).fit(X, Y)
+
+
+def test_least_squares_tells_when_it_is_another_model(rng):
+    y = labels_for("star", 12, rng)
+    for shape, alpha, same in (
+        ((12, 40), 0.0, True),
+        ((12, 40), 1.0, False),
+        ((12, 5), 0.0, False),
+    ):
+        model = HypergraphSpectral(alpha=alpha, solver="least_squares").fit(
+            rng.normal(size=shape), y
+        )
+        assert model.report_.equivalent is same
+
+
+# -- numbers and containers --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(ESTIMATORS))
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("shape", [(60, 6), (15, 40)])
+def test_float32_stays_and_is_close(name, form, shape, rng):
+    X = rng.normal(size=shape) * (rng.random(shape) < 0.5)
+    y = labels_for(name, shape[0], rng)
+    convert = sparse.csr_array if form == "sparse" else np.asarray
+    single = ESTIMATORS[name]().fit(convert(X.astype(np.float32)), y)
+    double = ESTIMATORS[name]().fit(convert(X), y)
+    Z = single.transform(convert(X.astype(np.float32)))
+    assert single.components_.dtype == single.mean_.dtype == Z.dtype == np.float32
+    assert double.components_.dtype == np.float64
+    np.testing.assert_allclose(Z, double.transform(convert(X)), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", list(ESTIMATORS))
+def test_sparse_equals_dense(name, rng):
+    X = rng.normal(size=(50, 7)) * (rng.random((50, 7)) < 0.3)
+    y = labels_for(name, 50, rng)
+    reference = ESTIMATORS[name](alpha=0.4).fit(X, y).transform(X)
+    for form in (sparse.csr_array, sparse.csc_array, sparse.csr_matrix, sparse.csc_matrix):
+        model = ESTIMATORS[name](alpha=0.4).fit(form(X), y)
+        np.testing.assert_allclose(model.transform(form(X)), reference, atol=1e-10)
+
+
+def test_memory_mapped_input(tmp_path, rng):
+    X, y = rng.normal(size=(60, 5)), labels_for("star", 60, rng)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    np.testing.assert_array_equal(
+        HypergraphSpectral().fit(mapped, y).transform(mapped),
+        HypergraphSpectral().fit(X, y).transform(X),
+    )
+
+
+@pytest.mark.parametrize("name", list(ESTIMATORS))
+def test_inputs_are_never_changed(name, rng):
+    X, y = rng.normal(size=(50, 5)) + 1e5, labels_for(name, 50, rng)
+    X[:, 2] = 3.3
+    S = sparse.csr_array(X * (rng.random(X.shape) < 0.5))
+    copies = X.copy(), y.copy(), S.copy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EigenkitWarning)
+        for data in (X, S):
+            for solver in ("two_stage", "direct", "least_squares"):
+                ESTIMATORS[name](solver=solver).fit(data, y, np.arange(50)).transform(data)
+    np.testing.assert_array_equal(X, copies[0])
+    np.testing.assert_array_equal(y, copies[1])
+    np.testing.assert_array_equal(S.toarray(), copies[2].toarray())
+
+
+def test_frames_names_and_output(rng):
+    frame = pd.DataFrame(rng.normal(size=(50, 3)), columns=["a", "b", "c"])
+    Y = pd.DataFrame(labels_for("star", 50, rng), columns=list("wxyz"))
+    model = HypergraphSpectral().set_output(transform="pandas").fit(frame, Y)
+    out = model.transform(frame)
+    assert list(out.columns) == [f"hypergraphspectral{j}" for j in range(3)]
+    assert list(model.feature_names_in_) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.transform(frame[["b", "a", "c"]])
+    polar = HypergraphSpectral().set_output(transform="polars")
+    assert isinstance(polar.fit_transform(pl.from_pandas(frame), Y), pl.DataFrame)
+
+
+def test_strings_as_classes(rng):
+    X, y = rng.normal(size=(40, 4)), np.array(["ant", "bee", "cat"] * 13 + ["ant"])
+    indicator = (y[:, None] == np.unique(y)).astype(float)
+    np.testing.assert_allclose(
+        CCA().fit(X, y).components_, CCA().fit(X, indicator).components_, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        HypergraphSpectral().fit(X, y).components_,
+        HypergraphSpectral().fit(X, indicator).components_,
+        atol=1e-12,
+    )
+    assert set(LDA().fit(X, y).predict(X)) <= {"ant", "bee", "cat"}
+
+
+def test_label_weights_matter_and_are_checked(rng):
+    X, Y = rng.normal(size=(40, 8)), labels_for("star", 40, rng)
+    plain = HypergraphSpectral().fit(X, Y)
+    weighted = HypergraphSpectral(label_weights=[1, 2, 3, 10]).fit(X, Y)
+    assert projector_distance(weighted.components_.T, plain.components_.T) > 1e-3
+    same = HypergraphSpectral(label_weights=np.ones(4)).fit(X, Y)
+    np.testing.assert_allclose(same.components_, plain.components_)
+    for wrong in ([1, 2], [1, 2, 3, -1], [1, 2, 3, np.nan]):
+        with pytest.raises(ValueError, match="give 4 positive numbers"):
+            HypergraphSpectral(label_weights=wrong).fit(X, Y)
+
+
+def test_priors_are_checked(rng):
+    X, y = rng.normal(size=(40, 4)), np.arange(40) % 3
+    for wrong in ([0.5, 0.5], [0.5, 0.6, -0.1], [0, 0, 0]):
+        with pytest.raises(ValueError, match="priors="):
+            LDA(priors=wrong).fit(X, y)
+
+
+def test_degenerate_parts_are_named(rng):
+    X, Y = rng.normal(size=(40, 4)), labels_for("star", 40, rng)
+    X[:, 1] = 2.5
+    with pytest.warns(DegenerateDataWarning, match="1 of 4 features are constant"):
+        model = HypergraphSpectral().fit(X, Y)
+    assert not model.components_[:, 1].any()
+    Y[:, 2] = 0
+    with pytest.warns(DegenerateDataWarning, match="labels are carried by no sample"):
+        HypergraphSpectral().fit(np.delete(X, 1, axis=1), Y)
+
+
+# -- state -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", list(ESTIMATORS))
+def test_before_fit(name):
+    with pytest.raises(NotFittedError):
+        ESTIMATORS[name]().transform(np.ones((3, 2)))
+
+
+@pytest.mark.parametrize("name", list(ESTIMATORS))
+def test_refitting_leaves_nothing_stale(name, rng):
+    model = ESTIMATORS[name]()
+    y = labels_for(name, 60, rng)
+    model.partial_fit(rng.normal(size=(60, 9)), y)
+    X = rng.normal(size=(60, 5))
+    model.fit(X, y)
+    fresh = ESTIMATORS[name]().fit(X, y)
+    assert vars(model).keys() == vars(fresh).keys()
+    np.testing.assert_array_equal(model.transform(X), fresh.transform(X))
+
+
+@pytest.mark.parametrize("name", list(ESTIMATORS))
+def test_copies_project_alike(name, rng):
+    X, y = rng.normal(size=(60, 5)), labels_for(name, 60, rng)
+    model = ESTIMATORS[name]().fit(X, y)
+    Z = model.transform(X)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).transform(X), Z)
+    np.testing.assert_array_equal(clone(model).fit(X, y).transform(X), Z)
+    with ThreadPoolExecutor(8) as pool:
+        for other in pool.map(model.transform, [X] * 16):
+            np.testing.assert_array_equal(other, Z)
+
+
+@pytest.mark.parametrize("name", list(ESTIMATORS))
+def test_what_was_done_is_told(name, rng):
+    X, y = rng.normal(size=(60, 5)), labels_for(name, 60, rng)
+    model = ESTIMATORS[name]()
+    plan = model.plan(X, y)
+    assert plan.regression == model.fit(X, y).regression_ == "cholesky"
+    assert "predicted to take" in plan.reason == model.report_.reason
+    assert model.solver_ == "two_stage"
+    assert model.report_.residual < 1e-10
+    assert model.report_.orthogonality < 1e-10
+    assert 1 <= model.report_.condition < 1e3
+    assert ESTIMATORS[name](regression="svd").fit(X, y).regression_ == "svd"
+    assert ESTIMATORS[name](regression="cg").plan(X, y).reason == "as asked"
+
+
+def test_components_are_a_prefix(rng):
+    X, y = rng.normal(size=(60, 5)), labels_for("star", 60, rng)
+    two, four = HypergraphSpectral(2).fit(X, y), HypergraphSpectral().fit(X, y)
+    np.testing.assert_array_equal(two.components_, four.components_[:2])
+    with pytest.raises(ValueError, match="n_components=5 exceeds 4"):
+        HypergraphSpectral(5).fit(X, y)
+
+
+def test_pipeline_and_grid_search():
+    X, y = load_iris(return_X_y=True)
+    pipeline = make_pipeline(LDA(), StandardScaler(), LinearSVC())
+    search = GridSearchCV(pipeline, {"lda__alpha": [0.1, 10.0], "lda__n_components": [1, 2]}, cv=3)
+    assert search.fit(X, y).best_score_ > 0.9
+
+
+def test_every_public_name_has_an_example():
+    for name in eigenkit.__all__:
+        assert ">>> " in getattr(eigenkit, name).__doc__, name

@@ -1,0 +1,99 @@
+"""Grids of alphas and l1 paths."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_iris, make_multilabel_classification
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
+
+from conftest import ESTIMATORS, labels_for
+from eigenkit import CCA, LDA, AlphaSearchCV, HypergraphSpectral, alpha_path, l1_path
+from eigenkit.operators import Centered
+
+
+@pytest.mark.parametrize("name", list(ESTIMATORS))
+def test_a_path_equals_separate_fits(name, rng):
+    X, y = rng.normal(size=(60, 8)), labels_for(name, 60, rng)
+    for model in alpha_path(ESTIMATORS[name](n_components=2), X, y, [0.01, 1.0, 50.0]):
+        alone = ESTIMATORS[name](n_components=2, alpha=model.alpha).fit(X, y)
+        np.testing.assert_allclose(model.transform(X), alone.transform(X), atol=1e-10)
+        assert vars(model).keys() == vars(alone).keys()
+
+
+def test_a_path_makes_one_gram_matrix(rng, monkeypatch):
+    calls = []
+    gram = Centered.gram
+    monkeypatch.setattr(Centered, "gram", lambda self: calls.append(1) or gram(self))
+    alpha_path(CCA(), rng.normal(size=(60, 8)), rng.normal(size=(60, 2)), np.logspace(-3, 3, 7))
+    assert len(calls) == 1
+
+
+def test_search_agrees_with_grid_search():
+    X, y = load_iris(return_X_y=True)
+    X = np.hstack([X, np.random.default_rng(0).normal(size=(150, 60))])
+    alphas = [0.01, 10.0, 1000.0]
+    ours = AlphaSearchCV(LDA(), alphas=alphas, cv=StratifiedKFold(4)).fit(X, y)
+    theirs = GridSearchCV(LDA(), {"alpha": alphas}, cv=StratifiedKFold(4)).fit(X, y)
+    assert ours.alpha_ == theirs.best_params_["alpha"]
+    np.testing.assert_allclose(
+        ours.cv_results_["mean_test_score"], theirs.cv_results_["mean_test_score"]
+    )
+    np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
+    assert ours.score(X, y) == theirs.score(X, y)
+    assert ours.predict_proba(X).shape == (150, 3)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_search_with_a_head(form):
+    X, Y = make_multilabel_classification(n_samples=120, random_state=0)
+    head = OneVsRestClassifier(LinearSVC())
+    search = AlphaSearchCV(
+        HypergraphSpectral(), alphas=[0.1, 10.0], cv=KFold(3), scoring="f1_macro", head=head
+    ).fit(form(X), Y)
+    assert search.alpha_ in (0.1, 10.0)
+    assert 0.3 < search.best_score_ <= 1
+    assert search.transform(form(X)).shape == (120, 5)
+    assert not hasattr(search, "predict")
+
+
+def test_search_scores_a_plain_projection_by_least_squares():
+    X, Y = make_multilabel_classification(n_samples=120, random_state=0)
+    search = AlphaSearchCV(HypergraphSpectral(), alphas=[1.0, 1e6], cv=3).fit(X, Y, np.ones(120))
+    assert set(search.cv_results_) >= {"alpha", "mean_test_score", "split2_test_score"}
+
+
+def test_search_refuses_bad_grids():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="alphas is empty"):
+        AlphaSearchCV(LDA(), alphas=[]).fit(X, y)
+    with pytest.raises(ValueError, match=r"alphas=-1"):
+        AlphaSearchCV(LDA(), alphas=[1.0, -1]).fit(X, y)
+    with pytest.raises(TypeError, match="needs a projection of eigenkit"):
+        alpha_path(LinearSVC(), X, y, [1.0])
+
+
+def test_l1_path_is_that_of_the_model():
+    X, y = load_iris(return_X_y=True)
+    paths = l1_path(LDA(), X, y)
+    model = LDA(solver="least_squares", penalty="l1", tol=1e-12)
+    for alphas, coefs in paths:
+        fitted = model.set_params(alpha=float(alphas[1])).fit(X, y)
+        found = np.abs(fitted.components_) - np.abs(coefs[:, 1])
+        assert np.abs(found).max(axis=1).min() < 1e-6
+
+
+def test_l1_path_needs_coordinate_descent_for_many_features(rng):
+    X = sparse.random_array((30, 20_000), density=0.01, rng=rng, format="csr")
+    y = np.arange(30) % 2
+    with pytest.raises(ValueError, match="use method='cd'"):
+        l1_path(LDA(), X, y)
+    ((_, coefs),) = l1_path(LDA(), X, y, method="cd", n_alphas=5)
+    assert coefs.shape == (20_000, 5)
+    assert not coefs[:, 0].any()
+    assert np.count_nonzero(coefs[:, -1]) > 0
+    with pytest.raises(ValueError, match="method='x' is not known"):
+        l1_path(LDA(), X, y, method="x")

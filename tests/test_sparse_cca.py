@@ -1,0 +1,293 @@
+"""Sparse CCA: planted directions, the dense limits of each method, and every kind of input."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import linalg as sla
+from scipy import sparse
+from sklearn.cross_decomposition import PLSSVD
+from sklearn.linear_model import Lasso
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from eigenkit import CCA, SparseCCA
+from eigenkit.exceptions import ConvergenceWarning, DegenerateDataWarning
+from eigenkit.operators import Centered
+from eigenkit.solvers.lasso import Sparsity, lasso, thresholded
+from eigenkit.solvers.sparse_pairs import METHODS, View
+
+rng = np.random.default_rng(5)
+N = 200
+X = rng.normal(size=(N, 30))
+Y = rng.normal(size=(N, 20))
+LATENT = rng.normal(size=(N, 2))
+X[:, :3] += 2 * LATENT[:, :1]
+Y[:, :2] += 2 * LATENT[:, :1]
+X[:, 10:13] -= 1.3 * LATENT[:, 1:]
+Y[:, 10:12] += 1.3 * LATENT[:, 1:]
+PLANTED_X = [{0, 1, 2}, {10, 11, 12}]
+PLANTED_Y = [{0, 1}, {10, 11}]
+
+
+def supports(W: np.ndarray) -> list[set[int]]:
+    return [set(np.flatnonzero(w).tolist()) for w in W.T]
+
+
+def test_check_estimator() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check_estimator(SparseCCA(), on_skip=None)
+
+
+@pytest.mark.parametrize("method", ["pmd", "alternating", "greedy"])
+def test_planted_directions_are_found_by_number(method) -> None:
+    model = SparseCCA(2, method=method, n_nonzero_x=3, n_nonzero_y=2).fit(X, Y)
+    assert supports(model.x_weights_) == PLANTED_X
+    assert supports(model.y_weights_) == PLANTED_Y
+    x_scores, y_scores = model.transform(X, Y)
+    reference = [np.corrcoef(a, b)[0, 1] for a, b in zip(x_scores.T, y_scores.T, strict=True)]
+    assert np.allclose(model.canonical_correlations_, reference)
+    assert np.all(model.canonical_correlations_ > 0.75)
+    assert np.allclose(np.linalg.norm(x_scores, axis=0), 1)
+    assert np.allclose(np.linalg.norm(y_scores, axis=0), 1)
+
+
+@pytest.mark.parametrize("method", ["pmd", "alternating"])
+def test_planted_directions_are_found_by_penalty(method) -> None:
+    model = SparseCCA(2, method=method, penalty_x=0.4, penalty_y=0.4).fit(X, Y)
+    assert supports(model.x_weights_) == PLANTED_X
+    assert supports(model.y_weights_) == PLANTED_Y
+
+
+def test_least_squares_finds_the_variables_of_every_target() -> None:
+    model = SparseCCA(4, method="least_squares", penalty_x=0.5).fit(X, Y)
+    found = set.union(*supports(model.x_weights_))
+    assert found == PLANTED_X[0] | PLANTED_X[1]
+    assert np.all(np.diff(model.canonical_correlations_) <= 1e-12)
+
+
+def test_least_squares_minimizes_its_objective() -> None:
+    """(3.23): each column of W is scikit-learn's lasso of a column of Yc (Yc'Yc)^(-1/2)."""
+    Xs, Ys = (StandardScaler().fit_transform(A) / np.sqrt(N) for A in (X, Y))
+    target = Ys @ sla.inv(sla.sqrtm(Ys.T @ Ys)).real
+    model = SparseCCA(20, method="least_squares", penalty_x=0.4).fit(X, Y)
+    for j in range(20):
+        penalty = 0.4 * np.abs(Xs.T @ target[:, j]).max()
+        w = Lasso(penalty / N, fit_intercept=False, tol=1e-12, max_iter=10**5).fit(Xs, target[:, j])
+        w = w.coef_ / X.std(axis=0)
+        w /= np.linalg.norm((X - X.mean(axis=0)) @ w)
+        error = np.abs(np.abs(model.x_weights_) - np.abs(w)[:, None]).max(axis=0)
+        assert error.min() < 1e-6
+
+
+def test_without_a_penalty_pmd_is_plssvd() -> None:
+    model = SparseCCA(penalty_x=0, penalty_y=0, tol=1e-12, max_iter=5000).fit(X, Y)
+    theirs = PLSSVD(1).fit(X, Y)
+    ours = model.x_weights_[:, 0] * X.std(axis=0)
+    cosine = ours @ theirs.x_weights_[:, 0] / np.linalg.norm(ours)
+    assert np.isclose(abs(cosine), 1, atol=1e-9)
+
+
+def test_without_a_penalty_the_lasso_is_cca() -> None:
+    dense = SparseCCA(method="alternating", penalty_x=0, penalty_y=0, tol=1e-9, max_iter=5000)
+    reference = CCA(1, alpha=0).fit(X, Y).canonical_correlations_
+    assert np.allclose(dense.fit(X, Y).canonical_correlations_, reference, atol=1e-6)
+
+
+def test_greedy_with_all_variables_is_cca() -> None:
+    A, B = X[:, :6], Y[:, :4]
+    model = SparseCCA(method="greedy", n_nonzero_x=6, n_nonzero_y=4).fit(A, B)
+    reference = CCA(1, alpha=0).fit(A, B)
+    assert np.allclose(model.canonical_correlations_, reference.canonical_correlations_)
+    assert np.allclose(np.abs(model.x_weights_), np.abs(reference.x_rotations_))
+
+
+def test_each_greedy_step_is_the_best_one() -> None:
+    A, B = X[:, 8:16], Y[:, 8:13]
+    two = SparseCCA(method="greedy", n_nonzero_x=2, n_nonzero_y=1).fit(A, B)
+    (first,) = supports(
+        SparseCCA(method="greedy", n_nonzero_x=1, n_nonzero_y=1).fit(A, B).x_weights_
+    )
+    (j,) = supports(two.y_weights_)[0]
+    r = {
+        i: CCA(1, alpha=0).fit(A[:, [*first, i]], B[:, j]).canonical_correlations_[0]
+        for i in set(range(8)) - first
+    }
+    assert supports(two.x_weights_) == [first | {max(r, key=lambda i: r[i])}]
+    assert np.isclose(two.canonical_correlations_[0], max(r.values()))
+
+
+@given(st.integers(1, 12), st.integers(1, 12), st.sampled_from(["pmd", "alternating"]))
+@settings(max_examples=20, deadline=None)
+def test_numbers_of_non_zeros_are_kept(m_x, m_y, method) -> None:
+    model = SparseCCA(method=method, n_nonzero_x=m_x, n_nonzero_y=m_y, tol=1e-3).fit(X, Y)
+    assert 1 <= np.count_nonzero(model.x_weights_) <= m_x
+    assert 1 <= np.count_nonzero(model.y_weights_) <= m_y
+
+
+@pytest.mark.parametrize("method", ["pmd", "alternating"])
+def test_nonnegative(method) -> None:
+    model = SparseCCA(2, method=method, nonnegative=True, penalty_x=0.3, penalty_y=0.3).fit(X, Y)
+    assert np.all(model.x_weights_ >= 0)
+    assert np.all(model.y_weights_ >= 0)
+    assert supports(model.x_weights_)[0] == PLANTED_X[0]
+    # The second pair needs a negative weight on one side: it is no longer there to find.
+    assert supports(model.x_weights_)[1] != PLANTED_X[1]
+    loose = SparseCCA(2, method=method, penalty_x=0.3, penalty_y=0.3).fit(X, Y)
+    assert np.any(loose.x_weights_[:, 1] * loose.y_weights_[11, 1] < 0)
+
+
+def test_lasso_meets_its_optimality_conditions() -> None:
+    view = View.of(Centered(X), scale=True)
+    t = rng.normal(size=N)
+    c = view.rmatmat(t[:, None])[:, 0]
+    w = lasso(view, Sparsity(0.3))(c, np.zeros(30), 0.0)[0]
+    slack = c - view.gram() @ w
+    penalty = 0.3 * np.abs(c).max()
+    assert np.allclose(slack[w != 0], penalty * np.sign(w[w != 0]), atol=1e-7)
+    assert np.all(np.abs(slack) <= penalty + 1e-7)
+    assert 0 < np.count_nonzero(w) < 30
+    positive = lasso(view, Sparsity(0.3, nonnegative=True))(c, np.zeros(30), 0.0)[0]
+    assert np.all(positive >= 0)
+    assert (
+        0 < np.count_nonzero(lasso(view, Sparsity(0.0, n_nonzero=4))(c, np.zeros(30), 0.0)[0]) <= 4
+    )
+
+
+def test_lasso_without_the_gram_matrix_is_the_same(monkeypatch) -> None:
+    view = View.of(Centered(X), scale=True)
+    c = view.rmatmat(rng.normal(size=(N, 1)))[:, 0]
+    whole = lasso(view, Sparsity(0.3))(c, np.zeros(30), 0.0)[0]
+    monkeypatch.setattr("eigenkit.solvers.lasso.GRAM_ORDER", 0)
+    assert np.allclose(lasso(view, Sparsity(0.3))(c, np.zeros(30), 0.0)[0], whole, atol=1e-8)
+
+
+def test_pmd_without_the_cross_product_matrix_is_the_same(monkeypatch) -> None:
+    whole = SparseCCA(2).fit(X, Y)
+    monkeypatch.setattr("eigenkit.solvers.sparse_pairs.CROSS_LIMIT", 30)
+    assert np.allclose(SparseCCA(2).fit(X, Y).x_weights_, whole.x_weights_, atol=1e-6)
+    greedy = SparseCCA(method="greedy", n_nonzero_x=3, n_nonzero_y=2).fit(X, Y)
+    assert supports(greedy.x_weights_) == PLANTED_X[:1]
+
+
+def test_deflation_takes_scores_out() -> None:
+    view = View.of(Centered(X), scale=True)
+    t = view.matmat(rng.normal(size=(30, 1)))[:, 0]
+    after = view.without(t)
+    assert np.allclose(t @ after.matmat(np.eye(30)), 0, atol=1e-12)
+    assert np.allclose(after.gram(), after.matmat(np.eye(30)).T @ after.matmat(np.eye(30)))
+    assert np.allclose(after.squares(), np.diag(after.gram()))
+
+
+def test_penalty_by_cross_validation() -> None:
+    grid = {"penalty_x": [0.0, 0.3, 0.6], "penalty_y": [0.0, 0.3, 0.6]}
+    search = GridSearchCV(SparseCCA(2), grid, cv=4).fit(X, Y)
+    assert search.best_params_["penalty_x"] > 0
+    assert search.best_params_["penalty_y"] > 0
+    assert search.best_score_ > 0.7
+    assert supports(search.best_estimator_.x_weights_)[0] == PLANTED_X[0]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_sparse_is_dense_and_weights_are_repeats(method, monkeypatch) -> None:
+    A = np.where(np.abs(X) > 1, X, 0.0)
+    model = SparseCCA(2, method=method, n_nonzero_x=4, n_nonzero_y=4)
+    whole = model.fit(A, Y).x_weights_.copy()
+    monkeypatch.setattr(sparse.csr_array, "toarray", _only_products(sparse.csr_array.toarray))
+    assert np.allclose(model.fit(sparse.csr_array(A), Y).x_weights_, whole, atol=1e-6)
+    weight = rng.integers(0, 3, size=N)
+    a = model.fit(A, Y, sample_weight=weight).x_weights_.copy()
+    b = model.fit(np.repeat(A, weight, axis=0), np.repeat(Y, weight, axis=0)).x_weights_
+    assert np.allclose(a, b, atol=1e-6)
+
+
+def _only_products(original):
+    """A d x d product may be made dense, the data (N rows) may not."""
+
+    def toarray(self, *args, **kwargs):
+        assert self.shape[0] != N, "densified"
+        return original(self, *args, **kwargs)
+
+    return toarray
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("scale", [1e-150, 1e-8, 1e8, 1e150])
+def test_units_do_not_matter(method, scale) -> None:
+    units = np.where(np.arange(30) % 2, scale, 1.0)
+    model = SparseCCA(2, method=method, n_nonzero_x=3, n_nonzero_y=2)
+    plain = model.fit(X, Y)
+    reference, correlations = plain.x_weights_, plain.canonical_correlations_
+    moved = SparseCCA(**model.get_params()).fit(X * units, Y * scale)
+    assert np.allclose(moved.canonical_correlations_, correlations, rtol=1e-6)
+    assert supports(moved.x_weights_) == supports(reference)
+
+
+def test_float32_frames_pickle() -> None:
+    frame = pd.DataFrame(X.astype(np.float32), columns=[f"x{i}" for i in range(30)])
+    model = SparseCCA(2).set_output(transform="pandas").fit(frame, Y)
+    assert model.x_weights_.dtype == np.float32
+    assert list(model.transform(frame).columns) == ["sparsecca0", "sparsecca1"]
+    copy = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(copy.x_weights_, model.x_weights_)
+    assert np.allclose(model.x_weights_, SparseCCA(2).fit(X, Y).x_weights_, atol=1e-4)
+
+
+def test_degenerate_data() -> None:
+    with pytest.warns(DegenerateDataWarning, match="1 of 31 features are constant"):
+        model = SparseCCA().fit(np.c_[X, np.full(N, 7.0)], np.c_[Y, np.ones(N)])
+    assert model.x_weights_[30] == model.y_weights_[20] == 0
+    one = SparseCCA().fit(X[:, :1], Y[:, 0])
+    assert np.isclose(one.canonical_correlations_[0], np.corrcoef(X[:, 0], Y[:, 0])[0, 1])
+    same = SparseCCA(method="alternating").fit(X, X)
+    assert np.isclose(same.canonical_correlations_[0], 1)
+
+
+def test_messages_and_state() -> None:
+    model = SparseCCA().fit(X, Y)
+    before = model.x_weights_.copy()
+    cases = [
+        ({"method": "magic"}, "method='magic' is not known"),
+        ({"penalty_x": 1.0}, "penalty_x=1 leaves no variable"),
+        ({"penalty_y": -0.1}, r"penalty_y=-0\.1 is not valid"),
+        ({"n_nonzero_x": 0}, "n_nonzero_x=0 is not valid"),
+        ({"method": "greedy"}, "method='greedy' needs n_nonzero_x"),
+        ({"n_components": 0}, "n_components=0 is not valid"),
+        ({"n_components": 21}, "n_components=21 exceeds"),
+        (
+            {"method": "greedy", "n_nonzero_x": 1, "n_nonzero_y": 1, "nonnegative": True},
+            "not for method='greedy'",
+        ),
+    ]
+    for parameters, message in cases:
+        with pytest.raises(ValueError, match=message):
+            SparseCCA(**parameters).fit(X, Y)
+    for bad, message in [
+        ((X, Y[:10]), "200 rows of X, 10 of y"),
+        ((np.ones((9, 2)), Y[:9]), "X has zero variance"),
+        ((X, np.ones(N)), "y is constant"),
+        ((X, np.full((N, 2), np.nan)), "y contains NaN"),
+        ((np.where(X > 2, np.inf, X), Y), "X contains infinity"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.fit(*bad)
+        assert np.array_equal(model.x_weights_, before)
+    with pytest.raises(ValueError, match="y has 3 columns, but SparseCCA was fitted with 20"):
+        model.transform(X, Y[:, :3])
+    with pytest.warns(ConvergenceWarning, match="pmd stopped after 1 sweeps"):
+        SparseCCA(max_iter=1).fit(X, Y)
+
+
+def test_thresholds() -> None:
+    c = np.array([3.0, -2.0, 1.0])
+    assert np.allclose(thresholded(c, Sparsity(0.5)), [1.5, -0.5, 0])
+    assert np.allclose(thresholded(c, Sparsity(0.0, nonnegative=True)), [3, 0, 1])
+    assert np.allclose(thresholded(c, Sparsity(0.0, n_nonzero=9)), c)
