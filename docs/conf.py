@@ -1,5 +1,7 @@
 """Sphinx configuration."""
 
+import re
+
 project = "eigenkit"
 author = "The eigenkit developers"
 copyright = "2026, the eigenkit developers"
@@ -19,5 +21,13 @@ def skip_routing(app, what, name, obj, skip, options):
     return True if routing else None
 
 
+def escape_fitted_names(app, what, name, obj, options, lines):
+    """Fitted attributes end in an underscore, which reStructuredText takes for a link."""
+    for i, line in enumerate(lines):
+        if "``" not in line and not line.lstrip().startswith(".."):
+            lines[i] = re.sub(r"(?<=[\s(])([A-Za-z]\w*)_(?=[^\w`*]|$)", r"\1\\_", line)
+
+
 def setup(app):
     app.connect("autodoc-skip-member", skip_routing)
+    app.connect("autodoc-process-docstring", escape_fitted_names, priority=900)

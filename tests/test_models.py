@@ -60,7 +60,7 @@ def test_predictions_are_better_than_guesses(tmp_path: Path, method: str, kind: 
     found, _ = fitted(tmp_path, method, kind).predict("", Block(X))
     truth = TARGETS[kind]
     if kind == NUMBERS:
-        assert np.abs(found - truth).mean() < 0.3 * np.abs(truth).mean()
+        assert np.abs(found - truth).mean() < 0.5 * np.abs(truth).mean()
     else:
         assert np.mean(found.reshape(truth.shape) == truth) > 0.7
 
@@ -233,6 +233,14 @@ def _strange_target(tree, arrays) -> None:
     tree["target"]["v"][0][1] = "nonsense"
 
 
+def _claim_a_billion_features(tree, arrays) -> None:
+    for pair in tree["features"]["v"]:
+        if pair[0] == "n_numbers":
+            pair[1] = 2**33
+        if pair[0] == "names":
+            pair[1] = None
+
+
 def _negative_index(tree, arrays) -> None:
     tree["estimator"]["v"]["components_"]["v"] = -1
 
@@ -250,6 +258,7 @@ def _negative_index(tree, arrays) -> None:
         _no_features,
         _strange_target,
         _negative_index,
+        _claim_a_billion_features,
     ],
 )
 def test_forged_models_are_refused(tmp_path: Path, change) -> None:

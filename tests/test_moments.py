@@ -29,6 +29,7 @@ def _stream(model, X, y, parts, **declared):
     return model
 
 
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.ConditionWarning")
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 10**6),

@@ -74,7 +74,7 @@ class Report:
     residual : float
         ||A W - B W Lambda||_F relative to ||A W||_F + ||B W Lambda||_F.
     orthogonality : float
-        max |W'B W - I|.
+        The largest entry of W'B W - I, in absolute value.
     condition : float
         Estimate of the condition number of B on the space that is used (nan where the
         method yields none).

@@ -74,6 +74,7 @@ _ANY = (CLASSES, LABELS, NUMBERS)
 _OURS = "eigenkit.estimators"
 
 _BOTH = (CLASSES, LABELS)
+_REAL = (LABELS, NUMBERS)
 
 _LIST = [
     Method("cca", f"{_OURS}:CCA", "projection", _ANY, "canonical correlation analysis"),
@@ -97,6 +98,9 @@ _LIST = [
     Method("mlda", f"{_OURS}:MultilabelLDA", "projection", _BOTH, "class-balanced multi-label LDA"),
     Method("canonical_ridge", f"{_OURS}:CanonicalRidge", "projection", _ANY, "from CCA to PLS"),
     Method("sparse_cca", f"{_OURS}:SparseCCA", "projection", (LABELS,), "CCA with few features"),
+    Method("pls", f"{_OURS}:PLSRegression", "projection", _REAL, "partial least squares (PLS2)"),
+    Method("simpls", f"{_OURS}:SIMPLS", "projection", _REAL, "PLS without deflation of X"),
+    Method("plsda", f"{_OURS}:PLSDA", "classifier", (CLASSES,), "PLS for classes"),
     Method("pca", f"{_OURS}:PCA", "projection", _BOTH, "principal components, without labels"),
 ]
 

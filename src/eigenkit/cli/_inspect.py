@@ -40,7 +40,7 @@ def describe(model: Model) -> dict[str, Any]:
         "task": model.target.kind,
         "targets": list(model.target.names),
         "n_features": model.features.n_features,
-        "n_components": len(getattr(model.estimator, "components_", ())) or None,
+        "n_components": model.n_components or None,
         "eigenvalues": [float(v) for v in eigenvalues],
         "solver": getattr(model.estimator, "solver_", None),
         "regression": getattr(model.estimator, "regression_", None),
@@ -66,7 +66,7 @@ def summary(model: Model) -> str:
 
 
 def _facts(model: Model) -> list[str]:
-    how = model.how
+    how, d = model.how, describe(model)
     text = ", ".join(f"{c.name} ({c.kind}, {c.size})" for c in model.features.text)
     facts = {
         "fitted on": found_line(how["data"], how["found"]),
@@ -74,7 +74,7 @@ def _facts(model: Model) -> list[str]:
         "text": text,
         "scaling": how["scale"],
         "missing values": how["missing"],
-        "solved by": f"{describe(model)['solver']}, {describe(model)['regression']}",
+        "solved by": ", ".join(str(w) for w in (d["solver"], d["regression"]) if w),
         "made with": ", ".join(f"{k} {v}" for k, v in how["versions"].items()),
     }
     return [f"  {name}: {clean(value)}" for name, value in facts.items() if value]
@@ -84,7 +84,7 @@ def top_features(model: Model, top: int) -> list[dict[str, Any]]:
     """The features with the largest weights, per component."""
     import numpy as np
 
-    weights = getattr(model.estimator, "components_", None)
+    weights = model.weights
     if weights is None or not top or weights.shape[1] != model.features.n_features:
         return []
     names = model.features.feature_names()

@@ -9,23 +9,35 @@ from eigenkit.estimators.multilabel import MultilabelLDA, copy_transformation, l
 from eigenkit.estimators.multiview import MultiviewCCA
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.pca import PCA
+from eigenkit.estimators.pls import PLSSVD, SIMPLS, PLSCanonical, PLSRegression
+from eigenkit.estimators.pls_cv import PLSRegressionCV
+from eigenkit.estimators.plsda import PLSDA
 from eigenkit.estimators.search import AlphaSearchCV, l1_path
+from eigenkit.estimators.shrinkage import ShrinkageRegression, shrinkage_factors
 from eigenkit.estimators.sparse_cca import SparseCCA
 
 __all__ = [
     "CCA",
     "LDA",
     "PCA",
+    "PLSDA",
+    "PLSSVD",
+    "SIMPLS",
     "AlphaSearchCV",
     "CanonicalRidge",
     "HypergraphSpectral",
     "MultilabelLDA",
     "MultiviewCCA",
     "OrthonormalizedPLS",
+    "PLSCanonical",
+    "PLSRegression",
+    "PLSRegressionCV",
     "Projection",
+    "ShrinkageRegression",
     "SparseCCA",
     "alpha_path",
     "copy_transformation",
     "l1_path",
     "label_powerset",
+    "shrinkage_factors",
 ]

@@ -100,7 +100,9 @@ def check_numeric_Y(Y: Any, n: int) -> Array:
     """Y as a float64 matrix of real numbers (n x k), one column for one response."""
     if sparse.issparse(Y):
         Y = Y.toarray()
-    Y = check_array(Y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="y")
+    Y = check_array(
+        Y, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_all_finite=False, input_name="y"
+    )
     if Y.ndim > 2:
         raise ValueError(f"y has {Y.ndim} dimensions: give one response, or a matrix of them.")
     Y = Y.reshape(len(Y), -1)

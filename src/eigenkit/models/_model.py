@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from eigenkit.files import Block, Expected, FileError, Target, atomic
 from eigenkit.linalg import Array
@@ -65,9 +64,27 @@ class Model:
             raise ValueError(f"{self.method} is a classifier without components: use predict.")
         return np.asarray(self.estimator.transform(self.features.matrix(path, block)))
 
+    @property
+    def weights(self) -> Array | None:
+        """Weights of the features in the components (l x d), None where there are none."""
+        if hasattr(self.estimator, "components_"):
+            return np.asarray(self.estimator.components_)
+        rotations = getattr(self.estimator, "x_rotations_", None)
+        return None if rotations is None else np.asarray(rotations).T
+
+    @property
+    def n_components(self) -> int:
+        """Columns of :meth:`transform`, as it gives them."""
+        return self.transform("", self.row_of_zeros()).shape[1] if self.projects else 0
+
     def component_names(self) -> list[str]:
         """Names for the columns of :meth:`transform`."""
-        return [f"{self.method}{j + 1}" for j in range(len(self.estimator.components_))]
+        return [f"{self.method}{j + 1}" for j in range(self.n_components)]
+
+    def row_of_zeros(self) -> Block:
+        """One row to try things out on."""
+        text = {column.name: ["a"] for column in self.features.text}
+        return Block(np.zeros((1, self.features.n_numbers)), text)
 
     def predict(self, path: str, block: Block) -> tuple[np.ndarray, Array | None]:
         """Labels of some rows (classes, a 0/1 matrix or numbers), and scores behind them."""
@@ -164,6 +181,7 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES) -> Model:
     tree, arrays = read_container(path, max_bytes)
     try:
         model = _from_parts(tree, arrays)
+        _check_features(model.features, max((a.size for a in arrays), default=0))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             _try_out(model)
@@ -195,17 +213,15 @@ def _from_parts(tree: Any, arrays: list[np.ndarray]) -> Model:
 
 def _try_out(model: Model) -> None:
     """One row of zeros goes through: the parts fit together, or this says so."""
-    features = model.features
-    _check_features(features)
-    X = sparse.csr_array((1, features.n_numbers))
-    block = Block(X, {column.name: ["a"] for column in features.text})
-    labels, _ = model.predict("", block)
+    labels, _ = model.predict("", model.row_of_zeros())
     if len(labels) != 1 or model.target.kind not in ("classes", "labels", "numbers"):
         raise TreeError("it predicts nothing sensible")
 
 
-def _check_features(features: Features) -> None:
-    fine = all(0 < column.size <= 2**30 and 1 <= column.ngrams <= 10 for column in features.text)
+def _check_features(features: Features, largest: int) -> None:
+    """Sizes must agree; what weighs every feature is stored, so no claim can exceed that."""
+    fine = 0 < features.n_features <= largest and features.n_numbers >= 0
+    fine &= all(0 < column.size <= 2**30 and 1 <= column.ngrams <= 10 for column in features.text)
     fine &= all(column.kind in ("tfidf", "hashing") for column in features.text)
     fine &= features.names is None or len(features.names) == features.n_numbers
     fine &= len(features.scale) in (0, features.n_features) and not np.any(features.scale == 0)

@@ -1,0 +1,157 @@
+"""The usual questions to a fitted PLS model: which features matter, which samples are odd."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse, stats
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._validation import check_real, check_X
+from eigenkit.linalg import Array
+from eigenkit.operators import BLOCK_BYTES, project
+
+
+def vip_scores(model: Any) -> Array:
+    """Variable importance in projection of every feature.
+
+    ``VIP_j^2 = d sum_a q_a w_ja^2 / sum_a q_a`` with w_a the unit weights of component a and
+    q_a the variance of y that it explains; the mean of the squares is 1, so features above 1
+    matter more than the average.
+
+    Parameters
+    ----------
+    model : fitted PLSRegression, SIMPLS, PLSCanonical or PLSDA
+
+    Returns
+    -------
+    array of shape (n_features,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_diabetes
+    >>> from eigenkit import PLSRegression
+    >>> from eigenkit.diagnostics import vip_scores
+    >>> vip = vip_scores(PLSRegression(3).fit(*load_diabetes(return_X_y=True)))
+    >>> round(float(np.mean(vip**2)), 12)
+    1.0
+    """
+    check_is_fitted(model)
+    if not hasattr(model, "y_explained_variance_ratio_"):
+        raise ValueError(
+            f"{type(model).__name__} with these parameters has components that overlap, so there "
+            "is no share of y for each: VIP scores need orthogonal scores."
+        )
+    share = model.y_explained_variance_ratio_
+    W = model.x_weights_
+    unit = W / np.linalg.norm(W, axis=0)
+    return np.asarray(np.sqrt(len(W) * (unit**2 @ share) / share.sum()))
+
+
+def hotelling_t2(model: Any, X: Any) -> Array:
+    """Distance of samples from the centre of the model: ``sum_a t_a^2 / var(t_a)``.
+
+    Parameters
+    ----------
+    model : fitted PLS estimator
+    X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+    Returns
+    -------
+    array of shape (n_samples,)
+    """
+    T = _scores(model, X)
+    return np.asarray(np.sum(T**2 / model.x_scores_.var(axis=0, ddof=1), axis=1))
+
+
+def t2_limit(model: Any, level: float = 0.95) -> float:
+    """The value of T2 that a new sample stays below with probability ``level``.
+
+    ``l (n^2 - 1) / (n (n - l)) F(l, n - l)`` for l components and n samples, which takes the
+    scores to be normal.
+
+    Parameters
+    ----------
+    model : fitted PLS estimator
+    level : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    float
+    """
+    check_is_fitted(model)
+    level = check_real("level", level, high=1.0)
+    n, l = model.x_scores_.shape
+    return float(l * (n**2 - 1) / (n * (n - l)) * stats.f.ppf(level, l, n - l))
+
+
+def spe(model: Any, X: Any) -> Array:
+    """Squared prediction error of X: what of each (scaled) sample the model leaves out.
+
+    ``||x - t P'||^2``, also known as Q or DModX squared. Sparse X stays sparse.
+
+    Parameters
+    ----------
+    model : fitted PLS estimator with loadings
+    X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+    Returns
+    -------
+    array of shape (n_samples,)
+    """
+    check_is_fitted(model)
+    X = check_X(model, X, reset=False)
+    T = project(X, model.x_mean_, model.x_rotations_ / model.x_std_[:, None])
+    return _sparse_spe(model, X, T) if sparse.issparse(X) else _dense_spe(model, X, T)
+
+
+def _dense_spe(model: Any, X: Array, T: Array) -> Array:
+    out = np.empty(len(X))
+    step = max(1, BLOCK_BYTES // (8 * X.shape[1]))
+    for start in range(0, len(X), step):
+        rows = slice(start, start + step)
+        E = (X[rows] - model.x_mean_) / model.x_std_ - T[rows] @ model.x_loadings_.T
+        out[rows] = np.einsum("ij,ij->i", E, E)
+    return out
+
+
+def _sparse_spe(model: Any, X: Any, T: Array) -> Array:
+    """||x||^2 - 2 x'P t + t'P'P t, all of it centred and scaled."""
+    mean, std, P = model.x_mean_, model.x_std_, model.x_loadings_
+    squares = X.power(2) @ std**-2 - 2 * (X @ (mean / std**2)) + np.sum((mean / std) ** 2)
+    along = project(X, mean, P / std[:, None])
+    cross = np.einsum("ij,ij->i", along, T)
+    return np.maximum(squares - 2 * cross + np.einsum("ij,ij->i", T @ (P.T @ P), T), 0.0)
+
+
+def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:
+    """The SPE that samples like ``X`` (the training data) stay below with probability ``level``.
+
+    A scaled chi-squared distribution with the mean and variance of SPE on X (Box's
+    approximation).
+
+    Parameters
+    ----------
+    model : fitted PLS estimator with loadings
+    X : array, frame or sparse matrix of shape (n_samples, n_features)
+    level : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    float
+    """
+    level = check_real("level", level, high=1.0)
+    errors = spe(model, X)
+    mean, variance = float(errors.mean()), float(errors.var(ddof=1))
+    if variance == 0:
+        return mean
+    return variance / (2 * mean) * float(stats.chi2.ppf(level, 2 * mean**2 / variance))
+
+
+def _scores(model: Any, X: Any) -> Array:
+    check_is_fitted(model)
+    return np.asarray(model.transform(X))

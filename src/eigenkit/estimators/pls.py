@@ -1,0 +1,365 @@
+"""The PLS family: thin shells around one deflation loop (:mod:`eigenkit.solvers.deflation`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._cross_decomposition import (
+    TOO_FAR_APART,
+    CrossDecomposition,
+    Fit,
+    Rows,
+    missing_share,
+)
+from eigenkit.estimators._validation import check_choice, check_count, check_real
+from eigenkit.linalg import Array, power_of_two
+from eigenkit.operators import Centered, project
+from eigenkit.solvers.cross_products import Block
+from eigenkit.solvers.deflation import nipals
+
+ALGORITHMS = ("kernel", "nipals")
+
+
+class PLSRegressor(MultiOutputMixin, RegressorMixin, CrossDecomposition):
+    """The members of the family that predict y; see the subclasses."""
+
+    def _keep_more(self, rows: Rows, fit: Fit) -> None:
+        with np.errstate(over="ignore", under="ignore"):
+            self.coef_ = self._coef(self.n_components_)
+        if not np.all(np.isfinite(self.coef_)) or not np.any(self.coef_):
+            raise ValueError(TOO_FAR_APART)
+        self._keep_scores(rows, fit)
+        self.intercept_ = self.y_mean_
+
+    def _coef(self, l: int) -> Array:
+        """Coefficients (n_targets x n_features) of the model with the first l components."""
+        coef = self.y_loadings_[:, :l] @ self.x_rotations_[:, :l].T
+        return coef * self.y_std_[:, None] / self.x_std_
+
+    @property
+    def coef_path_(self) -> Array:
+        """Coefficients for 1, 2, ..., n_components_: (n_components_, n_targets, n_features)."""
+        check_is_fitted(self)
+        terms = np.einsum("kl,dl->lkd", self.y_loadings_, self.x_rotations_)
+        np.cumsum(terms, axis=0, out=terms)
+        return terms * self.y_std_[:, None] / self.x_std_
+
+    def _checked_l(self, n_components: Any) -> int:
+        if n_components is None:
+            return self.n_components_
+        l = check_count("n_components", n_components, hint=", or None for all")
+        if l > self.n_components_:
+            raise ValueError(
+                f"n_components={l} exceeds {self.n_components_}, the number that was fitted: fit "
+                "with more, or give less."
+            )
+        return l
+
+    def predict(self, X: Any, n_components: int | None = None) -> Array:
+        """Predict y, with all components or with the first few.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        n_components : int, optional
+            Use the model that a fit with this many components would have given.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_targets)
+        """
+        check_is_fitted(self)
+        l = self._checked_l(n_components)
+        X, observed = self._checked_X(X, reset=False)
+        if observed is not None:
+            T = self._x_scores(X, observed)[:, :l]
+            return self._shaped(T @ self.y_loadings_[:, :l].T * self.y_std_ + self.intercept_)
+        coef = self.coef_ if l == self.n_components_ else self._coef(l)
+        return self._shaped(project(X, self.x_mean_, coef.T) + self.intercept_)
+
+    def staged_predict(self, X: Any) -> Iterator[Array]:
+        """Predictions with 1, 2, ..., n_components_ components, one after the other.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Yields
+        ------
+        array of shape (n_samples,) or (n_samples, n_targets)
+        """
+        check_is_fitted(self)
+        T = self._x_scores(*self._checked_X(X, reset=False))
+        prediction = np.tile(self.intercept_, (len(T), 1))
+        for t, q in zip(T.T, self.y_loadings_.T, strict=True):
+            prediction = prediction + np.outer(t, q * self.y_std_)
+            yield self._shaped(prediction)
+
+    def _shaped(self, prediction: Array) -> Array:
+        return prediction[:, 0] if self._one_response_ else prediction
+
+    def inverse_transform(self, X: Any, y: Any = None) -> Any:
+        """Map scores back: the best approximation of X (and y) from them.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_components_)
+            Scores of X.
+        y : array of shape (n_samples, n_components_), optional
+            Scores of y.
+
+        Returns
+        -------
+        array of shape (n_samples, n_features), or a tuple with the approximation of y
+        """
+        check_is_fitted(self)
+        x_back = np.asarray(X) @ self.x_loadings_.T * self.x_std_ + self.x_mean_
+        if y is None:
+            return x_back
+        return x_back, np.asarray(y) @ self.y_loadings_.T * self.y_std_ + self.y_mean_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
+
+class NipalsRegressor(PLSRegressor):
+    """The members that NIPALS can fit too; see the subclasses."""
+
+    _two_sided = True
+
+    def __init__(
+        self,
+        n_components: int | None = 2,
+        *,
+        scale: bool | tuple[bool, bool] = True,
+        algorithm: str = "kernel",
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(n_components, scale=scale)
+        self.algorithm = algorithm
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _check_parameters(self) -> tuple[bool, bool]:
+        check_choice("algorithm", self.algorithm, ALGORITHMS)
+        check_real("tol", self.tol)
+        check_count("max_iter", self.max_iter)
+        return super()._check_parameters()
+
+    @property
+    def _iterates(self) -> bool:
+        return self.algorithm == "nipals"
+
+    def _decompose(
+        self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
+    ) -> Fit:
+        if not self._iterates:
+            return super()._decompose(rows, Z, Y, scale, l)
+        X = Block.of(Z, scale[0], Z.column_squares() * missing_share(rows, Z))
+        B = Block.of(Y, scale[1], Y.column_squares())
+        A, right = X.toarray(), B.toarray()
+        if rows.observed is not None:
+            A *= rows.observed
+        found = nipals(
+            *(A, right, l, self._deflation),
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+            observed=rows.observed,
+        )
+        return Fit(X, B, found, (float(np.sum(A * A)), float(np.sum(right * right))))
+
+    def _keep_more(self, rows: Rows, fit: Fit) -> None:
+        super()._keep_more(rows, fit)
+        self.n_iter_ = list(fit.components.n_iter)
+
+
+class PLSRegression(NipalsRegressor):
+    """Partial least squares regression (PLS2; with one response PLS1).
+
+    Each component is the direction w of largest covariance with y,
+    ``w = argmax w'Xi'Y Y'Xi w, ||w|| = 1``; then X and y are deflated by its score ``t = Xi w``.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of components; None for all.
+    scale : bool or (bool, bool)
+        Whether to divide X and y by the standard deviations of their columns; a pair says so
+        for X and y separately.
+    algorithm : {"kernel", "nipals"}
+        "kernel" works on cross-products and never deflates X; "nipals" is the textbook
+        iteration on dense X, which skips missing values (NaN) in X.
+    tol, max_iter : float, int
+        When the iteration of "nipals" stops: the change of the weights, the number of steps.
+
+    Attributes
+    ----------
+    x_weights_, x_loadings_, x_rotations_ : array of shape (n_features, n_components_)
+        W, P and R = W (P'W)^-1: the scores of X are ``(X - x_mean_) / x_std_ @ x_rotations_``.
+    y_weights_, y_loadings_, y_rotations_ : array of shape (n_targets, n_components_)
+    x_scores_, y_scores_ : array of shape (n_samples, n_components_)
+        The x-scores are orthogonal; the y-scores are those of the deflated y.
+    coef_ : array of shape (n_targets, n_features)
+        ``predict(X)`` is ``(X - x_mean_) @ coef_.T + intercept_``, as in scikit-learn.
+    intercept_ : array of shape (n_targets,)
+    coef_path_ : array of shape (n_components_, n_targets, n_features)
+        Coefficients for every number of components.
+    x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
+        Share of the variance of (scaled) X and y in each component.
+    x_mean_, y_mean_, x_std_, y_std_ : array
+        What is subtracted and divided by; x_std_ is 1 without scaling and for constants.
+    n_components_ : int
+        May be less than asked for where X and y share no more; a warning says so.
+    n_iter_ : list of int
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from eigenkit import PLSRegression
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> model = PLSRegression(n_components=3).fit(X, Y)
+    >>> model.predict(X[:1], n_components=2).shape
+    (1, 3)
+    >>> model.coef_path_.shape
+    (3, 3, 3)
+    """
+
+    _deflation = "regression"
+
+    def _y_scores(self, Y: Array, T: Array) -> Array:
+        """u_i = Y_i q_i / q_i'q_i, with Y_i deflated by the x-scores before i."""
+        Q = self.y_loadings_.astype(np.float64)
+        size = float(power_of_two(np.abs(Q).max()))  # squares of Q may leave the range
+        Q /= size
+        QQ = Q.T @ Q
+        return (Y / size @ Q - T @ np.triu(QQ, 1)) / QQ.diagonal()
+
+
+class SIMPLS(PLSRegressor):
+    """SIMPLS: PLS regression with weights that apply to X itself.
+
+    Maximizes ``w'X'Y Y'X w`` over unit w whose scores are orthogonal to all earlier ones. For
+    one response it is :class:`PLSRegression`; for several it is a model of its own.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of components; None for all.
+    scale : bool or (bool, bool)
+        Whether to divide X and y by the standard deviations of their columns.
+
+    Attributes
+    ----------
+    x_weights_, x_rotations_ : array of shape (n_features, n_components_)
+        One and the same: the scores are ``(X - x_mean_) / x_std_ @ x_weights_``.
+    x_loadings_ : array of shape (n_features, n_components_)
+    y_weights_, y_loadings_, y_rotations_ : array of shape (n_targets, n_components_)
+    x_scores_, y_scores_ : array of shape (n_samples, n_components_)
+    coef_, intercept_, coef_path_
+        As in :class:`PLSRegression`.
+    x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
+    x_mean_, y_mean_, x_std_, y_std_ : array
+    n_components_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from eigenkit import SIMPLS
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> SIMPLS(n_components=2).fit_transform(X, Y).shape
+    (20, 2)
+    """
+
+    _deflation = "simpls"
+
+
+class PLSCanonical(NipalsRegressor):
+    """PLS Mode A, symmetric in X and y: each is deflated by its own scores.
+
+    Each pair maximizes ``w'Xi'Yi c`` over unit w and c; then X is deflated by ``t = Xi w`` and
+    y by ``u = Yi c``. Scores are orthogonal within each block.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of components, at most the number of targets; None for all.
+    scale : bool or (bool, bool)
+        Whether to divide X and y by the standard deviations of their columns.
+    algorithm : {"kernel", "nipals"}
+        As in :class:`PLSRegression`.
+    tol, max_iter : float, int
+        When the iteration of "nipals" stops.
+
+    Attributes
+    ----------
+    x_weights_, x_loadings_, x_rotations_ : array of shape (n_features, n_components_)
+    y_weights_, y_loadings_, y_rotations_ : array of shape (n_targets, n_components_)
+    x_scores_, y_scores_ : array of shape (n_samples, n_components_)
+    coef_, intercept_, coef_path_
+        As in scikit-learn, with the y-scores taken to equal the x-scores; to predict, rather
+        use :class:`PLSRegression`.
+    x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
+    x_mean_, y_mean_, x_std_, y_std_ : array
+    n_components_, n_iter_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from eigenkit import PLSCanonical
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> x_scores, y_scores = PLSCanonical(n_components=2).fit_transform(X, Y)
+    >>> bool(abs(x_scores[:, 0] @ x_scores[:, 1]) < 1e-10)
+    True
+    """
+
+    _deflation = "canonical"
+
+
+class PLSSVD(CrossDecomposition):
+    """PLS-SB: the singular vectors of X'Y, all at once.
+
+    ``Xc'Yc = W diag(singular_values_) C'``; nothing is deflated, so weights are orthogonal and
+    scores in general are not.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of components, at most the number of targets; None for all.
+    scale : bool or (bool, bool)
+        Whether to divide X and y by the standard deviations of their columns.
+
+    Attributes
+    ----------
+    x_weights_, x_rotations_ : array of shape (n_features, n_components_)
+        W, under both names.
+    y_weights_, y_rotations_ : array of shape (n_targets, n_components_)
+        C, under both names.
+    x_scores_, y_scores_ : array of shape (n_samples, n_components_)
+    singular_values_ : array of shape (n_components_,)
+    x_mean_, y_mean_, x_std_, y_std_ : array
+    n_components_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from eigenkit import PLSSVD
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> x_scores, y_scores = PLSSVD(n_components=2).fit_transform(X, Y)
+    """
+
+    _deflation = "svd"
+    _two_sided = True
+
+    def _keep_more(self, rows: Rows, fit: Fit) -> None:
+        self._keep_scores(rows, fit)
+        values = fit.components.singular_values / fit.X.unit / fit.Y.unit
+        self.singular_values_ = self._cast(values)

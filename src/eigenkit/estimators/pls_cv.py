@@ -1,0 +1,160 @@
+"""PLS regression whose number of components is chosen by exact, fast cross-validation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import check_cv
+
+from eigenkit.estimators._cross_decomposition import Fit, Rows, check_countable
+from eigenkit.estimators._validation import check_choice
+from eigenkit.estimators.pls import PLSRegression, PLSRegressor
+from eigenkit.linalg import Array, power_of_two
+from eigenkit.operators import Centered
+from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
+from eigenkit.solvers.cross_products import blocks
+from eigenkit.solvers.deflation import Components, decompose
+
+RULES = ("one_standard_error", "min")
+
+
+def one_standard_error(errors: Array) -> int:
+    """The smallest number of components that is no worse than the best by one standard error.
+
+    Parameters
+    ----------
+    errors : array of shape (n_folds, n_components + 1)
+        Errors of every fold with 0, 1, ... components.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one_standard_error(np.array([[9.0, 3.1, 2.0], [9.0, 3.0, 4.0]]))
+    1
+    """
+    mean = errors.mean(axis=0)
+    best = int(np.argmin(mean))
+    error = errors[:, best].std(ddof=1) / np.sqrt(len(errors))
+    return int(np.argmax(mean <= mean[best] + error))
+
+
+class PLSRegressionCV(PLSRegressor):
+    """PLS regression with the number of components chosen by cross-validation.
+
+    Every fold is fitted with its own means and scales, exactly as a grid search over
+    :class:`PLSRegression` would, but its cross-products are those of all rows less those of
+    the rows left out, and one fit serves every number of components.
+
+    Parameters
+    ----------
+    n_components : int or None
+        The largest number of components to try (at most the number of features and one less
+        than the samples of a fold); None for all.
+    cv : int, splitter or iterable
+        As in scikit-learn; None is 5 folds.
+    rule : {"one_standard_error", "min"}
+        The fewest components whose error is within one standard error of the least, or those
+        of the least error.
+    scale : bool or (bool, bool)
+        Whether to divide X and y by the standard deviations of their columns.
+
+    Attributes
+    ----------
+    n_components_ : int
+        The chosen number (at least 1).
+    fold_errors_ : array of shape (n_folds, n_components + 1)
+        Mean squared error (over rows and targets) with 0, 1, ... components.
+    n_components_min_, n_components_one_standard_error_ : int
+        What the two rules choose; 0 says that no component is better than the mean of y.
+    x_weights_, x_loadings_, x_rotations_, x_scores_, coef_, intercept_, ...
+        As in :class:`PLSRegression`, with n_components_ components.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from eigenkit import PLSRegressionCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = PLSRegressionCV(n_components=8, cv=10).fit(X, y)
+    >>> model.fold_errors_.shape
+    (10, 9)
+    """
+
+    _deflation = "regression"
+
+    def __init__(
+        self,
+        n_components: int | None = 10,
+        *,
+        cv: Any = None,
+        rule: str = "one_standard_error",
+        scale: bool | tuple[bool, bool] = True,
+    ) -> None:
+        super().__init__(n_components, scale=scale)
+        self.cv = cv
+        self.rule = rule
+
+    def _check_parameters(self) -> tuple[bool, bool]:
+        check_choice("rule", self.rule, RULES)
+        return super()._check_parameters()
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        rows = super()._rows(X, y, sample_weight)
+        self._split_ = self._folds(rows)
+        return rows
+
+    def _decompose(
+        self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
+    ) -> Fit:
+        folds = self.__dict__.pop("_split_")
+        for train, _ in folds:
+            total = len(train) if rows.weight is None else rows.weight[train].sum()
+            check_countable(float(total), scale)
+        l = min(l, min(len(train) for train, _ in folds) - 1)
+        # Squared errors of responses in extreme units would leave the range of numbers.
+        unit = float(power_of_two(np.max(np.abs(rows.Y))))
+        problem = Problem(rows.X, rows.Y / unit, rows.weight, scale, l, self._deflation)
+        G = whole_gram(Z, l, len(folds))
+        chosen = self._choose(fold_errors(problem, folds, Z, G), unit)
+        X, B, cross = blocks(Z, Y, scale, chosen, G)
+        found = decompose(cross, max(1, chosen), self._deflation)
+        return Fit(X, B, found, (cross.trace, float(np.trace(cross.yy))))
+
+    def _choose(self, errors: Array, unit: float) -> int:
+        with np.errstate(over="ignore", under="ignore"):
+            self.fold_errors_ = errors * unit * unit
+        self.n_components_min_ = int(np.argmin(errors.mean(axis=0)))
+        self.n_components_one_standard_error_ = one_standard_error(errors)
+        return {
+            "min": self.n_components_min_,
+            "one_standard_error": self.n_components_one_standard_error_,
+        }[self.rule]
+
+    def _n_wanted(self, rows: Rows) -> int:
+        bound = min(rows.X.shape)
+        return bound if self.n_components is None else min(bound, int(self.n_components))
+
+    def _check_found(self, found: Components, wanted: int) -> None:
+        super()._check_found(found, min(wanted, len(found)))
+
+    def _folds(self, rows: Rows) -> list[tuple[np.ndarray, np.ndarray]]:
+        y = rows.Y[:, 0] if rows.Y.shape[1] == 1 else rows.Y
+        keep = np.ones(len(y), bool) if rows.weight is None else rows.weight > 0
+        place = np.cumsum(keep) - 1  # rows of zero weight are in no fold
+        folds = [
+            (place[train[keep[train]]], place[test[keep[test]]])
+            for train, test in check_cv(self.cv).split(rows.X, y)
+        ]
+        folds = [(train, test) for train, test in folds if len(train) > 1 and len(test) > 0]
+        if len(folds) < 2:
+            raise ValueError(
+                f"cv={self.cv!r} gives {len(folds)} folds with rows in them, but 2 are needed."
+            )
+        return folds
+
+    _y_scores = PLSRegression._y_scores

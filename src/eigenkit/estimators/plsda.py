@@ -1,0 +1,260 @@
+"""PLS discriminant analysis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._cross_decomposition import CrossDecomposition, Fit, Rows
+from eigenkit.estimators._validation import (
+    check_choice,
+    check_classes,
+    check_indicator,
+    indicator_matrix,
+    warn_degenerate,
+)
+from eigenkit.linalg import Array, whitener
+from eigenkit.operators import Centered, column_sums, project
+from eigenkit.solvers.cross_products import blocks
+from eigenkit.solvers.deflation import decompose
+
+CODINGS = ("indicator", "reduced", "between")
+
+
+class PLSDA(ClassifierMixin, CrossDecomposition):
+    """PLS discriminant analysis: PLS regression on class indicators, and a classifier.
+
+    The first weight is the leading eigenvector of a weighted scatter of the class means m_j
+    about the overall mean m, with n_j samples in class j of k:
+
+    ============ ===================================== ===============================
+    coding       y becomes                             scatter
+    ============ ===================================== ===============================
+    "indicator"  a 0/1 column for every class          sum_j n_j^2 (m_j-m)(m_j-m)'
+    "reduced"    the same without the last class       the same, over j < k
+    "between"    indicators with their variance        Sb = sum_j n_j (m_j-m)(m_j-m)'
+                 removed, Yc (Yc'Yc)^(-1/2)
+    ============ ===================================== ===============================
+
+    With the first two the components are those of :class:`PLSRegression`; with "between"
+    all weights are eigenvectors of the between-class scatter Sb, at most k - 1 of them.
+    Responses are then predicted by least squares on the scores.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of components; None for all.
+    coding : {"indicator", "reduced", "between"}
+        How classes become numbers. "reduced" is for one class per sample only.
+    scale : bool
+        Whether to divide the features by their standard deviations; y is never scaled.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        For a matrix of labels, the numbers of its columns.
+    coef_ : array of shape (n_classes, n_features)
+        Responses are ``(X - x_mean_) @ coef_.T + intercept_``.
+    intercept_ : array of shape (n_classes,)
+    x_weights_, x_rotations_ : array of shape (n_features, n_components_)
+    x_loadings_ : array of shape (n_features, n_components_)
+        Regression of X on the scores.
+    y_weights_, y_loadings_, y_rotations_ : array
+        Of the coded y.
+    x_scores_ : array of shape (n_samples, n_components_)
+    x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
+        Not with "between", whose scores are not orthogonal.
+    x_mean_, x_std_, n_components_, n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    y is a vector of classes, or a 0/1 matrix of labels (multi-label). The predicted responses
+    estimate class probabilities linearly: they sum to one but may leave [0, 1].
+    :meth:`predict` takes the largest (for labels: all above 1/2), and :meth:`predict_proba`
+    the nearest probabilities in the Euclidean sense, which keeps their order.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenkit import PLSDA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> PLSDA(n_components=2).fit(X, y).score(X, y) > 0.97
+    True
+    """
+
+    def __init__(
+        self, n_components: int | None = 2, *, coding: str = "indicator", scale: bool = True
+    ) -> None:
+        super().__init__(n_components, scale=scale)
+        self.coding = coding
+
+    @property
+    def _deflation(self) -> str:  # type: ignore[override]
+        return "svd" if self.coding == "between" else "regression"
+
+    def _check_parameters(self) -> tuple[bool, bool]:
+        check_choice("coding", self.coding, CODINGS)
+        return super()._check_parameters()[0], False
+
+    # -- fitting -----------------------------------------------------------------------
+
+    def _encode(self, y: Any, n: int) -> Array:
+        self._multilabel_ = y.ndim == 2 and y.shape[1] > 1
+        if not self._multilabel_:
+            y = check_classes(y, n, instead="give one class per sample")
+            self.classes_ = np.unique(y)
+            if len(self.classes_) < 2:
+                raise ValueError("y holds 1 class, but at least two are needed to separate.")
+            if len(self.classes_) == n:
+                raise ValueError(
+                    f"y holds {n} classes for {n} samples: some class needs more than one sample."
+                )
+            return indicator_matrix(y, self.classes_)
+        if self.coding == "reduced":
+            raise ValueError(
+                "coding='reduced' leaves out the last class, which is known from the others only "
+                "with one class per sample: use 'indicator' or 'between' for labels."
+            )
+        self.classes_ = np.arange(y.shape[1])
+        return check_indicator(y, n)
+
+    def _check_informative(self, Z: Centered, Y: Centered) -> None:
+        if not self._multilabel_ and np.sum(Y.mean > 0) < 2:
+            raise ValueError("y holds 1 class of positive weight, but at least two are needed.")
+        super()._check_informative(Z, Y)
+        warn_degenerate(Y.constant, "labels are carried by no sample or by every sample")
+
+    def _n_wanted(self, rows: Rows) -> int:
+        if self.coding != "between":
+            return super()._n_wanted(rows)
+        k = rows.Y.shape[1] - (0 if self._multilabel_ else 1)
+        return super()._n_wanted(Rows(rows.X, rows.Y[:, :k], rows.weight))
+
+    def _decompose(
+        self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
+    ) -> Fit:
+        coding = Centered(self._coded(rows, Y), rows.weight)
+        X, B, cross = blocks(Z, coding, scale, l)
+        found = decompose(cross, l, self._deflation)
+        return Fit(X, B, found, (cross.trace, float(np.trace(cross.yy))))
+
+    def _coded(self, rows: Rows, Y: Centered) -> Array:
+        if self.coding == "reduced":
+            return rows.Y[:, :-1]
+        if self.coding == "between":
+            return rows.Y @ whitener(Y.toarray())
+        return rows.Y
+
+    def _keep_more(self, rows: Rows, fit: Fit) -> None:
+        """Responses and X regressed on the scores, which need not be orthogonal."""
+        self._keep_scores(rows, fit)
+        used = rows.weighted()
+        T = fit.X.matmat(fit.components.x_rotations)
+        TT_inverse = np.linalg.pinv(T.T @ T, hermitian=True)
+        mean = column_sums(used.Y, used.weight) / fit.X.Z.total
+        right = used.Y - mean
+        if used.weight is not None:
+            right *= np.sqrt(used.weight)[:, None]
+        coef = (right.T @ T) @ TT_inverse @ fit.components.x_rotations.T
+        self.coef_ = self._cast(coef * fit.X.unit / fit.X.std)
+        self.intercept_ = self._cast(mean)
+        self.x_loadings_ = self._cast(fit.X.rmatmat(T) @ TT_inverse)
+
+    def _keep_scores(self, rows: Rows, fit: Fit) -> None:
+        self.x_scores_ = self._cast(self._x_scores(rows.X, None))
+
+    # -- using -------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Array:  # type: ignore[override]
+        """Scores of X.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+        """
+        return super().transform(X)
+
+    def _responses(self, X: Any) -> Array:
+        check_is_fitted(self)
+        X, _ = self._checked_X(X, reset=False)
+        return project(X, self.x_mean_, self.coef_.T) + self.intercept_
+
+    def decision_function(self, X: Any) -> Array:
+        """Predicted responses, one per class or label.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes); for two classes, (n_samples,): the response of
+        the second less 1/2. For labels each response less 1/2.
+        """
+        responses = self._responses(X)
+        if self._multilabel_:
+            return responses - 0.5
+        return responses[:, 1] - 0.5 if len(self.classes_) == 2 else responses
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each sample, or its labels as a 0/1 matrix.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,), or (n_samples, n_labels)
+        """
+        scores = self.decision_function(X)
+        if self._multilabel_:
+            return (scores > 0).astype(int)
+        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[index])
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities: the point of the simplex (for labels: of [0, 1]) nearest the responses.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes); for labels a list with one array of shape
+        (n_samples, 2) a label, as scikit-learn's multi-output classifiers give
+        """
+        responses = self._responses(X)
+        if not self._multilabel_:
+            return on_simplex(responses)
+        return [on_simplex(np.column_stack([1 - p, p])) for p in responses.T]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = self.coding != "reduced"
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+def on_simplex(V: Array) -> Array:
+    """The nearest point of the probability simplex to every row: max(v - tau, 0) with sum 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> on_simplex(np.array([[0.2, 0.3, 0.5], [1.5, 0.1, -0.6]]))
+    array([[0.2, 0.3, 0.5],
+           [1. , 0. , 0. ]])
+    """
+    ordered = -np.sort(-V, axis=1)
+    excess = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, V.shape[1] + 1)
+    last = np.sum(ordered > excess, axis=1) - 1
+    return np.asarray(np.maximum(V - excess[np.arange(len(V)), last][:, None], 0.0))

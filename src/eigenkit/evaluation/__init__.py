@@ -1,0 +1,262 @@
+"""Compare methods on data, as the papers do.
+
+Repeated random partitions or folds that keep the share of every label; the projection is
+learned on the training part, a plain classifier per label on top of it; every metric with
+mean and standard deviation.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from eigenkit.estimators._validation import check_choice, check_count, check_real
+from eigenkit.evaluation.classifiers import CLASSIFIERS, make_baselines, make_classifier
+from eigenkit.evaluation.glance import describe
+from eigenkit.evaluation.metrics import METRICS
+from eigenkit.evaluation.samples import Samples, read_samples, ridge_scale
+from eigenkit.evaluation.splits import Split, k_fold, make_splits, partition, stratify
+from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
+from eigenkit.evaluation.trial import ROC_GRID, Outcome, Plan, run_trial
+from eigenkit.record import SCHEMA, VERSION, Protocol, Run, to_dict
+
+__all__ = ["CLASSIFIERS", "METRICS", "auto_alphas", "evaluate", "k_fold", "partition", "stratify"]
+
+Progress = Callable[[int, int, str], None]
+
+
+def evaluate(
+    X: Any,
+    Y: Any,
+    methods: Mapping[str, Any],
+    *,
+    cv: int | Sequence[Split] = 5,
+    repeats: int = 1,
+    train_size: float | None = None,
+    classifier: Any = "svm",
+    alphas: Sequence[float] | str | None = "auto",
+    inner_cv: int = 3,
+    alpha_score: str = "auc",
+    alpha_classifier: str = "same",
+    baselines: bool = True,
+    name: str = "data",
+    feature_names: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
+    max_points: int = 5000,
+    progress: Progress | None = None,
+    command: str = "",
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Compare methods by what a classifier makes of their projections.
+
+    For every split and method: choose alpha by cross-validation inside the training part,
+    fit the projection there, train one classifier per label on the projected training rows
+    and measure it on the test rows. The result depends on the data, the methods and the
+    seed only, apart from times and the description of the environment.
+
+    Parameters
+    ----------
+    X : array, frame or sparse matrix of shape (n_samples, n_features)
+    Y : array, frame or sparse matrix
+        A 0/1 matrix of shape (n_samples, n_labels), or one class per sample.
+    methods : dict of name to estimator
+        Projections (``fit`` and ``transform``); estimators that only classify are measured
+        by their own decisions. A method that fails on a split is recorded with its error.
+    cv : int or sequence of (train, test)
+        Number of folds, or splits of your own as pairs of row numbers.
+    repeats : int
+        Rounds of folds, or number of random partitions.
+    train_size : float, optional
+        Share of the training part; asks for random partitions instead of folds.
+    classifier : {"svm", "knn", "logistic"} or a scikit-learn classifier
+        Put on top of every projection, after scaling on the training rows.
+    alphas : sequence of float, "auto" or None
+        Ridges to choose from; "auto" takes :func:`auto_alphas`, None leaves every method
+        the alpha that it has.
+    inner_cv : int
+        Folds of the inner cross-validation that chooses alpha.
+    alpha_score : str
+        The metric that chooses alpha, a key of METRICS.
+    alpha_classifier : {"same", "ridge"}
+        What is put on the projections while alpha is chosen: the classifier, or ridge
+        regression of all labels at once. The latter makes the whole grid cost little more
+        than one fit, but what suits it need not suit the classifier.
+    baselines : bool
+        Also measure the classifier on all features and on principal components.
+    name : str
+        What the data are called in the report.
+    feature_names, label_names : sequence of str, optional
+        By default the columns of a frame, the classes, or numbers.
+    max_points : int
+        Samples to keep for drawing.
+    progress : callable, optional
+        Called as ``progress(done, total, message)`` before every step and at the end.
+    command : str
+        What to type to repeat the run; kept in the record.
+    seed : int
+        Of splits, classifiers and thinning.
+
+    Returns
+    -------
+    dict
+        The record, plain JSON values; see :mod:`eigenkit.record` and :mod:`eigenkit.report`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from eigenkit import CCA
+    >>> from eigenkit.evaluation import evaluate
+    >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
+    >>> record = evaluate(X, Y, {"cca": CCA()}, cv=3, baselines=False)
+    >>> [method["name"] for method in record["methods"]]
+    ['cca']
+    >>> 0.7 < record["methods"][0]["scores"]["auc"]["mean"] < 1.0
+    True
+    """
+    samples = read_samples(X, Y, feature_names, label_names)
+    splits, words = make_splits(
+        samples.Y, cv, check_count("repeats", repeats), train_size, _check_seed(seed)
+    )
+    plan = Plan(
+        make_classifier(classifier, seed),
+        _check_alphas(alphas, samples.X),
+        _check_folds(inner_cv),
+        check_choice("alpha_score", alpha_score, METRICS),
+        check_choice("alpha_classifier", alpha_classifier, ("same", "ridge")),
+        seed,
+    )
+    compared = _check_methods(methods, baselines)
+    plain = make_baselines(samples, len(splits[0][0]), seed) if baselines else {}
+    points, rows = thin(samples, splits[0], check_count("max_points", max_points), seed)
+    data = describe(samples, name)
+    outcomes, models = _run_all({**compared, **plain}, samples, splits, plan, rows, progress)
+    return to_dict(
+        Run(
+            schema=SCHEMA,
+            version=VERSION,
+            data=data,
+            protocol=_protocol(words, splits, classifier, plan),
+            methods=[
+                summarize(
+                    key,
+                    estimator,
+                    key in plain,
+                    outcomes[key],
+                    models[key],
+                    data.shown,
+                    plan.alphas,
+                )
+                for key, estimator in {**compared, **plain}.items()
+            ],
+            points=points,
+            false_positive_rate=ROC_GRID.round(6).tolist(),
+            environment=environment(),
+            command=command,
+        )
+    )
+
+
+def auto_alphas(X: Any) -> list[float]:
+    """Seven powers of ten around a typical eigenvalue of Xc'Xc, the natural scale of a ridge.
+
+    It is estimated by the median diagonal entry, times d / (n - 1) where there are more
+    features than samples, as then only n - 1 eigenvalues are not zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.evaluation import auto_alphas
+    >>> auto_alphas(np.array([[1.0, 2.0], [3.0, 2.0], [5.0, 8.0]]))
+    [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
+    """
+    center = round(np.log10(ridge_scale(X)))
+    return [float(f"1e{power}") for power in range(center - 4, center + 3)]
+
+
+def _run_all(
+    methods: dict[str, Any],
+    samples: Samples,
+    splits: list[Split],
+    plan: Plan,
+    rows: Any,
+    progress: Progress | None,
+) -> tuple[dict[str, list[Outcome]], dict[str, Any]]:
+    """Every method on every split; the model of the first split is described at once."""
+    outcomes: dict[str, list[Outcome]] = {key: [] for key in methods}
+    models: dict[str, Any] = {}
+    tell = progress or _quiet
+    total = len(splits) * len(methods)
+    steps = [(i, key) for i in range(len(splits)) for key in methods]
+    for done, (i, key) in enumerate(steps):
+        tell(done, total, f"split {i + 1} of {len(splits)}: {key}")
+        outcome = run_trial(methods[key], samples, splits[i], plan)
+        if i == 0:
+            models[key] = describe_model(outcome, samples, splits[0], rows)
+        outcome.model = None  # a model may be large, and there may be many
+        outcomes[key].append(outcome)
+    tell(total, total, "done")
+    return outcomes, models
+
+
+def _quiet(done: int, total: int, message: str) -> None:
+    pass
+
+
+def _protocol(words: str, splits: list[Split], classifier: Any, plan: Plan) -> Protocol:
+    known = {"svm": "linear SVM", "knn": "5 nearest neighbours", "logistic": "logistic regression"}
+    named = known[classifier] if isinstance(classifier, str) else " ".join(repr(classifier).split())
+    return Protocol(
+        splits=words,
+        n_splits=len(splits),
+        n_train=len(splits[0][0]),
+        n_test=len(splits[0][1]),
+        classifier=named[:200],
+        alphas=plan.alphas,
+        inner_cv=plan.inner_cv,
+        alpha_score=plan.alpha_score,
+        alpha_classifier="ridge regression" if plan.alpha_classifier == "ridge" else named[:200],
+        seed=plan.seed,
+    )
+
+
+# -- parameters ------------------------------------------------------------------------
+
+
+def _check_methods(methods: Mapping[str, Any], baselines: bool) -> dict[str, Any]:
+    if not methods and not baselines:
+        raise ValueError("methods is empty: give at least one name and estimator.")
+    for key, estimator in methods.items():
+        if estimator != "passthrough" and not callable(getattr(estimator, "fit", None)):
+            kind = type(estimator).__name__
+            raise TypeError(f"methods[{key!r}] is a {kind}: give an estimator with fit.")
+        if isinstance(estimator, type):
+            raise TypeError(f"methods[{key!r}] is a class: give an instance of it, as in CCA().")
+    return {str(key): estimator for key, estimator in methods.items()}
+
+
+def _check_alphas(alphas: Sequence[float] | str | None, X: Any) -> list[float]:
+    if alphas is None:
+        return []
+    if isinstance(alphas, str):
+        check_choice("alphas", alphas, ("auto",))
+        return auto_alphas(X)
+    found = sorted({check_real("alphas", alpha) for alpha in alphas})
+    if not found:
+        raise ValueError("alphas is empty: give at least one value, or None for no choice.")
+    return found
+
+
+def _check_folds(inner_cv: int) -> int:
+    if check_count("inner_cv", inner_cv) < 2:
+        raise ValueError("inner_cv=1 is not valid: give at least 2 folds.")
+    return int(inner_cv)
+
+
+def _check_seed(seed: int) -> int:
+    fine = isinstance(seed, numbers.Integral) and not isinstance(seed, bool)
+    if not fine or not 0 <= seed < 2**32:
+        raise ValueError(f"seed={seed!r} is not valid: give a whole number from 0 to {2**32 - 1}.")
+    return int(seed)

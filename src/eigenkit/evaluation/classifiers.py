@@ -1,0 +1,123 @@
+"""From a projection to decisions: one plain classifier per label, the same for all methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.decomposition import PCA, TruncatedSVD
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+
+from eigenkit.estimators._validation import check_choice
+from eigenkit.evaluation.samples import Samples
+from eigenkit.linalg import Array
+
+CLASSIFIERS = {
+    "svm": lambda seed: LinearSVC(random_state=seed),
+    "knn": lambda seed: KNeighborsClassifier(n_neighbors=5),
+    "logistic": lambda seed: LogisticRegression(max_iter=1000),
+}
+
+
+def make_classifier(classifier: Any, seed: int) -> Any:
+    """A name of CLASSIFIERS or any scikit-learn classifier, as an unfitted classifier."""
+    if not isinstance(classifier, str):
+        return clone(classifier)
+    return CLASSIFIERS[check_choice("classifier", classifier, CLASSIFIERS)](seed)
+
+
+def make_baselines(samples: Samples, n_train: int, seed: int) -> dict[str, Any]:
+    """Plain comparisons: no projection, and principal components as many as labels."""
+    bound = min(samples.X.shape[1], n_train) - 1
+    count = max(1, min(samples.Y.shape[1], bound))
+    if sparse.issparse(samples.X):
+        reduced: Any = TruncatedSVD(count, random_state=seed)
+    else:
+        reduced = PCA(count, random_state=seed)
+    return {"all features": "passthrough", "principal components": reduced}
+
+
+def decide(
+    classifier: Any, Z: Any, Y: Array, Z_new: Any, single: bool, scale: bool = True
+) -> tuple[Array, Array]:
+    """Scores S and decisions P for new rows by one classifier per column of Y.
+
+    Columns are brought to a common scale first, as measured on the training rows. With
+    ``single`` the label with the highest score wins, otherwise each is decided by itself.
+    """
+    if scale:
+        Z, Z_new = _scaled(Z, Z_new)
+    columns = [_scores(clone(classifier), Z, y, Z_new) for y in Y.T]
+    S = np.column_stack(columns)
+    return S, _winner(S) if single else (S > 0).astype(np.float64)
+
+
+def decide_by_ridge(Z: Array, Y: Array, Z_new: Array, single: bool) -> tuple[Array, Array]:
+    """The same by ridge regression of all labels at once: one small system of equations.
+
+    Scores are the predicted label less one half; columns are scaled, the ridge is 1.
+    """
+    Z, Z_new = _scaled(Z, Z_new)
+    share = Y.mean(axis=0)
+    B = np.linalg.solve(Z.T @ Z + np.eye(Z.shape[1]), Z.T @ (Y - share))
+    S = Z_new @ B + share - 0.5
+    return S, _winner(S) if single else (S > 0).astype(np.float64)
+
+
+def decide_directly(
+    model: Any, X: Any, Y: Array, X_new: Any, single: bool
+) -> tuple[Array, Array, Any]:
+    """The same for a method that is a classifier itself and has no projection."""
+    if not single:
+        return *decide(model, X, Y, X_new, single, scale=False), None
+    fitted = clone(model).fit(X, Y.argmax(axis=1))
+    found = np.asarray(fitted.classes_, dtype=int)
+    S = np.full((X_new.shape[0], Y.shape[1]), -np.inf)
+    S[:, found] = _columns(fitted, X_new)
+    S[~np.isfinite(S)] = np.min(S[np.isfinite(S)], initial=0.0) - 1.0
+    P = np.zeros_like(S)
+    P[np.arange(len(P)), fitted.predict(X_new).astype(int)] = 1.0
+    return S, P, fitted
+
+
+def _scaled(Z: Any, Z_new: Any) -> tuple[Any, Any]:
+    """Dense columns to mean 0 and deviation 1; sparse rows to a mean square length of 1."""
+    if sparse.issparse(Z):
+        unit = np.sqrt(Z.multiply(Z).sum() / Z.shape[0]) or 1.0
+        return Z / unit, Z_new / unit
+    mean, unit = Z.mean(axis=0), Z.std(axis=0)
+    unit = np.where(unit > 0, unit, 1.0)
+    return (Z - mean) / unit, (Z_new - mean) / unit
+
+
+def _scores(classifier: Any, Z: Any, y: Array, Z_new: Any) -> Array:
+    """Scores of one label, which is told where they are positive."""
+    if y.min() == y.max():  # the training rows know only one answer
+        return np.full(Z_new.shape[0], y[0] - 0.5)
+    classifier.fit(Z, y.astype(int))
+    if hasattr(classifier, "decision_function"):
+        return np.asarray(classifier.decision_function(Z_new), dtype=np.float64)
+    if hasattr(classifier, "predict_proba"):
+        return np.asarray(classifier.predict_proba(Z_new), dtype=np.float64)[:, 1] - 0.5
+    return np.asarray(classifier.predict(Z_new), dtype=np.float64) - 0.5
+
+
+def _columns(fitted: Any, X: Any) -> Array:
+    """One score per class and row, whatever the classifier offers."""
+    if hasattr(fitted, "decision_function"):
+        S = np.asarray(fitted.decision_function(X), dtype=np.float64)
+        return np.column_stack([-S, S]) if S.ndim == 1 else S
+    if hasattr(fitted, "predict_proba"):
+        return np.asarray(fitted.predict_proba(X), dtype=np.float64)
+    told = np.asarray(fitted.predict(X))
+    return (told[:, None] == fitted.classes_).astype(np.float64)
+
+
+def _winner(S: Array) -> Array:
+    P = np.zeros_like(S)
+    P[np.arange(len(S)), S.argmax(axis=1)] = 1.0
+    return P

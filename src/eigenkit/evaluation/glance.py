@@ -1,0 +1,126 @@
+"""The data at a glance: label counts, co-occurrence, and the label hypergraph laid out."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.evaluation.samples import Samples
+from eigenkit.linalg import Array
+from eigenkit.record import Data, Hypergraph, Label, LabelSet
+
+# More than these cannot be told apart in a picture; the record says how many there are.
+MAX_LABELS = 40
+MAX_SETS = 60
+
+
+def describe(samples: Samples, name: str) -> Data:
+    """What the report says of the data before anything is fitted."""
+    X, Y = samples.X, samples.Y
+    counts = Y.sum(axis=0).astype(int)
+    shown = np.sort(np.argsort(-counts, kind="stable")[:MAX_LABELS])
+    stored = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
+    return Data(
+        name=name,
+        n_samples=X.shape[0],
+        n_features=X.shape[1],
+        n_labels=Y.shape[1],
+        sparse=bool(sparse.issparse(X)),
+        dtype=str(X.dtype),
+        density=float(stored) / (X.shape[0] * X.shape[1]),
+        kind="classes" if samples.single else "labels",
+        cardinality=float(Y.sum() / len(Y)),
+        unlabelled=int(np.sum(~Y.any(axis=1))),
+        labels=[Label(label, int(c)) for label, c in zip(samples.label_names, counts, strict=True)],
+        shown=[int(j) for j in shown],
+        co_occurrence=(Y[:, shown].T @ Y[:, shown]).astype(int).tolist(),
+        hypergraph=_hypergraph(Y, shown),
+        fingerprint=_fingerprint(X, Y),
+    )
+
+
+def _fingerprint(X: Any, Y: Array) -> str:
+    """A short hash of the numbers, to tell whether two runs saw the same data."""
+    digest = hashlib.sha256(repr((X.shape, str(X.dtype), Y.shape)).encode())
+    parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
+    for part in [*parts, Y.astype(np.int8)]:
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _hypergraph(Y: Array, shown: np.ndarray) -> Hypergraph:
+    """Labels and the sets in which they occur together: the star expansion of the sets."""
+    rows, times = np.unique(Y[:, shown].astype(bool), axis=0, return_counts=True)
+    several = rows.sum(axis=1) > 1
+    rows, times = rows[several], times[several]
+    order = np.argsort(-times, kind="stable")[:MAX_SETS]
+    places = _layout(rows[order], times[order])
+    k = len(shown)
+    return Hypergraph(
+        labels=[int(j) for j in shown],
+        label_positions=places[:k].round(4).tolist(),
+        sets=[LabelSet([int(j) for j in shown[rows[i]]], int(times[i])) for i in order],
+        set_positions=places[k:].round(4).tolist(),
+        n_sets=int(several.sum()),
+    )
+
+
+def _layout(sets: np.ndarray, times: np.ndarray) -> Array:
+    """Places in the unit square: first the labels, then every set amid its labels.
+
+    Labels attract each other by the share of sets they have in common and repel all; sets
+    only keep out of each other's way. The start is a circle, so that the same labels always
+    give the same picture.
+    """
+    members = sets.astype(np.float64)
+    weight = members * np.sqrt(times)[:, None]
+    shared = weight.T @ members
+    own = np.sqrt(np.maximum(np.diag(shared), 1e-12))
+    labels = _settle(_circle(len(shared)), shared / own / own[:, None], spacing=1.0)
+    labels = _unit_square(labels)
+    amid = members @ labels / np.maximum(members.sum(axis=1, keepdims=True), 1)
+    return np.vstack([labels, _part(amid, labels)])
+
+
+def _circle(k: int) -> Array:
+    turn = 2 * np.pi * np.arange(k) / max(k, 1)
+    return np.column_stack([np.cos(turn), np.sin(turn)])
+
+
+def _settle(places: Array, springs: Array, spacing: float, steps: int = 300) -> Array:
+    """Springs pull with their strength times the distance, all push with its inverse."""
+    size = spacing * np.sqrt(4.0 / max(len(places), 1))
+    for step in range(steps):
+        gap, distance = _gaps(places)
+        force = size**2 / distance**2 - springs * distance / size
+        np.fill_diagonal(force, 0.0)
+        push = (gap * force[:, :, None]).sum(axis=1) - 0.2 * places
+        push /= np.maximum(np.linalg.norm(push, axis=1, keepdims=True), 1.0)
+        places = places + 0.15 * (1 - step / steps) * push
+    return places
+
+
+def _part(places: Array, labels: Array, room: float = 0.045, steps: int = 60) -> Array:
+    """Move marks that lie on each other, or on a label, apart by at most ``room``."""
+    m = len(places)
+    turn = 2 * np.pi * 0.618034 * np.arange(m)  # or marks in one place would never part
+    places = places + 0.01 * np.column_stack([np.cos(turn), np.sin(turn)])
+    for _ in range(steps):
+        gap, distance = _gaps(np.vstack([places, labels]))
+        force = np.maximum(room - distance, 0.0) / distance
+        np.fill_diagonal(force, 0.0)
+        places = places + 0.5 * (gap * force[:, :, None]).sum(axis=1)[:m]
+    return np.clip(places, 0.0, 1.0)
+
+
+def _gaps(places: Array) -> tuple[Array, Array]:
+    gap = places[:, None] - places[None]
+    return gap, np.sqrt((gap**2).sum(axis=2)) + 1e-9
+
+
+def _unit_square(places: Array) -> Array:
+    places = places - places.min(axis=0)
+    return places / np.maximum(places.max(axis=0), 1e-12)

@@ -1,0 +1,102 @@
+"""How well scores and decisions fit the labels, all labels at once.
+
+Y, the truth, and P, the decisions, are 0/1 matrices (n x k), S holds real scores. With one
+label per sample "accuracy" is the usual one; with several it counts the samples of which
+every label is right.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import rankdata
+from sklearn.metrics import roc_curve
+
+from eigenkit.linalg import Array
+
+# Name -> (words, whether more is better).
+METRICS: dict[str, tuple[str, bool]] = {
+    "auc": ("mean AUC over labels", True),
+    "accuracy": ("accuracy", True),
+    "f1_macro": ("F1, macro", True),
+    "f1_micro": ("F1, micro", True),
+    "precision_macro": ("precision, macro", True),
+    "precision_micro": ("precision, micro", True),
+    "recall_macro": ("recall, macro", True),
+    "recall_micro": ("recall, micro", True),
+    "ranking_loss": ("ranking loss", False),
+    "hamming_loss": ("hamming loss", False),
+    "coverage": ("coverage", False),
+}
+
+
+def score_all(Y: Array, S: Array, P: Array) -> dict[str, float]:
+    """Every metric of METRICS."""
+    aucs = auc_per_label(Y, S)
+    known = aucs[np.isfinite(aucs)]
+    return {
+        "auc": float(known.mean()) if known.size else float("nan"),
+        "accuracy": float(np.mean(np.all(Y == P, axis=1))),
+        **_precision_recall(Y, P),
+        "ranking_loss": ranking_loss(Y, S),
+        "hamming_loss": float(np.mean(Y != P)),
+        "coverage": coverage(Y, S),
+    }
+
+
+def ranking_loss(Y: Array, S: Array) -> float:
+    """Mean share of pairs (label carried, label not carried) in the wrong order or tied.
+
+    A sample with all labels or none has no pairs and no loss.
+    """
+    wrong = np.zeros(len(Y))
+    for y, s in zip(Y.T, S.T, strict=True):
+        wrong += y * np.sum((Y == 0) & (s[:, None] <= S), axis=1)
+    carried = Y.sum(axis=1)
+    return float(_ratio(wrong, carried * (Y.shape[1] - carried)).mean())
+
+
+def coverage(Y: Array, S: Array) -> float:
+    """Mean number of labels to take from the top of the ranking until all carried are in."""
+    lowest = np.min(np.where(Y != 0, S, np.inf), axis=1, keepdims=True)
+    return float(np.mean(np.sum(lowest <= S, axis=1)))
+
+
+def auc_per_label(Y: Array, S: Array) -> Array:
+    """Area under the ROC curve per column; nan where a label has only one value.
+
+    The share of pairs of a positive and a negative sample that S puts in the right order,
+    ties counting half, from ranks.
+    """
+    ranks = rankdata(S, axis=0)
+    positive = Y.sum(axis=0)
+    negative = len(Y) - positive
+    wins = np.sum(ranks * Y, axis=0) - positive * (positive + 1) / 2
+    pairs = positive * negative
+    return np.divide(wins, pairs, out=np.full(Y.shape[1], np.nan), where=pairs > 0)
+
+
+def _precision_recall(Y: Array, P: Array) -> dict[str, float]:
+    hit, told, true = np.sum(Y * P, axis=0), P.sum(axis=0), Y.sum(axis=0)
+    found: dict[str, float] = {}
+    for name, top, bottom in (
+        ("precision", hit, told),
+        ("recall", hit, true),
+        ("f1", 2 * hit, told + true),
+    ):
+        found[f"{name}_macro"] = float(_ratio(top, bottom).mean())
+        found[f"{name}_micro"] = float(_ratio(top.sum(), bottom.sum()))
+    return found
+
+
+def _ratio(top: Array, bottom: Array) -> Array:
+    """top / bottom, 0 where there is nothing to count (as scikit-learn's zero_division=0)."""
+    top, bottom = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
+    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+
+
+def roc_on_grid(y: Array, s: Array, grid: Array) -> Array | None:
+    """True positive rates at the given false positive rates; None for a constant label."""
+    if y.min() == y.max():
+        return None
+    false_positive, true_positive, _ = roc_curve(y, s)
+    return np.asarray(np.interp(grid, false_positive, true_positive))

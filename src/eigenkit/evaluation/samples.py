@@ -1,0 +1,103 @@
+"""The data of a comparison, validated once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from eigenkit.estimators._validation import (
+    as_labels,
+    check_classes,
+    check_indicator,
+    check_X,
+    indicator_matrix,
+)
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Features X (dense or CSR), 0/1 labels Y (n x k), and what their columns are called.
+
+    ``single`` says that every sample carries exactly one label: Y holds classes.
+    """
+
+    X: Any
+    Y: np.ndarray
+    feature_names: list[str]
+    label_names: list[str]
+    single: bool
+
+    def __len__(self) -> int:
+        return len(self.Y)
+
+    def part(self, rows: np.ndarray) -> tuple[Any, np.ndarray]:
+        """X and Y of some rows."""
+        return self.X[rows], self.Y[rows]
+
+
+def read_samples(
+    X: Any,
+    Y: Any,
+    feature_names: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
+) -> Samples:
+    """Arrays, frames or sparse matrices as :class:`Samples`; bad input is one sentence."""
+    columns = {"X": _columns(X), "y": _columns(Y)}
+    X = check_X(BaseEstimator(), X, reset=True, min_samples=4)
+    labels = as_labels(Y)
+    if labels.ndim == 1:
+        y = check_classes(labels, X.shape[0], instead="give a 0/1 matrix")
+        classes = np.unique(y)
+        matrix, columns["y"] = indicator_matrix(y, classes), [str(c) for c in classes]
+    else:
+        matrix = check_indicator(labels, X.shape[0])
+    if not np.any((matrix.max(axis=0) == 1) & (matrix.min(axis=0) == 0)):
+        raise ValueError("y has no label that some samples carry and others do not.")
+    return Samples(
+        X,
+        matrix,
+        _named("feature_names", feature_names or columns["X"], X.shape[1], "feature"),
+        _named("label_names", label_names or columns["y"], matrix.shape[1], "label"),
+        matrix.shape[1] > 1 and bool(np.all(matrix.sum(axis=1) == 1)),
+    )
+
+
+def _columns(table: Any) -> list[str] | None:
+    names = getattr(table, "columns", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def _named(what: str, names: Sequence[str] | None, count: int, word: str) -> list[str]:
+    if names is None:
+        return [f"{word} {i}" for i in range(count)]
+    if len(names) != count:
+        raise ValueError(f"{what} has {len(names)} entries, but there are {count}: give one each.")
+    return [str(name) for name in names]
+
+
+def ridge_scale(X: Any) -> float:
+    """A typical nonzero eigenvalue of Xc'Xc, to which a ridge is added.
+
+    The mean diagonal entry is the mean eigenvalue; the median is taken instead, as one
+    feature in large units would drag the mean along. With fewer samples than features the
+    same trace falls on only n - 1 eigenvalues.
+    """
+    squares = X.shape[0] * np.square(deviations(X))
+    varying = squares[squares > 0]
+    if not varying.size:
+        return 1.0
+    return float(np.median(varying)) * max(1.0, varying.size / (X.shape[0] - 1))
+
+
+def deviations(X: Any) -> np.ndarray:
+    """Standard deviation of every feature."""
+    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+    if not sparse.issparse(X):
+        return np.asarray(X.std(axis=0), dtype=np.float64)
+    square = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
+    return np.sqrt(np.maximum(square - mean**2, 0.0))

@@ -1,0 +1,137 @@
+"""Partitions of the samples that keep the share of every label.
+
+Iterative stratification after the idea of Sechidis, Tsoumakas and Vlahavas (2011): the
+rarest label that is left is dealt out first, each of its samples to the part that still
+lacks most of that label, so that rare labels reach every part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from eigenkit.estimators._validation import check_count
+
+Split = tuple[np.ndarray, np.ndarray]
+
+
+def stratify(Y: np.ndarray, shares: Sequence[float], rng: np.random.Generator) -> np.ndarray:
+    """Deal the rows of a 0/1 label matrix into parts of the given shares.
+
+    Parameters
+    ----------
+    Y : array of shape (n_samples, n_labels)
+    shares : sequence of float
+        Positive; they are scaled to add up to one.
+    rng : numpy.random.Generator
+        Decides the order of the samples and ties.
+
+    Returns
+    -------
+    array of shape (n_samples,)
+        The part of every sample. The size of part j is within one of ``shares[j] * n``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.evaluation import stratify
+    >>> Y = np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1]]
+    >>> part = stratify(Y, [0.5, 0.5], np.random.default_rng(0))
+    >>> [int(Y[part == j, 0].sum()) for j in range(2)]
+    [2, 2]
+    """
+    share = np.asarray(shares, dtype=np.float64) / np.sum(shares)
+    order = rng.permutation(len(Y))
+    J = np.asarray(Y)[order] != 0
+    part = np.full(len(J), -1)
+    room = _sizes(len(J), share, rng)
+    lacking = np.outer(J.sum(axis=0), share)  # how many of label i part j still wants
+    left = J.sum(axis=0)
+    while left.any():
+        rarest = int(np.argmin(np.where(left > 0, left, np.iinfo(left.dtype).max)))
+        for i in np.flatnonzero(J[:, rarest] & (part < 0)):
+            part[i] = _neediest(lacking[rarest], room, rng)
+            room[part[i]] -= 1
+            lacking[J[i], part[i]] -= 1
+            left -= J[i]
+    without = np.flatnonzero(part < 0)
+    part[without] = rng.permutation(np.repeat(np.arange(len(room)), room))
+    found = np.empty_like(part)
+    found[order] = part
+    return found
+
+
+def _sizes(n: int, share: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Whole numbers near n * share that add up to n; who gets the odd sample is drawn."""
+    size = np.floor(n * share + 1e-9).astype(int)
+    odd = rng.permutation(len(share))[: n - size.sum()]
+    size[odd] += 1
+    return size
+
+
+def _neediest(lacking: np.ndarray, room: np.ndarray, rng: np.random.Generator) -> int:
+    """The part with room that lacks most of the label; ties by room, then by lot."""
+    want = np.where(room > 0, lacking, -np.inf)
+    best = np.flatnonzero(want >= want.max() - 1e-9)
+    best = best[room[best] == room[best].max()]
+    return int(best[0] if len(best) == 1 else rng.choice(best))
+
+
+def k_fold(Y: np.ndarray, n_folds: int, rng: np.random.Generator) -> Iterator[Split]:
+    """(train, test) row numbers for every fold of a stratified k-fold."""
+    part = stratify(Y, [1.0] * n_folds, rng)
+    for fold in range(n_folds):
+        yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+
+
+def partition(Y: np.ndarray, train_size: float, rng: np.random.Generator) -> Split:
+    """One stratified random partition into a training and a test part."""
+    part = stratify(Y, [train_size, 1 - train_size], rng)
+    return np.flatnonzero(part == 0), np.flatnonzero(part == 1)
+
+
+def make_splits(
+    Y: np.ndarray, cv: int | Sequence[Split], repeats: int, train_size: float | None, seed: int
+) -> tuple[list[Split], str]:
+    """The splits of a comparison, and what they are in words.
+
+    Given splits are taken as they are; ``train_size`` asks for ``repeats`` random
+    partitions, otherwise there are ``repeats`` rounds of ``cv`` folds.
+    """
+    if not np.isscalar(cv):
+        return _given(cv, len(Y))
+    rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(repeats)]
+    if train_size is not None:
+        _check_share(train_size, len(Y))
+        words = f"{repeats} stratified random partitions, {train_size:.0%} for training"
+        return [partition(Y, train_size, rng) for rng in rngs], words
+    folds = check_count("cv", cv)
+    if not 2 <= folds <= len(Y):
+        raise ValueError(f"cv={folds} is not valid: give from 2 to {len(Y)} folds.")
+    words = f"stratified {folds}-fold cross-validation"
+    words += f", repeated {repeats} times" if repeats > 1 else ""
+    return [split for rng in rngs for split in k_fold(Y, folds, rng)], words
+
+
+def _check_share(train_size: float, n: int) -> None:
+    if not 0 < train_size < 1 or round(n * train_size) in (0, n):
+        raise ValueError(
+            f"train_size={train_size!r} is not valid: give a share between 0 and 1 that leaves "
+            "samples on both sides."
+        )
+
+
+def _given(cv: Sequence[Split] | int, n: int) -> tuple[list[Split], str]:
+    splits = [(np.asarray(train), np.asarray(test)) for train, test in cv]  # type: ignore[union-attr]
+    for train, test in splits:
+        rows = np.concatenate([train, test])
+        if not len(train) or not len(test) or rows.dtype.kind not in "iu":
+            raise ValueError("cv holds a split that is empty or not of row numbers.")
+        if rows.min() < 0 or rows.max() >= n or np.intersect1d(train, test).size:
+            raise ValueError(
+                f"cv holds a split with rows outside 0 to {n - 1}, or with a row on both sides."
+            )
+    if not splits:
+        raise ValueError("cv is empty: give a number of folds, or pairs of row numbers.")
+    return splits, "splits that were given"

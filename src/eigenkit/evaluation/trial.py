@@ -1,0 +1,175 @@
+"""One method on one split: choose alpha, project, classify, measure.
+
+Nothing here sees a test row before the projection, the scale and the classifier are fixed.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.utils import get_tags
+
+from eigenkit.estimators import Projection, alpha_path
+from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
+from eigenkit.evaluation.metrics import METRICS, auc_per_label, roc_on_grid, score_all
+from eigenkit.evaluation.samples import Samples
+from eigenkit.evaluation.splits import Split, k_fold
+from eigenkit.linalg import Array
+
+# Denser near 0, where curves of good classifiers bend.
+ROC_GRID = np.linspace(0, 1, 41) ** 2
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is the same for every method and split."""
+
+    classifier: Any
+    alphas: list[float]
+    inner_cv: int
+    alpha_score: str
+    alpha_classifier: str
+    seed: int
+
+
+@dataclass
+class Outcome:
+    """What one method did on one split; ``error`` is its sentence if it failed."""
+
+    scores: dict[str, float] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    label_auc: Array | None = None
+    roc: list[Array | None] = field(default_factory=list)
+    alpha: float | None = None
+    alpha_scores: Array | None = None
+    model: Any = None
+    warnings: list[str] = field(default_factory=list)
+    error: str | None = None
+
+
+def run_trial(estimator: Any, samples: Samples, split: Split, plan: Plan) -> Outcome:
+    """Whatever goes wrong inside the method is part of the outcome."""
+    outcome = Outcome()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            _run(estimator, samples, split, plan, outcome)
+        except Exception as error:
+            outcome.error = one_sentence(error)
+    outcome.warnings = list(dict.fromkeys(str(w.message).split("\n")[0][:300] for w in told))
+    return outcome
+
+
+def one_sentence(error: Exception) -> str:
+    """The first line of an error, or its class where it says nothing."""
+    lines = str(error).strip().splitlines()
+    return lines[0][:300] if lines else type(error).__name__
+
+
+def _run(estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome) -> None:
+    (X, Y), (X_new, Y_new) = (samples.part(rows) for rows in split)
+    if plan.alphas and _takes_alpha(estimator):
+        with _clock(outcome, "choose alpha"):
+            outcome.alpha_scores = _search(estimator, X, Y, samples.single, plan)
+            outcome.alpha = _best(plan.alphas, outcome.alpha_scores, plan.alpha_score)
+        estimator = clone(estimator).set_params(alpha=outcome.alpha)
+    with _clock(outcome, "fit"):
+        fitted = fit_one(estimator, X, Y, samples.single)
+    with _clock(outcome, "classify"):
+        if fitted is None:
+            S, P, fitted = decide_directly(estimator, X, Y, X_new, samples.single)
+        else:
+            Z, Z_new = project_rows(fitted, X), project_rows(fitted, X_new)
+            S, P = decide(plan.classifier, Z, Y, Z_new, samples.single)
+    _check_finite(S)
+    outcome.model = fitted
+    outcome.scores = score_all(Y_new, S, P)
+    outcome.label_auc = auc_per_label(Y_new, S)
+    outcome.roc = [roc_on_grid(y, s, ROC_GRID) for y, s in zip(Y_new.T, S.T, strict=True)]
+
+
+@contextmanager
+def _clock(outcome: Outcome, what: str) -> Iterator[None]:
+    start = time.perf_counter()
+    yield
+    outcome.seconds[what] = time.perf_counter() - start
+
+
+def _check_finite(S: Array) -> None:
+    if not np.all(np.isfinite(S)):
+        raise ValueError("the scores hold numbers that are not finite.")
+
+
+# -- fitting ---------------------------------------------------------------------------
+
+
+def fit_one(estimator: Any, X: Any, Y: Array, single: bool) -> Any:
+    """The fitted projection; None for a classifier without one."""
+    if isinstance(estimator, str):
+        return estimator
+    if not hasattr(estimator, "transform"):
+        return None
+    return clone(estimator).fit(X, target_for(estimator, Y, single))
+
+
+def target_for(estimator: Any, Y: Array, single: bool) -> Array:
+    """The label matrix, or class numbers for a classifier that takes one class per sample."""
+    several = is_classifier(estimator) and get_tags(estimator).classifier_tags.multi_label
+    if single and is_classifier(estimator) and not several:
+        return np.asarray(Y.argmax(axis=1))
+    return Y
+
+
+def project_rows(fitted: Any, X: Any) -> Any:
+    """Scores of rows: a dense matrix, or X itself where nothing projects."""
+    if isinstance(fitted, str):
+        return X
+    Z = np.asarray(fitted.transform(X))
+    return Z.reshape(len(Z), -1)
+
+
+# -- the choice of alpha ---------------------------------------------------------------
+
+
+def _takes_alpha(estimator: Any) -> bool:
+    return hasattr(estimator, "transform") and "alpha" in estimator.get_params()
+
+
+def _search(estimator: Any, X: Any, Y: Array, single: bool, plan: Plan) -> Array:
+    """Scores (inner folds x alphas) on the training rows alone."""
+    rng = np.random.default_rng(plan.seed)
+    found = []
+    for train, test in k_fold(Y, plan.inner_cv, rng):
+        models = _path(estimator, X[train], target_for(estimator, Y[train], single), plan.alphas)
+        row = []
+        for model in models:
+            Z, Z_new = project_rows(model, X[train]), project_rows(model, X[test])
+            if plan.alpha_classifier == "ridge":
+                S, P = decide_by_ridge(Z, Y[train], Z_new, single)
+            else:
+                S, P = decide(plan.classifier, Z, Y[train], Z_new, single)
+            row.append(score_all(Y[test], S, P)[plan.alpha_score])
+        found.append(row)
+    return np.array(found)
+
+
+def _path(estimator: Any, X: Any, target: Array, alphas: list[float]) -> list[Any]:
+    if isinstance(estimator, Projection):
+        return alpha_path(estimator, X, target, alphas)
+    return [clone(estimator).set_params(alpha=alpha).fit(X, target) for alpha in alphas]
+
+
+def _best(alphas: list[float], scores: Array, name: str) -> float:
+    """The alpha with the best mean; the largest of equals, as it is the simplest model."""
+    mean = scores.mean(axis=0) * (1 if METRICS[name][1] else -1)
+    if not np.any(np.isfinite(mean)):
+        raise ValueError(f"no alpha could be chosen: {name} is not defined on the inner folds.")
+    best = np.nanmax(mean)
+    return max(a for a, value in zip(alphas, mean, strict=True) if value >= best - 1e-12)

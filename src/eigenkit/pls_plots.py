@@ -1,0 +1,196 @@
+"""Plots of PLS models and of shrinkage; the only file of this family that needs matplotlib.
+
+Every function draws into ``ax`` (or new axes) and returns it; nothing is shown or saved.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.diagnostics import hotelling_t2, spe, spe_limit, t2_limit
+from eigenkit.estimators import PLSRegressionCV, ShrinkageRegression
+
+
+def _axes(ax: Any) -> Any:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("plots need matplotlib: install eigenkit[plot].") from error
+    return Figure(layout="constrained").subplots()
+
+
+def _pair(model: Any, components: tuple[int, int]) -> tuple[int, int]:
+    check_is_fitted(model)
+    a, b = components
+    l = model.x_weights_.shape[1]
+    if not (0 <= a < l and 0 <= b < l):
+        raise ValueError(f"components={components!r} is not valid: give two numbers below {l}.")
+    return a, b
+
+
+def plot_scores(
+    model: Any, components: tuple[int, int] = (0, 1), *, color: Any = None, ax: Any = None
+) -> Any:
+    """Training samples in the plane of two components.
+
+    Parameters
+    ----------
+    model : fitted PLS estimator
+    components : (int, int)
+        Which components, counted from 0.
+    color : array, optional
+        A number or colour per sample.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    a, b = _pair(model, components)
+    ax = _axes(ax)
+    ax.scatter(model.x_scores_[:, a], model.x_scores_[:, b], c=color)
+    ax.axhline(0, color="0.8", zorder=0)
+    ax.axvline(0, color="0.8", zorder=0)
+    ax.set(xlabel=f"score {a + 1}", ylabel=f"score {b + 1}")
+    return ax
+
+
+def plot_loadings(
+    model: Any, components: tuple[int, int] = (0, 1), *, names: Any = None, ax: Any = None
+) -> Any:
+    """Features in the plane of two components.
+
+    Parameters
+    ----------
+    model : fitted PLS estimator with loadings
+    components : (int, int)
+        Which components, counted from 0.
+    names : sequence of str, optional
+        Written next to the points; the feature names of the model by default.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    a, b = _pair(model, components)
+    ax = _axes(ax)
+    P = model.x_loadings_
+    ax.scatter(P[:, a], P[:, b], s=8)
+    names = getattr(model, "feature_names_in_", None) if names is None else names
+    for name, x, y in zip(names if names is not None else [], P[:, a], P[:, b], strict=False):
+        ax.annotate(str(name), (x, y))
+    ax.set(xlabel=f"loading {a + 1}", ylabel=f"loading {b + 1}")
+    return ax
+
+
+def plot_explained_variance(model: Any, *, ax: Any = None) -> Any:
+    """Cumulative share of the variance of X and y against the number of components.
+
+    Parameters
+    ----------
+    model : fitted PLSRegression, SIMPLS, PLSCanonical or PLSDA
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    check_is_fitted(model)
+    ax = _axes(ax)
+    for name, share in (
+        ("X", model.x_explained_variance_ratio_),
+        ("y", model.y_explained_variance_ratio_),
+    ):
+        ax.plot(np.arange(1, len(share) + 1), np.cumsum(share), marker="o", label=name)
+    ax.set(xlabel="components", ylabel="explained variance", ylim=(0, 1.02))
+    ax.legend()
+    return ax
+
+
+def plot_cross_validation(model: PLSRegressionCV, *, ax: Any = None) -> Any:
+    """Error against the number of components, with standard errors and the choice.
+
+    Parameters
+    ----------
+    model : fitted PLSRegressionCV
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    check_is_fitted(model)
+    ax = _axes(ax)
+    errors = model.fold_errors_
+    bars = errors.std(axis=0, ddof=1) / np.sqrt(len(errors))
+    ax.errorbar(np.arange(errors.shape[1]), errors.mean(axis=0), bars, marker="o")
+    ax.axvline(model.n_components_, color="0.6", linestyle="--", label="chosen")
+    ax.set(xlabel="components", ylabel="mean squared error")
+    ax.legend()
+    return ax
+
+
+def plot_outliers(model: Any, X: Any, *, level: float = 0.95, ax: Any = None) -> Any:
+    """SPE against T2 of samples, with the limits of both.
+
+    Parameters
+    ----------
+    model : fitted PLS estimator with loadings
+    X : array, frame or sparse matrix of shape (n_samples, n_features)
+        The training data.
+    level : float
+        Of the limits.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    ax = _axes(ax)
+    ax.scatter(hotelling_t2(model, X), spe(model, X), s=12)
+    ax.axvline(t2_limit(model, level), color="0.6", linestyle="--")
+    ax.axhline(spe_limit(model, X, level), color="0.6", linestyle="--")
+    ax.set(xlabel="T2", ylabel="SPE")
+    return ax
+
+
+def plot_shrinkage(
+    X: Any, y: Any, *, n_components: int = 2, alpha: float = 1.0, ax: Any = None
+) -> Any:
+    """Shrinkage factors of OLS, PCR, ridge and PLS1 (as it is, and bounded) side by side.
+
+    Parameters
+    ----------
+    X, y
+        Data with one response.
+    n_components : int
+        For PCR and PLS.
+    alpha : float
+        For ridge.
+    ax : matplotlib Axes, optional
+
+    Returns
+    -------
+    Axes
+    """
+    ax = _axes(ax)
+    shown = [
+        ("ols", False, "OLS", "-"),
+        ("pcr", False, f"PCR, {n_components}", "--"),
+        ("ridge", False, f"ridge, {alpha:g}", "-."),
+        ("pls", False, f"PLS, {n_components}", "o-"),
+        ("pls", True, f"PLS, {n_components}, bounded", "."),
+    ]
+    for method, bounded, label, style in shown:
+        options: Any = {"n_components": n_components, "alpha": alpha, "bounded": bounded}
+        factors = ShrinkageRegression(method, **options).fit(X, y).shrinkage_factors_
+        ax.plot(np.arange(1, len(factors) + 1), factors, style, label=label)
+    ax.set(xlabel="singular direction", ylabel="shrinkage factor")
+    ax.legend()
+    return ax

@@ -1,0 +1,143 @@
+"""Between dataclasses and plain JSON values, with every value checked on the way in."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import types
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from eigenkit.record.schema import SCHEMA, VERSION, Model, Run
+
+
+class RecordError(ValueError):
+    """A record is not what this version of eigenkit reads."""
+
+
+def to_dict(value: Any) -> Any:
+    """A dataclass, with all in it, as dicts, lists, strings and finite numbers."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {f.name: to_dict(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, dict):
+        return {str(key): to_dict(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return to_dict(value.tolist())
+    if isinstance(value, list | tuple):
+        return [to_dict(item) for item in value]
+    if isinstance(value, np.generic):
+        return to_dict(value.item())
+    if isinstance(value, float) and not np.isfinite(value):
+        return None
+    return value
+
+
+def from_dict(record: Any) -> Run:
+    """The record as a :class:`Run`, or a :class:`RecordError` that names what is wrong."""
+    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+        raise RecordError(
+            f"this is not a record of a run: expected an object with schema={SCHEMA!r}, as "
+            "evaluate returns it."
+        )
+    version = record.get("version")
+    if version != VERSION or isinstance(version, bool):
+        raise RecordError(
+            f"the record has schema version {version!r}, but this eigenkit reads version "
+            f"{VERSION}: run the comparison again, or install the eigenkit that wrote it."
+        )
+    run: Run = _read(record, Run, "record")
+    _check_indices(run)
+    return run
+
+
+def _read(value: Any, kind: Any, where: str) -> Any:
+    """``value`` as ``kind``: a dataclass, a list or dict of something, or a plain type."""
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        (inner,) = [option for option in get_args(kind) if option is not type(None)]
+        return None if value is None else _read(value, inner, where)
+    if origin is list:
+        return _read_list(value, get_args(kind)[0], where)
+    if origin is dict:
+        _expect(isinstance(value, dict), value, "an object", where)
+        inner = get_args(kind)[1]
+        return {key: _read(item, inner, f"{where}.{key}") for key, item in value.items()}
+    if dataclasses.is_dataclass(kind):
+        return _read_object(value, kind, where)
+    fits, words = _PLAIN[kind]
+    _expect(fits(value), value, words, where)
+    return kind(value)
+
+
+def _read_list(value: Any, kind: Any, where: str) -> list[Any]:
+    _expect(isinstance(value, list), value, "a list", where)
+    return [_read(item, kind, f"{where}[{i}]") for i, item in enumerate(value)]
+
+
+def _read_object(value: Any, kind: Any, where: str) -> Any:
+    _expect(isinstance(value, dict), value, "an object", where)
+    hints = _hints(kind)
+    missing = [name for name in hints if name not in value]
+    if missing:
+        raise RecordError(f"{where} lacks {missing[0]!r}: the record is incomplete.")
+    return kind(**{name: _read(value[name], hints[name], f"{where}.{name}") for name in hints})
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _is_whole(value: Any) -> bool:
+    # JavaScript and many readers of JSON know whole numbers only up to 2^53.
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 2**53
+
+
+def _is_number(value: Any) -> bool:
+    real = isinstance(value, int | float) and not isinstance(value, bool)
+    return real and abs(value) <= sys.float_info.max
+
+
+_PLAIN: dict[Any, tuple[Callable[[Any], bool], str]] = {
+    int: (_is_whole, "a whole number"),
+    float: (_is_number, "a finite number"),
+    str: (lambda value: isinstance(value, str), "text"),
+    bool: (lambda value: isinstance(value, bool), "true or false"),
+}
+
+
+def _expect(fine: bool, value: Any, words: str, where: str) -> None:
+    if not fine:
+        shown = repr(value)
+        shown = shown if len(shown) <= 60 else shown[:57] + "..."
+        raise RecordError(f"{where} is {shown}, expected {words}: the record is damaged.")
+
+
+def _check_indices(run: Run) -> None:
+    """What points into a list must point inside it, and lists that go together must match."""
+    data, points = run.data, run.points
+    k, shown = data.n_labels, len(data.shown)
+    graph = data.hypergraph
+    groups = [data.shown, graph.labels, *(s.labels for s in graph.sets), *points.labels]
+    groups += [[curve.label for curve in method.roc] for method in run.methods]
+    fine = len(data.labels) == k and all(0 <= j < k for group in groups for j in group)
+    fine &= len(data.co_occurrence) == shown and all(
+        len(row) == shown for row in data.co_occurrence
+    )
+    fine &= len(graph.labels) == len(graph.label_positions)
+    fine &= len(graph.sets) == len(graph.set_positions)
+    fine &= all(len(place) == 2 for place in graph.label_positions + graph.set_positions)
+    fine &= len(points.rows) == len(points.labels) == len(points.held_out)
+    fine &= all(_model_fits(method.model, len(points.rows)) for method in run.methods)
+    if not fine:
+        raise RecordError("parts of the record do not belong together: the record is damaged.")
+
+
+def _model_fits(model: Model | None, n_points: int) -> bool:
+    if model is None or not model.coordinates:
+        return True
+    widths = {len(row) for row in model.coordinates}
+    return len(model.coordinates) == n_points and widths <= {1, 2, 3} and len(widths) == 1

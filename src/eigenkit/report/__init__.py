@@ -1,0 +1,94 @@
+"""A record of a run, shown: as text, as JSON, or as one HTML file that needs no network.
+
+Examples
+--------
+>>> from sklearn.datasets import load_iris
+>>> from eigenkit import LDA
+>>> from eigenkit.evaluation import evaluate
+>>> from eigenkit.report import render_text
+>>> X, y = load_iris(return_X_y=True)
+>>> record = evaluate(X, y, {"lda": LDA()}, cv=3, name="iris")
+>>> print(render_text(record, style="plain").splitlines()[0])
+iris
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from eigenkit.estimators._validation import check_choice, check_count
+from eigenkit.record import (
+    RecordError,
+    from_dict,
+    read_record,
+    write_atomically,
+    write_record,
+)
+from eigenkit.report.html import page
+from eigenkit.report.text import text_of
+
+__all__ = [
+    "RecordError",
+    "read_record",
+    "render_html",
+    "render_text",
+    "write_html",
+    "write_record",
+]
+
+
+def render_text(record: dict[str, Any], *, style: str = "auto", width: int = 100) -> str:
+    """The record for a terminal.
+
+    Parameters
+    ----------
+    record : dict
+        As :func:`eigenkit.evaluation.evaluate` returns it.
+    style : {"auto", "plain", "rich"}
+        "auto" draws tables with rich if it is installed. Neither uses colour.
+    width : int
+        Columns of the terminal.
+
+    Returns
+    -------
+    str
+    """
+    check_choice("style", style, ("auto", "plain", "rich"))
+    return text_of(from_dict(record), style=style, width=check_count("width", width))
+
+
+def render_html(record: dict[str, Any]) -> str:
+    """The record as one HTML page that holds all it needs.
+
+    The page loads nothing, and its content security policy forbids it to. Needs plotly
+    (``pip install 'eigenkit[report]'``), whose JavaScript is embedded once, compressed.
+
+    Parameters
+    ----------
+    record : dict
+        As :func:`eigenkit.evaluation.evaluate` returns it.
+
+    Returns
+    -------
+    str
+    """
+    return page(from_dict(record), record)
+
+
+def write_html(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
+    """Write :func:`render_html` to a file, whole or not at all.
+
+    Parameters
+    ----------
+    record : dict
+        As :func:`eigenkit.evaluation.evaluate` returns it.
+    path : path
+        An existing file is replaced.
+
+    Returns
+    -------
+    Path
+    """
+    return write_atomically(path, render_html(record))

@@ -1,0 +1,92 @@
+"""One page: head with a strict policy, sections with figures and tables, data and scripts.
+
+Two rules keep text from data harmless. Every string passes :func:`escape` or, inside the
+data block, :func:`json_block`; and the policy runs only scripts whose hash it names, so that
+even text that slipped through would be dead.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+from eigenkit.record import Run
+from eigenkit.report.sections import body, figure_names
+from eigenkit.report.words import visible
+
+
+def page(run: Run, record: dict[str, Any]) -> str:
+    """The whole document."""
+    library, packed = _plotly()
+    script = _asset("page.js")
+    title = f"{visible(run.data.name)}: eigenkit report"
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_policy(library, script)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="eigenkit">
+<title>{escape(title)}</title>
+<style>
+{_asset("page.css")}</style>
+</head>
+<body>
+{body(run)}
+<script type="application/json" id="record">{json_block(record)}</script>
+<script type="application/json" id="names">{json_block(figure_names(run))}</script>
+<script type="text/plain" id="plotly">{packed}</script>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def json_block(value: Any) -> str:
+    """JSON that no HTML parser can take for the end of its script element."""
+    text = json.dumps(value, allow_nan=False, ensure_ascii=True, separators=(",", ":"))
+    return text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
+
+
+def _policy(*scripts: str) -> str:
+    """Nothing may be loaded or sent; only these scripts may run."""
+    allowed = " ".join(f"'sha256-{_hash(script)}'" for script in scripts)
+    rules = {
+        "default-src": "'none'",
+        "script-src": allowed,
+        "style-src": "'unsafe-inline'",
+        "img-src": "data: blob:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+    }
+    return "; ".join(f"{name} {value}" for name, value in rules.items())
+
+
+def _hash(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _asset(name: str) -> str:
+    return files("eigenkit.report").joinpath(name).read_text(encoding="utf-8")
+
+
+@cache
+def _plotly() -> tuple[str, str]:
+    """plotly.js, and the same compressed to about a third: the page unpacks it by itself."""
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError as error:
+        raise ImportError(
+            "the HTML report needs plotly: install it with pip install 'eigenkit[report]'."
+        ) from error
+    # The hash in the policy is of what the browser sees, and it reads \\r\\n as \\n.
+    library = str(get_plotlyjs()).replace("\r\n", "\n")
+    packed = gzip.compress(library.encode(), compresslevel=9, mtime=0)
+    return library, base64.b64encode(packed).decode()

@@ -1,0 +1,229 @@
+"""Every number of the report as tables, for text and as the fallback of every figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eigenkit.evaluation.metrics import METRICS
+from eigenkit.record import Method, Run
+from eigenkit.report.words import NOTHING, measured, number, ranked, seconds, short, visible
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells are plain text, not yet escaped; the first ``n_text`` columns are words.
+
+    ``strong`` are cells (row, column) to stress.
+    """
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+    n_text: int = 1
+    note: str = ""
+    strong: frozenset[tuple[int, int]] = frozenset()
+
+
+def turned(table: Table) -> Table:
+    """Rows and columns exchanged where that makes the table narrower."""
+    if len(table.rows) >= len(table.columns):
+        return table
+    grid = [table.columns, *table.rows]
+    columns, *rows = [list(line) for line in zip(*grid, strict=True)]
+    strong = frozenset((j - 1, i + 1) for i, j in table.strong)
+    return Table(table.title, ["", *columns[1:]], rows, 1, table.note, strong)
+
+
+def comparison(run: Run) -> Table:
+    """Method by metric, the best of each metric stressed."""
+    methods = ranked(run)
+    rows = [[visible(m.name), *(measured(m.scores.get(k)) for k in METRICS)] for m in methods]
+    columns = [words for words, _ in METRICS.values()]
+    strong = {(i, j + 1) for j, key in enumerate(METRICS) for i in _best(methods, key)}
+    return Table(
+        "Scores on the test parts",
+        ["method", *columns],
+        rows,
+        note="Mean ± standard deviation over the splits; for losses and coverage less is better.",
+        strong=frozenset(strong),
+    )
+
+
+def _best(methods: list[Method], key: str) -> list[int]:
+    means = [m.scores[key].mean if key in m.scores else None for m in methods]
+    found = [value for value in means if value is not None]
+    if len(found) < 2:
+        return []
+    best = max(found) if METRICS[key][1] else min(found)
+    return [i for i, v in enumerate(means) if v is not None and round(v, 3) == round(best, 3)]
+
+
+def times(run: Run) -> Table:
+    """Seconds per split."""
+    kinds = list(dict.fromkeys(kind for m in run.methods for kind in m.seconds))
+    rows = [
+        [visible(m.name), *(seconds(m.seconds.get(kind)) for kind in kinds)] for m in ranked(run)
+    ]
+    return Table("Mean time per split", ["method", *kinds], rows)
+
+
+def failures(run: Run) -> Table:
+    """What went wrong, in the words of the methods."""
+    rows = [
+        [visible(m.name), ", ".join(str(i + 1) for i in splits), visible(error, 300)]
+        for m in run.methods
+        for error, splits in _by_error(m).items()
+    ]
+    return Table("Methods that failed", ["method", "splits", "reason"], rows, n_text=3)
+
+
+def _by_error(method: Method) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for failure in method.failures:
+        found.setdefault(failure.error, []).append(failure.split)
+    return found
+
+
+def warnings(run: Run) -> Table:
+    """What the methods warned of."""
+    rows = [[visible(m.name), visible(text, 300)] for m in run.methods for text in m.warnings]
+    return Table("Warnings", ["method", "warning"], rows, n_text=2)
+
+
+def data_facts(run: Run) -> Table:
+    """Sizes and the like."""
+    d = run.data
+    facts = {
+        "samples": f"{d.n_samples:,}",
+        "features": f"{d.n_features:,}",
+        "classes" if d.kind == "classes" else "labels": f"{d.n_labels:,}",
+        "stored as": f"{'sparse' if d.sparse else 'dense'} {visible(d.dtype)}",
+        "entries not zero": f"{d.density:.2%}",
+        "labels per sample": f"{d.cardinality:.2f}",
+        "samples without a label": f"{d.unlabelled:,}",
+        "fingerprint": visible(d.fingerprint),
+    }
+    return Table("Data", ["", ""], [[k, v] for k, v in facts.items()], n_text=2)
+
+
+def label_counts(run: Run) -> Table:
+    """Labels by frequency, with the AUC of every method."""
+    methods = [m for m in ranked(run) if m.roc]
+    aucs = [{curve.label: curve.auc for curve in m.roc} for m in methods]
+    shown = sorted(run.data.shown, key=lambda j: -run.data.labels[j].count)
+    rows = []
+    for j in shown:
+        label = run.data.labels[j]
+        cells = [number(auc.get(j)) for auc in aucs]
+        rows.append([visible(label.name), f"{label.count:,}", *cells])
+    hidden = run.data.n_labels - len(shown)
+    note = f"The {len(shown)} most frequent of {run.data.n_labels} labels." if hidden else ""
+    columns = ["label", "samples", *(f"AUC {visible(m.name)}" for m in methods)]
+    return Table("AUC by label", columns, rows, note=note)
+
+
+def co_occurrence(run: Run, limit: int = 15) -> Table:
+    """The pairs of labels that meet most often."""
+    C = np.array(run.data.co_occurrence, dtype=int).reshape(len(run.data.shown), -1)
+    first, second = np.triu_indices(len(C), 1)
+    order = np.argsort(-C[first, second], kind="stable")[:limit]
+    names = [visible(run.data.labels[j].name) for j in run.data.shown]
+    rows = [
+        [names[first[i]], names[second[i]], f"{C[first[i], second[i]]:,}"]
+        for i in order
+        if C[first[i], second[i]]
+    ]
+    return Table("Labels that occur together", ["label", "and", "samples"], rows, n_text=2)
+
+
+def label_sets(run: Run, limit: int = 15) -> Table:
+    """The label sets of two labels or more that occur most often."""
+    rows = [
+        [", ".join(visible(run.data.labels[j].name, 30) for j in s.labels), f"{s.count:,}"]
+        for s in run.data.hypergraph.sets[:limit]
+    ]
+    return Table("Most frequent label sets", ["labels", "samples"], rows)
+
+
+def solver_facts(run: Run) -> Table:
+    """What was solved, how, why and how well, for the model of the first split."""
+    rows = []
+    for m in run.methods:
+        if m.model is None or m.model.solved is None:
+            continue
+        s = m.model.solved
+        state = "yes" if s.converged else "no"
+        rows.append(
+            [
+                visible(m.name),
+                visible(s.solver),
+                visible(s.regression),
+                visible(s.reason, 300),
+                short(m.model.alpha),
+                str(m.model.n_components),
+                short(s.residual),
+                short(s.orthogonality),
+                short(s.condition),
+                f"{s.n_iter:,}" if s.n_iter else NOTHING,
+                state if s.equivalent else f"{state}; a model of its own",
+            ]
+        )
+    columns = ["method", "solver", "regression", "why", "alpha", "components", "residual"]
+    columns += ["max |W'BW - I|", "condition", "iterations", "converged"]
+    return Table("How it was solved", columns, rows, n_text=4)
+
+
+def eigenvalues(run: Run, limit: int = 10) -> Table:
+    """The leading eigenvalues."""
+    methods = [m for m in ranked(run) if m.model and m.model.eigenvalues]
+    rows = [
+        [visible(m.name), *(short(v) for v in m.model.eigenvalues[:limit])]  # type: ignore[union-attr]
+        for m in methods
+    ]
+    width = max((len(row) for row in rows), default=1)
+    rows = [row + [""] * (width - len(row)) for row in rows]
+    return Table("Eigenvalues", ["method", *(str(i) for i in range(1, width))], rows)
+
+
+def alphas(run: Run) -> Table:
+    """Score of every alpha in the inner cross-validation."""
+    methods = [m for m in ranked(run) if m.alpha is not None]
+    rows = []
+    for m in methods:
+        assert m.alpha is not None
+        chosen = [a for a in m.alpha.chosen if a is not None]
+        often = ", ".join(f"{a:g} ({chosen.count(a)}x)" for a in sorted(set(chosen)))
+        rows.append([visible(m.name), *(number(v) for v in m.alpha.mean), often])
+    edges = {min(run.protocol.alphas, default=0.0), max(run.protocol.alphas, default=0.0)}
+    at_edge = [visible(m.name) for m in methods if m.alpha and edges & set(m.alpha.chosen)]
+    note = ""
+    if at_edge:
+        note = (
+            f"An end of the grid was chosen for {', '.join(at_edge)}: a wider grid may be better."
+        )
+    columns = ["method", *(f"{a:g}" for a in run.protocol.alphas), "chosen"]
+    words = METRICS.get(run.protocol.alpha_score, (run.protocol.alpha_score, True))[0]
+    return Table(f"Alpha against {visible(words)}", columns, rows, note=note)
+
+
+def top_features(method: Method, components: int = 6) -> list[Table]:
+    """Per component the features that move it most."""
+    if method.model is None:
+        return []
+    return [
+        Table(
+            f"Component {i + 1}",
+            ["feature", "weight"],
+            [[visible(f.name, 40), f"{f.weight:+.3g}"] for f in component],
+        )
+        for i, component in enumerate(method.model.components[:components])
+    ]
+
+
+def environment(run: Run) -> Table:
+    """Versions."""
+    rows = [[visible(k), visible(v)] for k, v in run.environment.items()]
+    rows.append(["seed", str(run.protocol.seed)])
+    return Table("Environment", ["", ""], rows, n_text=2)

@@ -1,0 +1,193 @@
+"""Exact cross-validation of the number of PLS components, from cross-products that are updated.
+
+With A the data shifted by their overall means and N the rows a fold leaves out, the training
+cross-products are
+
+    A_t'A_t = A'A - A_N'A_N - W_t mu mu',   mu = mean of A over the training rows
+
+and alike for A'Y: the means and deviations are those of the training rows, as in a fit on
+them. All folds together cost about as much as one more Gram matrix. Where subtraction would
+lose digits (a fold that holds almost all of a column's variance), or where the Gram matrix
+does not pay (wide or sparse data), a fold is computed from its own rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenkit.linalg import Array
+from eigenkit.operators import Centered, project
+from eigenkit.solvers.cross_products import CrossProducts, blocks, gram_pays, scaling
+from eigenkit.solvers.deflation import decompose
+
+# A training variance below this part of the whole has lost too many digits in the difference.
+CANCELLATION = 1e-5
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows of X (n x d) and Y (n x k), positive weights or None, and what to do with them."""
+
+    X: Any
+    Y: Array
+    weight: Array | None
+    scale: tuple[bool, bool]
+    n_components: int
+    deflation: str
+
+    def rows(self, index: Any) -> tuple[Any, Array, Array | None]:
+        """Some of the rows and their weights."""
+        return self.X[index], self.Y[index], None if self.weight is None else self.weight[index]
+
+
+@dataclass(frozen=True)
+class _Model:
+    """A linear model by components: scores are (X - mean) R, y is y_mean + scores Q'."""
+
+    mean: Array
+    y_mean: Array
+    R: Array
+    Q: Array
+
+
+def whole_gram(Z: Centered, n_components: int, n_folds: int) -> Array | None:
+    """Z'Z where updating it pays for cross-validation; None for sparse and for wide data."""
+    pays = not Z.sparse and gram_pays(Z, n_components * n_folds // 2)
+    return Z.gram() if pays else None
+
+
+def fold_errors(
+    problem: Problem, folds: list[tuple[Any, Any]], Z: Centered, G: Array | None
+) -> Array:
+    """Mean squared error on the test rows of each fold, for 0, 1, ..., n_components components.
+
+    ``folds`` holds pairs of row numbers (train, test); any split is fine. Where a fold yields
+    fewer components, its last error stands for the rest. Z is the centred X of the problem
+    and G its :func:`whole_gram`.
+    """
+    update = None if G is None else _Updated(problem, Z, G)
+    errors = np.empty((len(folds), problem.n_components + 1))
+    for i, (train, test) in enumerate(folds):
+        model = update.fit(np.asarray(train)) if update else None
+        errors[i] = list(_staged_errors(problem, model or _fit(problem, train), test))
+    return errors
+
+
+def _fit(problem: Problem, index: Any) -> _Model:
+    """The model of some rows, from these rows."""
+    X, Y, weight = problem.rows(index)
+    A, B, cross = blocks(
+        Centered(X, weight), Centered(Y, weight), problem.scale, problem.n_components
+    )
+    found = decompose(cross, problem.n_components, problem.deflation)
+    R = found.x_rotations / A.std[:, None]
+    Q = found.y_loadings * (A.unit / B.unit * B.std)[:, None]
+    return _Model(A.Z.mean, B.Z.mean, R, Q)
+
+
+def _staged_errors(problem: Problem, model: _Model, test: Any) -> Iterator[float]:
+    X, Y, weight = problem.rows(test)
+    T = project(X, model.mean, model.R)
+    residual = Y - model.y_mean
+    last = _mean_square(residual, weight)
+    yield last
+    for i in range(problem.n_components):
+        if i < T.shape[1]:
+            residual -= T[:, i, None] * model.Q[:, i]
+            last = _mean_square(residual, weight)
+        yield last
+
+
+def _mean_square(residual: Array, weight: Array | None) -> float:
+    if weight is None:
+        return float(np.vdot(residual, residual)) / residual.size
+    return float(weight @ (residual**2).mean(axis=1) / weight.sum())
+
+
+class _Updated:
+    """Training cross-products as the whole less what a fold leaves out."""
+
+    def __init__(self, problem: Problem, Z: Centered, G: Array) -> None:
+        self.problem = problem
+        self.Z, self.Y = Z, Centered(problem.Y, problem.weight)
+        B = self.Y.toarray()
+        self.whole = (G, Z.rmatmat(B), B.T @ B)
+
+    def fit(self, train: np.ndarray) -> _Model | None:
+        """The model of the training rows, or None if the difference would lose digits."""
+        out = np.ones(len(self.problem.Y), dtype=bool)
+        out[train] = False
+        A, B, r = self._shifted(out)
+        total = self.Z.total - float(r @ r)
+        mu, nu = -(r @ A) / total, -(r @ B) / total
+        squares, y_squares = (
+            whole.diagonal() - np.einsum("ij,ij->j", part, part) - total * mean**2
+            for whole, part, mean in ((self.whole[0], A, mu), (self.whole[2], B, nu))
+        )
+        twice = np.count_nonzero(out) + len(train) > len(out)
+        if twice or self._lost(squares, self.whole[0]) or self._lost(y_squares, self.whole[2]):
+            return None
+        x_scale, y_scale = self.problem.scale
+        f, std, u = scaling(squares, self.Z.constant, self.Z.unit, total - 1, x_scale)
+        g, y_std, v = scaling(y_squares, self.Y.constant, self.Y.unit, total - 1, y_scale)
+        cross = self._cross(A, B, (mu, nu), total, (f, g), self._from_data(train, mu, f))
+        found = decompose(cross, self.problem.n_components, self.problem.deflation)
+        means = _unscaled(self.Z, mu), _unscaled(self.Y, nu)
+        R, Q = found.x_rotations / std[:, None], found.y_loadings * (u / v * y_std)[:, None]
+        return _Model(*means, R, Q)
+
+    @staticmethod
+    def _lost(after: Array, whole: Array) -> bool:
+        return bool(np.any(after < CANCELLATION * whole.diagonal()))
+
+    def _cross(
+        self,
+        A: Array,
+        B: Array,
+        means: tuple[Array, Array],
+        total: float,
+        factors: tuple[Array, Array],
+        from_data: Any,
+    ) -> CrossProducts:
+        (mu, nu), (f, g) = means, factors
+        G, C, F = self.whole
+        gram = A.T @ A
+        np.subtract(G, gram, out=gram)
+        gram -= np.outer(total * mu, mu)
+        gram *= f
+        gram *= f[:, None]
+        xy = (C - A.T @ B - np.outer(total * mu, nu)) * g * f[:, None]
+        yy = (F - B.T @ B - np.outer(total * nu, nu)) * g * g[:, None]
+        # Rounding is relative to the whole, so that is what the trace must tell.
+        return CrossProducts(xy, yy, float(np.sum(G.diagonal() * f**2)), gram, from_data)
+
+    def _shifted(self, index: np.ndarray) -> tuple[Array, Array, Array]:
+        """Rows of Z and Y, shifted by the overall means, and the roots of their weights."""
+        X, Y, weight = self.problem.rows(index)
+        r = np.ones(len(Y)) if weight is None else np.sqrt(weight)
+        return _shift(self.Z, X, r), _shift(self.Y, Y, r), r
+
+    def _from_data(self, train: np.ndarray, mu: Array, f: Array) -> Any:
+        def apply(v: Array) -> Array:
+            A, _, r = self._shifted(train)
+            A -= np.outer(r, mu)
+            return np.asarray((A.T @ (A @ (f * v))) * f)
+
+        return apply
+
+
+def _shift(Z: Centered, rows: Array, r: Array) -> Array:
+    A = rows - Z.mean
+    if Z.m is not None:
+        A *= Z.m
+    A *= r[:, None]
+    return A
+
+
+def _unscaled(Z: Centered, mu: Array) -> Array:
+    """The mean of rows whose mean is mu after the shift, in the units of the data."""
+    return Z.mean + (mu if Z.m is None else mu / np.where(Z.m > 0, Z.m, 1.0))

@@ -1,0 +1,150 @@
+"""What a PLS fit needs of the data: X'Y, Y'Y and products with X'X, centred and scaled.
+
+The Gram matrix X'X (d x d) is formed where that is cheaper than two passes over the data for
+every component (:func:`gram_pays`), and used as long as it is accurate: rounding in it is
+relative to its largest entries, so components of small variance are taken from the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenkit.linalg import Array, blas_threads
+from eigenkit.operators import Centered
+from eigenkit.solvers.choice import (
+    BLOCK_RATE,
+    DENSE_RATE,
+    GRAM_LIMIT_BYTES,
+    READ_RATE,
+    SPARSE_RATE,
+)
+
+# A score whose squared length is below this part of what its weights could give has lost so
+# many digits to the Gram matrix that the data are asked instead.
+TRUSTED = 1e-5
+
+
+@dataclass(frozen=True)
+class CrossProducts:
+    """X'Y, Y'Y, the trace of X'X, and X'X as a matrix (or None) and as a function of data."""
+
+    xy: Array
+    yy: Array
+    trace: float
+    gram: Array | None
+    from_data: Callable[[Array], Array]
+    sparse: bool = False
+
+    def apply(self, r: Array) -> tuple[Array, float]:
+        """X'X r and r'X'X r."""
+        if self.gram is not None:
+            g = self.gram @ r
+            if r @ g > TRUSTED * self.trace * (r @ r):
+                return g, float(r @ g)
+        g = self.from_data(r)
+        return g, float(r @ g)
+
+    def threads(self) -> AbstractContextManager[Any]:
+        """One BLAS thread where its products are small, or where threads of ours do the work."""
+        large = self.gram is None and not self.sparse
+        return nullcontext() if large else blas_threads(0 if self.sparse else len(self.xy))
+
+
+@dataclass(frozen=True)
+class Block:
+    """One side of the problem: ``A = Z diag(factor)``, centred, weighted and scaled.
+
+    In the units of the data A is (X - mean) / std, times ``unit`` where the numbers are so
+    large or small that their squares would leave the range of floating point.
+    """
+
+    Z: Centered
+    factor: Array
+    std: Array
+    unit: float
+
+    @classmethod
+    def of(cls, Z: Centered, scale: bool, squares: Array) -> Block:
+        """``squares`` holds the diagonal of Z'Z; columns are divided by their deviation."""
+        return cls(Z, *scaling(squares, Z.constant, Z.unit, Z.total - 1, scale))
+
+    def matmat(self, V: Array) -> Array:
+        """A V."""
+        return self.Z.matmat(V * self.factor[:, None])
+
+    def rmatmat(self, U: Array) -> Array:
+        """A'U."""
+        return self.Z.rmatmat(U) * self.factor[:, None]
+
+    def gram_product(self, r: Array) -> Array:
+        """A'A r, by two passes over the data."""
+        return self.rmatmat(self.matmat(r[:, None]))[:, 0]
+
+    def toarray(self) -> Array:
+        """A as a dense matrix."""
+        return self.Z.toarray() * self.factor
+
+
+def scaling(
+    squares: Array, constant: np.ndarray, units: float | Array, dof: float, scale: bool
+) -> tuple[Array, Array, float]:
+    """Factor, std and unit of a block (see :class:`Block`) from the diagonal of Z'Z."""
+    units = np.broadcast_to(np.asarray(units, dtype=np.float64), squares.shape)
+    still = constant | (squares <= 0)
+    if scale:
+        root = np.sqrt(np.where(still, 1.0, squares / dof))
+        return np.where(still, 0.0, 1 / root), np.where(still, 1.0, root / units), 1.0
+    unit = float(units[~still].min()) if not still.all() else 1.0
+    return np.where(still, 0.0, unit / units), np.ones(len(squares)), unit
+
+
+def gram_pays(Z: Centered, n_components: int) -> bool:
+    """Whether Z'Z is cheaper than two passes over the data for every component.
+
+    Never where it would not fit; for wide data it does not pay unless many components are
+    asked for.
+    """
+    d = Z.shape[1]
+    if 8 * d * d > GRAM_LIMIT_BYTES:
+        return False
+    forming = Z.gram_work()[0] / (SPARSE_RATE if Z.sparse else DENSE_RATE)
+    passes = 2 * Z.nnz / (BLOCK_RATE if Z.sparse else READ_RATE)
+    return forming + n_components * d * d / READ_RATE < n_components * passes
+
+
+def blocks(
+    Z: Centered,
+    Y: Centered,
+    scale: tuple[bool, bool],
+    n_components: int,
+    G: Array | None = None,
+) -> tuple[Block, Block, CrossProducts]:
+    """Both sides of the problem and their cross-products, from centred data.
+
+    ``G`` is Z'Z where that is known already; it is overwritten.
+    """
+    if G is None and gram_pays(Z, n_components):
+        G = Z.gram()
+    if G is not None:
+        squares = G.diagonal().copy()
+    elif scale[0]:
+        squares = Z.column_squares()
+    else:
+        squares = np.where(Z.constant, 0.0, 1.0)
+    X = Block.of(Z, scale[0], squares)
+    right = Y.toarray()
+    B = Block.of(Y, scale[1], np.einsum("ij,ij->j", right, right))
+    right *= B.factor
+    if G is not None:
+        G *= X.factor
+        G *= X.factor[:, None]
+        trace = float(np.trace(G))
+    else:
+        trace = float(np.sum(squares * X.factor**2))
+    cross = CrossProducts(X.rmatmat(right), right.T @ right, trace, G, X.gram_product, Z.sparse)
+    return X, B, cross

@@ -1,0 +1,310 @@
+"""Partial least squares: one loop, and the deflation is the difference.
+
+Every variant takes the leading singular pair (w, c, sigma) of S, which starts as X'Y, and
+removes from S what the new component explains. With t = X_i w, u = Y_i c the scores:
+
+=========== ===================== ====================================================
+deflation   method                what is removed
+=========== ===================== ====================================================
+regression  PLS2 (PLS1: k = 1)    X and Y by t:   S -= (t't) p q',  q = Y't / t't
+canonical   PLS Mode A            X by t, Y by u: S -= sigma (p c' + w q' - p q')
+simpls      SIMPLS                S by the span of the loadings p: S -= v v'S
+svd         PLS-SB                S by the pair itself: S -= sigma w c'
+=========== ===================== ====================================================
+
+X_i is never formed. Its scores are those of X with rotated weights, and its loadings follow
+from X'X (the improved kernel algorithm of Dayal and MacGregor):
+
+    X_i w = X r,   r = w - sum_j (p_j'w) r_j,   p = X'X r / (r'X'X r)
+
+so all that is needed are X'Y, Y'Y and products with X'X. These come from the Gram matrix
+where it is cheap and accurate enough, from the data otherwise. :func:`nipals`, which deflates
+X and Y themselves, is the reference; it is slower, but it can skip missing values.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import lapack
+
+from eigenkit.exceptions import ConvergenceWarning
+from eigenkit.linalg import EPS, Array, power_of_two, signs
+from eigenkit.solvers.cross_products import CrossProducts
+
+
+@dataclass(frozen=True)
+class Components:
+    """What a decomposition finds, component by component.
+
+    ``rotations`` map the undeflated block to scores, ``norms`` are the squared lengths of the
+    scores; ``singular_values`` those of S when each pair was taken.
+    """
+
+    x_weights: Array
+    x_rotations: Array
+    x_loadings: Array
+    x_norms: Array
+    y_weights: Array
+    y_rotations: Array
+    y_loadings: Array
+    y_norms: Array
+    singular_values: Array
+    n_iter: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return self.x_weights.shape[1]
+
+    def first(self, l: int) -> Components:
+        """The first ``l`` of the components."""
+        arrays = {n: v[..., :l] for n, v in self.__dict__.items() if n != "n_iter"}
+        return replace(self, n_iter=self.n_iter[:l], **arrays)
+
+
+# -- the loop ---------------------------------------------------------------------------
+
+
+class _Side:
+    """Weights, rotations and loadings of one block as they grow."""
+
+    def __init__(self, size: int, n: int) -> None:
+        self.W, self.R, self.P = (np.zeros((n, size)) for _ in range(3))
+        self.norms = np.zeros(n)
+        self.n = 0
+
+    def rotate(self, w: Array) -> Array:
+        """r with X_i w = X r; once more against rounding, so that scores stay orthogonal."""
+        R, P = self.R[: self.n], self.P[: self.n]
+        r = w - (P @ w) @ R
+        return r - (P @ r) @ R
+
+    def keep(self, w: Array, r: Array, p: Array, norm: float) -> None:
+        i = self.n
+        self.W[i], self.R[i], self.P[i], self.norms[i] = w, r, p, norm
+        self.n += 1
+
+
+@dataclass
+class _State:
+    cross: CrossProducts
+    unit: float
+    S: Array
+    x: _Side
+    y: _Side
+    basis: Array
+
+    def score(self, r: Array) -> tuple[Array, float] | None:
+        """X'X r and t't for the score t = X r; None if X has nothing left in t."""
+        g, tt = self.cross.apply(r)
+        exhausted = (EPS * len(r)) ** 2 * self.cross.trace * float(r @ r)
+        return (g, tt) if tt > exhausted else None
+
+
+Deflation = Callable[[_State, Array, Array, float], bool]
+
+
+def _regression(s: _State, w: Array, c: Array, sigma: float) -> bool:
+    r = s.x.rotate(w)
+    found = s.score(r)
+    if found is None:
+        return False
+    p, tt = found[0] / found[1], found[1]
+    tq = r @ s.S
+    s.S -= p[:, None] * tq
+    q = tq * (s.unit / tt)
+    s.x.keep(w, r, p, tt)
+    s.y.keep(q, q, q, tt)
+    return True
+
+
+def _canonical(s: _State, w: Array, c: Array, sigma: float) -> bool:
+    r, ry = s.x.rotate(w), s.y.rotate(c)
+    found = s.score(r)
+    gy = s.cross.yy @ ry
+    uu = float(ry @ gy)
+    if found is None or uu <= (EPS * len(ry)) ** 2 * np.trace(s.cross.yy) * (ry @ ry):
+        return False
+    p, q = found[0] / found[1], gy / uu
+    s.S -= sigma * (p[:, None] * (c - q) + w[:, None] * q)
+    s.x.keep(w, r, p, found[1])
+    s.y.keep(c, ry, q, uu)
+    return True
+
+
+def _simpls(s: _State, w: Array, c: Array, sigma: float) -> bool:
+    V = s.basis[: s.x.n]
+    w = w - (V @ w) @ V
+    w /= np.linalg.norm(w)
+    found = s.score(w)
+    if found is None:
+        return False
+    p, tt = found[0] / found[1], found[1]
+    v = p - (V @ p) @ V
+    v -= (V @ v) @ V
+    v /= np.linalg.norm(v)
+    s.basis[s.x.n] = v
+    q = w @ s.S * (s.unit / tt)
+    s.S -= v[:, None] * (v @ s.S)
+    s.x.keep(w, w, p, tt)
+    s.y.keep(c, c, q, tt)
+    return True
+
+
+def _svd(s: _State, w: Array, c: Array, sigma: float) -> bool:
+    s.S -= (sigma * w)[:, None] * c
+    s.x.keep(w, w, w, np.nan)
+    s.y.keep(c, c, c, np.nan)
+    return True
+
+
+DEFLATIONS: dict[str, Deflation] = {
+    "regression": _regression,
+    "canonical": _canonical,
+    "simpls": _simpls,
+    "svd": _svd,
+}
+
+
+def decompose(cross: CrossProducts, n_components: int, deflation: str) -> Components:
+    """Take up to ``n_components`` components; fewer where nothing is left but rounding."""
+    d, k = cross.xy.shape
+    # So that squares stay in range; dividing by a power of two rounds nothing.
+    unit = float(power_of_two(np.max(np.abs(cross.xy), initial=0.0)))
+    S = cross.xy / unit
+    basis = np.zeros((n_components if deflation == "simpls" else 0, d))
+    state = _State(cross, unit, S, _Side(d, n_components), _Side(k, n_components), basis)
+    values: list[float] = []
+    with cross.threads():
+        for _ in range(n_components):
+            w, c, sigma = leading_pair(S)
+            if sigma <= (values[0] if values else 0.0) * EPS * max(d, k):
+                break
+            if not DEFLATIONS[deflation](state, w, c, sigma):
+                break
+            values.append(sigma)
+    return _components(state.x, state.y, unit * np.array(values), [1] * len(values))
+
+
+def leading_pair(S: Array) -> tuple[Array, Array, float]:
+    """The singular triplet w, c, sigma of the largest singular value of S."""
+    if S.shape[1] == 1:
+        w = S[:, 0]
+    elif S.shape[1] <= S.shape[0]:
+        w = S @ _leading_eigenvector(S.T @ S)
+    else:
+        w = S @ (S.T @ _leading_eigenvector(S @ S.T))
+    w = w / (math.sqrt(w @ w) or 1.0)
+    c = w @ S
+    sigma = math.sqrt(c @ c)
+    return w, c / (sigma or 1.0), sigma
+
+
+def _leading_eigenvector(M: Array) -> Array:
+    """By LAPACK itself: for the usual small M the checks around it would take longer."""
+    n = len(M)
+    _, vectors, _, _, info = lapack.dsyevr(M, range="I", il=n, iu=n, lower=1)
+    if info:
+        raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed on a {n} x {n} matrix: {info}")
+    return np.asarray(vectors[:, 0])
+
+
+def _components(x: _Side, y: _Side, values: Array, n_iter: list[int]) -> Components:
+    """The arrays with components as columns, the largest entry of every x-weight positive."""
+    l = len(values)
+    sign = signs(x.W[:l].T)
+    xw, xr, xp, yw, yr, yp = (A[:l].T * sign for s in (x, y) for A in (s.W, s.R, s.P))
+    return Components(*(xw, xr, xp, x.norms[:l], yw, yr, yp, y.norms[:l]), values, tuple(n_iter))
+
+
+def inverse_rotations(weights: Array, loadings: Array) -> Array:
+    """weights (loadings'weights)^+, the rotations of a block that has no recursion of its own."""
+    return np.asarray(weights @ np.linalg.pinv(loadings.T @ weights))
+
+
+# -- NIPALS -----------------------------------------------------------------------------
+
+
+def nipals(
+    X: Array,
+    Y: Array,
+    n_components: int,
+    deflation: str,
+    *,
+    tol: float,
+    max_iter: int,
+    observed: np.ndarray | None = None,
+) -> Components:
+    """The components, by alternating regressions on X and Y themselves.
+
+    ``deflation`` is "regression" or "canonical". X is centred and scaled, with zeros where
+    ``observed`` (n x d) is False: every regression then runs over the observed entries only.
+    """
+    X, Y = X.copy(), Y.copy()
+    M = None if observed is None else observed.astype(np.float64)
+    x, y = _Side(X.shape[1], n_components), _Side(Y.shape[1], n_components)
+    values: list[float] = []
+    n_iter: list[int] = []
+    for _ in range(n_components):
+        w, t, c, steps = _alternate(X, Y, M, tol, max_iter)
+        sigma = float(w @ (X.T @ (Y @ c)))
+        if not np.any(t) or sigma <= (values[0] if values else 0.0) * EPS * max(X.shape):
+            break
+        p, u = _regress(X.T, t, None if M is None else M.T), Y @ c
+        q = Y.T @ t / (t @ t) if deflation == "regression" else Y.T @ u / (u @ u)
+        X -= np.outer(t, p) if M is None else M * np.outer(t, p)
+        Y -= np.outer(t if deflation == "regression" else u, q)
+        c = q if deflation == "regression" else c
+        x.keep(w, x.rotate(w), p, float(t @ t))
+        y.keep(c, y.rotate(c), q, float(u @ u))
+        values.append(sigma)
+        n_iter.append(steps)
+    return _components(x, y, np.array(values), n_iter)
+
+
+def _regress(A: Array, b: Array, M: Array | None) -> Array:
+    """Every row of A regressed on b without intercept, over its observed entries."""
+    bottom = b @ b if M is None else M @ (b * b)
+    return np.divide(A @ b, bottom, out=np.zeros(len(A)), where=bottom > 0)
+
+
+def _alternate(
+    X: Array, Y: Array, M: Array | None, tol: float, max_iter: int
+) -> tuple[Array, Array, Array, int]:
+    """w, t, c (unit length) where the alternating regressions settle, and their number."""
+    u = Y[:, np.argmax(np.einsum("ij,ij->j", Y, Y))]
+    w = np.zeros(X.shape[1])
+    steps = 0
+    while steps < max_iter:
+        steps += 1
+        last = w
+        w = _regress(X.T, u, None if M is None else M.T)
+        w /= np.linalg.norm(w) or 1.0
+        t = _regress(X, w, M)
+        c = Y.T @ t
+        c /= np.linalg.norm(c) or 1.0
+        u = Y @ c
+        if np.linalg.norm(w - last) <= tol:
+            break
+    else:
+        warnings.warn(
+            f"NIPALS stopped after max_iter={max_iter} steps with weights still changing by "
+            f"{np.linalg.norm(w - last):.1e}: increase max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return w, t, c, steps
+
+
+def skip_missing_scores(X: Array, observed: np.ndarray, W: Array, P: Array) -> Array:
+    """Scores of new rows with gaps (zeros where not observed), component by component."""
+    M = observed.astype(np.float64)
+    X = X.copy()
+    T = np.zeros((len(X), W.shape[1]))
+    for i in range(W.shape[1]):
+        T[:, i] = _regress(X, W[:, i], M)
+        X -= M * np.outer(T[:, i], P[:, i])
+    return T

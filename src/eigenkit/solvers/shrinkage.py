@@ -1,0 +1,130 @@
+"""Linear regression seen along the singular directions of X.
+
+With the singular value decomposition Z = sum_i s_i v_i u_i' of the centred data (u_i in the
+space of the features) the least squares coefficients are sum_i b_i, b_i = u_i (v_i'y) / s_i.
+Other estimators multiply each term by a shrinkage factor:
+
+    beta = sum_i f_i b_i
+
+    ols    f_i = 1
+    pcr    f_i = 1 for the first p directions, 0 for the others
+    ridge  f_i = s_i^2 / (s_i^2 + alpha)
+    pls    f_i = 1 - prod_j (1 - s_i^2 / mu_j),   mu_j the eigenvalues of the p x p Lanczos
+           matrix W'Z'Z W of the Krylov space of Z'Z and Z'y
+
+Factors of PLS depend on y and may leave [0, 1].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg as sla
+
+from eigenkit.linalg import EPS, Array, blas_threads
+from eigenkit.operators import Centered
+from eigenkit.solvers.cross_products import Block
+from eigenkit.solvers.regression import _truncated_svd, singular_triplets
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Singular values s (r, decreasing), directions u (d x r) and v'y (r).
+
+    All are those of ``unit`` times the centred data; unit is 1 except where squares would
+    otherwise leave the range of floating point.
+    """
+
+    s: Array
+    directions: Array
+    vy: Array
+    unit: float = 1.0
+
+    @classmethod
+    def of(cls, Z: Centered, y: Array) -> Spectrum:
+        """From centred data and the response (centred, and weighted like Z)."""
+        A = Block.of(Z, False, np.where(Z.constant, 0.0, 1.0))
+        with blas_threads(min(Z.shape)):
+            if np.ndim(Z.unit) == 0:
+                V, s, U = singular_triplets(Z)
+            else:  # units of columns that differ: bring them back to one
+                V, s, U = _truncated_svd(A.toarray(), Z.shape[0])
+        return cls(s, U, V.T @ y, A.unit)
+
+    @property
+    def singular_values(self) -> Array:
+        """In the units of the data."""
+        return self.s / self.unit
+
+    def coef(self, factors: Array) -> Array:
+        """sum_i f_i b_i, in the units of the data."""
+        return self.directions @ (factors * self.vy / self.s) * self.unit
+
+    def ols(self) -> Array:
+        """All ones."""
+        return np.ones(len(self.s))
+
+    def pcr(self, p: int) -> Array:
+        """Ones for the first p directions."""
+        return (np.arange(len(self.s)) < p).astype(np.float64)
+
+    def ridge(self, alpha: float) -> Array:
+        """s^2 / (s^2 + alpha)."""
+        s = self.singular_values
+        return (s / np.hypot(s, np.sqrt(alpha))) ** 2
+
+    def pls(self, p: int) -> Array:
+        """1 - prod_j (1 - s^2 / mu_j); fewer steps where the Krylov space ends before p."""
+        scaled = (self.s / self.s[0]) ** 2
+        mu = ritz_values(scaled, self.s * self.vy, p)
+        return 1 - np.prod(1 - scaled[:, None] / mu, axis=1)
+
+
+def ritz_values(diagonal: Array, b: Array, p: int) -> Array:
+    """Eigenvalues of the Lanczos matrix of diag(diagonal) and b after (at most) p steps."""
+    Q = np.zeros((p, len(b)))
+    alphas, betas = [], []
+    q = b / np.abs(b).max()
+    q /= np.linalg.norm(q)
+    for j in range(p):
+        Q[j] = q
+        v = diagonal * q
+        alphas.append(float(q @ v))
+        for _ in range(2):  # reorthogonalize, twice: otherwise eigenvalues appear again
+            v -= (Q[: j + 1] @ v) @ Q[: j + 1]
+        size = float(np.linalg.norm(v))
+        if size <= EPS * len(b) * diagonal[0]:
+            break
+        betas.append(size)
+        q = v / size
+    steps = len(alphas)
+    return np.asarray(sla.eigvalsh_tridiagonal(np.array(alphas), np.array(betas[: steps - 1])))
+
+
+@dataclass(frozen=True)
+class Risk:
+    """Squared bias and variance of the coefficients or of the fitted values; mse is the sum."""
+
+    squared_bias: float
+    variance: float
+
+    @property
+    def mse(self) -> float:
+        """Expected squared error."""
+        return self.squared_bias + self.variance
+
+
+def coefficient_risk(spectrum: Spectrum, f: Array, beta: Array, noise_variance: float) -> Risk:
+    """Bias and variance of sum_i f_i b_i as an estimate of beta, f not depending on y."""
+    along = spectrum.directions.T @ beta
+    beyond = beta - spectrum.directions @ along
+    bias = float(np.sum(((f - 1) * along) ** 2) + beyond @ beyond)
+    return Risk(bias, float(noise_variance * np.sum((f / spectrum.singular_values) ** 2)))
+
+
+def fit_risk(spectrum: Spectrum, f: Array, beta: Array, noise_variance: float) -> Risk:
+    """Bias and variance of the fitted values, f not depending on y."""
+    along = spectrum.directions.T @ beta
+    bias = float(np.sum((spectrum.singular_values * (f - 1) * along) ** 2))
+    return Risk(bias, float(noise_variance * np.sum(f**2)))

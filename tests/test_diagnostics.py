@@ -1,0 +1,109 @@
+"""Diagnostics of PLS models, and that every plot shows the numbers it should."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse, stats
+from sklearn.datasets import load_wine
+
+from eigenkit import PLSDA, SIMPLS, PLSRegression, PLSRegressionCV, pls_plots, shrinkage_factors
+from eigenkit.diagnostics import hotelling_t2, spe, spe_limit, t2_limit, vip_scores
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6)) @ rng.normal(size=(6, 6))
+    return X, X[:, :2] @ rng.normal(size=(2, 2)) + rng.normal(size=(300, 2))
+
+
+@pytest.mark.parametrize("cls", [PLSRegression, SIMPLS])
+def test_vip_by_its_definition(data, cls):
+    X, Y = data
+    model = cls(3).fit(X, Y)
+    T, Q = model.x_scores_, model.y_loadings_
+    share = np.sum(T**2, axis=0) * np.sum(Q**2, axis=0)
+    W = model.x_weights_
+    expected = np.sqrt(6 * np.sum(share * W**2, axis=1) / share.sum())
+    np.testing.assert_allclose(vip_scores(model), expected)
+    assert np.isclose(np.mean(vip_scores(model) ** 2), 1)
+
+
+def test_vip_finds_the_feature_that_matters():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 10))
+    assert np.argmax(vip_scores(PLSRegression(2).fit(X, X[:, 4]))) == 4
+    X, y = load_wine(return_X_y=True)
+    assert vip_scores(PLSDA(2).fit(X, y)).shape == (13,)
+    with pytest.raises(ValueError, match="VIP scores need orthogonal scores"):
+        vip_scores(PLSDA(2, coding="between").fit(X, y))
+
+
+def test_t2_is_the_mahalanobis_distance_of_the_scores(data):
+    X, Y = data
+    model = PLSRegression(3).fit(X, Y)
+    T = model.x_scores_
+    expected = np.einsum("ij,jk,ik->i", T, np.linalg.inv(np.cov(T.T)), T)
+    np.testing.assert_allclose(hotelling_t2(model, X), expected)
+    assert np.isclose(hotelling_t2(model, X).sum(), 3 * 299)
+    expected = 3 * (300**2 - 1) / (300 * 297) * stats.f.ppf(0.99, 3, 297)
+    assert np.isclose(t2_limit(model, 0.99), expected)
+
+
+def test_spe_is_what_the_model_leaves_out(data):
+    X, Y = data
+    model = PLSRegression(3).fit(X, Y)
+    back = model.inverse_transform(model.transform(X))
+    expected = np.sum(((X - back) / model.x_std_) ** 2, axis=1)
+    np.testing.assert_allclose(spe(model, X), expected)
+    np.testing.assert_allclose(spe(model, sparse.csr_array(X)), expected, atol=1e-10)
+    share = 1 - model.x_explained_variance_ratio_.sum()
+    assert np.isclose(spe(model, X).sum(), share * 6 * 299)
+    assert np.all(spe(PLSRegression(6).fit(X, Y), X) < 1e-20)
+
+
+def test_about_one_in_twenty_is_beyond_the_limits(data):
+    X, Y = data
+    model = PLSRegression(3).fit(X, Y)
+    assert 0.01 < np.mean(hotelling_t2(model, X) > t2_limit(model)) < 0.10
+    assert 0.01 < np.mean(spe(model, X) > spe_limit(model, X)) < 0.10
+    odd = X[:1] + 40 * np.eye(6)[:1]
+    assert hotelling_t2(model, odd) > t2_limit(model) or spe(model, odd) > spe_limit(model, X)
+
+
+def test_plots_show_the_numbers(data):
+    pytest.importorskip("matplotlib")
+    X, Y = data
+    model = PLSRegression(3).fit(X, Y)
+    ax = pls_plots.plot_scores(model, (0, 2), color=Y[:, 0])
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), model.x_scores_[:, [0, 2]])
+    ax = pls_plots.plot_loadings(model, names=list("abcdef"))
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), model.x_loadings_[:, :2])
+    assert [t.get_text() for t in ax.texts] == list("abcdef")
+    ax = pls_plots.plot_explained_variance(model)
+    shown = [line.get_ydata() for line in ax.lines]
+    np.testing.assert_allclose(shown[0], np.cumsum(model.x_explained_variance_ratio_))
+    np.testing.assert_allclose(shown[1], np.cumsum(model.y_explained_variance_ratio_))
+    ax = pls_plots.plot_outliers(model, X)
+    expected = np.column_stack([hotelling_t2(model, X), spe(model, X)])
+    np.testing.assert_allclose(ax.collections[0].get_offsets(), expected)
+    with pytest.raises(ValueError, match=r"components=\(0, 3\) is not valid"):
+        pls_plots.plot_scores(model, (0, 3))
+
+
+def test_plots_of_choices_show_the_numbers(data):
+    figure = pytest.importorskip("matplotlib.figure")
+    X, Y = data
+    ax = figure.Figure().subplots()
+    assert pls_plots.plot_shrinkage(X, Y[:, 0], n_components=3, alpha=5.0, ax=ax) is ax
+    assert len(ax.lines) == 5
+    for line, method, bounded in zip(
+        ax.lines, ("ols", "pcr", "ridge", "pls", "pls"), (False,) * 4 + (True,), strict=True
+    ):
+        options = {"n_components": 3, "alpha": 5.0, "bounded": bounded}
+        expected = shrinkage_factors(X, Y[:, 0], method, **options)
+        np.testing.assert_allclose(line.get_ydata(), expected)
+    model = PLSRegressionCV(4).fit(X, Y)
+    ax = pls_plots.plot_cross_validation(model)
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), model.fold_errors_.mean(axis=0))

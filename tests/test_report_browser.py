@@ -1,0 +1,224 @@
+"""The report in a real browser: it draws, answers, and keeps to itself."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eigenkit.report import write_html
+from report_records import classes, hostile
+
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+pytest.importorskip("plotly")
+Image = pytest.importorskip("PIL.Image")
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER = next((path for name in NAMES if (path := shutil.which(name))), None)
+pytestmark = pytest.mark.skipif(BROWSER is None, reason=f"none of {', '.join(NAMES)} is installed")
+FLAGS = ["--no-sandbox", "--enable-unsafe-swiftshader", "--disable-background-networking"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=BROWSER, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+class Visit:
+    """A page that is open, with all that it said and asked for."""
+
+    def __init__(self, browser: Any, path: Path, width: int = 1100, **context: Any) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, **context)
+        self.page = self.context.new_page()
+        self.errors: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("request", lambda r: self.requests.append(r.url))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("console", self._heard)
+        self.page.on("dialog", lambda d: (self.errors.append(d.message), d.dismiss()))
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+
+    def _heard(self, message: Any) -> None:
+        if message.type == "error":
+            self.errors.append(message.text)
+
+    def pixels(self, selector: str) -> np.ndarray:
+        self.page.wait_for_timeout(300)
+        shot = self.page.locator(selector).screenshot()
+        return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_html(hostile(), tmp_path_factory.mktemp("report") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def visit(browser: Any, path: Path) -> Iterator[Visit]:
+    opened = Visit(browser, path)
+    yield opened
+    opened.context.close()
+
+
+def coloured(pixels: np.ndarray) -> int:
+    """Pixels that are not some gray."""
+    return int(np.sum(np.ptp(pixels, axis=2) > 60))
+
+
+def test_every_figure_is_drawn_without_error_or_request(visit, path):
+    assert visit.errors == []
+    assert visit.requests == [path.as_uri()]
+    assert not visit.page.get_by_text("could not be drawn").count()
+    for plot in visit.page.locator(".plot").all():
+        assert plot.locator(".main-svg").count() > 0
+        assert coloured(visit.pixels(f"#{plot.get_attribute('id')}")) > 100
+
+
+def test_names_are_shown_as_text(visit):
+    assert "<script>alert(1)</script>" in visit.page.locator("h1").inner_text()
+    drawn = visit.page.locator("#plot-counts").text_content()
+    assert "</script><script>alert(1)" in drawn
+    assert "<b>&amp;</b>" in drawn
+
+
+def test_selecting_a_label_changes_the_scatter(visit):
+    before = visit.pixels("#plot-scatter")
+    boxes = visit.page.locator("#chips input")
+    assert boxes.count() == 5
+    for i in range(5):
+        boxes.nth(i).set_checked(False, force=True)
+    gray = visit.pixels("#plot-scatter")
+    assert coloured(before) > 500
+    assert coloured(gray) < coloured(before) / 10
+    boxes.nth(2).set_checked(True, force=True)
+    assert coloured(visit.pixels("#plot-scatter")) > 200
+
+
+def test_fewer_samples_three_dimensions_and_another_method(visit):
+    count = "document.getElementById('plot-scatter').data.reduce((n, t) => n + t.x.length, 0)"
+    assert visit.page.evaluate(count) == 150
+    visit.page.get_by_text("held out", exact=True).click()
+    assert visit.page.evaluate(count) == sum(hostile()["points"]["held_out"])
+    visit.page.get_by_text("3D", exact=True).click()
+    visit.page.wait_for_selector("#plot-scatter canvas")
+    visit.page.select_option("#scatter-method", index=1)
+    assert coloured(visit.pixels("#plot-scatter")) > 100
+    assert visit.errors == []
+    visit.page.get_by_text("2D", exact=True).click()
+    visit.page.get_by_text("all", exact=True).click()
+    assert visit.page.evaluate(count) == 150
+
+
+def test_metric_and_curves_follow_their_menus(visit):
+    for menu, plot in (("#metric", "comparison"), ("#roc-view", "roc")):
+        before = visit.pixels(f"#plot-{plot}")
+        visit.page.select_option(menu, index=2)
+        after = visit.pixels(f"#plot-{plot}")
+        assert before.shape != after.shape or np.any(before != after)
+
+
+def test_the_theme_follows_the_system_and_the_button_by_keyboard(browser, path):
+    visit = Visit(browser, path, color_scheme="dark")
+    corner = "#plot-scree"
+    assert visit.pixels(corner)[5, 5].max() < 60
+    visit.page.locator("#theme").focus()
+    visit.page.keyboard.press("Enter")
+    assert visit.pixels(corner)[5, 5].min() > 240
+    visit.context.close()
+
+
+def test_a_narrow_screen_needs_no_sideways_scrolling(browser, path):
+    visit = Visit(browser, path, width=400)
+    assert visit.page.evaluate("document.documentElement.scrollWidth") == 400
+    plots = visit.page.locator(".plot").all()
+    assert all(plot.evaluate("p => p.scrollWidth <= p.clientWidth") for plot in plots)
+    visit.context.close()
+
+
+@pytest.mark.slow
+def test_the_policy_holds_against_scripts_and_the_network(browser, path):
+    visit = Visit(browser, path)
+    visit.page.evaluate(
+        "() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1';"
+        " document.head.append(s); }"
+    )
+    assert visit.page.evaluate("window.ran") is None
+    blocked = "fetch('http://127.0.0.1:9/').then(() => 'sent', (e) => e.name)"
+    asked = len(visit.requests)
+    assert visit.page.evaluate(blocked) == "TypeError"
+    assert any("Content Security Policy" in text for text in visit.errors)
+    assert all(url.startswith("file:") for url in visit.requests[:asked])
+    visit.context.close()
+
+
+def test_the_record_can_be_saved_from_the_page(visit):
+    import json
+
+    with visit.page.expect_download() as waiting:
+        visit.page.locator("#download").click()
+    assert json.loads(Path(waiting.value.path()).read_text()) == hostile()
+
+
+@pytest.mark.slow
+def test_printing_is_light_and_opens_what_is_folded(browser, path, tmp_path):
+    visit = Visit(browser, path)
+    visit.page.pdf(path=tmp_path / "report.pdf")
+    assert (tmp_path / "report.pdf").stat().st_size > 50_000
+    visit.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert visit.page.evaluate("document.querySelectorAll('details:not([open])').length") == 0
+    assert visit.page.evaluate("document.documentElement.dataset.theme") == "light"
+    visit.context.close()
+
+
+@pytest.mark.slow
+def test_classes_are_all_coloured_at_first(browser, tmp_path):
+    visit = Visit(browser, write_html(classes(), tmp_path / "classes.html"))
+    assert visit.page.locator("#chips input:checked").count() == 3
+    assert visit.errors == []
+    visit.context.close()
+
+
+def test_without_scripts_the_tables_say_it_all(browser, path):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.locator("noscript .notice").is_visible()
+    assert page.locator("#result table").first.is_visible()
+    assert not page.locator("#theme").is_visible()
+    context.close()
+
+
+@pytest.mark.slow
+def test_fifty_thousand_points(browser, tmp_path):
+    record = classes()
+    rng = np.random.default_rng(0)
+    n = 50_000
+    record["data"]["n_samples"] = n
+    y = rng.integers(0, 3, n)
+    record["points"] = {
+        "rows": list(range(n)),
+        "labels": [[int(j)] for j in y],
+        "held_out": (rng.random(n) < 0.3).tolist(),
+    }
+    for method in record["methods"]:
+        if method["model"]:
+            Z = rng.normal(size=(n, 3)) + 3 * np.eye(3)[y]
+            method["model"]["coordinates"] = Z.round(4).tolist()
+    visit = Visit(browser, write_html(record, tmp_path / "many.html"))
+    before = visit.pixels("#plot-scatter")
+    assert coloured(before) > 10_000
+    visit.page.locator("#chips input").first.set_checked(False, force=True)
+    assert np.any(before != visit.pixels("#plot-scatter"))
+    visit.page.get_by_text("3D", exact=True).click()
+    visit.page.wait_for_selector("#plot-scatter canvas")
+    assert visit.errors == []
+    visit.context.close()

@@ -1,0 +1,22 @@
+"""The examples of the pages on evaluation and the report run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGES = Path(__file__).parents[1] / "docs"
+
+
+@pytest.mark.parametrize("name", ["evaluation", "report"])
+def test_examples_run(name, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("plotly")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (PAGES / f"{name}.md").read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(block, {})
+    assert (tmp_path / "report.html").stat().st_size > 1e6
+    assert "highest mean AUC" in capsys.readouterr().out
