@@ -25,10 +25,11 @@ LAYERS = [
     {"__init__"},
     {"inference"},
     {"demo"},
+    {"cli"},
     {"__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
-MAY_PRINT = {"demo", "__main__"}
+MAY_PRINT = {"demo", "__main__", "cli"}
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 

@@ -1,19 +1,24 @@
-"""``python -m eigenkit demo``."""
+"""``python -m eigenkit`` and the command ``eigenkit``."""
 
 from __future__ import annotations
 
 import sys
 
 
-def main(arguments: list[str]) -> int:
-    """Run the command named first."""
-    if arguments != ["demo"]:
-        print("usage: python -m eigenkit demo", file=sys.stderr)
-        return 2
-    from eigenkit.demo import main as demo
+def main() -> None:
+    """Run the command line; the demonstration needs no extra package."""
+    try:
+        import typer  # noqa: F401
+    except ImportError:
+        if sys.argv[1:] == ["demo"]:
+            from eigenkit.demo import main as demo
 
-    return demo()
+            sys.exit(demo())
+        sys.exit("The command line needs more packages: pip install 'eigenkit[cli]'.")
+    from eigenkit.cli import run
+
+    run()
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

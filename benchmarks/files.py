@@ -1,0 +1,128 @@
+"""Reading svmlight beside scikit-learn, the memory of a large CSV, and the start of the program.
+
+    python -m benchmarks.files [--megabytes 1000]
+
+news20 is used where the folder in EIGENKIT_DATA has it, else data of the same shape.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+RESULTS = Path(__file__).parent / "results" / "files.json"
+
+
+def news20() -> tuple[sparse.csr_matrix, np.ndarray]:
+    """The papers' text data, or random counts of their shape and density."""
+    place = Path(os.environ.get("EIGENKIT_DATA", ".")) / "news20.npz"
+    if place.exists():
+        with np.load(place) as z:
+            parts = z["X_data"].astype(float), z["X_indices"], z["X_indptr"]
+            return sparse.csr_matrix(parts, shape=tuple(z["X_shape"])), z["y"]
+    X = sparse.random_array((15935, 62061), density=0.0013, random_state=0, format="csr")
+    X.data = np.ceil(X.data * 5)
+    return sparse.csr_matrix(X), np.random.default_rng(0).integers(1, 21, 15935)
+
+
+def svmlight(path: Path, rounds: int) -> dict[str, float]:
+    """Best times of both readers, taken in turn."""
+    from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+    from eigenkit.files import open_file, read
+
+    X, y = news20()
+    dump_svmlight_file(X, y, str(path), zero_based=False)
+    times: dict[str, list[float]] = {"scikit-learn": [], "eigenkit": []}
+    for _ in range(rounds):
+        for name, work in (
+            ("scikit-learn", lambda: load_svmlight_file(str(path))[0]),
+            ("eigenkit", lambda: read(open_file(str(path))).X),
+        ):
+            begin = time.perf_counter()
+            found = work()
+            times[name].append(time.perf_counter() - begin)
+            assert found.nnz == X.nnz
+    best = {name: min(found) for name, found in times.items()}
+    return {**best, "ratio": best["scikit-learn"] / best["eigenkit"]}
+
+
+def write_csv(path: Path, megabytes: int) -> tuple[int, int]:
+    """A table of random numbers of about this size."""
+    rng = np.random.default_rng(0)
+    rows, columns = 0, 100
+    with open(path, "wb") as stream:
+        while stream.tell() < megabytes * 1e6:
+            np.savetxt(stream, rng.normal(size=(5000, columns)), fmt="%.6g", delimiter=",")
+            rows += 5000
+    return rows, columns
+
+
+_READ = """
+import resource, sys, time
+from eigenkit.files import open_file, read
+open_file(sys.argv[1])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+begin = time.perf_counter()
+X = read(open_file(sys.argv[1])).X
+print(time.perf_counter() - begin, X.nbytes, before * 1024,
+      resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+"""
+
+
+def csv_memory(path: Path, megabytes: int) -> dict[str, float]:
+    """Peak memory of reading a CSV, above that of the imports, relative to its numbers."""
+    write_csv(path, megabytes)
+    out = subprocess.check_output([sys.executable, "-c", _READ, str(path)], text=True)
+    seconds, numbers, before, peak = (float(word) for word in out.split())
+    return {
+        "megabytes": path.stat().st_size / 1e6,
+        "seconds": seconds,
+        "numbers_megabytes": numbers / 1e6,
+        "peak_over_numbers": (peak - before) / numbers,
+    }
+
+
+def start(arguments: list[str], rounds: int) -> float:
+    """Best time of a command that should come at once."""
+    times = []
+    for _ in range(rounds):
+        begin = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "eigenkit", *arguments], stdout=subprocess.DEVNULL, check=True
+        )
+        times.append(time.perf_counter() - begin)
+    return min(times)
+
+
+def main() -> None:
+    """Measure, print and keep."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--megabytes", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        found = {
+            "help_seconds": start(["--help"], options.rounds),
+            "methods_seconds": start(["methods"], options.rounds),
+            "svmlight": svmlight(Path(folder) / "a.svm", options.rounds),
+            "csv": csv_memory(Path(folder) / "a.csv", options.megabytes),
+        }
+    found["own_peak_megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(found, indent=2))
+    print(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()

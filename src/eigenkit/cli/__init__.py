@@ -1,0 +1,60 @@
+"""The command line: arguments in, library calls, one result out.
+
+Exit codes: 0 done, 1 bad data or failed work, 2 bad usage, 130 interrupted. Everything heavy
+is imported inside the commands, so that help comes at once.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import Annotated, Any
+
+import typer
+
+import eigenkit
+from eigenkit.cli._apply import predict, transform
+from eigenkit.cli._compare import compare, demo, methods, report
+from eigenkit.cli._console import command
+from eigenkit.cli._fit import fit
+from eigenkit.cli._inspect import inspect
+
+app = typer.Typer(
+    name="eigenkit",
+    help="Supervised dimensionality reduction by generalized eigenvalue problems.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help comes twice as fast, and wraps better
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"eigenkit {eigenkit.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    pass
+
+
+for _function in (demo, methods, compare, report, fit, transform, predict, inspect):
+    command(app, _function.__name__)(_function)
+
+
+def run() -> None:
+    """Run the command line as a program of its own."""
+    signal.signal(signal.SIGTERM, _terminate)
+    app()
+
+
+def _terminate(number: int, frame: Any) -> None:
+    # As an exception, so that half-written files are taken away on the way out.
+    sys.exit(128 + number)

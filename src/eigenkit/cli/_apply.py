@@ -1,0 +1,174 @@
+"""transform and predict: a model on the rows of a file."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+from eigenkit.cli import _options as o
+from eigenkit.cli._console import Result, clean, progress
+from eigenkit.cli._data import Counter, found_line, reading
+
+if TYPE_CHECKING:
+    from eigenkit.files import Block, Source
+    from eigenkit.models import Model
+
+Out = Annotated[
+    str, typer.Option("--out", "-o", help="CSV, TSV, NPZ or Parquet by its name; - to the screen.")
+]
+KeepFormulas = Annotated[
+    bool,
+    typer.Option(
+        "--keep-formulas",
+        help="Leave text that begins with = + - @ as it is; otherwise it gets an apostrophe, "
+        "as a spreadsheet would run it.",
+    ),
+]
+
+
+def transform(
+    model: o.ModelFile,
+    data: o.DataFile,
+    out: Out = "-",
+    format_: o.Format = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    header: o.Header = None,
+    dtype: o.Dtype = "float64",
+    max_memory: o.MaxMemory = "4G",
+    force: o.Force = False,
+    as_json: o.Json = False,
+    debug: o.Debug = False,
+) -> Result:
+    """Project the rows of a file with a model."""
+    given = locals()
+    from eigenkit.models import load
+
+    fitted = load(model)
+    if not fitted.projects:
+        raise ValueError(f"{model}: {fitted.method} has no components: use predict.")
+    options = reading(given, stream=True, expected=fitted.expected())
+    names = fitted.component_names()
+
+    def columns(source: Source, block: Block) -> list[Any]:
+        return list(fitted.transform(source.path, block).T)
+
+    return _apply(data, out, options, names, columns, force, as_json)
+
+
+def predict(
+    model: o.ModelFile,
+    data: o.DataFile,
+    out: Out = "-",
+    scores: Annotated[bool, typer.Option("--scores", help="Also write the scores.")] = False,
+    keep_formulas: KeepFormulas = False,
+    format_: o.Format = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    header: o.Header = None,
+    dtype: o.Dtype = "float64",
+    max_memory: o.MaxMemory = "4G",
+    force: o.Force = False,
+    as_json: o.Json = False,
+    debug: o.Debug = False,
+) -> Result:
+    """Predict the labels of the rows of a file with a model."""
+    given = locals()
+    from eigenkit.models import load
+
+    fitted = load(model)
+    options = reading(given, stream=True, expected=fitted.expected())
+    names = _prediction_names(fitted, scores)
+
+    def columns(source: Source, block: Block) -> list[Any]:
+        labels, S = fitted.predict(source.path, block)
+        found = _prediction_columns(fitted, labels)
+        return found + (list(S.T) if scores and S is not None else [])
+
+    return _apply(data, out, options, names, columns, force, as_json, keep_formulas)
+
+
+def _joins(model: Model) -> bool:
+    """Whether several labels go into one cell, as they did in the training file."""
+    return model.target.kind == "labels" and len(model.target.columns) <= 1
+
+
+def _prediction_names(model: Model, scores: bool) -> list[str]:
+    target = model.target
+    single = (
+        target.columns[0] if target.columns else {"classes": "class"}.get(target.kind, "labels")
+    )
+    wide = target.kind != "classes" and not _joins(model)
+    names = list(target.names) if wide else [single]
+    with_scores = scores and (model.linear is not None or target.kind == "classes")
+    return names + ([f"score {name}" for name in target.names] if with_scores else [])
+
+
+def _prediction_columns(model: Model, labels: Any) -> list[Any]:
+    if model.target.kind == "classes":
+        return [[str(label) for label in labels]]
+    if _joins(model):
+        mark, names = model.target.separator or ",", model.target.names
+        return [[mark.join(names[j] for j in row.nonzero()[0]) for row in labels]]
+    return list(labels.reshape(len(labels), -1).T)
+
+
+def _apply(
+    data: str,
+    out: str,
+    options: Any,
+    names: list[str],
+    columns: Any,
+    force: bool,
+    as_json: bool,
+    keep_formulas: bool = False,
+) -> Result:
+    """Read in blocks, compute, write; the output appears when all of it is there."""
+    from eigenkit.files import atomic, check_output, open_file, output_format, write_table
+
+    if out == "-" and as_json:
+        raise typer.BadParameter("--json needs the table in a file.", param_hint="--out")
+    kind = output_format(out)
+    place = Path(out) if out == "-" else check_output(out, force)
+    source = open_file(data, options)
+    with progress("working", as_json) as advance:
+        blocks = _computed(source, columns, Counter(advance))
+        if out == "-":
+            n = write_table(cast("IO[bytes]", _Screen()), kind, names, blocks, keep_formulas)
+            return Result({"rows": n})
+        with atomic(place) as stream:
+            n = write_table(stream, kind, names, blocks, keep_formulas)
+    record = {"out": str(place), "rows": n, "columns": names, "found": source.found}
+    text = f"{found_line(data, source.found)}\nwrote {n} rows to {clean(place)}"
+    return Result(record, text)
+
+
+def _computed(source: Source, columns: Any, counter: Counter) -> Iterator[list[Any]]:
+    from eigenkit.files._reading import rows_per_block
+
+    empty = True
+    for block in source.blocks(rows_per_block(source)):
+        counter.step("working", len(block))
+        empty = False
+        yield columns(source, block)
+    if empty:
+        from eigenkit.files import FileError
+
+        raise FileError(source.path, "it holds no rows.")
+
+
+class _Screen(io.RawIOBase):
+    """Standard output as a binary file that may be closed without harm."""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        sys.stdout.buffer.write(bytes(data))
+        sys.stdout.flush()
+        return len(data)

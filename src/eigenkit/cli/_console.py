@@ -1,0 +1,161 @@
+"""How every command talks: one result, as text or JSON; one sentence and a code if it fails."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import typer
+
+FAILED, INTERRUPTED = 1, 130
+
+
+@dataclass
+class Result:
+    """What a command found: plain values, and the same for reading."""
+
+    record: dict[str, Any]
+    text: str = ""
+    notes: list[str] = field(default_factory=list)
+
+
+def clean(text: Any, length: int = 4000) -> str:
+    """One line for a terminal: control characters escaped, not too long.
+
+    Examples
+    --------
+    >>> from eigenkit.cli._console import clean
+    >>> clean("\\x1b[31mred\\n")
+    '\\\\x1b[31mred\\\\n'
+    """
+    text = str(text)
+    text = text if len(text) <= length else text[: length - 1] + "…"
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def cell(text: Any) -> str:
+    """The same, short enough for a column of a table."""
+    return clean(text, 48)
+
+
+def command(app: typer.Typer, name: str) -> Callable[[Callable[..., Result]], Any]:
+    """Register a function that returns a :class:`Result` as a command."""
+
+    def register(function: Callable[..., Result]) -> Any:
+        @functools.wraps(function)
+        def run(*args: Any, **options: Any) -> None:
+            _run(functools.partial(function, *args, **options), options)
+
+        return app.command(name)(run)
+
+    return register
+
+
+def _run(work: Callable[[], Result], options: dict[str, Any]) -> None:
+    as_json, debug = bool(options.get("as_json")), bool(options.get("debug"))
+    try:
+        with _warnings_as_notes() as notes:
+            result = work()
+        _print(result, notes, as_json)
+    except (typer.BadParameter, typer.Abort, typer.Exit):
+        raise
+    except KeyboardInterrupt:
+        _fail("interrupted: no output was written.", as_json, INTERRUPTED)
+    except BrokenPipeError:
+        # Whoever read the output has gone; keep the interpreter from complaining at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(FAILED) from None
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        _fail(sentence(error), as_json, FAILED)
+
+
+def sentence(error: BaseException) -> str:
+    """An exception as one sentence."""
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this: try --max-memory, --dtype float32 or --stream."
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return clean(f"{where}{error.strerror.lower()}.")
+    text = clean(" ".join(str(error).split()))
+    known = isinstance(error, ValueError | TypeError | ArithmeticError)
+    return text if known and text else f"{type(error).__name__}: {text} (--debug shows where)."
+
+
+def _print(result: Result, notes: list[str], as_json: bool) -> None:
+    notes = [*result.notes, *notes]
+    if as_json:
+        print(json.dumps({**result.record, "notes": notes}, ensure_ascii=True, default=str))
+        return
+    for note in notes:
+        print(f"note: {clean(note)}", file=sys.stderr)
+    if result.text:
+        print(result.text)
+
+
+def _fail(message: str, as_json: bool, code: int) -> None:
+    if as_json:
+        print(json.dumps({"error": message, "code": code}, ensure_ascii=True))
+    print(f"error: {message}", file=sys.stderr)
+    raise typer.Exit(code) from None
+
+
+@contextmanager
+def _warnings_as_notes() -> Iterator[list[str]]:
+    """Collect warnings, each once, to show them as notes."""
+    notes: list[str] = []
+
+    def keep(message: Any, *rest: Any, **more: Any) -> None:
+        text = " ".join(str(message).split())
+        if text not in notes:
+            notes.append(text)
+
+    with warnings.catch_warnings():
+        # What library authors are told (deprecations, open files) is no user's concern.
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("default", UserWarning)
+        warnings.simplefilter("default", RuntimeWarning)
+        warnings.showwarning = keep
+        yield notes
+
+
+def table(titles: list[str], rows: list[list[Any]], right: tuple[int, ...] = ()) -> str:
+    """Plain columns, as wide as they need to be."""
+    cells = [titles, *[[cell(value) for value in row] for row in rows]]
+    widths = [max(len(row[j]) for row in cells) for j in range(len(titles))]
+    lines = []
+    for row in cells:
+        padded = [
+            value.rjust(w) if j in right else value.ljust(w)
+            for j, (value, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(padded).rstrip())
+    return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
+
+
+@contextmanager
+def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int | None, str], None]]:
+    """A bar on the terminal, ``advance(done, total, message)``; nothing anywhere else."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done, total, message: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=None)
+
+        def advance(done: int, total: int | None, message: str) -> None:
+            bar.update(task, completed=done, total=total, description=clean(message, 60))
+
+        yield advance

@@ -1,0 +1,106 @@
+"""From the options of a command to data."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from eigenkit.cli._console import clean, progress
+from eigenkit.cli._options import choice, memory, split
+
+if TYPE_CHECKING:
+    from eigenkit.files import Data, Reading, Source
+
+
+_READING = [
+    "labels",
+    "label_separator",
+    "label_list",
+    "text",
+    "ignore",
+    "format_",
+    "delimiter",
+    "encoding",
+    "header",
+    "dtype",
+    "index_base",
+    "max_features",
+]
+
+
+def reading(options: dict[str, Any], **more: Any) -> Reading:
+    """How to read a file, from the options of a command by their names."""
+    from eigenkit.files import FORMATS, Reading
+
+    choice("--format", options.get("format_"), FORMATS)
+    choice("--dtype", options["dtype"], ("float64", "float32"))
+    found = {name.rstrip("_"): options[name] for name in _READING if name in options}
+    for name in ("labels", "text", "ignore"):
+        found[name] = split(found.get(name))
+    return Reading(**found, max_bytes=memory(options["max_memory"]), **more)
+
+
+def check_choices(options: dict[str, Any]) -> None:
+    """Options that must be one of a few words."""
+    from eigenkit.files._targets import TASKS
+    from eigenkit.models import MISSING, SCALES, TEXT_KINDS
+
+    choice("--task", options["task"], TASKS)
+    choice("--missing", options["missing"], MISSING)
+    choice("--scale", options["scale"], SCALES)
+    choice("--text-features", options["text_features"], TEXT_KINDS)
+
+
+def load_data(path: str, options: Reading, quiet: bool) -> Data:
+    """The whole file."""
+    from eigenkit.files import open_file, read
+
+    with progress("reading", quiet) as advance:
+        rows = Counter(advance)
+        return read(open_file(path, options), rows.reading)
+
+
+def open_in_memory_or_blocks(
+    path: str, options: Reading, stream: bool | None, may_stream: bool, quiet: bool
+) -> tuple[Source, Data | None, bool]:
+    """The file and its data, or no data where it is to be read in blocks."""
+    from eigenkit.files import TooLargeError, open_file
+
+    if not stream:
+        try:
+            data = load_data(path, options, quiet)
+            return data.source, data, False
+        except TooLargeError:
+            if stream is False or not may_stream:
+                raise
+    return open_file(path, replace(options, stream=True)), None, True
+
+
+class Counter:
+    """Rows so far, for a bar that does not know how many there are."""
+
+    def __init__(self, advance: Any) -> None:
+        self.advance, self.n = advance, 0
+
+    def reading(self, rows: int) -> None:
+        self.step("reading", rows)
+
+    def step(self, name: str, rows: int) -> None:
+        self.n += rows
+        self.advance(self.n, None, f"{name}: {self.n} rows")
+
+
+def found_line(path: str, found: dict[str, Any]) -> str:
+    """What was found out about a file, in one line."""
+    words = [str(found.get("format"))]
+    if found.get("compression"):
+        words.append(str(found["compression"]))
+    if "encoding" in found:
+        words.append(str(found["encoding"]))
+    if "delimiter" in found:
+        words.append(f"delimiter {found['delimiter']!r}")
+    if "header" in found:
+        words.append("header" if found["header"] else "no header")
+    if "index_base" in found:
+        words.append(f"first feature {found['index_base']}")
+    return clean(f"{path}: {', '.join(words)}, {found.get('columns')} columns")

@@ -1,0 +1,140 @@
+"""fit."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from eigenkit.cli import _options as o
+from eigenkit.cli._console import Result, clean, progress
+from eigenkit.cli._data import (
+    Counter,
+    check_choices,
+    found_line,
+    open_in_memory_or_blocks,
+    reading,
+)
+from eigenkit.cli._inspect import describe, summary
+
+
+def fit(
+    data: o.DataFile,
+    out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")],
+    method: Annotated[str, typer.Option("--method", "-m", help="See eigenkit methods.")] = "cca",
+    alpha: Annotated[
+        str | None, typer.Option(help="Ridge: a number, or cv to choose it by cross-validation.")
+    ] = None,
+    alphas: Annotated[
+        str | None, typer.Option(help="With --alpha cv: the values to choose from, with commas.")
+    ] = None,
+    cv: Annotated[int, typer.Option(min=2, help="With --alpha cv: number of folds.")] = 5,
+    components: o.Components = None,
+    set_: o.Set = None,
+    scale: o.Scale = "none",
+    seed: o.Seed = 0,
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Read the file in blocks and keep none; by default if it is too large.",
+        ),
+    ] = None,
+    labels: o.Labels = None,
+    label_separator: o.LabelSeparator = None,
+    label_list: o.LabelList = None,
+    task: o.Task = None,
+    text: o.Text = None,
+    text_features: o.TextFeatures = "tfidf",
+    text_size: o.TextSize = 65536,
+    ngrams: o.Ngrams = 1,
+    ignore: o.Ignore = None,
+    missing: o.Missing = "error",
+    format_: o.Format = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    header: o.Header = None,
+    dtype: o.Dtype = "float64",
+    index_base: o.IndexBase = None,
+    max_memory: o.MaxMemory = "4G",
+    max_features: o.MaxFeatures = 50_000_000,
+    force: o.Force = False,
+    as_json: o.Json = False,
+    debug: o.Debug = False,
+) -> Result:
+    """Fit a method on a file and keep the whole pipeline as a model file."""
+    given = locals()
+    (name,) = o.method_names(method)
+    ridge, grid = _alpha(alpha, alphas)
+    params = {**o.parameters(set_), **_given(n_components=components, alpha=ridge)}
+    options = reading(given)
+    check_choices(given)
+    from eigenkit.files import check_output
+    from eigenkit.models import fit_model, save
+    from eigenkit.registry import find
+
+    place = check_output(out, force)
+    found = find(name)
+    _check_parameters(found, params)
+    may_stream = found.streams and grid is None
+    source, whole, blocks = open_in_memory_or_blocks(data, options, stream, may_stream, as_json)
+    with progress("fitting", as_json) as advance:
+        model = fit_model(
+            source,
+            name,
+            data=whole,
+            task=task,
+            params=params,
+            alphas=grid,
+            cv=cv,
+            scale=scale,
+            missing=missing,
+            text_kind=text_features,
+            text_size=text_size,
+            ngrams=ngrams,
+            stream=blocks,
+            seed=seed,
+            tick=Counter(advance).step,
+        )
+    save(model, place)
+    record = {"model": str(place), "bytes": place.stat().st_size, **describe(model)}
+    text_out = "\n".join([found_line(data, source.found), summary(model), f"wrote {clean(place)}"])
+    return Result(record, text_out)
+
+
+def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | None, Any]:
+    """The ridge (None for the method's own), or the values to choose it from."""
+    if alpha != "cv":
+        if alphas is not None:
+            raise typer.BadParameter("it goes with --alpha cv only.", param_hint="--alphas")
+        return None if alpha is None else _number("--alpha", alpha), None
+    if alphas is not None:
+        return None, [_number("--alphas", item) for item in o.split([alphas])]
+    from eigenkit.evaluation import auto_alphas
+
+    return None, auto_alphas
+
+
+def _number(option: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise typer.BadParameter(f"{text!r} is not a number of at least 0.", param_hint=option)
+    return value
+
+
+def _given(**params: Any) -> dict[str, Any]:
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def _check_parameters(method: Any, params: dict[str, Any]) -> None:
+    """Refuse a parameter that the method does not have."""
+    known = method.estimator_class()._get_param_names()
+    strange = [name for name in params if name not in known]
+    if strange:
+        raise typer.BadParameter(
+            f"{method.name} has no parameter {strange[0]!r}: it has {', '.join(known)}.",
+            param_hint="--set",
+        )

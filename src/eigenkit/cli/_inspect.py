@@ -1,0 +1,104 @@
+"""inspect: a model for reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eigenkit.cli import _options as o
+from eigenkit.cli._console import Result, cell, clean
+from eigenkit.cli._data import found_line
+
+if TYPE_CHECKING:
+    from eigenkit.models import Model
+
+
+def inspect(
+    model: o.ModelFile,
+    top: Annotated[int, typer.Option(min=0, help="Features to show per component.")] = 5,
+    as_json: o.Json = False,
+    debug: o.Debug = False,
+) -> Result:
+    """Say what a model is, how it was fitted and on what, and what its components weigh."""
+    from eigenkit.models import load
+
+    fitted = load(model)
+    record = {**describe(fitted), "components": top_features(fitted, top)}
+    lines = [summary(fitted), *_facts(fitted)]
+    if record["components"]:
+        lines += ["", _components_table(record["components"])]
+    return Result(record, "\n".join(lines))
+
+
+def describe(model: Model) -> dict[str, Any]:
+    """A model in plain values."""
+    eigenvalues = getattr(model.estimator, "eigenvalues_", ())
+    return {
+        "method": model.method,
+        "task": model.target.kind,
+        "targets": list(model.target.names),
+        "n_features": model.features.n_features,
+        "n_components": model.n_components or None,
+        "eigenvalues": [float(v) for v in eigenvalues],
+        "solver": getattr(model.estimator, "solver_", None),
+        "regression": getattr(model.estimator, "regression_", None),
+        "classifier": "linear SVM" if model.linear is not None else None,
+        "fitted": model.how,
+    }
+
+
+def summary(model: Model) -> str:
+    """A model in one line."""
+    d, how = describe(model), model.how
+    parts = [f"{d['method']} on {how['n_rows']} rows and {d['n_features']} features"]
+    what = {"numbers": "to predict"}.get(d["task"], d["task"])
+    parts.append(f"{len(d['targets'])} {what}")
+    if d["n_components"]:
+        parts.append(f"{d['n_components']} components")
+    if "alpha" in how["params"]:
+        chosen = " (by cross-validation)" if how["alpha_search"] else ""
+        parts.append(f"alpha {how['params']['alpha']:g}{chosen}")
+    if d["classifier"]:
+        parts.append(f"then a {d['classifier']}")
+    return clean(", ".join(parts))
+
+
+def _facts(model: Model) -> list[str]:
+    how, d = model.how, describe(model)
+    text = ", ".join(f"{c.name} ({c.kind}, {c.size})" for c in model.features.text)
+    facts = {
+        "fitted on": found_line(how["data"], how["found"]),
+        "targets": ", ".join(cell(name) for name in model.target.names[:20]),
+        "text": text,
+        "scaling": how["scale"],
+        "missing values": how["missing"],
+        "solved by": ", ".join(str(w) for w in (d["solver"], d["regression"]) if w),
+        "made with": ", ".join(f"{k} {v}" for k, v in how["versions"].items()),
+    }
+    return [f"  {name}: {clean(value)}" for name, value in facts.items() if value]
+
+
+def top_features(model: Model, top: int) -> list[dict[str, Any]]:
+    """The features with the largest weights, per component."""
+    import numpy as np
+
+    weights = model.weights
+    if weights is None or not top or weights.shape[1] != model.features.n_features:
+        return []
+    names = model.features.feature_names()
+    found = []
+    for j, row in enumerate(np.asarray(weights, dtype=float)):
+        order = np.argsort(-np.abs(row), kind="stable")[:top]
+        features = [{"feature": names[i], "weight": float(row[i])} for i in order]
+        found.append({"component": j + 1, "top": features})
+    return found
+
+
+def _components_table(components: Iterable[dict[str, Any]]) -> str:
+    rows = [
+        [c["component"], ", ".join(f"{cell(f['feature'])} {f['weight']:+.3g}" for f in c["top"])]
+        for c in components
+    ]
+    return "\n".join([f"{'component':>9}  top features", *[f"{r[0]:>9}  {r[1]}" for r in rows]])

@@ -1,0 +1,150 @@
+"""The options that several commands share, and what they mean to the library."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+import typer
+
+DataFile = Annotated[
+    str,
+    typer.Argument(
+        help="CSV, TSV, svmlight, ARFF, NPZ or Parquet, also in gzip or bz2; - is standard input."
+    ),
+]
+ModelFile = Annotated[str, typer.Argument(help="A model written by fit.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show where an error came from.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
+
+Labels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--labels",
+        help="Label columns: names, patterns or positions (1 first, -1 last), with commas; "
+        "for NPZ the name of the array.",
+    ),
+]
+LabelSeparator = Annotated[
+    str | None,
+    typer.Option(help="Character between several labels in one column."),
+]
+LabelList = Annotated[
+    str | None,
+    typer.Option(help="Mulan's XML file with the labels of an ARFF file."),
+]
+Task = Annotated[
+    str | None,
+    typer.Option(help="What the labels are: classes, labels or numbers; found out by default."),
+]
+Text = Annotated[
+    list[str] | None,
+    typer.Option("--text", help="Columns of text to turn into features."),
+]
+TextFeatures = Annotated[
+    str,
+    typer.Option(help="How text becomes features: tfidf or hashing."),
+]
+TextSize = Annotated[int, typer.Option(help="The most features of a column of text.")]
+Ngrams = Annotated[int, typer.Option(help="Sequences of up to so many words are features.")]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", help="Columns to leave out."),
+]
+Missing = Annotated[
+    str,
+    typer.Option(help="Missing values: error, drop the row, or mean."),
+]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help="Format of the file, if it is not clear."),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(help="Between columns: a character, or comma, tab, semicolon, pipe, space."),
+]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of a text file.")]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first row holds names."),
+]
+Dtype = Annotated[str, typer.Option(help="float64 or float32.")]
+IndexBase = Annotated[
+    int | None,
+    typer.Option(min=0, max=1, help="Number of the first feature of svmlight."),
+]
+MaxMemory = Annotated[
+    str,
+    typer.Option(help="The most memory that the numbers of a file may take."),
+]
+MaxFeatures = Annotated[int, typer.Option(help="The highest feature number of a sparse file.")]
+
+Components = Annotated[
+    int | None,
+    typer.Option("--components", help="Number of components; all by default."),
+]
+Scale = Annotated[
+    str,
+    typer.Option(
+        help="Divide features by their deviation (standard) or maximum (maxabs), or none."
+    ),
+]
+Seed = Annotated[
+    int,
+    typer.Option(min=0, max=2**32 - 1, help="Seed of all random choices."),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Another parameter of the method: name=value."),
+]
+
+
+def split(items: list[str] | None) -> tuple[str, ...]:
+    """Repeated and comma-separated values of an option as one list."""
+    return tuple(part.strip() for item in items or [] for part in item.split(",") if part.strip())
+
+
+def choice(option: str, value: str | None, choices: Any) -> None:
+    """A value that is not among the choices is bad usage."""
+    if value is not None and value not in choices:
+        raise typer.BadParameter(
+            f"{value!r} is not one of {', '.join(choices)}.", param_hint=option
+        )
+
+
+def memory(text: str) -> int:
+    """``4G``, ``500M`` or a number of bytes."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", text.strip().lower())
+    if match is None:
+        raise typer.BadParameter(
+            f"{text!r} is not a size: give for instance 500M or 4G.", param_hint="--max-memory"
+        )
+    return int(float(match.group(1)) * 1024 ** "_kmgt".index(match.group(2) or "_"))
+
+
+def parameters(items: list[str] | None) -> dict[str, Any]:
+    """``name=value`` with values as JSON where they are, else as text."""
+    import json
+
+    found = {}
+    for item in items or []:
+        name, mark, value = item.partition("=")
+        if not mark or not name.isidentifier():
+            raise typer.BadParameter(f"{item!r} is not name=value.", param_hint="--set")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def method_names(text: str | None) -> list[str]:
+    """Names of methods with commas, each of them known."""
+    from eigenkit.registry import find
+
+    names = split([text]) if text else ()
+    try:
+        return [find(name).name for name in names]
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--method") from None

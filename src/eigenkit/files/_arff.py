@@ -1,0 +1,230 @@
+"""ARFF, dense and sparse, with the label lists of Mulan (XML) and MEKA (``-C`` in the name)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.files._common import Block, FileError, Reading, check_unique, roles, shown
+from eigenkit.files._delimited import Delimited, _Lines
+from eigenkit.files._streams import Origin, guess_encoding
+
+_WORD = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s{]+)"""
+_ATTRIBUTE = re.compile(rf"@attribute\s+{_WORD}\s*(.*)$", re.IGNORECASE)
+_NUMERIC = {"numeric", "real", "integer"}
+_MOST_ATTRIBUTES = 5_000_000
+_LARGEST_LIST = 16 * 2**20
+
+
+class Arff(Delimited):
+    """An ARFF file; see :func:`eigenkit.files.open_file`."""
+
+    _quoting: ClassVar[dict[str, Any]] = {
+        "quotechar": "'",
+        "escapechar": "\\",
+        "skipinitialspace": True,
+    }
+
+    def __init__(self, origin: Origin, options: Reading) -> None:
+        self.path, self.origin = origin.path, origin
+        self.encoding = guess_encoding(origin, options)
+        self.delimiter, self.header = ",", True
+        self._read_header()
+        self.options = replace(options, labels=options.labels or self._listed_labels(options))
+        self.roles = roles(self.path, self.names, True, self.options)
+        self.feature_names = [self.names[j] for j in self.roles.features]
+        self.label_names = [self.names[j] for j in self.roles.labels]
+        self.text_names = [self.names[j] for j in self.roles.text]
+        self._check_types()
+        self.found = {
+            "format": "arff",
+            "encoding": self.encoding,
+            "sparse": self.sparse,
+            "columns": len(self.names),
+        }
+
+    # -- the header --------------------------------------------------------------------
+
+    def _read_header(self) -> None:
+        self.names: list[str] = []
+        self.types: list[str] = []
+        self.relation = ""
+        lines = _Lines(self.origin, self.encoding)
+        while True:
+            number, line = _next_line(lines)
+            if line is None:
+                raise FileError(self.path, "it has no @data: this is no ARFF file.")
+            word = line.split(None, 1)[0].lower() if line.strip() else ""
+            if word == "@relation":
+                self.relation = line
+            elif word == "@attribute":
+                self._attribute(number, line.strip())
+            elif word == "@data":
+                break
+            elif word and not word.startswith("%"):
+                raise FileError(self.path, f"{shown(line.strip())} is not a header.", line=number)
+        check_unique(self.path, self.names)
+        self._first_row(lines)
+
+    def _attribute(self, number: int, line: str) -> None:
+        match = _ATTRIBUTE.match(line)
+        if match is None or len(self.names) >= _MOST_ATTRIBUTES:
+            raise FileError(self.path, f"{shown(line)} is not an attribute.", line=number)
+        name, kind = match.groups()
+        self.names.append(_unquoted(name))
+        self.types.append(kind.strip())
+
+    def _first_row(self, lines: _Lines) -> None:
+        self.data_line = lines.number
+        while True:
+            _, line = _next_line(lines)
+            if line is None:
+                raise FileError(self.path, "it holds a header and no rows.")
+            if line.strip() and not line.startswith("%"):
+                self.sparse = line.lstrip().startswith("{")
+                return
+
+    def _check_types(self) -> None:
+        for j in self.roles.features:
+            if not self._numeric(j):
+                raise FileError(
+                    self.path,
+                    f"it is of type {shown(self.types[j])}, not numeric: name it with --labels "
+                    "or --text, or leave it out with --ignore.",
+                    column=self.names[j],
+                )
+        split = self.options.label_separator is not None
+        self.numeric_labels = not split and all(self._numeric(j) for j in self.roles.labels)
+
+    def _numeric(self, j: int) -> bool:
+        kind = self.types[j]
+        if kind.lower() in _NUMERIC:
+            return True
+        return bool(_values(kind)) and all(_is_plain_number(v) for v in _values(kind))
+
+    def _listed_labels(self, options: Reading) -> tuple[str, ...]:
+        if options.expected is not None:
+            return ()
+        beside = Path(re.sub(r"\.arff(\.gz|\.bz2)?$", ".xml", self.path))
+        if options.label_list is not None:
+            return read_label_list(options.label_list)
+        if beside.suffix == ".xml" and beside.is_file():
+            return read_label_list(str(beside))
+        count = re.search(r"-C\s+(-?\d+)", self.relation)
+        if count is None:
+            return ()
+        n = int(count.group(1))
+        return tuple(self.names[:n] if n > 0 else self.names[n:])
+
+    # -- the rows ----------------------------------------------------------------------
+
+    def blocks(self, n_rows: int) -> Iterator[Block]:
+        """The rows, at most ``n_rows`` at a time."""
+        lines = _Lines(self.origin, self.encoding)
+        while lines.number < self.data_line:
+            lines.take(min(n_rows, self.data_line - lines.number))
+        while True:
+            first, block = lines.take(n_rows)
+            if not block:
+                return
+            block = ["\n" if line.startswith("%") else line for line in block]
+            parsed = self._sparse(first, block) if self.sparse else self._block(first, block)
+            if len(parsed):
+                yield parsed
+
+    def _sparse(self, first: int, lines: list[str]) -> Block:
+        place = {j: p for p, j in enumerate(self.roles.features)}
+        indices: list[int] = []
+        values: list[float] = []
+        indptr, places = [0], []
+        others: list[dict[int, str]] = []
+        for number, line in enumerate(lines, start=first):
+            if not line.strip():
+                continue
+            pairs = self._pairs(number, line.strip())
+            for j, cell in pairs.items():
+                if j in place:
+                    indices.append(place[j])
+                    values.append(self._number(number, j, cell))
+            indptr.append(len(indices))
+            others.append({j: cell for j, cell in pairs.items() if j not in place})
+            places.append(number)
+        X = sparse.csr_array(
+            (np.array(values, self.options.dtype), np.array(indices, np.int32), indptr),
+            shape=(len(others), len(place)),
+        )
+        X.sort_indices()
+        text = {self.names[j]: [row.get(j, "") for row in others] for j in self.roles.text}
+        cells = [[row.get(j, self._default(j)) for j in self.roles.labels] for row in others]
+        return Block(X, text, self._labels(cells, places))
+
+    def _pairs(self, line: int, text: str) -> dict[int, str]:
+        if not text.startswith("{") or not text.endswith("}"):
+            raise FileError(self.path, f"{shown(text)} is not a sparse row in braces.", line=line)
+        pairs: dict[int, str] = {}
+        for _, cells in self._rows(line, [text[1:-1]]):
+            for cell in cells:
+                index, _, value = cell.strip().partition(" ")
+                if not index.isdigit() or int(index) >= len(self.names) or int(index) in pairs:
+                    raise FileError(
+                        self.path,
+                        f"{shown(cell)} is not a new attribute number below {len(self.names)} "
+                        "and a value.",
+                        line=line,
+                    )
+                pairs[int(index)] = _unquoted(value.strip())
+        return pairs
+
+    def _default(self, j: int) -> str:
+        """What a sparse row means by leaving an attribute out."""
+        values = _values(self.types[j])
+        return values[0] if values else "0"
+
+
+def _next_line(lines: _Lines) -> tuple[int, str | None]:
+    number, found = lines.take(1)
+    return number, found[0] if found else None
+
+
+def _unquoted(word: str) -> str:
+    if len(word) > 1 and word[0] in "'\"" and word[-1] == word[0]:
+        return re.sub(r"\\(.)", r"\1", word[1:-1])
+    return word
+
+
+def _values(kind: str) -> list[str]:
+    """The values of a nominal attribute ``{a, b}``."""
+    if not kind.startswith("{") or not kind.endswith("}"):
+        return []
+    return [_unquoted(value.strip()) for value in kind[1:-1].split(",")]
+
+
+def _is_plain_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def read_label_list(path: str) -> tuple[str, ...]:
+    """The names in Mulan's ``<labels><label name="..."/></labels>``."""
+    from xml.etree import ElementTree
+
+    data = Path(path).read_bytes()[: _LARGEST_LIST + 1]
+    if len(data) > _LARGEST_LIST or b"<!" in data.replace(b"<!--", b""):
+        raise FileError(path, "it is no plain list of labels: document types are not read.")
+    try:
+        root = ElementTree.fromstring(data)
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
+        raise FileError(path, f"it is not XML ({error}).") from error
+    labels = [node.get("name") for node in root.iter() if node.tag.rpartition("}")[2] == "label"]
+    if not labels or None in labels:
+        raise FileError(path, 'it holds no <label name="..."/>.')
+    return tuple(str(name) for name in labels)

@@ -1,0 +1,256 @@
+"""What all readers share: errors with a place, options, blocks of rows, and columns by name."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+# Cells that stand for a missing value, compared in lower case.
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
+
+
+class FileError(ValueError):
+    """Something wrong with a file: one sentence that begins with where.
+
+    Examples
+    --------
+    >>> from eigenkit.files import FileError
+    >>> print(FileError("a.csv", "'x' is not a number.", line=3, column="age"))
+    a.csv, line 3, column 'age': 'x' is not a number.
+    """
+
+    def __init__(
+        self, path: Any, problem: str, *, line: int | None = None, column: str | int | None = None
+    ) -> None:
+        where = str(path) if str(path) != "-" else "standard input"
+        if line is not None:
+            where += f", line {line}"
+        if column is not None:
+            where += f", column {shown(column) if isinstance(column, str) else column}"
+        super().__init__(f"{where}: {problem}")
+        self.path, self.problem, self.line, self.column = str(path), problem, line, column
+
+
+class TooLargeError(FileError):
+    """A file whose numbers would not fit into the memory allowed."""
+
+
+def shown(text: Any, length: int = 60) -> str:
+    """A value for a message: quoted, control characters escaped, not too long."""
+    text = str(text)
+    return repr(text if len(text) <= length else text[: length - 1] + "…")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The columns that a model was fitted on."""
+
+    features: tuple[str, ...] | None
+    n_features: int
+    text: tuple[str, ...] = ()
+    labels: tuple[str, ...] = ()
+    index_base: int = 1
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How to read a file; None means that it is found out from the file.
+
+    Parameters
+    ----------
+    format : {"csv", "tsv", "svmlight", "arff", "npz", "parquet"}, optional
+    delimiter, encoding : str, optional
+    header : bool, optional
+        Whether the first row holds names.
+    labels : tuple of str
+        Label columns: names, patterns (``tag_*``) or positions (1 is the first, -1 the last).
+    label_separator : str, optional
+        Character between several labels in one column.
+    label_list : str, optional
+        Mulan's XML file with the names of the labels.
+    text : tuple of str
+        Columns of text.
+    ignore : tuple of str
+        Columns to leave out.
+    dtype : {"float64", "float32"}
+    index_base : {0, 1}, optional
+        Number of the first feature in svmlight files; by default 0 if it occurs, else 1.
+    max_bytes : int
+        The most memory that the numbers of one file may take.
+    stream : bool
+        The file will be read in blocks, none of them kept.
+    max_features : int
+        The highest feature number that a sparse file may hold.
+    expected : Expected, optional
+        What a model was fitted on.
+    """
+
+    format: str | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
+    labels: tuple[str, ...] = ()
+    label_separator: str | None = None
+    label_list: str | None = None
+    text: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    dtype: str = "float64"
+    index_base: int | None = None
+    max_bytes: int = 4 * 2**30
+    stream: bool = False
+    max_features: int = 50_000_000
+    expected: Expected | None = None
+
+    def check_size(self, path: Any, n_bytes: float, what: str = "the numbers") -> None:
+        """Refuse what would not fit, before memory is taken."""
+        if n_bytes > self.max_bytes:
+            raise TooLargeError(
+                path,
+                f"{what} would take {size(n_bytes)}, the limit is {size(self.max_bytes)}: "
+                "raise it with --max-memory.",
+            )
+
+
+@dataclass
+class Block:
+    """Some rows: features, columns of text, and labels as they stand in the file.
+
+    ``labels`` is a matrix of numbers, a list of cells, a list of tuples of labels, or None.
+    """
+
+    X: Any
+    text: dict[str, list[str]] = field(default_factory=dict)
+    labels: Any = None
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+
+class Source(Protocol):
+    """A file that can be read, several times if need be."""
+
+    path: str
+    options: Reading
+    found: dict[str, Any]  # what was found out: format, encoding, delimiter, ...
+    feature_names: list[str] | None
+    label_names: list[str]
+    text_names: list[str]
+
+    def blocks(self, n_rows: int) -> Iterator[Block]:
+        """The rows, at most ``n_rows`` at a time."""
+        ...
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which column (by position) is what."""
+
+    features: list[int]
+    text: list[int]
+    labels: list[int]
+
+
+def pick(path: Any, wanted: Iterable[str], names: Sequence[str], what: str) -> list[int]:
+    """Positions of the columns named, by name, pattern or position."""
+    found: list[int] = []
+    for item in wanted:
+        found += [j for j in _matches(path, item, names, what) if j not in found]
+    return found
+
+
+def _matches(path: Any, item: str, names: Sequence[str], what: str) -> list[int]:
+    if item in names:
+        return [j for j, name in enumerate(names) if name == item]
+    hits = [j for j, name in enumerate(names) if fnmatch.fnmatchcase(name, item)]
+    if hits:
+        return hits
+    if item.lstrip("-").isdigit() and 1 <= abs(int(item)) <= len(names):
+        position = int(item)
+        return [position - 1 if position > 0 else len(names) + position]
+    near = difflib.get_close_matches(item, names, n=1)
+    hint = f"did you mean {shown(near[0])}?" if near else f"the columns are {listed(names)}."
+    raise FileError(path, f"no column is named {shown(item)} ({what}): {hint}")
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Names for a message, the first few of them."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(shown(name) for name in names[:most]) + more
+
+
+def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Roles:
+    """Who is who among the columns of a table."""
+    if options.expected is not None:
+        return _expected_roles(path, names, header, options.expected)
+    labels = pick(path, options.labels, names, "--labels")
+    text = pick(path, options.text, names, "--text")
+    ignored = pick(path, options.ignore, names, "--ignore")
+    both = sorted(set(labels) & set(text))
+    if both:
+        raise FileError(path, f"column {shown(names[both[0]])} is both label and text: choose one.")
+    taken = {*labels, *text, *ignored}
+    return Roles([j for j in range(len(names)) if j not in taken], text, labels)
+
+
+def _expected_roles(path: Any, names: Sequence[str], header: bool, model: Expected) -> Roles:
+    wanted = [*(model.features or ()), *model.text]
+    nameless = model.features is None or not header
+    if nameless and len(names) == model.n_features + len(model.text):
+        d = model.n_features
+        return Roles(list(range(d)), list(range(d, len(names))), [])
+    if model.features is None:
+        raise FileError(
+            path, f"it has {len(names)} columns, but the model was fitted on {model.n_features}."
+        )
+    place = {name: j for j, name in enumerate(names)}
+    absent = [name for name in wanted if name not in place]
+    if absent:
+        raise FileError(
+            path,
+            f"{len(absent)} of the {len(wanted)} columns that the model was fitted on are not "
+            f"there: {listed(absent)}.",
+        )
+    labels = [place[name] for name in model.labels if name in place]
+    features = [place[name] for name in model.features]
+    return Roles(features, [place[name] for name in model.text], labels)
+
+
+def default_names(n: int) -> list[str]:
+    """Names for the columns of a file without a header."""
+    return [f"c{j + 1}" for j in range(n)]
+
+
+def check_unique(path: Any, names: Sequence[str], line: int | None = None) -> None:
+    """Two columns of one name cannot be told apart."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise FileError(path, f"two columns are named {shown(name)}: rename one.", line=line)
+        seen.add(name)
+
+
+def as_number(cell: str) -> float:
+    """The number in a cell, NaN where it is missing; ValueError if it is something else."""
+    try:
+        value = float(cell)
+    except ValueError:
+        if cell.strip().lower() in MISSING:
+            return np.nan
+        raise
+    if "_" in cell:  # Python's own notation, not a number in data
+        raise ValueError(cell)
+    return value
+
+
+def size(n_bytes: float) -> str:
+    """A number of bytes to read."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if n_bytes < 1024:
+            return f"{n_bytes:.3g} {unit}" if unit != "bytes" else f"{int(n_bytes)} bytes"
+        n_bytes /= 1024
+    return f"{n_bytes:.3g} TB"

@@ -1,0 +1,104 @@
+"""Parquet, through pyarrow (the extra ``parquet``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from eigenkit.files._common import Block, FileError, Reading, check_unique, roles
+from eigenkit.files._delimited import split_labels
+from eigenkit.files._streams import Origin
+
+
+def pyarrow_modules(path: str) -> tuple[Any, Any]:
+    """pyarrow and pyarrow.parquet, or one sentence."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise FileError(path, "Parquet needs pyarrow: pip install 'eigenkit[parquet]'.") from None
+    return pyarrow, pyarrow.parquet
+
+
+class Parquet:
+    """A Parquet file; see :func:`eigenkit.files.open_file`."""
+
+    def __init__(self, origin: Origin, options: Reading) -> None:
+        self.path, self.options = origin.path, options
+        self.arrow, parquet = pyarrow_modules(self.path)
+        try:
+            self._file = parquet.ParquetFile(origin.seekable())
+        except (OSError, self.arrow.ArrowException) as error:
+            raise FileError(self.path, "the Parquet data are damaged.") from error
+        self._schema = self._file.schema_arrow
+        self.names = list(self._schema.names)
+        check_unique(self.path, self.names)
+        self.roles = roles(self.path, self.names, True, options)
+        self.feature_names: list[str] | None = [self.names[j] for j in self.roles.features]
+        self.label_names = [self.names[j] for j in self.roles.labels]
+        self.text_names = [self.names[j] for j in self.roles.text]
+        self._check()
+        self.found: dict[str, Any] = {"format": "parquet", "columns": len(self.names)}
+
+    def _check(self) -> None:
+        rows = self._file.metadata.num_rows
+        if rows == 0:
+            raise FileError(self.path, "it holds no rows.")
+        if not self.options.stream:
+            claimed = 8.0 * rows * len(self.names)
+            self.options.check_size(self.path, claimed, f"{rows} rows of {len(self.names)} columns")
+        for j in self.roles.features:
+            if not self._is_number(j):
+                raise FileError(
+                    self.path,
+                    f"it holds {self._schema.types[j]}, not numbers: name it with --labels or "
+                    "--text, or leave it out with --ignore.",
+                    column=self.names[j],
+                )
+
+    def _is_number(self, j: int) -> bool:
+        types, kind = self.arrow.types, self._schema.types[j]
+        plain = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
+        return bool(plain or types.is_decimal(kind))
+
+    def blocks(self, n_rows: int) -> Iterator[Block]:
+        """The rows, at most ``n_rows`` at a time."""
+        wanted = [*self.feature_names, *self.text_names, *self.label_names]  # type: ignore[misc]
+        try:
+            for batch in self._file.iter_batches(batch_size=n_rows, columns=wanted):
+                yield self._block(batch)
+        except (OSError, self.arrow.ArrowException) as error:
+            raise FileError(self.path, "the Parquet data are damaged.") from error
+
+    def _block(self, batch: Any) -> Block:
+        X = np.empty((batch.num_rows, len(self.roles.features)), self.options.dtype)
+        for p, name in enumerate(self.feature_names or []):
+            X[:, p] = self._numbers(batch.column(name))
+        text = {
+            name: ["" if v is None else str(v) for v in batch.column(name).to_pylist()]
+            for name in self.text_names
+        }
+        return Block(X, text, self._labels(batch))
+
+    def _numbers(self, column: Any) -> np.ndarray:
+        return column.cast(self.arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+
+    def _labels(self, batch: Any) -> Any:
+        if not self.label_names:
+            return None
+        if all(self._is_number(j) for j in self.roles.labels):
+            return np.column_stack([self._numbers(batch.column(n)) for n in self.label_names])
+        if len(self.label_names) > 1:
+            raise FileError(
+                self.path,
+                f"{len(self.label_names)} label columns do not hold numbers: name one column.",
+                column=self.label_names[0],
+            )
+        cells = batch.column(self.label_names[0]).to_pylist()
+        if self.arrow.types.is_list(self._schema.types[self.roles.labels[0]]):
+            return [tuple(str(v) for v in cell or ()) for cell in cells]
+        cells = ["" if cell is None else str(cell) for cell in cells]
+        separator = self.options.label_separator
+        return cells if separator is None else [split_labels(c, separator) for c in cells]

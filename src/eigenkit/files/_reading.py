@@ -1,0 +1,202 @@
+"""Which reader a file needs, and all its blocks put together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.files._common import Block, FileError, Reading, Source
+from eigenkit.files._streams import Origin
+
+FORMATS = ("csv", "tsv", "svmlight", "arff", "npz", "parquet")
+_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".arff": "arff",
+    ".npz": "npz",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+_PAIRS = re.compile(rb"\s*[^\s:]*(\s+\d+:\S+)+\s*(#.*)?")
+_BLOCK_BYTES = 8 * 2**20
+
+
+@dataclass
+class Data:
+    """A whole file: features, columns of text, and labels as they stand in it."""
+
+    X: Any
+    text: dict[str, list[str]]
+    labels: Any
+    source: Source
+    found: dict[str, Any] = field(default_factory=dict)
+
+    def block(self) -> Block:
+        """All rows as one block."""
+        return Block(self.X, self.text, self.labels)
+
+
+def open_file(path: str, options: Reading | None = None) -> Source:
+    """Find out what a file is, and read as much of it as that takes.
+
+    Parameters
+    ----------
+    path : str
+        Name of a file, ``-`` for standard input; gzip and bz2 are recognized by content.
+    options : Reading, optional
+
+    Returns
+    -------
+    Source
+        ``found`` tells what was found out; ``blocks(n_rows)`` gives the rows.
+    """
+    options = options or Reading()
+    origin = Origin(path, options.max_bytes)
+    kind = options.format or guess_format(origin)
+    if kind not in FORMATS:
+        raise FileError(path, f"format {kind!r} is not known: choose one of {', '.join(FORMATS)}.")
+    source = _reader(kind)(origin, options)
+    source.found["compression"] = origin.compression
+    return source
+
+
+def _reader(kind: str) -> Callable[[Origin, Reading], Any]:
+    # Imported on demand: each reader costs start-up time, pyarrow most of all.
+    if kind == "svmlight":
+        from eigenkit.files._svmlight import SvmLight
+
+        return SvmLight
+    if kind == "arff":
+        from eigenkit.files._arff import Arff
+
+        return Arff
+    if kind == "npz":
+        from eigenkit.files._npz import Npz
+
+        return Npz
+    if kind == "parquet":
+        from eigenkit.files._parquet import Parquet
+
+        return Parquet
+    from eigenkit.files._delimited import Delimited
+
+    return Delimited
+
+
+def guess_format(origin: Origin) -> str:
+    """The format by content where that is certain, else by the name, else by the first line."""
+    head = origin.head()
+    for magic, kind in ((b"PK\x03\x04", "npz"), (b"PAR1", "parquet")):
+        if head.startswith(magic):
+            return kind
+    _refuse_programs(origin.path, head)
+    name = re.sub(r"\.(gz|bz2)$", "", origin.path.lower())
+    by_name = _SUFFIXES.get(Path(name).suffix)
+    if by_name in ("npz", "parquet"):
+        raise FileError(origin.path, f"it does not begin as a {by_name} file does: it is damaged.")
+    return by_name or _by_first_line(head)
+
+
+def _refuse_programs(path: str, head: bytes) -> None:
+    if re.match(rb"\x80[\x02-\x05]", head):
+        raise FileError(path, "it is a Python pickle, which can run code: it is not read.")
+    if head.startswith(b"EIGENKIT"):
+        raise FileError(path, "it is a model file, not data.")
+
+
+def _by_first_line(head: bytes) -> str:
+    lines = [line for line in head.split(b"\n")[:200] if line.strip()]
+    if any(line.lstrip().lower().startswith(b"@relation") for line in lines):
+        return "arff"
+    return "svmlight" if lines and _PAIRS.fullmatch(lines[0].rstrip(b"\r")) else "csv"
+
+
+def rows_per_block(source: Source) -> int:
+    """As many rows as make a block of moderate size."""
+    width = max(1, len(source.feature_names or ()))
+    return int(np.clip(_BLOCK_BYTES // (8 * width), 64, 65536))
+
+
+def read(source: Source, tick: Callable[[int], None] | None = None) -> Data:
+    """All rows of a file.
+
+    Parameters
+    ----------
+    source : Source
+        From :func:`open_file`.
+    tick : callable, optional
+        Called with the number of rows of each block, for a progress bar.
+
+    Returns
+    -------
+    Data
+    """
+    rows = _Rows(source)
+    text: dict[str, list[str]] = {name: [] for name in source.text_names}
+    labels: list[Any] = []
+    for block in source.blocks(rows_per_block(source)):
+        rows.add(block.X)
+        for name, cells in block.text.items():
+            text[name] += cells
+        labels.append(block.labels)
+        if tick is not None:
+            tick(len(block))
+    return Data(rows.finish(), text, join_labels(labels), source, dict(source.found))
+
+
+def join_labels(parts: Iterable[Any]) -> Any:
+    """The labels of consecutive blocks as those of one."""
+    parts = list(parts)
+    if not parts or parts[0] is None:
+        return None
+    if isinstance(parts[0], np.ndarray):
+        return np.vstack(parts)
+    return [cell for part in parts for cell in part]
+
+
+class _Rows:
+    """Blocks put together; a dense matrix grows in place, so that it is never there twice."""
+
+    def __init__(self, source: Source) -> None:
+        self.source, self.n, self.bytes = source, 0, 0
+        self.dense: np.ndarray | None = None
+        self.sparse: list[Any] = []
+
+    def add(self, X: Any) -> None:
+        """Append some rows."""
+        if sparse.issparse(X):
+            self.bytes += X.data.nbytes + X.indices.nbytes
+            self.source.options.check_size(self.source.path, self.bytes)
+            self.sparse.append(X)
+            self.n += X.shape[0]
+            return
+        end = self.n + len(X)
+        self.source.options.check_size(self.source.path, end * X.shape[1] * X.itemsize)
+        if self.dense is None:
+            self.dense = np.empty((len(X), X.shape[1]), X.dtype)
+        if end > len(self.dense):
+            # realloc moves pages, not numbers; what is not yet written takes no memory.
+            capacity = max(end, len(self.dense) + len(self.dense) // 2)
+            self.dense.resize((capacity, X.shape[1]), refcheck=False)
+        self.dense[self.n : end] = X
+        self.n = end
+
+    def finish(self) -> Any:
+        """The matrix."""
+        if self.n == 0:
+            raise FileError(self.source.path, "it holds no rows.")
+        if self.dense is None:
+            one = len(self.sparse) == 1
+            return self.sparse[0] if one else sparse.vstack(self.sparse, format="csr")
+        self.dense.resize((self.n, self.dense.shape[1]), refcheck=False)
+        return self.dense

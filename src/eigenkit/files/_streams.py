@@ -1,0 +1,204 @@
+"""Bytes and lines out of files: compression, standard input, encodings, and limits."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import io
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, cast
+
+from eigenkit.files._common import FileError, Reading, size
+
+# The longest line that is read, in characters: a million numbers fit.
+LONGEST_LINE = 64 * 2**20
+_CHUNK = 4 * 2**20
+_HEAD = 256 * 1024
+_BOMS = [
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+]
+_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
+
+
+class Origin:
+    """A file on disk, or standard input kept in a temporary file, to be opened repeatedly."""
+
+    def __init__(self, path: str, max_bytes: int) -> None:
+        self.path, self.max_bytes = path, max_bytes
+        self._kept: IO[bytes] | None = None
+        if path == "-":
+            self._kept = _spool(path, sys.stdin.buffer, max_bytes)
+        else:
+            _check_regular(path)
+        with self.raw() as stream:
+            magic = stream.read(4)
+        if not magic:
+            raise FileError(path, "the file is empty.")
+        self.compression = _compression(magic)
+
+    def __del__(self) -> None:
+        if self.__dict__.get("_kept") is not None:
+            self.__dict__["_kept"].close()
+
+    def raw(self) -> IO[bytes]:
+        """The bytes as they are stored."""
+        if self._kept is not None:
+            self._kept.seek(0)
+            return cast("IO[bytes]", _Lent(self._kept))
+        return open(self.path, "rb")
+
+    def open(self) -> IO[bytes]:
+        """The bytes, decompressed."""
+        stream = self.raw()
+        if self.compression == "gzip":
+            return cast("IO[bytes]", gzip.GzipFile(fileobj=stream))
+        if self.compression == "bz2":
+            return cast("IO[bytes]", bz2.BZ2File(stream))
+        return stream
+
+    def seekable(self) -> IO[bytes]:
+        """The bytes, decompressed, where they can be read in any order."""
+        if self.compression is None:
+            return self.raw()
+        with self.open() as stream:
+            return _spool(self.path, stream, self.max_bytes)
+
+    def head(self) -> bytes:
+        """The first bytes, decompressed."""
+        with self.open() as stream:
+            return self._read(stream, _HEAD)
+
+    def n_bytes(self) -> int:
+        """How many bytes are stored."""
+        with self.raw() as stream:
+            return stream.seek(0, io.SEEK_END)
+
+    def _read(self, stream: Any, n: int) -> Any:
+        try:
+            return stream.read(n)
+        except _DAMAGED as error:
+            raise FileError(self.path, f"the {self.compression} data are damaged.") from error
+        except OSError as error:
+            if self.compression and error.errno is None:
+                raise FileError(self.path, f"the {self.compression} data are damaged.") from error
+            raise
+        except UnicodeError as error:
+            encoding = getattr(error, "encoding", "its encoding")
+            raise FileError(
+                self.path, f"it is not in {encoding}: name another with --encoding (latin-1)."
+            ) from error
+
+    def text(self, encoding: str) -> Iterator[str]:
+        """The text in pieces that end with a line; line ends become ``\\n``."""
+        with self.open() as binary, io.TextIOWrapper(binary, encoding) as stream:
+            yield from self._pieces(stream, "\n")
+
+    def bytes_(self) -> Iterator[bytes]:
+        """The bytes in pieces that end with a line."""
+        with self.open() as stream:
+            yield from self._pieces(stream, b"\n")
+
+    def _pieces(self, stream: Any, end: Any) -> Iterator[Any]:
+        rest = end[:0]
+        while piece := self._read(stream, _CHUNK):
+            whole, found, tail = piece.rpartition(end)
+            if found:
+                yield rest + whole + found
+                rest = tail
+            else:
+                rest += tail
+            self._check_line(rest)
+        if rest:
+            yield rest
+
+    def _check_line(self, rest: str | bytes) -> None:
+        if len(rest) > LONGEST_LINE:
+            raise FileError(
+                self.path,
+                f"it holds a line of more than {size(LONGEST_LINE)}: this is no table.",
+            )
+
+
+class _Lent(io.BufferedIOBase):
+    """A kept file that survives being closed by its reader."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+
+    def read(self, n: int | None = -1) -> bytes:
+        return self._file.read(-1 if n is None else n)
+
+    read1 = read
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+
+def _check_regular(path: str) -> None:
+    place = Path(path)
+    if place.is_dir():
+        raise FileError(path, "this is a folder: give a file.")
+    if not place.exists():
+        raise FileError(path, "there is no such file.")
+
+
+def _spool(path: str, stream: Any, max_bytes: int) -> IO[bytes]:
+    """Copy a stream to a temporary file without a name, which vanishes with its handle."""
+    kept = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the source
+    left = max_bytes
+    while left > 0 and (piece := stream.read(min(left, _CHUNK))):
+        kept.write(piece)
+        left -= len(piece)
+    if left <= 0 and stream.read(1):
+        kept.close()
+        raise FileError(
+            path, f"it expands to more than {size(max_bytes)}: raise --max-memory if that is right."
+        )
+    kept.seek(0)
+    return kept
+
+
+def _compression(magic: bytes) -> str | None:
+    if magic.startswith(b"\x1f\x8b"):
+        return "gzip"
+    return "bz2" if magic.startswith(b"BZh") else None
+
+
+def guess_encoding(origin: Origin, options: Reading) -> str:
+    """The encoding that was asked for, or that the first bytes speak for."""
+    if options.encoding is not None:
+        try:
+            return codecs.lookup(options.encoding).name
+        except LookupError:
+            raise FileError(
+                origin.path, f"encoding {options.encoding!r} is not known: try utf-8 or latin-1."
+            ) from None
+    head = origin.head()
+    for mark, name in _BOMS:
+        if head.startswith(mark):
+            return name
+    if b"\x00" in head:
+        raise FileError(origin.path, "it holds binary data, not text: name what it is by --format.")
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "cp1252" if not set(head) & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else "latin-1"
+    return "utf-8"

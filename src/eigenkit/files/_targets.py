@@ -1,0 +1,189 @@
+"""What the labels of a file are: classes, sets of labels, or numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenkit.files._common import FileError, shown
+
+TASKS = ("classes", "labels", "numbers")
+# One column of whole numbers counts as classes up to this many distinct ones.
+_MOST_CLASSES = 100
+
+
+@dataclass(frozen=True)
+class Target:
+    """How labels in files become y, and predictions become labels.
+
+    Parameters
+    ----------
+    kind : {"classes", "labels", "numbers"}
+    names : tuple
+        Names of the classes, of the labels, or of the responses.
+    columns : tuple of str
+        The label columns of the file.
+    separator : str, optional
+        Between the labels of one cell.
+
+    Examples
+    --------
+    >>> from eigenkit.files import target_of
+    >>> target = target_of("a.csv", [("red", "big"), ("red",)], ["tags"])
+    >>> target.kind, target.names
+    ('labels', ('big', 'red'))
+    >>> target.encode("a.csv", [("big",)])
+    array([[1., 0.]])
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    columns: tuple[str, ...] = ()
+    separator: str | None = None
+
+    def encode(self, path: Any, labels: Any) -> np.ndarray:
+        """Labels of a file as y."""
+        if self.kind == "labels":
+            return self._indicator(path, labels)
+        if self.kind == "numbers":
+            Y = _numbers(path, labels)
+            return Y[:, 0] if Y.shape[1] == 1 else Y
+        return np.array(_cells(path, labels), dtype=object)
+
+    def _indicator(self, path: Any, labels: Any) -> np.ndarray:
+        if isinstance(labels, np.ndarray):
+            _check_complete(path, labels)
+            return labels
+        place = {name: j for j, name in enumerate(self.names)}
+        Y = np.zeros((len(labels), len(place)))
+        for i, cell in enumerate(labels):
+            for label in (cell,) if isinstance(cell, str) else cell:
+                if label in place:
+                    Y[i, place[label]] = 1.0
+        return Y
+
+    def describe(self, y: np.ndarray) -> dict[str, Any]:
+        """Counts for the reader of a report."""
+        known: dict[str, Any] = {"kind": self.kind, "names": [str(n) for n in self.names]}
+        if self.kind == "labels":
+            known["counts"] = [int(c) for c in y.sum(axis=0)]
+        elif self.kind == "classes":
+            known["counts"] = [int(np.sum(y == name)) for name in self.names]
+        return known
+
+
+def target_of(
+    path: Any,
+    labels: Any,
+    columns: Sequence[str],
+    task: str | None = None,
+    separator: str | None = None,
+) -> Target:
+    """Find out what the labels of a file are, or take ``task``'s word for it."""
+    if labels is None:
+        raise FileError(path, "no labels: say with --labels which columns hold them.")
+    kind = task or _guess(labels)
+    names = _NAMES[kind](path, labels, columns)
+    if kind != "numbers":
+        _check_distinct(path, labels, names)
+    return Target(kind, names, tuple(columns), separator)
+
+
+def _guess(labels: Any) -> str:
+    if isinstance(labels, np.ndarray):
+        return _guess_numbers(labels)
+    if isinstance(labels[0], str):
+        return "classes"
+    if all(len(cell) == 1 for cell in labels):
+        try:
+            return _guess_numbers(np.array(labels, dtype=float))
+        except ValueError:
+            return "classes"
+    return "labels"
+
+
+def _guess_numbers(labels: np.ndarray) -> str:
+    if labels.shape[1] > 1:
+        return "labels" if np.isin(labels, (0, 1)).all() else "numbers"
+    values = np.unique(labels)
+    return "classes" if _whole(values) and len(values) <= _MOST_CLASSES else "numbers"
+
+
+def _whole(values: np.ndarray) -> bool:
+    return bool(np.all(values == np.floor(values)) and np.all(np.abs(values) < 2**53))
+
+
+def _class_names(path: Any, labels: Any, columns: Sequence[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(_cells(path, labels)), key=_natural))
+
+
+def _label_names(path: Any, labels: Any, columns: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(labels, np.ndarray):
+        strange = labels[~np.isin(labels, (0, 1))]
+        if strange.size:
+            raise FileError(path, f"a label column holds {strange[0]:g}: only 0 and 1 are labels.")
+        return tuple(columns)
+    sets = [(cell,) if isinstance(cell, str) else cell for cell in labels]
+    return tuple(sorted({label for cell in sets for label in cell}, key=_natural))
+
+
+def _natural(label: str) -> tuple[int, float, str]:
+    """Whole numbers in their order, then words."""
+    return (0, float(label), label) if label.isdigit() else (1, 0.0, label)
+
+
+def _number_names(path: Any, labels: Any, columns: Sequence[str]) -> tuple[str, ...]:
+    Y = _numbers(path, labels)
+    return tuple(columns) or tuple(f"y{j + 1}" for j in range(Y.shape[1]))
+
+
+_NAMES = {"classes": _class_names, "labels": _label_names, "numbers": _number_names}
+
+
+def _cells(path: Any, labels: Any) -> list[str]:
+    """One class a row, as text."""
+    if isinstance(labels, np.ndarray):
+        if labels.shape[1] > 1:
+            raise FileError(path, f"{labels.shape[1]} label columns: classes need exactly one.")
+        _check_complete(path, labels)
+        return [f"{value:.17g}" for value in labels[:, 0]]
+    for i, cell in enumerate(labels, start=1):
+        if not cell or (not isinstance(cell, str) and len(cell) != 1):
+            what = "has no class" if not cell else f"has {len(cell)} labels, not one class"
+            raise FileError(path, f"row {i} {what}.")
+    return [cell if isinstance(cell, str) else cell[0] for cell in labels]
+
+
+def _numbers(path: Any, labels: Any) -> np.ndarray:
+    if isinstance(labels, np.ndarray):
+        _check_complete(path, labels)
+        return labels
+    cells = _cells(path, labels)
+    for i, cell in enumerate(cells, start=1):
+        try:
+            float(cell)
+        except ValueError:
+            raise FileError(path, f"row {i} has the label {shown(cell)}, no number.") from None
+    Y = np.array(cells, dtype=float)[:, None]
+    _check_complete(path, Y)
+    return Y
+
+
+def _check_complete(path: Any, labels: np.ndarray) -> None:
+    bad = np.flatnonzero(~np.isfinite(labels).all(axis=1))
+    if bad.size:
+        raise FileError(path, f"row {bad[0] + 1} has a label that is missing or not finite.")
+
+
+def _check_distinct(path: Any, labels: Any, names: tuple[str, ...]) -> None:
+    if isinstance(labels, np.ndarray) and labels.shape[1] > 1:
+        alike = not np.any(labels != labels[0])
+    else:
+        first = labels[0]
+        alike = all(np.array_equal(cell, first) for cell in labels)
+    if alike:
+        what = shown(names[0]) if names else "none"
+        raise FileError(path, f"every row has the same labels ({what}): nothing to learn.")

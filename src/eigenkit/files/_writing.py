@@ -1,0 +1,191 @@
+"""Files out: all or nothing.
+
+A file is written beside its place under a temporary name, synced, and renamed: whoever looks
+finds the old file or the new one, never half of one.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from eigenkit.files._common import FileError
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def check_output(path: str | Path, force: bool = False) -> Path:
+    """Refuse an output that exists, or a folder that does not, before any work is done."""
+    place = Path(path)
+    if place.is_dir():
+        raise FileError(path, "this is a folder: name a file.")
+    if place.exists() and not force:
+        raise FileError(path, "the file exists: give --force to replace it.")
+    if not place.absolute().parent.is_dir():
+        raise FileError(path, "its folder does not exist: make it first.")
+    return place
+
+
+@contextmanager
+def atomic(path: str | Path) -> Iterator[IO[bytes]]:
+    """A binary file that takes its place at the end, if all went well."""
+    place = Path(path).absolute()
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent)
+    except OSError as error:
+        raise FileError(path, f"it cannot be written ({error.strerror}).") from error
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.chmod(name, _mode(place))
+        os.replace(name, place)
+        _sync_folder(place.parent)
+    except BaseException as error:
+        with suppress(OSError):
+            os.unlink(name)
+        if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+            raise FileError(path, f"it cannot be written ({error.strerror}).") from error
+        raise
+
+
+def _mode(place: Path) -> int:
+    """The permissions of the file to be replaced, or those of any new file."""
+    with suppress(OSError):
+        return place.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _sync_folder(folder: Path) -> None:
+    with suppress(OSError):  # not every system can open a folder
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def output_format(path: str | Path) -> str:
+    """The format that the name of an output asks for."""
+    suffix = Path(path).suffix.lower()
+    known = {".csv": "csv", ".tsv": "tsv", ".txt": "csv", ".npz": "npz", ".parquet": "parquet"}
+    if str(path) != "-" and suffix not in known:
+        raise FileError(path, "its name must end in .csv, .tsv, .npz or .parquet.")
+    return known.get(suffix, "csv")
+
+
+def safe_cell(value: Any) -> Any:
+    """Text that a spreadsheet would take for a formula, with an apostrophe before it.
+
+    Examples
+    --------
+    >>> from eigenkit.files._writing import safe_cell
+    >>> safe_cell("=1+1"), safe_cell("-5"), safe_cell("a=b"), safe_cell(-5)
+    ("'=1+1", '-5', 'a=b', -5)
+    """
+    if not isinstance(value, str) or not value.startswith(_FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return "'" + value
+    return value
+
+
+def write_table(
+    stream: IO[bytes],
+    kind: str,
+    names: Sequence[str],
+    blocks: Iterable[Sequence[Any]],
+    keep_formulas: bool = False,
+) -> int:
+    """Write blocks of columns as a table; return how many rows there were.
+
+    Parameters
+    ----------
+    stream : binary file
+    kind : {"csv", "tsv", "npz", "parquet"}
+        CSV and TSV are written block by block.
+    names : sequence of str
+        Names of the columns.
+    blocks : iterable of sequences of arrays or lists
+        One array or list per column.
+    keep_formulas : bool
+        Leave text that begins with = + - @ as it is, in CSV and TSV.
+    """
+    if kind in ("csv", "tsv"):
+        return _write_delimited(
+            stream, "\t" if kind == "tsv" else ",", names, blocks, keep_formulas
+        )
+    parts = list(blocks)
+    columns = [_joined([part[j] for part in parts]) for j in range(len(names))]
+    if kind == "npz":
+        _write_npz(stream, names, columns)
+    else:
+        _write_parquet(stream, names, columns)
+    return len(columns[0]) if columns else 0
+
+
+def _write_delimited(
+    stream: IO[bytes], mark: str, names: Sequence[str], blocks: Any, keep: bool
+) -> int:
+    text = io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text, delimiter=mark, lineterminator="\n")
+    guard = _as_it_is if keep else safe_cell
+    writer.writerow([guard(name) for name in names])
+    n = 0
+    for block in blocks:
+        columns = [_cells(column, guard) for column in block]
+        writer.writerows(zip(*columns, strict=True))
+        n += len(columns[0])
+    text.flush()
+    text.detach()
+    return n
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _cells(column: Any, guard: Any) -> list[Any]:
+    values = column.tolist() if isinstance(column, np.ndarray) else list(column)
+    return [guard(value) for value in values]
+
+
+def _joined(parts: list[Any]) -> Any:
+    if all(isinstance(part, np.ndarray) and part.dtype.kind in "biuf" for part in parts):
+        return np.concatenate(parts)
+    return [value for part in parts for value in part]
+
+
+def _write_npz(stream: IO[bytes], names: Sequence[str], columns: list[Any]) -> None:
+    """Numbers as one matrix ``X`` with ``feature_names``, text as arrays of strings."""
+    numbers = [c for c in columns if isinstance(c, np.ndarray)]
+    arrays: dict[str, Any] = {}
+    if numbers:
+        arrays["X"] = np.column_stack(numbers)
+        kept = [n for n, c in zip(names, columns, strict=True) if isinstance(c, np.ndarray)]
+        arrays["feature_names"] = np.array(kept, dtype=str)
+    for name, column in zip(names, columns, strict=True):
+        if not isinstance(column, np.ndarray):
+            arrays[name] = np.array([str(v) for v in column], dtype=str)
+    np.savez_compressed(stream, **arrays)
+
+
+def _write_parquet(stream: IO[bytes], names: Sequence[str], columns: list[Any]) -> None:
+    from eigenkit.files._parquet import pyarrow_modules
+
+    arrow, parquet = pyarrow_modules("the output")
+    table = arrow.table([arrow.array(column) for column in columns], names=list(names))
+    parquet.write_table(table, stream)

@@ -1,0 +1,22 @@
+"""Fitted pipelines from file to labels, and model files that run no code when read."""
+
+from __future__ import annotations
+
+from eigenkit.models._features import MISSING, SCALES, TEXT_KINDS, Features, TextColumn
+from eigenkit.models._fitting import fit_model
+from eigenkit.models._linear import Linear
+from eigenkit.models._model import Model, load, save, versions
+
+__all__ = [
+    "MISSING",
+    "SCALES",
+    "TEXT_KINDS",
+    "Features",
+    "Linear",
+    "Model",
+    "TextColumn",
+    "fit_model",
+    "load",
+    "save",
+    "versions",
+]

@@ -1,0 +1,230 @@
+"""A fitted pipeline, from rows of a file to labels, and its file."""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eigenkit.files import Block, Expected, FileError, Target, atomic
+from eigenkit.linalg import Array
+from eigenkit.models._container import damaged, read_container, write_container
+from eigenkit.models._features import Features, TextColumn
+from eigenkit.models._linear import Linear
+from eigenkit.models._trees import TreeError, from_tree, to_tree
+
+# The most that a model file may hold.
+MAX_BYTES = 4 * 2**30
+_PARTS: dict[str, Any] = {"features": Features, "linear": Linear, "target": Target}
+
+
+@dataclass(frozen=True)
+class Model:
+    """Features, scaling, estimator and classifier, with the names and how it was fitted.
+
+    Parameters
+    ----------
+    method : str
+        Name in :data:`eigenkit.registry.METHODS`.
+    features : Features
+        From rows of a file to X.
+    estimator : fitted estimator
+    linear : Linear, optional
+        The classifier on top of a projection.
+    target : Target
+        What is predicted.
+    how : dict
+        How and on what it was fitted, with versions; plain JSON values.
+    """
+
+    method: str
+    features: Features
+    estimator: Any
+    linear: Linear | None
+    target: Target
+    how: dict[str, Any]
+
+    @property
+    def projects(self) -> bool:
+        """Whether there is a projection to apply."""
+        return hasattr(self.estimator, "transform")
+
+    def expected(self) -> Expected:
+        """The columns that a file must have."""
+        return self.features.expected(self.target.columns)
+
+    def transform(self, path: str, block: Block) -> Array:
+        """Components of some rows of a file."""
+        if not self.projects:
+            raise ValueError(f"{self.method} is a classifier without components: use predict.")
+        return np.asarray(self.estimator.transform(self.features.matrix(path, block)))
+
+    @property
+    def weights(self) -> Array | None:
+        """Weights of the features in the components (l x d), None where there are none."""
+        if hasattr(self.estimator, "components_"):
+            return np.asarray(self.estimator.components_)
+        rotations = getattr(self.estimator, "x_rotations_", None)
+        return None if rotations is None else np.asarray(rotations).T
+
+    @property
+    def n_components(self) -> int:
+        """Columns of :meth:`transform`, as it gives them."""
+        return self.transform("", self.row_of_zeros()).shape[1] if self.projects else 0
+
+    def component_names(self) -> list[str]:
+        """Names for the columns of :meth:`transform`."""
+        return [f"{self.method}{j + 1}" for j in range(self.n_components)]
+
+    def row_of_zeros(self) -> Block:
+        """One row to try things out on."""
+        text = {column.name: ["a"] for column in self.features.text}
+        return Block(np.zeros((1, self.features.n_numbers)), text)
+
+    def predict(self, path: str, block: Block) -> tuple[np.ndarray, Array | None]:
+        """Labels of some rows (classes, a 0/1 matrix or numbers), and scores behind them."""
+        X = self.features.matrix(path, block)
+        if self.linear is None:
+            return np.asarray(self.estimator.predict(X)), self._own_scores(X)
+        S = self.linear.decision(np.asarray(self.estimator.transform(X), dtype=np.float64))
+        if self.target.kind == "labels":
+            return (S > 0).astype(np.int8), S
+        return np.array(self.target.names, dtype=object)[S.argmax(axis=1)], S
+
+    def _own_scores(self, X: Any) -> Array | None:
+        if self.target.kind == "numbers" or not hasattr(self.estimator, "decision_function"):
+            return None
+        S = np.asarray(self.estimator.decision_function(X))
+        if S.ndim == 1:
+            S = np.column_stack([-S, S])
+        order = {str(c): j for j, c in enumerate(self.estimator.classes_)}
+        return S[:, [order[name] for name in self.target.names]]
+
+
+def versions() -> dict[str, str]:
+    """What a model was made with."""
+    import scipy
+    import sklearn
+
+    import eigenkit
+
+    return {
+        "eigenkit": eigenkit.__version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "python": platform.python_version(),
+    }
+
+
+# -- files ------------------------------------------------------------------------------
+
+
+def save(model: Model, path: str | Path) -> None:
+    """Write a model, all or nothing, in a format that runs no code when it is read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from eigenkit.files import open_file
+    >>> from eigenkit.models import fit_model, load, save
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> place = Path(folder.name)
+    >>> rows = [f"{i % 5},{i % 7},{'ab'[i % 5 > 2]}" for i in range(40)]
+    >>> _ = (place / "a.csv").write_text("\\n".join(["u,v,class", *rows]))
+    >>> from eigenkit.files import Reading
+    >>> source = open_file(str(place / "a.csv"), Reading(labels=("class",)))
+    >>> save(fit_model(source, "lda"), place / "a.ek")
+    >>> load(place / "a.ek").target.names
+    ('a', 'b')
+    """
+    arrays: list[np.ndarray] = []
+    tree = {
+        "method": model.method,
+        "estimator": to_tree(model.estimator, arrays),
+        "how": model.how,
+        **{name: _part_to_tree(getattr(model, name), arrays) for name in _PARTS},
+    }
+    with atomic(path) as stream:
+        write_container(stream, tree, arrays)
+
+
+def _part_to_tree(part: Any, arrays: list[np.ndarray]) -> Any:
+    if part is None:
+        return None
+    state = {f.name: getattr(part, f.name) for f in dataclasses.fields(part)}
+    if isinstance(part, Features):
+        state["text"] = [dataclasses.asdict(column) for column in part.text]
+    return to_tree(state, arrays)
+
+
+def load(path: str | Path, max_bytes: int = MAX_BYTES) -> Model:
+    """Read a model that :func:`save` wrote; anything else is refused in one sentence.
+
+    Parameters
+    ----------
+    path : str or Path
+    max_bytes : int
+        Files larger than this are refused before they are read.
+
+    Returns
+    -------
+    Model
+    """
+    path = str(path)
+    tree, arrays = read_container(path, max_bytes)
+    try:
+        model = _from_parts(tree, arrays)
+        _check_features(model.features, max((a.size for a in arrays), default=0))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            _try_out(model)
+    except TreeError as error:
+        raise damaged(path, str(error)) from error
+    except RecursionError as error:
+        raise damaged(path, "it is nested too deeply") from error
+    except FileError:
+        raise
+    except Exception as error:  # whatever a forged state provokes in an estimator
+        raise damaged(path, "its parts do not fit together") from error
+    return model
+
+
+def _from_parts(tree: Any, arrays: list[np.ndarray]) -> Model:
+    parts: dict[str, Any] = {}
+    for name, cls in _PARTS.items():
+        state = from_tree(tree[name], arrays)
+        if name == "features":
+            state["text"] = tuple(TextColumn(**column) for column in state["text"])
+        parts[name] = None if state is None else cls(**state)
+    how = tree["how"]
+    if not isinstance(how, dict) or not isinstance(tree["method"], str):
+        raise TreeError("it does not say how it was made")
+    return Model(
+        method=tree["method"], estimator=from_tree(tree["estimator"], arrays), how=how, **parts
+    )
+
+
+def _try_out(model: Model) -> None:
+    """One row of zeros goes through: the parts fit together, or this says so."""
+    labels, _ = model.predict("", model.row_of_zeros())
+    if len(labels) != 1 or model.target.kind not in ("classes", "labels", "numbers"):
+        raise TreeError("it predicts nothing sensible")
+
+
+def _check_features(features: Features, largest: int) -> None:
+    """Sizes must agree; what weighs every feature is stored, so no claim can exceed that."""
+    fine = 0 < features.n_features <= largest and features.n_numbers >= 0
+    fine &= all(0 < column.size <= 2**30 and 1 <= column.ngrams <= 10 for column in features.text)
+    fine &= all(column.kind in ("tfidf", "hashing") for column in features.text)
+    fine &= features.names is None or len(features.names) == features.n_numbers
+    fine &= len(features.scale) in (0, features.n_features) and not np.any(features.scale == 0)
+    fine &= len(features.fill) in (0, features.n_numbers)
+    if not fine:
+        raise TreeError("its features do not fit together")

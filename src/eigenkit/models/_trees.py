@@ -1,0 +1,193 @@
+"""Fitted estimators as JSON trees with arrays on the side, and back.
+
+Only values of a few plain kinds are stored. Classes are named, and looked up in a fixed list
+when they are read: those of :data:`eigenkit.registry.METHODS` and :data:`RECORDS`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.registry import METHODS
+
+# Frozen records that fitted estimators keep.
+RECORDS = {"Report": "eigenkit.pencil:Report", "Choice": "eigenkit.solvers:Choice"}
+# What a stream remembers: as large as the data can be, and not needed to use a model.
+_NOT_KEPT = {"_moments_"}
+
+
+class TreeError(ValueError):
+    """A tree that no version of eigenkit wrote."""
+
+
+@functools.cache
+def trusted() -> dict[str, Any]:
+    """Every class that a model file may name."""
+    classes = {m.estimator_class().__name__: m.estimator_class() for m in METHODS.values()}
+    for name, path in RECORDS.items():
+        module, _, attribute = path.partition(":")
+        classes[name] = getattr(import_module(module), attribute)
+    return classes
+
+
+# -- writing ----------------------------------------------------------------------------
+
+
+def to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
+    """The value as JSON; numeric arrays are appended to ``arrays``."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else {"t": "float", "v": str(float(value))}
+    if isinstance(value, np.generic | np.ndarray):
+        return _array_to_tree(value, arrays)
+    if isinstance(value, np.dtype):
+        return {"t": "dtype", "v": value.str}
+    if isinstance(value, list | tuple):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return {"t": kind, "v": [to_tree(v, arrays) for v in value]}
+    if isinstance(value, dict):
+        return {
+            "t": "dict",
+            "v": [[to_tree(k, arrays), to_tree(v, arrays)] for k, v in value.items()],
+        }
+    if sparse.issparse(value):
+        csr = sparse.csr_array(value)
+        parts = (csr.data, csr.indices, csr.indptr, np.array(csr.shape))
+        return {"t": "csr", "v": [to_tree(part, arrays) for part in parts]}
+    return _object_to_tree(value, arrays)
+
+
+def _array_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
+    scalar = isinstance(value, np.generic)
+    array = np.asarray(value)
+    if array.dtype.kind in "OU" and all(isinstance(v, str) for v in array.ravel()):
+        kind = "objects" if array.dtype.kind == "O" else "strings"
+        return {"t": kind, "v": [str(v) for v in array.ravel()], "shape": list(array.shape)}
+    arrays.append(array)
+    return {"t": "scalar" if scalar else "array", "v": len(arrays) - 1}
+
+
+def _object_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
+    name = type(value).__name__
+    if trusted().get(name) is not type(value):
+        raise TypeError(f"a {type(value).__module__}.{name} cannot be stored in a model file")
+    if dataclasses.is_dataclass(value):
+        state = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    else:
+        state = {k: v for k, v in value.__dict__.items() if k not in _NOT_KEPT}
+    tree = {k: to_tree(v, arrays) for k, v in state.items()}
+    return {"t": "object", "class": name, "v": tree}
+
+
+# -- reading ----------------------------------------------------------------------------
+
+
+def from_tree(tree: Any, arrays: list[np.ndarray]) -> Any:
+    """The value that :func:`to_tree` made a tree of; TreeError for anything else."""
+    if tree is None or isinstance(tree, bool | int | float | str):
+        return tree
+    read = _READ.get(str(tree.get("t"))) if isinstance(tree, dict) else None
+    if read is None or "v" not in tree:
+        raise TreeError("it holds a value of an unknown kind")
+    return read(tree, arrays)
+
+
+def _items(tree: Any, arrays: Any) -> list[Any]:
+    if not isinstance(tree["v"], list):
+        raise TreeError("a list is not a list")
+    return [from_tree(item, arrays) for item in tree["v"]]
+
+
+def _dict(tree: Any, arrays: Any) -> dict[Any, Any]:
+    pairs = tree["v"]
+    if not isinstance(pairs, list) or not all(isinstance(p, list) and len(p) == 2 for p in pairs):
+        raise TreeError("a dictionary is not one")
+    return {from_tree(k, arrays): from_tree(v, arrays) for k, v in pairs}
+
+
+def _array(tree: Any, arrays: Any) -> Any:
+    index = tree["v"]
+    if type(index) is not int or not 0 <= index < len(arrays):
+        raise TreeError("an array is missing")
+    return arrays[index]
+
+
+def _scalar(tree: Any, arrays: Any) -> Any:
+    value = _array(tree, arrays)
+    if value.ndim:
+        raise TreeError("a number is an array")
+    return value[()]
+
+
+def _strings(tree: Any, arrays: Any) -> Any:
+    cells, shape = tree["v"], tree.get("shape")
+    if not isinstance(cells, list) or not all(isinstance(c, str) for c in cells):
+        raise TreeError("an array of text holds something else")
+    dtype = object if tree["t"] == "objects" else str
+    return np.array(cells, dtype=dtype).reshape(shape)
+
+
+def _csr(tree: Any, arrays: Any) -> Any:
+    data, indices, indptr, shape = _items(tree, arrays)
+    matrix = sparse.csr_array((data, indices, indptr), shape=tuple(int(s) for s in shape))
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _dtype(tree: Any, arrays: Any) -> np.dtype:
+    if tree["v"] not in ("<f8", "<f4"):
+        raise TreeError("a type of numbers is unknown")
+    return np.dtype(tree["v"])
+
+
+def _float(tree: Any, arrays: Any) -> float:
+    if tree["v"] not in ("nan", "inf", "-inf"):
+        raise TreeError("a number is unknown")
+    return float(tree["v"])
+
+
+def _object(tree: Any, arrays: Any) -> Any:
+    cls: Any = trusted().get(str(tree.get("class")))
+    if cls is None:
+        raise TreeError(f"it names the class {str(tree.get('class'))[:60]!r}, which is not ours")
+    if not isinstance(tree["v"], dict):
+        raise TreeError("an object has no state")
+    state = {str(k): from_tree(v, arrays) for k, v in tree["v"].items()}
+    if cls.__name__ in RECORDS:
+        return cls(**state)
+    _check_names(cls, state)
+    value = cls.__new__(cls)
+    value.__dict__.update(state)
+    return value
+
+
+def _check_names(cls: Any, state: dict[str, Any]) -> None:
+    """All parameters, and otherwise what fitting leaves; nothing that hides a method."""
+    params = set(cls._get_param_names())
+    if not params <= set(state):
+        raise TreeError("a parameter is missing")
+    for name in set(state) - params:
+        if not name.endswith("_") or name.endswith("__") or hasattr(cls, name):
+            raise TreeError(f"an estimator has the attribute {name[:60]!r}")
+
+
+_READ = {
+    "float": _float,
+    "list": _items,
+    "tuple": lambda tree, arrays: tuple(_items(tree, arrays)),
+    "dict": _dict,
+    "array": _array,
+    "scalar": _scalar,
+    "strings": _strings,
+    "objects": _strings,
+    "csr": _csr,
+    "dtype": _dtype,
+    "object": _object,
+}

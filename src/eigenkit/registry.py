@@ -1,0 +1,124 @@
+"""The methods that can be asked for by name: one line here, and a method is everywhere.
+
+The command line, the evaluation and the model files all look methods up in :data:`METHODS`.
+Nothing is imported until a method is made, so that listing them costs nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+# What y may be: one class per sample, a 0/1 matrix with a column per label, or numbers.
+CLASSES, LABELS, NUMBERS = "classes", "labels", "numbers"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A named estimator.
+
+    Parameters
+    ----------
+    name : str
+        What the user types.
+    path : str
+        ``"module:Class"`` of the estimator.
+    kind : {"projection", "classifier"}
+        A projection has ``transform``; a classifier has a ``predict`` of its own that gives
+        classes. What is both, as LDA is, counts as a classifier.
+    targets : tuple of {"classes", "labels", "numbers"}
+        What y it learns from.
+    description : str
+        One line.
+    params : mapping
+        Parameters that make this method out of the class.
+
+    Examples
+    --------
+    >>> from eigenkit.registry import METHODS
+    >>> METHODS["star"].make(alpha=10.0)
+    HypergraphSpectral(alpha=10.0)
+    """
+
+    name: str
+    path: str
+    kind: str
+    targets: tuple[str, ...]
+    description: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+    def estimator_class(self) -> Any:
+        """The class itself, imported now."""
+        module, _, name = self.path.partition(":")
+        return getattr(import_module(module), name)
+
+    def make(self, **params: Any) -> Any:
+        """An unfitted estimator with these parameters."""
+        return self.estimator_class()(**{**self.params, **params})
+
+    @property
+    def transforms(self) -> bool:
+        """Whether it has a ``transform``."""
+        return hasattr(self.estimator_class(), "transform")
+
+    @property
+    def streams(self) -> bool:
+        """Whether it can be fitted block by block."""
+        return hasattr(self.estimator_class(), "partial_fit")
+
+
+_ANY = (CLASSES, LABELS, NUMBERS)
+_OURS = "eigenkit.estimators"
+
+_BOTH = (CLASSES, LABELS)
+_REAL = (LABELS, NUMBERS)
+
+_LIST = [
+    Method("cca", f"{_OURS}:CCA", "projection", _ANY, "canonical correlation analysis"),
+    Method("opls", f"{_OURS}:OrthonormalizedPLS", "projection", _ANY, "orthonormalized PLS"),
+    Method("lda", f"{_OURS}:LDA", "classifier", (CLASSES,), "linear discriminant analysis"),
+    *(
+        Method(
+            name,
+            f"{_OURS}:HypergraphSpectral",
+            "projection",
+            _BOTH,
+            f"hypergraph spectral learning, {words}",
+            {"expansion": name},
+        )
+        for name, words in [
+            ("star", "star expansion"),
+            ("clique", "clique expansion"),
+            ("zhou", "Zhou's normalized Laplacian"),
+        ]
+    ),
+    Method("mlda", f"{_OURS}:MultilabelLDA", "projection", _BOTH, "class-balanced multi-label LDA"),
+    Method("canonical_ridge", f"{_OURS}:CanonicalRidge", "projection", _ANY, "from CCA to PLS"),
+    Method("sparse_cca", f"{_OURS}:SparseCCA", "projection", (LABELS,), "CCA with few features"),
+    Method("pls", f"{_OURS}:PLSRegression", "projection", _REAL, "partial least squares (PLS2)"),
+    Method("simpls", f"{_OURS}:SIMPLS", "projection", _REAL, "PLS without deflation of X"),
+    Method("plsda", f"{_OURS}:PLSDA", "classifier", (CLASSES,), "PLS for classes"),
+    Method("pca", f"{_OURS}:PCA", "projection", _BOTH, "principal components, without labels"),
+]
+
+METHODS: dict[str, Method] = {method.name: method for method in _LIST}
+
+
+def find(name: str) -> Method:
+    """The method of that name; a slip of the pen gets a suggestion.
+
+    Examples
+    --------
+    >>> from eigenkit.registry import find
+    >>> find("strar")
+    Traceback (most recent call last):
+    ValueError: method 'strar' is not known: did you mean 'star'?
+    """
+    if name in METHODS:
+        return METHODS[name]
+    near = difflib.get_close_matches(str(name).lower(), METHODS, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(METHODS)}."
+    raise ValueError(f"method {str(name)[:80]!r} is not known: {hint}")

@@ -1,0 +1,581 @@
+"""Readers against what was written, writers against readers, and every bad file in one sentence."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import pickle
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from eigenkit.files import (
+    Expected,
+    FileError,
+    Reading,
+    TooLargeError,
+    atomic,
+    check_output,
+    open_file,
+    read,
+    target_of,
+    write_table,
+)
+from eigenkit.files._svmlight import _bounds, _values
+from eigenkit.files._writing import safe_cell
+
+NUMBERS = np.array([[1.5, -2.0, 3e10], [0.0, 4.25, -1e-7], [7.0, 8.0, 9.0]])
+
+
+def get(path: Path, **options: object):
+    return read(open_file(str(path), Reading(**options)))
+
+
+def fails(path: Path, message: str, **options: object) -> None:
+    with pytest.raises(FileError) as caught:
+        get(path, **options)
+    assert str(caught.value).startswith(str(path))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def write(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+# -- CSV --------------------------------------------------------------------------------
+
+
+def table(mark: str = ",", header: bool = True) -> str:
+    rows = [mark.join(f"{v!r}" for v in row.tolist()) for row in NUMBERS]
+    return "\n".join(([mark.join("abc")] if header else []) + rows) + "\n"
+
+
+@pytest.mark.parametrize("mark", [",", "\t", ";", "|"])
+@pytest.mark.parametrize("header", [True, False])
+def test_delimiter_and_header_are_found_out(tmp_path: Path, mark: str, header: bool) -> None:
+    data = get(write(tmp_path / "a.txt", table(mark, header)))
+    assert np.array_equal(data.X, NUMBERS)
+    assert data.found["delimiter"] == mark
+    assert data.found["header"] is header
+    assert data.source.feature_names == (["a", "b", "c"] if header else ["c1", "c2", "c3"])
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+def test_compression_is_seen_from_the_content(tmp_path: Path, pack: object) -> None:
+    assert np.array_equal(get(write(tmp_path / "a.csv", pack(table().encode()))).X, NUMBERS)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_encodings(tmp_path: Path, encoding: str) -> None:
+    data = get(write(tmp_path / "a.csv", "größe,x\n1,2\n3,4\n".encode(encoding)))
+    assert data.source.feature_names == ["größe", "x"]
+    assert np.array_equal(data.X, [[1, 2], [3, 4]])
+
+
+def test_encoding_can_be_overridden(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "größe,x\n1,2\n3,4\n".encode("cp437"))
+    assert get(path, encoding="cp437").source.feature_names == ["größe", "x"]
+    fails(path, "it is not in utf-8: name another with --encoding", encoding="utf-8")
+    fails(path, "encoding 'klingon' is not known", encoding="klingon")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (("t_*",), ["t_1", "t_2"]),
+        (("t_2",), ["t_2"]),
+        (("-1",), ["t_2"]),
+        (("1", "3"), ["x", "t_1"]),
+    ],
+)
+def test_label_columns_by_name_pattern_and_position(
+    tmp_path: Path, wanted: tuple[str, ...], expected: list[str]
+) -> None:
+    path = write(tmp_path / "a.csv", "x,y,t_1,t_2\n1,2,0,1\n3,4,1,0\n")
+    source = open_file(str(path), Reading(labels=wanted))
+    assert source.label_names == expected
+    assert source.feature_names == [n for n in ["x", "y", "t_1", "t_2"] if n not in expected]
+
+
+def test_quoted_cells_with_commas_quotes_and_line_ends(tmp_path: Path) -> None:
+    text = 'x,doc,c\n1,"one, ""two""\nthree",a\n2,"four\u2028five\x0bsix",b\n'
+    data = get(write(tmp_path / "a.csv", text), text=("doc",), labels=("c",))
+    assert data.text["doc"] == ['one, "two"\nthree', "four\u2028five\x0bsix"]
+    assert data.labels == ["a", "b"]
+
+
+def test_blocks_do_not_cut_quoted_cells(tmp_path: Path) -> None:
+    rows = [f'{i},"line {i}\nmore {i}",{"ab"[i % 2]}' for i in range(20)]
+    path = write(tmp_path / "a.csv", "\n".join(["x,doc,c", *rows]))
+    source = open_file(str(path), Reading(text=("doc",), labels=("c",)))
+    blocks = list(source.blocks(3))
+    assert len(blocks) > 3
+    assert [t for b in blocks for t in b.text["doc"]] == [f"line {i}\nmore {i}" for i in range(20)]
+
+
+def test_missing_cells_are_nan(tmp_path: Path) -> None:
+    data = get(write(tmp_path / "a.csv", "x,y\n1,NA\n,2\n?,nan\nnull,3\n"))
+    assert np.array_equal(np.isnan(data.X), [[0, 1], [1, 0], [1, 1], [1, 0]])
+
+
+def test_several_labels_in_one_column(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "x,tags\n1,red; big\n2,\n3,big\n")
+    data = get(path, labels=("tags",), label_separator=";")
+    assert data.labels == [("red", "big"), (), ("big",)]
+    target = target_of(path, data.labels, ["tags"])
+    assert np.array_equal(target.encode(path, data.labels), [[1, 1], [0, 0], [1, 0]])
+
+
+def test_fast_and_slow_path_agree(tmp_path: Path) -> None:
+    fast = get(write(tmp_path / "a.csv", table()))
+    slow = get(write(tmp_path / "b.csv", table().replace("1.5", '"1.5"')))
+    assert np.array_equal(fast.X, slow.X)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty."),
+        ("\n\n", "it holds no rows."),
+        ("a,b\n", "it holds a header and no rows."),
+        ("a,b\n1,2\n3\n", ", line 3: 1 cells, where the first row has 2."),
+        ("a,b\n1,2\n3,4,5\n", ", line 3: 3 cells, where the first row has 2."),
+        ("a,b\n1,2\n3,x\n4,5\n", ", line 3, column 'b': 'x' is not a number."),
+        ("a,b\n1,2\n3,1_0\n4,5\n", ", line 3, column 'b': '1_0' is not a number."),
+        ("a,b\n1,u\n3,v\n", "column 'b': it holds text ('u'): name it with --labels or --text"),
+        ("a,a\n1,2\n", "two columns are named 'a': rename one."),
+        ("a,b\n1,\x1b[31m" + "x" * 10000 + "\n2,3\n4,5\n", "'\\x1b[31mxxx"),
+        (b"\x00\x01\x02" * 100, "it holds binary data, not text"),
+        (b"\x1f\x8b" + b"nonsense" * 10, "the gzip data are damaged."),
+        (gzip.compress(table().encode() * 100)[:-20], "the gzip data are damaged."),
+        (pickle.dumps({"a": 1}), "it is a Python pickle, which can run code: it is not read."),
+    ],
+)
+def test_bad_csv(tmp_path: Path, text: str | bytes, message: str) -> None:
+    fails(write(tmp_path / "a.csv", text), message)
+
+
+def test_line_numbers_hold_far_into_a_file(tmp_path: Path) -> None:
+    rows = ["1,2"] * 200_000
+    rows[150_000] = "1,oops"
+    fails(write(tmp_path / "a.csv", "\n".join(["a,b", *rows])), "line 150002, column 'b': 'oops'")
+
+
+def test_unknown_columns_get_a_suggestion(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", table())
+    fails(
+        path, "no column is named 'zz' (--labels): the columns are 'a', 'b', 'c'.", labels=("zz",)
+    )
+
+
+def test_missing_file_and_folder(tmp_path: Path) -> None:
+    fails(tmp_path / "no.csv", "there is no such file.")
+    fails(tmp_path, "this is a folder: give a file.")
+
+
+def test_size_limit(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", table() + "1,2,3\n" * 10000)
+    with pytest.raises(TooLargeError, match="raise it with --max-memory"):
+        get(path, max_bytes=10000)
+
+
+def test_an_expanding_line_is_refused_in_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv.gz"
+    with gzip.open(path, "wb", compresslevel=1) as stream:
+        for _ in range(160):
+            stream.write(b"1" * 2**20)
+    tracemalloc.start()
+    try:
+        fails(path, "it holds a line of more than 64 MB")
+        assert tracemalloc.get_traced_memory()[1] < 400 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_reading_does_not_hold_the_numbers_twice(tmp_path: Path) -> None:
+    X = np.random.default_rng(0).normal(size=(30_000, 50))
+    path = tmp_path / "a.csv"
+    np.savetxt(path, X, delimiter=",", fmt="%.6g")
+    tracemalloc.start()
+    try:
+        data = get(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert data.X.shape == X.shape
+    assert peak < 2 * X.nbytes + 64 * 2**20
+
+
+def test_float32_stays(tmp_path: Path) -> None:
+    assert get(write(tmp_path / "a.csv", table()), dtype="float32").X.dtype == np.float32
+
+
+def test_expected_columns_are_found_by_name(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", table())
+    data = get(path, expected=Expected(("c", "a"), 2))
+    assert np.array_equal(data.X, NUMBERS[:, [2, 0]])
+    fails(path, "1 of the 2 columns that the model was fitted on are not there: 'z'.",
+          expected=Expected(("a", "z"), 2))  # fmt: skip
+
+
+# -- svmlight ---------------------------------------------------------------------------
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    n=st.integers(1, 30),
+    d=st.integers(1, 40),
+    zero_based=st.booleans(),
+)
+def test_svmlight_agrees_with_scikit_learn(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, n: int, d: int, zero_based: bool
+) -> None:
+    X = sparse.random_array((n, d), density=0.3, random_state=seed).tolil()
+    X[0, d - 1] = 1.0
+    path = tmp_path_factory.mktemp("svm") / "a.svm"
+    y = np.random.default_rng(seed).integers(0, 5, n)
+    dump_svmlight_file(sparse.csr_matrix(X), y, str(path), zero_based=zero_based)
+    data = get(path, index_base=0 if zero_based else 1)
+    theirs, classes = load_svmlight_file(str(path), zero_based=zero_based)
+    assert np.array_equal(data.X.toarray(), theirs.toarray())
+    assert [float(label) for (label,) in data.labels] == classes.tolist()
+
+
+def test_svmlight_labels_comments_and_queries(tmp_path: Path) -> None:
+    text = "# first\n1,3 1:0.5 3:2 # why\n\t 2:1\n2 qid:7 1:1\n\n4\t2:3\t3:1\r\n5\n"
+    data = get(write(tmp_path / "a.svm", text))
+    assert data.labels == [("1", "3"), (), ("2",), ("4",), ("5",)]
+    expected = [[0.5, 0, 2], [0, 1, 0], [1, 0, 0], [0, 3, 1], [0, 0, 0]]
+    assert np.array_equal(data.X.toarray(), expected)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("1 2:nan", "line 2, column '2': 'nan' is not a finite number."),
+        ("1 2:1e400", "line 2, column '2': '1e400' is not a finite number."),
+        ("1 2000000000:1", "line 2: feature '2000000000' is beyond the limit of 50000000"),
+        ("1 " + "9" * 30 + ":1", "is beyond the limit"),
+        ("1 -2:1", "line 2: '-2:1' is not a pair index:value of numbers."),
+        ("1 1.5:1", "line 2: '1.5:1' is not a pair"),
+        ("1 2:3:4 5", "line 2"),
+        ("1 2", "line 2: '2' is not a pair"),
+        ("1 2:x", "line 2, column '2': 'x' is not a finite number."),
+        ("1 2: 3", "line 2, column '2': '' is not a finite number."),
+        ("1 :3", "line 2: ':3' is not a pair"),
+        ("1 1:", "line 2, column '1': '' is not a finite number."),
+        ("1 2:1_0", "line 2, column '2': '1_0' is not a finite number."),
+    ],
+)
+def test_bad_svmlight(tmp_path: Path, row: str, message: str) -> None:
+    fails(write(tmp_path / "a.svm", f"1 1:1 2:2\n{row}\n3 3:1\n"), message)
+
+
+def test_svmlight_without_features(tmp_path: Path) -> None:
+    fails(write(tmp_path / "a.svm", "1\n2\n"), "it holds no features.")
+
+
+def test_svmlight_beyond_the_model(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.svm", "1 1:1 7:2\n")
+    fails(path, "it holds the feature 7, but the model was fitted on features 1 to 5.",
+          expected=Expected(None, 5))  # fmt: skip
+
+
+def test_svmlight_streams_what_it_reads(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.svm", "".join(f"{i % 3} {i % 7 + 1}:{i}.5\n" for i in range(500)))
+    whole = get(path)
+    parts = list(open_file(str(path), Reading(stream=True)).blocks(64))
+    assert len(parts) > 5
+    assert (sparse.vstack([p.X for p in parts]) != whole.X).nnz == 0
+    assert [label for p in parts for label in p.labels] == whole.labels
+
+
+# -- ARFF -------------------------------------------------------------------------------
+
+ARFF = """% comment
+@relation 'toy: -C 1'
+@attribute 'a b' numeric
+@attribute c REAL
+@attribute kind {yes, 'no way'}
+@data
+1, 2.5, yes
+% in between
+?, 3, 'no way'
+"""
+
+
+def test_dense_arff(tmp_path: Path) -> None:
+    data = get(write(tmp_path / "a.arff", ARFF), labels=("kind",))
+    assert data.source.feature_names == ["a b", "c"]
+    assert data.labels == ["yes", "no way"]
+    assert np.isnan(data.X[1, 0])
+    assert data.X[0].tolist() == [1, 2.5]
+
+
+def test_meka_counts_labels_in_the_relation(tmp_path: Path) -> None:
+    assert open_file(str(write(tmp_path / "a.arff", ARFF)), Reading(ignore=("kind",))).label_names \
+        == ["a b"]  # fmt: skip
+
+
+SPARSE_ARFF = """@relation toy
+@attribute x numeric
+@attribute y numeric
+@attribute l1 {0,1}
+@attribute l2 {0,1}
+@data
+{0 1.5, 2 1}
+{}
+{1 -2,3 1}
+"""
+
+
+def test_sparse_arff_with_mulan_labels(tmp_path: Path) -> None:
+    write(
+        tmp_path / "a.xml", '<labels xmlns="u"><label name="l1"></label><label name="l2"/></labels>'
+    )
+    data = get(write(tmp_path / "a.arff", SPARSE_ARFF))
+    assert data.X.toarray().tolist() == [[1.5, 0], [0, 0], [0, -2]]
+    assert data.labels.tolist() == [[1, 0], [0, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("@relation a\n@attribute x numeric\n", "it has no @data"),
+        ("@relation a\n@attribute x numeric\n@data\n", "it holds a header and no rows."),
+        ("@relation a\n@attribute x date\n@data\n1\n", "it is of type 'date', not numeric"),
+        ("@relation a\nhello\n@data\n1\n", "line 2: 'hello' is not a header."),
+        (SPARSE_ARFF + "{9 1}\n", "line 10: '9 1' is not a new attribute number below 4"),
+        (SPARSE_ARFF + "{0 1, 0 2}\n", "line 10"),
+        (SPARSE_ARFF + "{0 x}\n", "line 10, column 'x': 'x' is not a number."),
+        (SPARSE_ARFF + "0,1\n", "line 10: '0,1' is not a sparse row in braces."),
+    ],
+)
+def test_bad_arff(tmp_path: Path, text: str, message: str) -> None:
+    fails(write(tmp_path / "a.arff", text), message)
+
+
+def test_label_lists_with_entities_are_refused(tmp_path: Path) -> None:
+    write(tmp_path / "a.xml", '<!DOCTYPE l [<!ENTITY a "x">]><labels><label name="&a;"/></labels>')
+    path = write(tmp_path / "a.arff", SPARSE_ARFF)
+    with pytest.raises(FileError, match="document types are not read"):
+        get(path)
+
+
+# -- NPZ --------------------------------------------------------------------------------
+
+
+def test_dense_npz_in_both_orders(tmp_path: Path) -> None:
+    for order in "CF":
+        np.savez(tmp_path / "a.npz", X=np.array(NUMBERS, order=order), y=np.array(["a", "b", "a"]))
+        data = get(tmp_path / "a.npz")
+        assert np.array_equal(data.X, NUMBERS)
+        assert data.labels == ["a", "b", "a"]
+
+
+@pytest.mark.parametrize("prefix", ["X_", ""])
+def test_csr_npz(tmp_path: Path, prefix: str) -> None:
+    X = sparse.csr_array(np.eye(4)[:, :3])
+    parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": X.shape}
+    np.savez(tmp_path / "a.npz", **{prefix + k: v for k, v in parts.items()}, Y=np.eye(4, 2))
+    data = get(tmp_path / "a.npz")
+    assert np.array_equal(data.X.toarray(), X.toarray())
+    assert data.source.label_names == ["Y1", "Y2"]
+
+
+def csr_parts(**changes: object) -> dict[str, object]:
+    X = sparse.csr_array(np.eye(3))
+    parts = {"X_data": X.data, "X_indices": X.indices, "X_indptr": X.indptr, "X_shape": X.shape}
+    return {**parts, **changes}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        csr_parts(X_indices=np.array([0, 1, 9])),
+        csr_parts(X_indices=np.array([0, 1, -1])),
+        csr_parts(X_indptr=np.array([0, 3, 1, 3])),
+        csr_parts(X_indptr=np.array([0, 1, 2, 99])),
+        csr_parts(X_indices=np.array([0.0, 1.0, 2.0])),
+        csr_parts(X_shape=np.array([3, 3, 3])),
+        csr_parts(X_shape=np.array([-3, 3])),
+        csr_parts(X_shape=np.array([3, 2**40])),
+        {"Z": np.eye(2)},
+        {"X": np.zeros((2, 2, 2))},
+        {"X": np.array([["a", "b"]])},
+        {"X": np.eye(3), "Y": np.eye(2)},
+    ],
+)
+def test_bad_npz(tmp_path: Path, parts: dict[str, object]) -> None:
+    np.savez(tmp_path / "a.npz", **parts)
+    fails(tmp_path / "a.npz", "")
+
+
+def test_npz_with_objects_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", X=np.array([[object()]]), allow_pickle=True)
+    fails(tmp_path / "a.npz", "holds Python objects, which can run code: it is not read.")
+
+
+def npz_with_header(path: Path, shape: tuple[int, ...], body: bytes) -> None:
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        head, {"descr": "<f8", "fortran_order": False, "shape": shape}
+    )
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("X.npy", head.getvalue() + body)
+
+
+def test_a_header_that_claims_terabytes(tmp_path: Path) -> None:
+    npz_with_header(tmp_path / "a.npz", (10**6, 10**6), b"\0" * 80)
+    fails(tmp_path / "a.npz", "claims 8000000000000 bytes, but 80 are stored: it is damaged.")
+
+
+def test_an_archive_that_expands_a_thousandfold(tmp_path: Path) -> None:
+    npz_with_header(tmp_path / "a.npz", (2 * 10**6, 8), b"\0" * (128 * 10**6))
+    assert (tmp_path / "a.npz").stat().st_size < 200_000
+    tracemalloc.start()
+    try:
+        fails(tmp_path / "a.npz", "the limit is", max_bytes=10 * 2**20)
+        assert tracemalloc.get_traced_memory()[1] < 40 * 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_every_truncation_of_an_npz_is_refused(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "a.npz", X=NUMBERS)
+    whole = (tmp_path / "a.npz").read_bytes()
+    for n in range(0, len(whole), 7):
+        with pytest.raises(FileError):
+            get(write(tmp_path / "b.npz", whole[:n]))
+
+
+# -- Parquet ----------------------------------------------------------------------------
+
+
+def test_parquet(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    columns = {"x": [1.0, None, 3.0], "n": [1, 2, 3], "tags": [["a"], [], ["a", "b"]]}
+    parquet.write_table(arrow.table(columns), tmp_path / "a.parquet")
+    data = get(tmp_path / "a.parquet", labels=("tags",))
+    assert data.labels == [("a",), (), ("a", "b")]
+    assert np.isnan(data.X[1, 0])
+    fails(tmp_path / "a.parquet", "column 'tags': it holds list<")
+    whole = (tmp_path / "a.parquet").read_bytes()
+    fails(write(tmp_path / "b.parquet", whole[:-9]), "the Parquet data are damaged.")
+
+
+# -- targets ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (np.array([[1.0], [2.0], [1.0]]), "classes"),
+        (np.array([[1.5], [2.0], [1.0]]), "numbers"),
+        (np.array([[1.0, 0], [0, 1], [1, 1]]), "labels"),
+        (np.array([[1.0, 0], [0, 2], [1, 1]]), "numbers"),
+        (["a", "b"], "classes"),
+        ([("a",), ("b",)], "classes"),
+        ([("1",), ("2.5",)], "numbers"),
+        ([("a",), ()], "labels"),
+    ],
+)
+def test_what_the_labels_are(labels: object, kind: str) -> None:
+    assert target_of("a", labels, ["l"] * 2 if kind == "labels" else ["l"]).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("labels", "task", "message"),
+    [
+        (None, None, "no labels: say with --labels which columns hold them."),
+        (["a", "a"], None, "every row has the same labels ('a'): nothing to learn."),
+        (["a", ""], None, "row 2 has no class."),
+        (np.array([[1.0], [np.nan]]), "classes", "row 2 has a label that is missing"),
+        (["a", "b"], "numbers", "row 1 has the label 'a', no number."),
+        (np.array([[0.0, 2], [1, 1]]), "labels", "a label column holds 2: only 0 and 1"),
+    ],
+)
+def test_bad_labels(labels: object, task: str | None, message: str) -> None:
+    with pytest.raises(FileError) as caught:
+        target_of("a.csv", labels, ["l"], task)
+    assert message in str(caught.value)
+
+
+# -- writing ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "npz", "parquet"])
+def test_what_is_written_is_read(tmp_path: Path, kind: str) -> None:
+    if kind == "parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"a.{kind}"
+    with atomic(path) as stream:
+        n = write_table(stream, kind, ["a", "b", "c"], [list(NUMBERS[:2].T), list(NUMBERS[2:].T)])
+    assert n == 3
+    data = get(path)
+    assert np.array_equal(data.X, NUMBERS)
+    assert data.source.feature_names == ["a", "b", "c"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text())
+def test_no_cell_is_a_formula(text: str) -> None:
+    safe = safe_cell(text)
+    assert safe.lstrip("'") == text.lstrip("'")
+    if safe[:1] in tuple("=+-@\t\r"):
+        float(safe)
+
+
+def test_a_failure_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "old")
+
+    def work() -> None:
+        with atomic(path) as stream:
+            stream.write(b"new")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_outputs_are_checked_first(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "old")
+    with pytest.raises(FileError, match="the file exists: give --force to replace it"):
+        check_output(path)
+    assert check_output(path, force=True) == path
+    with pytest.raises(FileError, match="its folder does not exist"):
+        check_output(tmp_path / "no" / "a.csv")
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.floats(allow_nan=False, allow_infinity=False).map(repr),
+            st.decimals(allow_nan=False, allow_infinity=False, places=4).map(str),
+            st.from_regex(r"[+-]?[0-9]{0,18}\.?[0-9]{0,18}", fullmatch=True),
+        ).filter(lambda text: any(c.isdigit() for c in text)),
+        min_size=1,
+    )
+)
+def test_numbers_are_read_to_the_last_bit(words: list[str]) -> None:
+    text = " ".join(f"1:{word}" for word in words).encode()
+    codes = np.frombuffer(text, dtype=np.uint8)
+    first, colon, last = _bounds(codes)
+    assert first.tolist() == [m for m in range(len(text)) if m == 0 or text[m - 1] == 32]
+    assert _values(text, codes, colon + 1, last).tolist() == [float(word) for word in words]

@@ -1,0 +1,350 @@
+"""Model files give back the model they were made of, and refuse everything else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from eigenkit.files import Block, FileError, Reading, open_file
+from eigenkit.models import Model, fit_model, load, save
+from eigenkit.models._container import read_container, write_container
+from eigenkit.registry import CLASSES, LABELS, METHODS, NUMBERS
+
+STORED = Path(__file__).parent / "data" / "model_v1.ek"
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 5))
+W = RNG.normal(size=(5, 3))
+TARGETS = {
+    CLASSES: np.array(["u", "v", "w"])[(X @ W).argmax(axis=1)][:, None],
+    LABELS: (X @ W > 0).astype(int),
+    NUMBERS: (X @ W).round(6),
+}
+
+
+def table(kind: str) -> str:
+    y = TARGETS[kind]
+    names = [f"x{j}" for j in range(5)] + [f"t{j}" for j in range(y.shape[1])]
+    rows = [[*map(repr, x.tolist()), *map(str, t.tolist())] for x, t in zip(X, y, strict=True)]
+    return "\n".join(",".join(row) for row in [names, *rows]) + "\n"
+
+
+def fitted(folder: Path, method: str, kind: str = CLASSES, **options: object) -> Model:
+    path = folder / "train.csv"
+    path.write_text(table(kind))
+    return fit_model(open_file(str(path), Reading(labels=("t*",))), method, **options)
+
+
+PAIRS = [(name, kind) for name, method in METHODS.items() for kind in method.targets]
+
+
+@pytest.mark.parametrize(("method", "kind"), PAIRS)
+def test_every_method_survives_its_file_bit_for_bit(tmp_path: Path, method: str, kind: str) -> None:
+    model = fitted(tmp_path, method, kind, scale="standard", missing="mean")
+    save(model, tmp_path / "a.ek")
+    again = load(tmp_path / "a.ek")
+    block = Block(X)
+    assert np.array_equal(model.predict("", block)[0], again.predict("", block)[0])
+    if model.projects:
+        assert np.array_equal(model.transform("", block), again.transform("", block))
+    assert again.how == model.how
+    assert again.target == model.target
+
+
+@pytest.mark.parametrize(("method", "kind"), PAIRS)
+def test_predictions_are_better_than_guesses(tmp_path: Path, method: str, kind: str) -> None:
+    found, _ = fitted(tmp_path, method, kind).predict("", Block(X))
+    truth = TARGETS[kind]
+    if kind == NUMBERS:
+        assert np.abs(found - truth).mean() < 0.5 * np.abs(truth).mean()
+    else:
+        assert np.mean(found.reshape(truth.shape) == truth) > 0.7
+
+
+@pytest.mark.parametrize("kind", [CLASSES, LABELS])
+@pytest.mark.parametrize("method", [n for n, m in METHODS.items() if m.streams])
+def test_blocks_give_the_model_of_the_whole(
+    tmp_path: Path, method: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if kind not in METHODS[method].targets:
+        pytest.skip(f"{method} does not learn from {kind}")
+    whole = fitted(tmp_path, method, kind, scale="standard")
+    monkeypatch.setattr("eigenkit.models._fitting.rows_per_block", lambda source: 7)
+    parts = fitted(tmp_path, method, kind, scale="standard", stream=True)
+    save(parts, tmp_path / "parts.ek")
+    parts = load(tmp_path / "parts.ek")
+    assert parts.how["in_blocks"]
+    assert parts.how["n_rows"] == len(X)
+    Z, Z2 = (np.abs(m.transform("", Block(X))) for m in (whole, parts))
+    np.testing.assert_allclose(Z, Z2, atol=1e-8)
+    assert np.array_equal(whole.predict("", Block(X))[0], parts.predict("", Block(X))[0])
+
+
+def test_a_stream_keeps_no_rows_in_its_file(tmp_path: Path) -> None:
+    save(fitted(tmp_path, "cca", stream=True), tmp_path / "a.ek")
+    assert not any("_moments_" in k for k in vars(load(tmp_path / "a.ek").estimator))
+
+
+def test_alpha_by_cross_validation(tmp_path: Path) -> None:
+    model = fitted(tmp_path, "star", LABELS, alphas=[1e-3, 1.0, 1e6], cv=3)
+    search = model.how["alpha_search"]
+    best = search["alphas"][int(np.argmax(search["mean_score"]))]
+    assert model.estimator.alpha == best < 1e6
+
+
+@pytest.mark.parametrize("kind", ["tfidf", "hashing"])
+def test_text_is_kept_in_the_model(tmp_path: Path, kind: str) -> None:
+    words = {"u": "apple pear plum", "v": "bolt screw nail", "w": "rain snow hail"}
+    rows = [(words[c].split()[i // 3 % 3] + f" item{i}", c) for i, c in enumerate("uvw" * 12)]
+    path = tmp_path / "a.csv"
+    path.write_text("doc,c\n" + "".join(f"{t},{c}\n" for t, c in rows))
+    source = open_file(str(path), Reading(labels=("c",), text=("doc",)))
+    model = fit_model(source, "cca", text_kind=kind, text_size=256)
+    save(model, tmp_path / "a.ek")
+    again = load(tmp_path / "a.ek")
+    block = Block(np.empty((3, 0)), {"doc": ["a pear", "one nail", "hail and rain"]})
+    assert again.predict("", block)[0].tolist() == ["u", "v", "w"]
+    assert np.array_equal(model.transform("", block), again.transform("", block))
+
+
+def test_missing_values(tmp_path: Path) -> None:
+    text = table(CLASSES).splitlines()
+    text[2] = "," + text[2].split(",", 1)[1]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(text))
+
+    def fit(**options: str) -> Model:
+        return fit_model(open_file(str(path), Reading(labels=("t0",))), "lda", **options)
+
+    with pytest.raises(FileError, match=r"row 2, column 'x0' is missing: .*--missing mean"):
+        fit()
+    assert fit(missing="drop").how["n_rows"] == len(X) - 1
+    model = fit(missing="mean")
+    assert model.features.fill[0] == pytest.approx(np.delete(X[:, 0], 1).mean())
+    model.predict("", Block(np.full((1, 5), np.nan)))
+
+
+def test_infinite_values_are_named(tmp_path: Path) -> None:
+    model = fitted(tmp_path, "lda")
+    with pytest.raises(FileError, match="row 1, column 'x3' is infinite"):
+        model.predict("new.csv", Block(np.array([[0, 0, 0, np.inf, 0.0]])))
+
+
+def test_a_method_that_cannot_learn_from_this(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"lda does not learn from sets of labels.*use one of cca"):
+        fitted(tmp_path, "lda", LABELS)
+
+
+# -- hostile files ----------------------------------------------------------------------
+
+
+def small(folder: Path) -> Path:
+    save(fitted(folder, "lda"), folder / "small.ek")
+    return folder / "small.ek"
+
+
+def test_every_flipped_byte_is_refused(tmp_path: Path) -> None:
+    path = small(tmp_path)
+    whole = path.read_bytes()
+    assert len(whole) < 10_000
+    for i in range(len(whole)):
+        path.write_bytes(whole[:i] + bytes([whole[i] ^ 0x41]) + whole[i + 1 :])
+        with pytest.raises(FileError):
+            load(path)
+
+
+def test_every_truncation_is_refused(tmp_path: Path) -> None:
+    path = small(tmp_path)
+    whole = path.read_bytes()
+    for n in range(0, len(whole), 13):
+        path.write_bytes(whole[:n])
+        with pytest.raises(FileError):
+            load(path)
+    path.write_bytes(whole + b"\0")
+    with pytest.raises(FileError):
+        load(path)
+
+
+class Bomb:
+    def __reduce__(self):
+        return (Path("harm").write_text, ("done",))
+
+
+@pytest.mark.parametrize("name", ["a.ek", "a.npz", "a.csv"])
+def test_a_pickle_under_any_name_is_refused(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(
+        FileError, match="it is a Python pickle, which can run code: it is not read"
+    ):
+        load(name)
+    with pytest.raises(FileError, match="it is a Python pickle"):
+        open_file(name)
+    assert not Path("harm").exists()
+
+
+def forge(path: Path, change) -> None:
+    """Change the tree of a model and sign it again."""
+    tree, arrays = read_container(str(path), 2**30)
+    change(tree, arrays)
+    with open(path, "wb") as stream:
+        write_container(stream, tree, arrays)
+
+
+def _set_class(tree, arrays) -> None:
+    tree["estimator"]["class"] = "Popen"
+
+
+def _hide_method(tree, arrays) -> None:
+    tree["estimator"]["v"]["transform"] = 1
+
+
+def _hide_private(tree, arrays) -> None:
+    tree["estimator"]["v"]["__class__"] = 1
+
+
+def _drop_parameter(tree, arrays) -> None:
+    del tree["estimator"]["v"]["alpha"]
+
+
+def _shrink_arrays(tree, arrays) -> None:
+    arrays[:] = [a[:1] if a.ndim else a for a in arrays]
+
+
+def _drop_arrays(tree, arrays) -> None:
+    del arrays[1:]
+
+
+def _unknown_kind(tree, arrays) -> None:
+    tree["estimator"]["v"]["alpha"] = {"t": "call", "v": "os.system"}
+
+
+def _no_features(tree, arrays) -> None:
+    tree["features"] = None
+
+
+def _strange_target(tree, arrays) -> None:
+    tree["target"]["v"][0][1] = "nonsense"
+
+
+def _claim_a_billion_features(tree, arrays) -> None:
+    for pair in tree["features"]["v"]:
+        if pair[0] == "n_numbers":
+            pair[1] = 2**33
+        if pair[0] == "names":
+            pair[1] = None
+
+
+def _negative_index(tree, arrays) -> None:
+    tree["estimator"]["v"]["components_"]["v"] = -1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _set_class,
+        _hide_method,
+        _hide_private,
+        _drop_parameter,
+        _shrink_arrays,
+        _drop_arrays,
+        _unknown_kind,
+        _no_features,
+        _strange_target,
+        _negative_index,
+        _claim_a_billion_features,
+    ],
+)
+def test_forged_models_are_refused(tmp_path: Path, change) -> None:
+    path = small(tmp_path)
+    forge(path, change)
+    with pytest.raises(FileError, match="damaged or was tampered with"):
+        load(path)
+
+
+def signed(text: bytes, body: bytes = b"") -> bytes:
+    data = b"EIGENKIT" + len(text).to_bytes(8, "little") + text + body
+    return data + hashlib.sha256(data).digest()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b"[" * 100_000 + b"]" * 100_000,
+        json.dumps({"format": 1, "arrays": [["<f8", [2**47, 2**47]]], "tree": 0}).encode(),
+        json.dumps({"format": 1, "arrays": [["<f8", [-1]]], "tree": 0}).encode(),
+        json.dumps({"format": 1, "arrays": [["|O", [1]]], "tree": 0}).encode(),
+        json.dumps({"format": 1, "arrays": {}, "tree": 0}).encode(),
+        json.dumps({"format": 1, "arrays": [], "tree": 0}).encode(),
+    ],
+)
+def test_lying_descriptions_are_refused(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "a.ek").write_bytes(signed(text))
+    with pytest.raises(FileError, match="damaged or was tampered with"):
+        load(tmp_path / "a.ek")
+
+
+def test_a_later_format_says_so(tmp_path: Path) -> None:
+    text = json.dumps({"format": 2, "arrays": [], "tree": None}).encode()
+    (tmp_path / "a.ek").write_bytes(signed(text))
+    with pytest.raises(FileError, match=r"its format is 2.*use a later eigenkit"):
+        load(tmp_path / "a.ek")
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    for content in (b"", b"hello", b"EIGENKIT", b"EIGENKIT" + b"\xff" * 8):
+        (tmp_path / "a.ek").write_bytes(content)
+        with pytest.raises(FileError):
+            load(tmp_path / "a.ek")
+    with pytest.raises(FileError, match="there is no such file"):
+        load(tmp_path / "no.ek")
+    with pytest.raises(FileError, match="this is a folder"):
+        load(tmp_path)
+    path = small(tmp_path)
+    with pytest.raises(FileError, match="the limit is 100"):
+        load(path, max_bytes=100)
+
+
+def test_a_model_may_not_read_files_named_in_the_data(tmp_path: Path) -> None:
+    # scikit-learn's vectorizers can be told to open what the data name; a model cannot tell them.
+    path = small(tmp_path)
+
+    def change(tree, arrays) -> None:
+        pairs = tree["features"]["v"]
+        column = {
+            "name": "d",
+            "kind": "hashing",
+            "size": 8,
+            "ngrams": 1,
+            "words": {"t": "tuple", "v": []},
+            "idf": {"t": "array", "v": 0},
+            "input": "filename",
+        }
+        nested = {"t": "dict", "v": [[k, v] for k, v in column.items()]}
+        pairs[:] = [[k, {"t": "list", "v": [nested]} if k == "text" else v] for k, v in pairs]
+
+    forge(path, change)
+    with pytest.raises(FileError, match="damaged or was tampered with"):
+        load(path)
+
+
+# -- later versions ---------------------------------------------------------------------
+
+
+def test_a_stored_model_of_format_1_is_read() -> None:
+    expected = json.loads(STORED.with_suffix(".json").read_text())
+    model = load(STORED)
+    block = Block(np.array(expected["X"]), {"doc": expected["doc"]})
+    labels, S = model.predict("", block)
+    assert labels.tolist() == expected["labels"]
+    np.testing.assert_allclose(S, expected["scores"], atol=1e-10)
+    np.testing.assert_allclose(model.transform("", block), expected["Z"], atol=1e-10)
