@@ -157,7 +157,7 @@ def test_fast_and_slow_path_agree(tmp_path: Path) -> None:
         ("a,b\n1,\x1b[31m" + "x" * 10000 + "\n2,3\n4,5\n", "'\\x1b[31mxxx"),
         (b"\x00\x01\x02" * 100, "it holds binary data, not text"),
         (b"\x1f\x8b" + b"nonsense" * 10, "the gzip data are damaged."),
-        (gzip.compress(table().encode() * 100)[:-20], "the gzip data are damaged."),
+        (gzip.compress(table().encode() * 100, mtime=0)[:-20], "the gzip data are damaged."),
         (pickle.dumps({"a": 1}), "it is a Python pickle, which can run code: it is not read."),
     ],
 )
