@@ -31,11 +31,11 @@ $(VENV)/bin/python:
 	$(RUN) -m pip install --quiet --upgrade pip
 
 $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
-	$(RUN) -m pip install --quiet --editable ".[plot]"
+	$(RUN) -m pip install --quiet --editable ".[cli,plot,report]"
 	touch $@
 
 $(VENV)/.test $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
-	$(RUN) -m pip install --quiet --editable ".[plot,$*]"
+	$(RUN) -m pip install --quiet --editable ".[cli,plot,report,$*]"
 	touch $@
 
 clean:

@@ -12,10 +12,14 @@ from eigenkit import demo
 
 def test_demo_prints_a_table_and_saves_a_picture(tmp_path, capsys):
     pytest.importorskip("matplotlib")
+    pytest.importorskip("plotly")
     assert demo.main(tmp_path) == 0
     out = capsys.readouterr().out
     assert "HypergraphSpectral star" in out
     assert (tmp_path / "eigenkit-demo.png").stat().st_size > 10_000
+    page = (tmp_path / "eigenkit-demo.html").read_text()
+    assert "six generated labels" in page
+    assert "report to open in a browser" in out
 
 
 def test_two_stage_equals_direct_on_the_embedded_data():

@@ -62,12 +62,12 @@ class Method:
     @property
     def transforms(self) -> bool:
         """Whether it has a ``transform``."""
-        return hasattr(self.estimator_class(), "transform")
+        return hasattr(self.make(), "transform")
 
     @property
     def streams(self) -> bool:
         """Whether it can be fitted block by block."""
-        return hasattr(self.estimator_class(), "partial_fit")
+        return hasattr(self.make(), "partial_fit")
 
 
 _ANY = (CLASSES, LABELS, NUMBERS)
@@ -102,6 +102,26 @@ _LIST = [
     Method("simpls", f"{_OURS}:SIMPLS", "projection", _REAL, "PLS without deflation of X"),
     Method("plsda", f"{_OURS}:PLSDA", "classifier", (CLASSES,), "PLS for classes"),
     Method("pca", f"{_OURS}:PCA", "projection", _BOTH, "principal components, without labels"),
+    Method("regec", f"{_OURS}:ReGEC", "classifier", (CLASSES,), "nearest plane, one eigenproblem"),
+    Method("gepsvm", f"{_OURS}:GEPSVM", "classifier", (CLASSES,), "nearest plane, one for a class"),
+    Method("kernel_cca", f"{_OURS}:KernelCCA", "projection", _ANY, "CCA with a kernel"),
+    Method(
+        "kernel_opls",
+        f"{_OURS}:KernelOrthonormalizedPLS",
+        "projection",
+        _ANY,
+        "orthonormalized PLS with a kernel",
+    ),
+    Method("kernel_lda", f"{_OURS}:KernelLDA", "classifier", (CLASSES,), "LDA with a kernel"),
+    Method(
+        "kernel_star",
+        f"{_OURS}:KernelHypergraphSpectral",
+        "projection",
+        _BOTH,
+        "star expansion with a kernel",
+        {"expansion": "star"},
+    ),
+    Method("kernel_pls", f"{_OURS}:KernelPLS", "projection", _REAL, "PLS with a kernel"),
 ]
 
 METHODS: dict[str, Method] = {method.name: method for method in _LIST}

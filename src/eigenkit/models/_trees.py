@@ -17,7 +17,12 @@ from scipy import sparse
 from eigenkit.registry import METHODS
 
 # Frozen records that fitted estimators keep.
-RECORDS = {"Report": "eigenkit.pencil:Report", "Choice": "eigenkit.solvers:Choice"}
+RECORDS = {
+    "Report": "eigenkit.pencil:Report",
+    "Choice": "eigenkit.solvers:Choice",
+    "Kernel": "eigenkit.kernels:Kernel",
+    "PrecomputedKernel": "eigenkit.kernels:PrecomputedKernel",
+}
 # What a stream remembers: as large as the data can be, and not needed to use a model.
 _NOT_KEPT = {"_moments_"}
 
