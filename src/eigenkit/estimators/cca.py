@@ -219,8 +219,8 @@ class CCA(ResponseProjection):
 
 def _y_loadings(factor: Array, W: Array) -> Array:
     """Yc'U (U'U)^+ for the scores U = Yc W, from a factor of Yc'Yc."""
-    scores = factor @ W
-    return factor.T @ (scores @ np.linalg.pinv(scores.T @ scores))
+    YtU = (factor.T @ factor) @ W
+    return YtU @ np.linalg.pinv(W.T @ YtU)
 
 
 def in_units_of_X(pencil: Pencil) -> Array:
