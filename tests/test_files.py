@@ -568,9 +568,11 @@ def test_outputs_are_checked_first(tmp_path: Path) -> None:
         st.one_of(
             st.floats(allow_nan=False, allow_infinity=False).map(repr),
             st.decimals(allow_nan=False, allow_infinity=False, places=4).map(str),
-            st.from_regex(r"[+-]?[0-9]{0,18}\.?[0-9]{0,18}", fullmatch=True),
-        ).filter(lambda text: any(c.isdigit() for c in text)),
+            st.from_regex(r"[+-]?[0-9]{1,18}\.?[0-9]{0,18}", fullmatch=True),
+            st.from_regex(r"[+-]?\.[0-9]{1,18}", fullmatch=True),
+        ),
         min_size=1,
+        max_size=20,
     )
 )
 def test_numbers_are_read_to_the_last_bit(words: list[str]) -> None:
