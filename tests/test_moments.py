@@ -23,6 +23,12 @@ def _data(name, n, d, rng, kind="dense"):
     return X, labels_for(name, n, rng)
 
 
+def _bound(model):
+    """What rounding may do: W is determined to eps times the condition of B and of the pencil."""
+    spread = model.eigenvalues_[0] / model.eigenvalues_[-1]
+    return 1e-10 + 1e-15 * (model.report_.condition + spread)
+
+
 def _stream(model, X, y, parts, **declared):
     for rows in parts:
         model.partial_fit(X[rows], y[rows], **declared)
@@ -47,7 +53,7 @@ def test_any_partition_in_any_order(seed, name, shape, kind, alpha, data):
     declared = {"classes": np.unique(y)} if name == "lda" else {}
     whole = ESTIMATORS[name](alpha=alpha).fit(X, y)
     streamed = _stream(ESTIMATORS[name](alpha=alpha), X, y, parts, **declared)
-    assert projector_distance(streamed.components_.T, whole.components_.T) < 1e-8
+    assert projector_distance(streamed.components_.T, whole.components_.T) < _bound(whole)
     np.testing.assert_allclose(streamed.eigenvalues_, whole.eigenvalues_, atol=1e-9)
     np.testing.assert_allclose(streamed.mean_, whole.mean_, atol=1e-12)
 
@@ -84,13 +90,14 @@ def test_integer_weights_are_repeated_rows(seed, name, kind, alpha):
     rows = np.repeat(np.arange(40), times)
     weighted = ESTIMATORS[name](alpha=alpha).fit(X, y, sample_weight=times)
     repeated = ESTIMATORS[name](alpha=alpha).fit(X[rows], y[rows])
-    np.testing.assert_allclose(weighted.eigenvalues_, repeated.eigenvalues_, atol=1e-10)
-    assert projector_distance(weighted.components_.T, repeated.components_.T) < 1e-9
+    np.testing.assert_allclose(weighted.eigenvalues_, repeated.eigenvalues_, atol=1e-9)
+    bound = _bound(repeated)
+    assert projector_distance(weighted.components_.T, repeated.components_.T) < bound
     streamed = ESTIMATORS[name](alpha=alpha)
     declared = {"classes": np.unique(y)} if name == "lda" else {}
     for part in np.array_split(np.arange(40), 5):
         streamed.partial_fit(X[part], y[part], sample_weight=times[part] + 0.0, **declared)
-    assert projector_distance(streamed.components_.T, repeated.components_.T) < 1e-9
+    assert projector_distance(streamed.components_.T, repeated.components_.T) < bound
 
 
 def test_every_sample_twice_gives_the_same_space(rng):
