@@ -24,7 +24,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -121,10 +121,28 @@ def _threads() -> int:
 
 def _map(function: Callable[[Any], Any], items: Any, work: float) -> list[Any]:
     """``[function(item) for item in items]``, in threads when there is work enough."""
+    items = list(items)
     if work < 1e6 or _threads() == 1:
         return [function(item) for item in items]
-    with ThreadPoolExecutor(_threads()) as pool:
-        return list(pool.map(function, items))
+    results: list[Any] = [None] * len(items)
+    waiting = iter(range(len(items)))
+
+    def drain() -> None:
+        for i in waiting:
+            results[i] = function(items[i])
+
+    # This thread works too: it holds its core, so that the others find one of their own.
+    others = [_pool(os.getpid()).submit(drain) for _ in range(_threads() - 1)]
+    drain()
+    for other in others:
+        other.result()
+    return results
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Threads that stay; one pool a process, as threads do not survive a fork."""
+    return ThreadPoolExecutor(_threads(), thread_name_prefix="eigenkit")
 
 
 class Centered:

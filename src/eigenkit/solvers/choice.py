@@ -31,7 +31,7 @@ GRAM_LIMIT_BYTES = 2**30
 # Multiply-adds a second: in dense products, in products of a sparse matrix with a dense
 # block, and in products of two sparse matrices.
 DENSE_RATE = 5e10
-BLOCK_RATE = 1.6e9
+BLOCK_RATE = 3e9
 SPARSE_RATE = 2.5e8
 # Numbers a second that a pass over dense data reads.
 READ_RATE = 1e9
@@ -85,7 +85,7 @@ def _factorization_costs(Z: Centered, n_alphas: int) -> dict[str, float]:
     sides = ("dual_cholesky", "cholesky")
     for name, side, work in zip(sides, Z.shape, reversed(Z.gram_work()), strict=True):
         if 8 * side * side <= GRAM_LIMIT_BYTES:
-            memory_passes = 10 * side**2 / READ_RATE
+            memory_passes = 40 * side**2 / READ_RATE
             factorizations = n_alphas * (side**3 / 6 / DENSE_RATE + memory_passes)
             costs[name] = work / rate + factorizations
     return costs
@@ -108,7 +108,7 @@ def _iterations(Z: Centered, k: int, alpha: float, tol: float) -> float:
     """
     ridge = max(float(np.min(Z.ridge(alpha))), 1e-300)
     root_condition = np.sqrt(1 + Z.spectral_norm_squared() / ridge)
-    return float(3 + min(0.16 * np.log(2 / tol) * root_condition, 1.2 * min(Z.shape) / k))
+    return float(3 + min(0.2 * np.log(2 / tol) * root_condition, 1.2 * min(Z.shape) / k))
 
 
 def _nothing_else(Z: Centered, alphas: Sequence[float]) -> str:
