@@ -5,7 +5,8 @@ candidate                                 when it may be used
 ========================================  ===================================================
 ``cholesky`` (Z'Z + ridge, d x d)         d x d fits the limit below
 ``dual_cholesky`` (Z Z' + ridge, n x n)   n x n fits, one ridge for all columns
-``cg`` (block conjugate gradients)        every alpha > 0, one ridge for all columns
+``cg`` (block conjugate gradients)        every alpha > 0, one ridge for all columns, and a
+                                          factorization would take longer than a moment
 ``lsqr`` (block LSQR)                     always; chosen only when nothing else may be used
 ``svd``                                   never chosen: taken over to when a Gram matrix turns
                                           out too ill-conditioned, or on demand
@@ -37,6 +38,8 @@ SPARSE_RATE = 2.5e8
 READ_RATE = 1e9
 # Fewer iterations than this are not to be hoped for.
 FEW = 8
+# A factorization this short (seconds) is taken: it is exact to rounding.
+SHORT = 0.1
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,9 @@ def choose(
     one_ridge = np.ndim(Z.unit) == 0
     if not one_ridge:
         costs.pop("dual_cholesky", None)
+    exact = min(costs.values(), default=np.inf)
     iteration = _iteration_cost(Z, n_targets, len(alphas))
-    if min(alphas) > 0 and one_ridge and FEW * iteration < min(costs.values(), default=np.inf):
+    if min(alphas) > 0 and one_ridge and exact > max(SHORT, FEW * iteration):
         costs["cg"] = iteration * _iterations(Z, n_targets, min(alphas), tol)
     if not costs:
         return Choice("lsqr", _nothing_else(Z, alphas), {})
