@@ -155,7 +155,6 @@ def test_headings_identifiers_and_alternatives(page):
 
 def test_the_result_the_failure_and_the_way_back_are_told(page, record):
     assert record["environment"]["numpy"] in page.text
-    assert "eigenkit report run.json --html report.html" in page.text
     assert visible(record["command"], 2000) in page.text
     for method in record["methods"]:
         for failure in method["failures"]:
@@ -207,7 +206,6 @@ def test_text_tells_the_result_and_steers_no_terminal(style):
     assert "\u202e" not in text
     assert "highest mean AUC over labels" in text
     assert "y has several columns" in text
-    assert "eigenkit report run.json --html report.html" in text
 
 
 def test_plain_columns_stand_under_each_other():

@@ -18,7 +18,7 @@ _SOLVER = ["method", "solver", "regression", "alpha", "components", "residual", 
 
 
 def text_of(run: Run, *, style: str, width: int) -> str:
-    """Title, result, tables and how to see it again."""
+    """Title, result, tables and how to repeat the run."""
     if style == "auto":
         style = "rich" if importlib.util.find_spec("rich") else "plain"
     write = _rich if style == "rich" else _plain
@@ -66,7 +66,6 @@ def _again(run: Run) -> str:
     lines = [drawn_sentence(run)]
     if run.command:
         lines += ["", "To repeat the run:", f"    {visible(run.command, 1000)}"]
-    lines += ["", "To see it again:", "    eigenkit report run.json --html report.html"]
     return "\n".join(lines)
 
 
