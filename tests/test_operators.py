@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 
 from conftest import ZOO, dense, make_X
-from eigenkit.operators import Centered, SparseRows, project
+from eigenkit.operators import Centered, project
+from eigenkit.sparse_rows import SparseRows
 
 
 def _weights(kind: str, n: int, rng: np.random.Generator) -> np.ndarray | None:
@@ -83,7 +84,7 @@ def test_threads_do_not_change_bits(rng, monkeypatch):
     X = sparse.random_array((5000, 300), density=0.05, rng=rng, format="csr")
     V = rng.normal(size=(300, 20))
     several = SparseRows(X) @ V
-    monkeypatch.setattr("eigenkit.operators._threads", lambda: 1)
+    monkeypatch.setattr("eigenkit.sparse_rows._threads", lambda: 1)
     np.testing.assert_array_equal(SparseRows(X) @ V, several)
 
 

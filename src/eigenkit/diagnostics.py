@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._validation import check_real, check_X
 from eigenkit.linalg import Array
-from eigenkit.operators import BLOCK_BYTES, project
+from eigenkit.operators import project
+from eigenkit.sparse_rows import BLOCK_BYTES
 
 
 def vip_scores(model: Any) -> Array:

@@ -1,0 +1,114 @@
+"""Products with sparse matrices in threads: scipy releases the interpreter meanwhile."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.linalg import Array
+
+# Blocks of rows: large enough for fast products, small enough for the cache.
+BLOCK_BYTES = 2**23
+
+
+class SparseRows:
+    """Products with a CSR matrix and with its transpose, in threads over blocks of rows.
+
+    Every row of a product is computed by one thread in one order, so the number of threads
+    does not change a bit of the result. The transpose is kept as CSR too once it is used:
+    that is as fast as the matrix itself, for one more copy of the non-zeros. Products with
+    float32 blocks are made in float32, from a copy of the numbers in that precision.
+    """
+
+    def __init__(self, X: sparse.csr_array) -> None:
+        self.X = X
+        self.shape: tuple[int, int] = X.shape
+        self._blocks = _row_blocks(X)
+
+    @cached_property
+    def T(self) -> SparseRows:
+        return SparseRows(self.X.T.tocsr())
+
+    @cached_property
+    def _single(self) -> SparseRows:
+        data = self.X.data.astype(np.float32)
+        return SparseRows(sparse.csr_array((data, self.X.indices, self.X.indptr), self.shape))
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        if V.dtype == np.float32 and self.X.dtype != np.float32:
+            return self._single @ V
+        V = np.ascontiguousarray(V)
+        out = np.empty((self.shape[0], V.shape[1]), dtype=V.dtype)
+
+        def fill(item: tuple[slice, sparse.csr_array]) -> None:
+            rows, block = item
+            out[rows] = block @ V
+
+        _map(fill, self._blocks, self.X.nnz * V.shape[1])
+        return out
+
+    def product(self, other: sparse.csr_array, work: float) -> Array:
+        """``X @ other`` for sparse ``other``, as a dense matrix, block by block."""
+        out = np.empty((self.shape[0], other.shape[1]))
+        step = max(1, BLOCK_BYTES // (16 * max(1, other.shape[1])))
+        starts = range(0, self.shape[0], step)
+
+        def fill(start: int) -> None:
+            (self.X[start : start + step] @ other).toarray(out=out[start : start + step])
+
+        _map(fill, starts, work)
+        return out
+
+
+def _row_blocks(X: sparse.csr_array) -> list[tuple[slice, sparse.csr_array]]:
+    """Consecutive row slices with about equal numbers of non-zeros, sharing memory with X."""
+    cuts = np.searchsorted(X.indptr, np.linspace(0, X.nnz, 2 * _threads() + 1)[1:-1])
+    edges = np.unique(np.concatenate([[0], cuts, [X.shape[0]]]))
+    rows = [slice(int(a), int(b)) for a, b in pairwise(edges)]
+    return [(part, _row_slice(X, part)) for part in rows]
+
+
+def _row_slice(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
+    indptr = X.indptr[rows.start : rows.stop + 1]
+    stored = slice(indptr[0], indptr[-1])
+    parts = X.data[stored], X.indices[stored], indptr - indptr[0]
+    return sparse.csr_array(parts, shape=(rows.stop - rows.start, X.shape[1]))
+
+
+def _threads() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _map(function: Callable[[Any], Any], items: Any, work: float) -> list[Any]:
+    """``[function(item) for item in items]``, in threads when there is work enough."""
+    items = list(items)
+    if work < 1e6 or _threads() == 1:
+        return [function(item) for item in items]
+    results: list[Any] = [None] * len(items)
+    waiting = iter(range(len(items)))
+
+    def drain() -> None:
+        for i in waiting:
+            results[i] = function(items[i])
+
+    # This thread works too: it holds its core, so that the others find one of their own.
+    others = [_pool(os.getpid()).submit(drain) for _ in range(_threads() - 1)]
+    drain()
+    for other in others:
+        other.result()
+    return results
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Threads that stay; one pool a process, as threads do not survive a fork."""
+    return ThreadPoolExecutor(_threads(), thread_name_prefix="eigenkit")
