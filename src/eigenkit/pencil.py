@@ -50,7 +50,9 @@ class Pencil:
 
     def apply_B(self, V: Array) -> Array:
         """B V, from the data."""
-        return self.Z.rmatmat(self.Z.matmat(V)) + damped(self.ridge, V)
+        BV = self.Z.rmatmat(self.Z.matmat(V))
+        BV += damped(self.ridge, V)
+        return BV
 
 
 @dataclass(frozen=True)

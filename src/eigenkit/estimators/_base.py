@@ -316,7 +316,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.components_ = self._cast(np.ascontiguousarray(solution.W[:, :l].T))
 
     def _cast(self, value: Any) -> Any:
-        return value.astype(self._dtype_) if isinstance(value, np.ndarray) else value
+        return value.astype(self._dtype_, copy=False) if isinstance(value, np.ndarray) else value
 
     def _check_informative(self, problem: Problem) -> None:
         constant = problem.pencil.Z.constant

@@ -176,13 +176,14 @@ def _finish(
         W, values, basis = _any_direction(pencil)
     apply_B = regression.apply_B if regression is not None else None
     BW = (apply_B or pencil.apply_B)(W)
-    AW = pencil.C @ (pencil.C.T @ W)
-    scale = _norm(AW) + _norm(BW * values)
-    report = replace(
-        report,
-        residual=_norm(AW - BW * values) / scale if scale else 0.0,
-        orthogonality=float(np.abs(W.T @ BW - np.eye(W.shape[1])).max(initial=0.0)),
-    )
+    orthogonality = float(np.abs(W.T @ BW - np.eye(W.shape[1])).max(initial=0.0))
+    # In place from here on: these are as large as W, which may be the largest thing there is.
+    gap = pencil.C @ (pencil.C.T @ W)
+    BW *= values
+    scale = _norm(gap) + _norm(BW)
+    gap -= BW
+    residual = _norm(gap) / scale if scale else 0.0
+    report = replace(report, residual=residual, orthogonality=orthogonality)
     if report.condition > ILL_CONDITIONED and np.isfinite(report.condition):
         warnings.warn(
             f"X'X + alpha I has a condition number of {report.condition:.1e}: about half of the "
