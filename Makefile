@@ -5,7 +5,9 @@ RUN := $(VENV)/bin/python
 # Two test processes on two cores, each with one BLAS thread: faster than the other way round.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-slow lint docs bench clean
+PAPERS ?= papers
+
+.PHONY: demo papers test test-slow lint docs bench clean
 
 demo: $(VENV)/.demo
 	$(RUN) -m eigenkit demo
@@ -21,6 +23,9 @@ test-slow: $(VENV)/.test
 
 docs: $(VENV)/.docs
 	$(RUN) -m sphinx -W --keep-going -b html docs docs/_build/html
+
+papers: $(VENV)/.bench
+	$(RUN) -m eigenkit papers --out $(PAPERS)
 
 bench: $(VENV)/.bench
 	$(RUN) -m benchmarks.core

@@ -24,7 +24,7 @@ LAYERS = [
     {"report"},
     {"__init__"},
     {"inference"},
-    {"demo"},
+    {"demo", "papers"},
     {"cli"},
     {"__main__"},
 ]

@@ -1,0 +1,143 @@
+"""The tables and figures of the papers, run again: ours beside theirs.
+
+An :class:`~eigenkit.papers.study.Experiment` is a function of a
+:class:`~eigenkit.papers.study.Study`, which gives it data and remembers what was computed; it
+yields tables, figures and remarks (:mod:`eigenkit.papers.blocks`), and :func:`run_papers` puts
+them on one page.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from eigenkit.evaluation.summary import environment
+from eigenkit.papers import equivalence, page
+from eigenkit.papers.blocks import Block, Figure, Note, Result, Table
+from eigenkit.papers.drawing import svg
+from eigenkit.papers.study import Cells, Experiment, Study
+from eigenkit.record import write_atomically
+
+__all__ = [
+    "EXPERIMENTS",
+    "Block",
+    "Experiment",
+    "Figure",
+    "Note",
+    "Result",
+    "Study",
+    "Table",
+    "run_papers",
+]
+
+# In the order of the page.
+_ALL: tuple[Experiment, ...] = (equivalence.EXPERIMENT,)
+
+EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _ALL}
+
+Progress = Callable[[int, int, str], None]
+
+
+def run_papers(
+    names: Sequence[str] | None = None,
+    *,
+    out: str | os.PathLike[str] = "papers",
+    quick: bool = False,
+    seed: int = 0,
+    fresh: bool = False,
+    progress: Progress | None = None,
+) -> list[Result]:
+    """Run experiments and write the page that shows them.
+
+    Parameters
+    ----------
+    names : sequence of str, optional
+        Keys of EXPERIMENTS; by default all.
+    out : path
+        Folder of papers.html, papers.md, figures/ and cells/ (what was computed so far).
+    quick : bool
+        Bundled and generated data and few repetitions: to see that everything runs.
+    seed : int
+    fresh : bool
+        Compute everything again.
+    progress : callable, optional
+        Called as ``progress(done, total, message)``.
+
+    Returns
+    -------
+    list of Result
+
+    Examples
+    --------
+    >>> from eigenkit.papers import run_papers
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results = run_papers(["shrinkage"], quick=True, out=folder)  # doctest: +SKIP
+    """
+    chosen = _chosen(names)
+    folder = Path(out)
+    results: list[Result] = []
+    pictures: dict[str, str] = {}
+    for done, experiment in enumerate(chosen):
+        tell = _teller(progress, done, len(chosen), experiment.name)
+        results.append(_run(experiment, folder, quick, seed, fresh, tell))
+        pictures |= {b.name: svg(b) for b in results[-1].blocks if isinstance(b, Figure)}
+        _write(results, pictures, folder, quick)  # to be looked at while the rest runs
+    if progress is not None:
+        progress(len(chosen), len(chosen), "done")
+    return results
+
+
+def _chosen(names: Sequence[str] | None) -> list[Experiment]:
+    for name in names or ():
+        if name not in EXPERIMENTS:
+            close = get_close_matches(name, EXPERIMENTS, n=1)
+            hint = (
+                f"did you mean {close[0]!r}" if close else f"choose from {', '.join(EXPERIMENTS)}"
+            )
+            raise ValueError(f"there is no experiment {name!r}: {hint}.")
+    # In the order of the page, whatever the order they were asked for in.
+    return [e for e in EXPERIMENTS.values() if names is None or e.name in names]
+
+
+def _run(
+    experiment: Experiment,
+    folder: Path,
+    quick: bool,
+    seed: int,
+    fresh: bool,
+    tell: Callable[[str], None],
+) -> Result:
+    settings = {"version": environment()["eigenkit"], "seed": seed, "quick": quick}
+    place = folder / "cells" / f"{experiment.name}{'-quick' if quick else ''}.json"
+    cells = Cells(place, settings, fresh)
+    study = Study(cells, seed, quick, tell)
+    blocks = list(experiment.run(study))
+    options = f"{' --quick' if quick else ''}{f' --seed {seed}' if seed else ''}"
+    return Result(
+        experiment.name,
+        experiment.title,
+        experiment.source,
+        f"eigenkit papers --only {experiment.name}{options}",
+        seed,
+        blocks,
+        study.missing,
+        cells.seconds(),
+    )
+
+
+def _teller(progress: Progress | None, done: int, total: int, name: str) -> Callable[[str], None]:
+    if progress is None:
+        return lambda message: None
+    return lambda message: progress(done, total, f"{name}: {message}")
+
+
+def _write(results: list[Result], pictures: dict[str, str], folder: Path, quick: bool) -> None:
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    for name, picture in pictures.items():
+        write_atomically(folder / "figures" / f"{name}.svg", picture)
+    found = environment()
+    write_atomically(folder / "papers.md", page.markdown(results, quick, found))
+    write_atomically(folder / "papers.html", page.html(results, pictures, quick, found))

@@ -1,0 +1,182 @@
+"""The results as one page: Markdown with its figures as files, and HTML that holds them.
+
+All text is escaped; the HTML page loads nothing and runs nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from eigenkit.papers.blocks import Block, Figure, Note, Result, Table
+from eigenkit.report.words import visible
+
+TITLE = "The papers' tables and figures"
+LEAD = (
+    "Every table and figure below comes from the command beneath its heading. Numbers are ours; "
+    "in brackets (on the HTML page: below) stand the paper's and how ours compare with them."
+)
+QUICK = (
+    "This is the quick version: bundled and generated data and few repetitions. It shows that "
+    "everything runs; its numbers are not to be compared with the papers'."
+)
+
+STYLE = """
+:root { color-scheme: light; }
+body { margin: 0 auto; max-width: 72rem; padding: 1rem 1.5rem 4rem; color: #1c2430;
+  font: 1rem/1.6 system-ui, -apple-system, "Segoe UI", Roboto, Arial, sans-serif; }
+h1, h2 { line-height: 1.2; letter-spacing: -0.01em; }
+h2 { margin: 3.5rem 0 0.4rem; }
+h3 { font-size: 1rem; margin: 2rem 0 0.3rem; }
+p { max-width: 46rem; }
+.source, .note, figcaption { color: #56606e; font-size: 0.92rem; }
+code { background: #f5f7f9; padding: 0.1rem 0.35rem; border-radius: 4px; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 0.86rem; font-variant-numeric: tabular-nums; }
+th, td { padding: 0.25rem 0.6rem; text-align: right; border-bottom: 1px solid #dfe3e8;
+  vertical-align: top; white-space: nowrap; }
+th.label { text-align: left; font-weight: 500; }
+thead th { border-bottom: 2px solid #56606e; }
+td small { display: block; color: #56606e; }
+.missing { background: #fff6e5; padding: 0.6rem 1rem; border-radius: 6px; max-width: 46rem; }
+figure { margin: 1.5rem 0; }
+figure img { max-width: 100%; height: auto; }
+nav ul { columns: 2; padding-left: 1.2rem; }
+"""
+
+
+def markdown(results: Sequence[Result], quick: bool, environment: Mapping[str, str]) -> str:
+    """The page as Markdown; figures are named ``figures/NAME.svg``."""
+    parts = [f"# {TITLE}", LEAD, *([QUICK] if quick else [])]
+    for result in results:
+        parts += [f"## {_plain(result.title)}", f"*{_plain(result.source)}*"]
+        parts.append(f"`{result.command}` (seed {result.seed}, {_duration(result.seconds)})")
+        parts += [_markdown(block) for block in result.blocks]
+        parts += [f"**Not run:** {_plain(reason)}" for reason in result.missing]
+    parts.append(f"Measured with {_versions(environment)}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def html(
+    results: Sequence[Result],
+    pictures: Mapping[str, str],
+    quick: bool,
+    environment: Mapping[str, str],
+) -> str:
+    """The page as one HTML file; ``pictures`` are the figures as SVG, by name."""
+    contents = "".join(
+        f'<li><a href="#{escape(r.name)}">{_safe(r.title)}</a></li>' for r in results
+    )
+    body = "\n".join(_section(result, pictures) for result in results)
+    warning = f'<p class="missing">{QUICK}</p>' if quick else ""
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; img-src data:; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="eigenkit">
+<title>{TITLE}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<h1>{TITLE}</h1>
+<p>{LEAD}</p>
+{warning}
+<nav aria-label="Experiments"><ul>{contents}</ul></nav>
+{body}
+<p class="note">Measured with {_safe(_versions(environment))}.</p>
+</body>
+</html>
+"""
+
+
+def _section(result: Result, pictures: Mapping[str, str]) -> str:
+    missing = "".join(
+        f'<p class="missing"><strong>Not run:</strong> {_safe(m)}</p>' for m in result.missing
+    )
+    blocks = "\n".join(_html(block, pictures) for block in result.blocks)
+    return f"""<section id="{escape(result.name)}">
+<h2>{_safe(result.title)}</h2>
+<p class="source">{_safe(result.source)}<br>
+<code>{_safe(result.command)}</code> (seed {result.seed}, {_duration(result.seconds)})</p>
+{blocks}
+{missing}
+</section>"""
+
+
+def _markdown(block: Block) -> str:
+    if isinstance(block, Note):
+        return _plain(block.text)
+    if isinstance(block, Figure):
+        caption = _plain(block.caption)
+        return f"![{caption}](figures/{block.name}.svg)\n\n*{caption}*"
+    head = [*block.heads, *block.columns]
+    rule = ["---"] * len(block.heads) + ["---:"] * len(block.columns)
+    body = [
+        [*map(_plain, labels), *(_bracketed(*block.cell(i, j)) for j in range(len(block.columns)))]
+        for i, labels in enumerate(block.rows)
+    ]
+    rows = [[_plain(title) for title in head], rule, *body]
+    table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    note = f"\n\n{_plain(block.note)}" if block.note else ""
+    return f"**{_plain(block.title)}**\n\n{table}{note}"
+
+
+def _bracketed(ours: str, paper: str, compared: str) -> str:
+    known = ", ".join(text for text in (paper, compared) if text)
+    return _plain(f"{ours} ({known})" if known else ours)
+
+
+def _html(block: Block, pictures: Mapping[str, str]) -> str:
+    if isinstance(block, Note):
+        return f"<p>{_safe(block.text)}</p>"
+    if isinstance(block, Figure):
+        picture = base64.b64encode(pictures[block.name].encode()).decode()
+        caption = _safe(block.caption)
+        return (
+            f'<figure><img alt="{caption}" src="data:image/svg+xml;base64,{picture}">'
+            f"<figcaption>{caption}</figcaption></figure>"
+        )
+    heads = "".join(f'<th class="label" scope="col">{_safe(h)}</th>' for h in block.heads)
+    heads += "".join(f'<th scope="col">{_safe(c)}</th>' for c in block.columns)
+    rows = "\n".join(_row(block, i) for i in range(len(block.rows)))
+    note = f'<p class="note">{_safe(block.note)}</p>' if block.note else ""
+    return (
+        f'<h3>{_safe(block.title)}</h3><div class="scroll"><table><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>{note}"
+    )
+
+
+def _row(table: Table, i: int) -> str:
+    labels = "".join(
+        f'<th class="label" scope="row">{_safe(label)}</th>' for label in table.rows[i]
+    )
+    cells = ""
+    for j in range(len(table.columns)):
+        ours, paper, compared = table.cell(i, j)
+        below = "".join(f"<small>{_safe(text)}</small>" for text in (paper, compared) if text)
+        cells += f"<td>{_safe(ours)}{below}</td>"
+    return f"<tr>{labels}{cells}</tr>"
+
+
+def _safe(text: str) -> str:
+    return escape(visible(text, 4000))
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    shown = visible(text, 4000).replace("\\", "\\\\")
+    for sign in "`*_|[]<>$#":
+        shown = shown.replace(sign, f"\\{sign}")
+    return shown
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
+
+
+def _versions(environment: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in environment.items())

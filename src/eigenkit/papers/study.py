@@ -1,0 +1,121 @@
+"""What an experiment is given: data, a seed, and cells that are computed once.
+
+A cell is a piece of work with a key, whose value is plain JSON. It is kept in a file as soon as
+it is known, so that a run that was interrupted goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import tracemalloc
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eigenkit.datasets import Dataset, DatasetNotFound, load_dataset
+from eigenkit.papers.blocks import Block
+from eigenkit.record import write_atomically
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table or figure of a paper, or several that come from the same run."""
+
+    name: str
+    title: str
+    source: str
+    run: Callable[[Study], Iterable[Block]]
+
+
+class Cells:
+    """Values by key in one JSON file; those of other settings are forgotten."""
+
+    def __init__(self, path: Path, settings: dict[str, Any], fresh: bool = False) -> None:
+        self._path = path
+        self._settings = settings
+        self._values: dict[str, dict[str, Any]] = {} if fresh else self._read()
+
+    def _read(self) -> dict[str, dict[str, Any]]:
+        try:
+            stored = json.loads(self._path.read_text(encoding="utf-8"))
+            return stored["cells"] if stored["settings"] == self._settings else {}
+        except (OSError, ValueError, KeyError, TypeError):
+            return {}  # a cache that is not there or not ours is an empty one
+
+    def get(self, key: str, work: Callable[[], Any]) -> Any:
+        """The value of a cell, computed if need be; and in either case as JSON gives it back."""
+        if key not in self._values:
+            start = time.perf_counter()
+            value = json.loads(json.dumps(work(), allow_nan=False))
+            seconds = round(time.perf_counter() - start, 3)
+            self._values[key] = {"value": value, "seconds": seconds}
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            stored = {"settings": self._settings, "cells": self._values}
+            write_atomically(self._path, json.dumps(stored, indent=1))
+        return self._values[key]["value"]
+
+    def seconds(self) -> float:
+        """What all cells cost, also those of earlier runs."""
+        return float(sum(cell["seconds"] for cell in self._values.values()))
+
+
+@dataclass
+class Study:
+    """The setting of one experiment.
+
+    Parameters
+    ----------
+    cells : Cells
+    seed : int
+    quick : bool
+        Use only data that come with eigenkit or scikit-learn, and few repetitions.
+    tell : callable
+        Called with a message before every cell.
+    """
+
+    cells: Cells
+    seed: int = 0
+    quick: bool = False
+    tell: Tell = field(default=lambda message: None)
+    missing: list[str] = field(default_factory=list)
+
+    def dataset(self, name: str) -> Dataset | None:
+        """A data set, or None, noted in the result, if it is not to be had."""
+        try:
+            return load_dataset(name, random_state=self.seed)
+        except DatasetNotFound as error:
+            if str(error) not in self.missing:
+                self.missing.append(str(error))
+            return None
+
+    def datasets(self, names: Iterable[str]) -> dict[str, Dataset]:
+        """Those of the data sets that are to be had."""
+        found = {name: self.dataset(name) for name in names}
+        return {name: data for name, data in found.items() if data is not None}
+
+    def cell(self, key: str, work: Callable[[], Any]) -> Any:
+        """The value of ``work()``, from an earlier run if there was one."""
+        self.tell(key)
+        return self.cells.get(key, work)
+
+
+def measured(work: Callable[[], Any]) -> tuple[Any, float, float]:
+    """Value, seconds, and the most megabytes held at once; the work is done twice.
+
+    Memory is what Python and numpy allocate, less what was held before. It is measured in a
+    second run, as watching allocations takes time.
+    """
+    start = time.perf_counter()
+    value = work()
+    seconds = time.perf_counter() - start
+    tracemalloc.start()
+    try:
+        work()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    return value, seconds, peak / 1e6
