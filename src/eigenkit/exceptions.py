@@ -1,4 +1,4 @@
-"""Warnings of eigenkit, so that they can be silenced or turned into errors by class."""
+"""Warnings and errors of eigenkit, so that they can be told apart by class."""
 
 from __future__ import annotations
 
@@ -19,3 +19,7 @@ class DegenerateDataWarning(EigenkitWarning):
 
 class ConditionWarning(EigenkitWarning):
     """The answer is determined by the data only to few digits, or by construction."""
+
+
+class DatasetNotFound(OSError):
+    """A data set that is known is not at hand, and cannot be fetched."""

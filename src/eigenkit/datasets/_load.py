@@ -1,0 +1,112 @@
+"""A data set by its name: from the data folder, drawn, or from where it comes."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn import datasets as sklearn_datasets
+
+from eigenkit.datasets._sources import SETS, Bundled, Drawn, Entry
+from eigenkit.datasets._store import Dataset, data_folder, read_dataset
+from eigenkit.exceptions import DatasetNotFound
+
+# A name is part of a path, so it must not lead out of the folder.
+_NAME = re.compile(r"\w[\w.+-]*")
+
+
+def dataset_names() -> list[str]:
+    """Names of all data sets that :func:`load_dataset` knows.
+
+    Examples
+    --------
+    >>> from eigenkit.datasets import dataset_names
+    >>> dataset_names()[:3]
+    ['yeast', 'scene', 'emotions']
+    """
+    return list(SETS)
+
+
+def describe_dataset(name: str) -> str:
+    """One sentence: where a data set comes from, and how it differs from that of the papers.
+
+    Examples
+    --------
+    >>> from eigenkit.datasets import describe_dataset
+    >>> print(describe_dataset("pima"))
+    Diabetes of Pima women (UCI), +1 for positive: the papers' data.
+    """
+    return _entry(name, list(SETS)).origin
+
+
+def load_dataset(
+    name: str, *, folder: str | Path | None = None, download: bool = True, random_state: Any = 0
+) -> Dataset:
+    """A data set by its name.
+
+    A copy ``NAME.npz`` in the data folder comes first. Without one, the set is drawn, taken from
+    scikit-learn, or fetched from its public source, checked and kept in the data folder.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`dataset_names`, or the name of a file of your own in the data folder.
+    folder : str or Path, optional
+        See :func:`data_folder`.
+    download : bool
+        Whether a set may be fetched.
+    random_state : int or RandomState, optional
+        For sets that are drawn.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    ValueError
+        If no set has this name, or if the copy is damaged.
+    DatasetNotFound
+        If there is no copy, and the set cannot be fetched.
+
+    Examples
+    --------
+    >>> from eigenkit.datasets import load_dataset
+    >>> load_dataset("syn1", random_state=1)
+    Dataset('syn1', 1000 x 100, 5 classes)
+    """
+    place = data_folder(folder)
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ValueError(f"name={name!r} is not valid: give a name such as {next(iter(SETS))!r}.")
+    path = place / f"{name}.npz"
+    if path.is_file():
+        own = f"A file of your own, {path.name}."
+        return read_dataset(path, name, SETS[name].origin if name in SETS else own)
+    entry = _entry(name, sorted({*SETS, *(file.stem for file in place.glob("*.npz"))}))
+    source = entry.source
+    if isinstance(source, Drawn):
+        X, target = source.make(random_state=random_state)
+        return Dataset(name, X, target, origin=entry.origin)
+    if isinstance(source, Bundled):
+        return _bundled(name, entry, source)
+    raise DatasetNotFound(
+        f"{name} is not at hand: there is no {path.name} in {place} and no public source to fetch "
+        f"it from, so put a file with X and its target there ({entry.origin})"
+    )
+
+
+def _entry(name: str, known: list[str]) -> Entry:
+    if name in SETS:
+        return SETS[name]
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(near)}?" if near else "dataset_names() lists all."
+    raise ValueError(f"name={name!r} is not known: {hint}")
+
+
+def _bundled(name: str, entry: Entry, source: Bundled) -> Dataset:
+    found = getattr(sklearn_datasets, source.loader)()
+    names = {"feature_names": np.array(found.feature_names)}
+    return Dataset(name, found.data, found.target, [], names, entry.origin)
