@@ -74,7 +74,7 @@ def distance(W: np.ndarray, W0: np.ndarray) -> tuple[float, float]:
 
     [W W0] = QR takes both to the space they span, of a few dimensions instead of d.
     """
-    R = np.linalg.qr(np.hstack([W, W0]), mode="r")
+    R = np.asarray(np.linalg.qr(np.hstack([W, W0]), mode="r"))
     A, A0 = R[:, : W.shape[1]], R[:, W.shape[1] :]
     difference = float(np.linalg.norm(A @ A.T - A0 @ A0.T, 2))
     return difference, difference / float(np.linalg.norm(A0, 2)) ** 2
