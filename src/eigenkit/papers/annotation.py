@@ -17,6 +17,7 @@ from eigenkit.papers.annotation_trial import (
     LEARNED,
     METHODS,
     PLAIN,
+    UNBALANCED_COSTS,
     Images,
     Kind,
     Partition,
@@ -269,9 +270,10 @@ def run(study: Study) -> Iterator[Block]:
     yield Note(_setting(runs))
     for measure, title in TITLES.items():
         yield _table(runs, measure, title)
+    below = ", ours above and the thesis's below" if _paper_has(plan) else ""
     yield Figure(
         "annotation-f1",
-        "Macro F1 against the number of terms, ours above and the thesis's below.",
+        f"Macro F1 against the number of terms{below}.",
         lambda figure: _draw_f1(figure, runs),
         (9.0, 5.6 if _paper_has(plan) else 3.2),
     )
@@ -315,7 +317,9 @@ def _about(quick: bool) -> Iterator[Note]:
 def _setting(runs: Runs) -> str:
     kinds = ", ".join(f"{kind} {factor:g}" for kind, factor in runs.plan.kinds)
     return (
-        f"Kernels on every view: {kinds} (the factor of the inverse width; 1 is the mean). The "
+        f"Kernels on every view: {kinds}. (The number is a factor of the inverse width, which "
+        "is 1 / (features x variance) for the Gaussian and 1 / mean distance for chi-squared, "
+        "measured on all image sets, without their terms.) The "
         "most frequent terms are taken, and image sets with at least one of them, drawn once per "
         f"number of terms. {runs.plan.partitions} random partitions 1:1 (the thesis: ten). Within "
         "the training half of each partition, two-fold cross-validation by macro F1 chooses alpha "
@@ -441,7 +445,8 @@ def _balance_table(runs: Runs) -> Table:
         rows,
         ["macro F1", "micro F1", "precision", "recall", "AUC"],
         ours,
-        note="alpha and C are chosen anew in either case.",
+        note=f"alpha and C are chosen anew in either case, C of {_listed(COSTS)} with balanced "
+        f"classes and of {_listed(UNBALANCED_COSTS)} without.",
     )
 
 

@@ -32,6 +32,7 @@ LEARNED = ("star", "clique", "kCCA")
 MEASURES = ("f1_macro", "f1_micro", "precision_macro", "recall_macro", "auc")
 ALPHAS = (1.0, 10.0)
 COSTS = (0.1, 0.3, 1.0)
+UNBALANCED_COSTS = (1.0, 3.0, 10.0)  # rare terms need more where errors on them weigh no more
 TOL = 1e-3
 
 Kind = tuple[str, float]
@@ -136,8 +137,14 @@ class Partition:
         return found.weights
 
     def validated(self, method: str, alpha: float) -> list[float]:
-        """Macro F1 for every C of COSTS."""
-        return [scores["f1_macro"] for scores in self.scores(self.weights(method, alpha), COSTS)]
+        """Macro F1 for every C."""
+        found = self.scores(self.weights(method, alpha), self.costs)
+        return [scores["f1_macro"] for scores in found]
+
+    @property
+    def costs(self) -> tuple[float, ...]:
+        """Values of C to choose from."""
+        return COSTS if self.balanced else UNBALANCED_COSTS
 
     def scores(self, weights: Array, costs: Iterable[float]) -> list[Scores]:
         """How well SVMs on the sum of kernels annotate the test rows, for every C."""
@@ -216,7 +223,7 @@ def _choice(method: str, folds: Sequence[Partition]) -> Choice:
     alphas = ALPHAS if METHODS[method] else ALPHAS[:1]  # uniform weights know no alpha
     scores = np.array([[fold.validated(method, alpha) for alpha in alphas] for fold in folds])
     i, j = np.unravel_index(scores.mean(axis=0).argmax(), scores.shape[1:])
-    return alphas[i], COSTS[j]
+    return alphas[i], folds[0].costs[j]
 
 
 def halves(rows: Numbers, rng: np.random.Generator) -> tuple[Numbers, Numbers]:
