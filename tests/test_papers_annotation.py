@@ -164,3 +164,23 @@ def test_best_kernel_in_hindsight(images: trial.Images) -> None:
     runs = experiment.Runs.__new__(experiment.Runs)
     runs.found = {(3, 9): [cell(0.9, 0.6), cell(0.2, 0.7)]}
     assert runs.mean((3, 9), "BIK", "auc") == pytest.approx(0.65)
+
+
+def test_one_alpha_for_all_is_what_the_partition_gives(images: trial.Images) -> None:
+    terms, rows = images.choose(3, 80, seed=0)
+    found = trial.annotate_with_one_alpha(images, terms, rows, [5])
+    train, test = trial.halves(rows, np.random.default_rng([5]))
+    whole = trial.Partition(images.kernels, images.Y[:, terms], train, test)
+    scores = whole.scores(whole.weights("clique", trial.RIDGES[1]), [trial.MIDDLE_COST])
+    assert found["clique"][1] == scores[0]["f1_macro"]
+    assert len(set(found["uniform"])) == 1  # uniform weights know no alpha
+
+
+@pytest.mark.parametrize("name", trial.PLAIN)
+def test_plain_classifiers_share_the_partition(images: trial.Images, name: str) -> None:
+    terms, rows = images.choose(3, 80, seed=0)
+    found = trial.annotate_partition_plainly(name, images, terms, rows, [5])
+    train, test = trial.halves(rows, np.random.default_rng([5]))
+    again = trial.annotate_plainly(images, name, terms, train, test, found["C"])
+    assert again == {measure: found[measure] for measure in trial.MEASURES}
+    assert found["auc"] > 0.8
