@@ -369,8 +369,8 @@ READING = (
     "order among the learned ones: in the thesis, from 20 terms on, clique comes before star and "
     "star before kCCA, which is mostly below uniform weights; here the three are level. The next "
     "table shows one reason: with alpha = 1 for all methods the order of the three is the "
-    "thesis's here too; with alpha = 10 it is not. The thesis does not say how its regularization was chosen. The "
-    "same table shows that learned weights are not better by themselves: with an alpha that does "
+    "thesis's here too; with alpha = 10 it is not. The thesis does not say how its "
+    "regularization was chosen. The same table shows that learned weights are not better by themselves: with an alpha that does "
     "not suit, uniform ones are level or above. The table after it shows that SVMs without "
     "balanced classes have more precision than recall, as the thesis's have from 30 terms on: it "
     "may not have balanced them."
@@ -661,15 +661,9 @@ def _draw_weights(figure: Any, runs: Runs) -> None:
     names = runs.images.names
     place = np.arange(len(names))
     for i, method in enumerate(LEARNED):
-        look: dict[str, Any] = {"color": COLORS[i], "edgecolor": "white"}
-        ax.barh(
-            place + 0.27 * (i - 1),
-            _weights(runs, method),
-            0.25,
-            label=method,
-            hatch=("", "//", "..")[i],
-            **look,
-        )
+        look: dict[str, Any] = {"color": COLORS[i], "hatch": ("", "//", "..")[i]}
+        y = place + 0.27 * (i - 1)
+        ax.barh(y, _weights(runs, method), 0.25, label=method, edgecolor="white", **look)
     ax.set(yticks=place, yticklabels=names, xlabel="weight")
     ax.axvline(1 / len(names), color="#5c6670", linestyle=":", label="uniform")
     ax.invert_yaxis()
