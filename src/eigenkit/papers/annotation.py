@@ -370,9 +370,10 @@ READING = (
     "star before kCCA, which is mostly below uniform weights; here the three are level. The next "
     "table shows one reason: with alpha = 1 for all methods the order of the three is the "
     "thesis's here too; with alpha = 10 it is not. The thesis does not say how its "
-    "regularization was chosen. The same table shows that learned weights are not better by themselves: with an alpha that does "
-    "not suit, uniform ones are level or above. The table after it shows that SVMs without "
-    "balanced classes have more precision than recall, as the thesis's have from 30 terms on: it "
+    "regularization was chosen. The same table shows that learned weights are not better by "
+    "themselves: with an alpha that does not suit, uniform ones are level or above. The table "
+    "after it shows that SVMs without balanced classes have more precision than recall, as the "
+    "thesis's have from 30 terms on: it "
     "may not have balanced them."
 )
 
