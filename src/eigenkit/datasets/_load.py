@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import difflib
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn import datasets as sklearn_datasets
 
-from eigenkit.datasets._sources import SETS, Bundled, Drawn, Entry
-from eigenkit.datasets._store import Dataset, data_folder, read_dataset
-from eigenkit.exceptions import DatasetNotFound
+from eigenkit.datasets._fetch import fetch
+from eigenkit.datasets._sources import SETS, Bundled, Drawn, Entry, Fetched
+from eigenkit.datasets._store import Dataset, data_folder, read_dataset, write_dataset
+from eigenkit.exceptions import DatasetNotFound, EigenkitWarning
+from eigenkit.files import FileError
 
 # A name is part of a path, so it must not lead out of the folder.
 _NAME = re.compile(r"\w[\w.+-]*")
@@ -92,10 +95,36 @@ def load_dataset(
         return Dataset(name, X, target, origin=entry.origin)
     if isinstance(source, Bundled):
         return _bundled(name, entry, source)
-    raise DatasetNotFound(
-        f"{name} is not at hand: there is no {path.name} in {place} and no public source to fetch "
-        f"it from, so put a file with X and its target there ({entry.origin})"
-    )
+    try:
+        data = _fetched(name, entry, source, download)
+    except DatasetNotFound as error:
+        raise DatasetNotFound(
+            f"{name} is not at hand: there is no {path.name} in {place}, and {error}; put a file "
+            f"of that name with X and its target there ({entry.origin.rstrip('.')})."
+        ) from error.__cause__
+    _keep(data, place)
+    return data
+
+
+def _fetched(name: str, entry: Entry, source: Fetched | None, download: bool) -> Dataset:
+    if source is None:
+        raise DatasetNotFound("it has no public source to fetch it from")
+    if not download:
+        raise DatasetNotFound(f"fetching {source.address} was not allowed (download=False)")
+    return fetch(name, entry, source)
+
+
+def _keep(data: Dataset, place: Path) -> None:
+    """Store what was fetched; a folder that cannot be written to costs time, not the data."""
+    try:
+        write_dataset(data, place)
+    except (OSError, FileError) as error:
+        warnings.warn(
+            f"{data.name} was fetched but cannot be kept ({error}): it will be fetched again the "
+            "next time, unless folder or EIGENKIT_DATA name a folder that can be written to.",
+            EigenkitWarning,
+            stacklevel=3,
+        )
 
 
 def _entry(name: str, known: list[str]) -> Entry:
