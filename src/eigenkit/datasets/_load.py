@@ -42,6 +42,7 @@ def describe_dataset(name: str) -> str:
     >>> print(describe_dataset("pima"))
     Diabetes of Pima women (UCI), +1 for positive: the papers' data.
     """
+    _check_name(name)
     return _entry(name, list(SETS)).origin
 
 
@@ -81,9 +82,8 @@ def load_dataset(
     >>> load_dataset("syn1", random_state=1)
     Dataset('syn1', 1000 x 100, 5 classes)
     """
+    _check_name(name)
     place = data_folder(folder)
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError(f"name={name!r} is not valid: give a name such as {next(iter(SETS))!r}.")
     path = place / f"{name}.npz"
     if path.is_file():
         own = f"A file of your own, {path.name}."
@@ -95,23 +95,29 @@ def load_dataset(
         return Dataset(name, X, target, origin=entry.origin)
     if isinstance(source, Bundled):
         return _bundled(name, entry, source)
-    try:
-        data = _fetched(name, entry, source, download)
-    except DatasetNotFound as error:
-        raise DatasetNotFound(
-            f"{name} is not at hand: there is no {path.name} in {place}, and {error}; put a file "
-            f"of that name with X and its target there ({entry.origin.rstrip('.')})."
-        ) from error.__cause__
+    data = _fetched(path, entry, source, download)
     _keep(data, place)
     return data
 
 
-def _fetched(name: str, entry: Entry, source: Fetched | None, download: bool) -> Dataset:
-    if source is None:
-        raise DatasetNotFound("it has no public source to fetch it from")
-    if not download:
-        raise DatasetNotFound(f"fetching {source.address} was not allowed (download=False)")
-    return fetch(name, entry, source)
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ValueError(f"name={name!r} is not valid: give a name such as {next(iter(SETS))!r}.")
+
+
+def _fetched(path: Path, entry: Entry, source: Fetched | None, download: bool) -> Dataset:
+    """The set that would be stored under ``path``, or an error that says what was tried."""
+    try:
+        if source is None:
+            raise DatasetNotFound("it has no public source to fetch it from")
+        if not download:
+            raise DatasetNotFound(f"fetching {source.address} was not allowed (download=False)")
+        return fetch(path.stem, entry, source)
+    except DatasetNotFound as error:
+        raise DatasetNotFound(
+            f"{path.stem} is not at hand: there is no {path.name} in {path.parent}, and {error}; "
+            f"put a file of that name with X and its target there ({entry.origin.rstrip('.')})."
+        ) from error.__cause__
 
 
 def _keep(data: Dataset, place: Path) -> None:
