@@ -56,15 +56,7 @@ _DESCRIBED = {
 
 
 # Fitted attributes with one entry per feature of X, and the axis of the features.
-_FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1, "x_loadings_": 0}
-
-
-def spread(A: Array, axis: int, columns: np.ndarray, d: int) -> Array:
-    """``A`` with zeros between its rows (axis 0) or columns (axis 1), which go to ``columns``."""
-    shape = (*A.shape[:axis], d, *A.shape[axis + 1 :])
-    whole = np.zeros(shape, dtype=A.dtype)
-    whole[(slice(None),) * axis + (columns,)] = A
-    return whole
+_FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1}
 
 
 def _is_fitted_name(name: str) -> bool:
@@ -168,7 +160,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             rows, columns = rows.occurring()
             problem = self._problem(rows)
             self._keep(problem, self._solve(problem, settings))
-            self._spread(columns)
+            self._keep_columns(columns)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
@@ -329,16 +321,23 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         # Last, as its presence says that all is there.
         self.components_ = self._cast(np.ascontiguousarray(solution.W[:, :l].T))
 
-    def _spread(self, columns: np.ndarray | None) -> None:
-        """Put what was found for some of the columns of X in their places among all of them.
-
-        The others hold nothing but zeros: their mean is zero, and so is their weight.
-        """
+    def _keep_columns(self, columns: np.ndarray | None) -> None:
+        """Put what was found for some of the columns of X in their places among all of them."""
         if columns is None:
             return
+        self._columns_ = columns
         for name, axis in _FEATURE_AXIS.items():
             if name in self.__dict__:
-                setattr(self, name, spread(getattr(self, name), axis, columns, self.n_features_in_))
+                setattr(self, name, self._spread(self.__dict__[name], axis))
+
+    def _spread(self, A: Array, axis: int) -> Array:
+        """Zeros for the columns of X that hold nothing: that is their mean, and their weight."""
+        columns = self.__dict__.get("_columns_")
+        if columns is None:
+            return A
+        whole = np.zeros((*A.shape[:axis], self.n_features_in_, *A.shape[axis + 1 :]), A.dtype)
+        whole[(slice(None),) * axis + (columns,)] = A
+        return whole
 
     def _cast(self, value: Any) -> Any:
         return value.astype(self._dtype_, copy=False) if isinstance(value, np.ndarray) else value
@@ -430,6 +429,6 @@ def alpha_path(
         model = clone(estimator)
         model.__dict__.update({n: v for n, v in described.items() if n not in model.get_params()})
         model.set_params(alpha=alpha)._keep(problem, solution)
-        model._spread(columns)
+        model._keep_columns(columns)
         models.append(model)
     return models

@@ -129,7 +129,7 @@ class CCA(ResponseProjection):
         found = {
             "canonical_correlations_": np.sqrt(values),
             "y_rotations_": F @ basis,
-            "x_loadings_": self._x_loadings(problem, W, values, basis),
+            "_x_loadings_": self._x_loadings(problem, W, values, basis),
             "y_loadings_": _y_loadings(problem.labels.factor, F @ basis),
             "y_mean_": self._y_mean_,
         }
@@ -159,6 +159,11 @@ class CCA(ResponseProjection):
     def y_weights_(self) -> Array:
         """The same as ``y_rotations_``."""
         return self.y_rotations_
+
+    @property
+    def x_loadings_(self) -> Array:
+        """Regression of X on its scores, one column per component."""
+        return self._spread(self._x_loadings_, 0)
 
     def _x_loadings(self, problem: Problem, W: Array, values: Array, basis: Array) -> Array:
         """Xc'T (T'T)^+ for the scores T = Xc W, without another pass over the data.
