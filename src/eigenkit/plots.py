@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.linalg import Array
+
+# Classes are told apart by more than colour.
+MARKERS = "o^sDvP"
 
 
 def plot_decision_regions(
@@ -57,8 +61,9 @@ def plot_decision_regions(
     )
     edges = np.arange(len(model.classes_) + 1) - 0.5
     ax.contourf(*grid, codes.reshape(grid[0].shape), levels=edges, cmap="Set3", alpha=0.6)
-    for label in model.classes_:
-        ax.scatter(*X[y == label].T, s=12, edgecolors="black", linewidths=0.3, label=str(label))
+    for label, marker in zip(model.classes_, cycle(MARKERS), strict=False):
+        points = {"s": 12, "marker": marker, "edgecolors": "black", "linewidths": 0.3}
+        ax.scatter(*X[y == label].T, label=str(label), **points)
     ax.set(xlabel="feature 0", ylabel="feature 1", title=type(model).__name__)
     ax.legend()
     return ax
