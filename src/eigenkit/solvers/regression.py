@@ -17,7 +17,7 @@ from eigenkit.kernels import CenteredKernel
 from eigenkit.linalg import EPS, Array, Cholesky, blas_threads, power_of_two
 from eigenkit.operators import Centered
 from eigenkit.pencil import KernelPencil, Pencil, damped
-from eigenkit.solvers.krylov import block_cg, block_cg_mixed, block_lsqr
+from eigenkit.solvers.krylov import ROUND, block_cg, block_cg_mixed, block_lsqr
 
 # A Gram matrix whose reciprocal condition is above TRUSTED gives ten digits as it stands.
 # Between the two, residuals computed from the data restore them; below, it is not used.
@@ -154,12 +154,14 @@ def cg(
 ) -> list[Regression | None]:
     """Block conjugate gradients on the smaller of Z Z' and Z'Z; one run for all ridges.
 
-    In float32 with corrections in float64 where Z offers that.
+    In float32 with corrections in float64 where Z offers that; not for a grid that must be
+    solved to more digits than float32 has, as corrections are made for one ridge at a time.
     """
     Z = pencil.Z
     ridges = [_number(Z.ridge(alpha)) for alpha in alphas]
     dual = Z.shape[0] <= Z.shape[1] and min(ridges) > 0
-    solve = block_cg_mixed if Z.fast_in_single and min(ridges) > 0 else block_cg
+    single = Z.fast_in_single and min(ridges) > 0 and (len(ridges) == 1 or tol >= ROUND)
+    solve = block_cg_mixed if single else block_cg
     with Z.own_threads():
         if dual:
             runs = solve(lambda U: Z.matmat(Z.rmatmat(U)), pencil.H, ridges, tol, max_iter)
