@@ -45,8 +45,7 @@ def run(study: Study) -> Iterator[Block]:
         "grow with n, and that two-stage grows linearly with n and with d."
     )
     sweeps = QUICK if study.quick else FULL
-    repetitions = 1 if study.quick else 2
-    yield from shown(list(time_sweeps(study, sweeps, APPROACHES, repetitions)))
+    yield from shown(list(time_sweeps(study, sweeps, APPROACHES)))
 
 
 EXPERIMENT = Experiment(

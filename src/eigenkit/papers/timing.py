@@ -33,7 +33,13 @@ DIRECT = "direct"
 STAND_IN = "planted, sparse"
 # Rows of unit length: the ridge is as large as one document.
 GAMMA = 1.0
-_TARGET = {"LDA": "lda", "CCA": "cca", "OPLS": "opls", "HSL-Clique": "clique", "HSL-Star": "star"}
+TARGET_NAMES = {
+    "LDA": "lda",
+    "CCA": "cca",
+    "OPLS": "opls",
+    "HSL-Clique": "clique",
+    "HSL-Star": "star",
+}
 
 
 def lanczos_direct(X: Any, Y: Array, target: str, alpha: float) -> tuple[Array, Array]:
@@ -113,11 +119,14 @@ class Sweep:
         return [size[self.grown] for size in self.sizes]
 
     @property
+    def fixed(self) -> str:
+        """What stays as it is, in words."""
+        return f"{'dn'[self.grown]} = {self.sizes[0][1 - self.grown]}"
+
+    @property
     def words(self) -> str:
-        """What grows and what is fixed, in words."""
-        fixed = self.sizes[0][1 - self.grown]
-        names = ("n", "d") if self.grown == 0 else ("d", "n")
-        return f"{names[0]} = {self.axis[0]} to {self.axis[-1]}, {names[1]} = {fixed}"
+        """What grows and what is fixed."""
+        return f"{'nd'[self.grown]} = {self.axis[0]} to {self.axis[-1]}, {self.fixed}"
 
 
 # The parameters of an estimator, by the name of the approach; the direct one comes by itself.
@@ -147,7 +156,7 @@ def _measure(
         model.fit(X, target_for(model, Y, documents.single))
 
     works: dict[str, Callable[[], Any]] = {
-        DIRECT: partial(lanczos_direct, X, Y, _TARGET[technique], GAMMA)
+        DIRECT: partial(lanczos_direct, X, Y, TARGET_NAMES[technique], GAMMA)
     }
     works |= {name: partial(estimate, settings) for name, settings in approaches.items()}
     with warnings.catch_warnings():
@@ -156,9 +165,10 @@ def _measure(
 
 
 def time_sweeps(
-    study: Study, sweeps: Sequence[Sweep], approaches: Approaches, repetitions: int
+    study: Study, sweeps: Sequence[Sweep], approaches: Approaches
 ) -> Iterator[tuple[Sweep, Times]]:
     """The times of every sweep whose data are to be had."""
+    repetitions = 1 if study.quick else 2
     for sweep in sweeps:
         data = _data(study, sweep.dataset)
         if data is None:
@@ -197,7 +207,8 @@ def _figure(parts: list[tuple[Sweep, Times]]) -> Figure:
         axes = canvas.subplots(n_rows, n_columns, sharey=True, squeeze=False)
         for ax, (technique, sweep, curves) in zip(axes.flat, panels, strict=True):
             grows = ("number of samples", "number of features")[sweep.grown]
-            lines(ax, sweep.axis, curves, title=technique, xlabel=grows, yscale="log")
+            title = f"{technique}, {sweep.fixed}"
+            lines(ax, sweep.axis, curves, title=title, xlabel=grows, yscale="log")
             ax.get_legend().remove()
         for ax in axes[:, 0]:
             ax.set_ylabel("seconds")
@@ -227,7 +238,8 @@ def _table(measured: Sequence[tuple[Sweep, Times]]) -> Table:
         [*(f"{name}, s" for name in approaches), *(f"p, {name}" for name in approaches)],
         values,
         form=[".3f"] * len(approaches) + [".2f"] * len(approaches),
-        note="Exponents are fitted to all sizes on logarithmic scales.",
+        note="Times are the shortest of two, taken in turns (one in a quick run). Exponents are "
+        "fitted to all sizes on logarithmic scales.",
     )
 
 
@@ -246,12 +258,12 @@ def _remarks(measured: Sequence[tuple[Sweep, Times]]) -> Iterator[Note]:
     for axis, word in enumerate(("samples", "features")):
         grown = [(s, c) for s, times in measured if s.grown == axis for c in times.values()]
         if grown:
-            factors = [c[DIRECT][-1] / c[DIRECT][0] for _, c in grown]
-            sizes = [s.axis[-1] / s.axis[0] for s, _ in grown]
-            yield Note(
-                f"With {_range(sizes, '.0f')} times the {word} the direct approach takes "
-                f"{_range(factors, '.1f')} times as long."
+            sizes = _range([s.axis[-1] / s.axis[0] for s, _ in grown], ".0f")
+            factors = ", ".join(
+                f"{name} {_range([c[name][-1] / c[name][0] for _, c in grown], '.1f')}"
+                for name in curves[0]
             )
+            yield Note(f"With {sizes} times the {word} they take so many times as long: {factors}.")
 
 
 def _range(values: Sequence[float], form: str) -> str:
@@ -262,8 +274,8 @@ def _range(values: Sequence[float], form: str) -> str:
 SETTING = (
     "Features are the terms that the most documents of the whole set hold, samples are drawn at "
     "random (smaller sets are parts of larger ones), rows are scaled to unit length, labels that "
-    f"no sample of a part carries are left out, and gamma = {GAMMA:g}; the papers name none of "
-    "these. The direct approach is the papers': Xc'Xc + gamma I as a dense matrix, its Cholesky "
+    f"no sample of a part carries are left out, and gamma = {GAMMA:g}; the papers do not name "
+    "these choices. The direct approach is the papers': Xc'Xc + gamma I as a dense matrix, its Cholesky "
     "factor L, and the Lanczos algorithm on L⁻¹Xc'HH'XcL⁻ᵀ. We favour it where we can: Xc'Xc comes "
     "from a sparse product, which makes its time grow less with n than that of a dense one would, "
     "and L⁻¹Xc'H is formed once."
