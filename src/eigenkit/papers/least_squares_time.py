@@ -41,8 +41,8 @@ def run(study: Study) -> Iterator[Block]:
         "Least squares is the papers' model with an l2 penalty, by LSQR (on all labels at once) "
         "and by what the library chooses. Our Arts set holds all 7484 documents, the papers use "
         "3712 of them, select terms by the method of Yang and Pedersen (1997), and do not name the "
-        "sizes of their figures. They say that the time of both "
-        "grows steadily with d, and that least squares takes substantially less."
+        "sizes that grow. They say that the time of both grows steadily with d, and that least "
+        "squares takes substantially less."
     )
     sweeps = QUICK if study.quick else FULL
     yield from shown(list(time_sweeps(study, sweeps, APPROACHES)))

@@ -275,8 +275,8 @@ SETTING = (
     "Features are the terms that the most documents of the whole set hold, samples are drawn at "
     "random (smaller sets are parts of larger ones), rows are scaled to unit length, labels that "
     f"no sample of a part carries are left out, and gamma = {GAMMA:g}; the papers do not name "
-    "these choices. The direct approach is the papers': Xc'Xc + gamma I as a dense matrix, its Cholesky "
-    "factor L, and the Lanczos algorithm on L⁻¹Xc'HH'XcL⁻ᵀ. We favour it where we can: Xc'Xc comes "
-    "from a sparse product, which makes its time grow less with n than that of a dense one would, "
-    "and L⁻¹Xc'H is formed once."
+    "these choices. The direct approach is the papers': Xc'Xc + gamma I as a dense matrix, its "
+    "Cholesky factor L, and the Lanczos algorithm on L⁻¹Xc'HH'XcL⁻ᵀ. We favour it where we can: "
+    "Xc'Xc comes from a sparse product, which makes its time grow less with n than that of a "
+    "dense one would, and L⁻¹Xc'H is formed once."
 )
