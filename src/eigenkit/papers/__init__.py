@@ -14,7 +14,16 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from eigenkit.evaluation.summary import environment
-from eigenkit.papers import equivalence, page, plane_times, planes, shrinkage
+from eigenkit.papers import (
+    equivalence,
+    least_squares_time,
+    page,
+    plane_times,
+    planes,
+    regularization,
+    scalability,
+    shrinkage,
+)
 from eigenkit.papers.blocks import Block, Figure, Note, Result, Table
 from eigenkit.papers.drawing import svg
 from eigenkit.papers.study import Cells, Experiment, Study
@@ -35,6 +44,9 @@ __all__ = [
 # In the order of the page.
 _ALL: tuple[Experiment, ...] = (
     equivalence.EXPERIMENT,
+    regularization.EXPERIMENT,
+    scalability.EXPERIMENT,
+    least_squares_time.EXPERIMENT,
     planes.EXPERIMENT,
     plane_times.EXPERIMENT,
     shrinkage.EXPERIMENT,
