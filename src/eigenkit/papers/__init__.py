@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from eigenkit.evaluation.summary import environment
-from eigenkit.papers import equivalence, page
+from eigenkit.papers import equivalence, hypergraph_auc, l1, page, training_size
 from eigenkit.papers.blocks import Block, Figure, Note, Result, Table
 from eigenkit.papers.drawing import svg
 from eigenkit.papers.study import Cells, Experiment, Study
@@ -33,7 +33,12 @@ __all__ = [
 ]
 
 # In the order of the page.
-_ALL: tuple[Experiment, ...] = (equivalence.EXPERIMENT,)
+_ALL: tuple[Experiment, ...] = (
+    equivalence.EXPERIMENT,
+    hypergraph_auc.EXPERIMENT,
+    training_size.EXPERIMENT,
+    l1.EXPERIMENT,
+)
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _ALL}
 
