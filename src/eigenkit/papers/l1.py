@@ -166,7 +166,8 @@ def run(study: Study) -> Iterator[Block]:
         "first target, exact path",
         lambda: _first_path(ml.text_samples(data, splits[0][0]), splits[0]),
     )
-    words = f"{data.name}, {n_train} training documents, mean of {count} partitions"
+    mean = f", mean of {count} partitions" if count > 1 else ""
+    words = f"{data.name}, {n_train} training documents{mean}"
     yield _auc_figure(paths, best, words)
     yield _path_figure(first, paths, words)
     yield _table(best, paths)
@@ -174,9 +175,9 @@ def run(study: Study) -> Iterator[Block]:
     yield Note(
         f"The papers give no numbers for the l1 penalty; they say that it makes the model sparse. "
         f"{data.name} with the {d} most frequent terms, log tf-idf, {n_train} training documents "
-        f"and {count} random partitions; penalties by three-fold cross-validation on the training "
-        "part, from 14 values of the l1 path and from the paper's grid for the ridge. The SVMs "
-        "see columns of unit length, C = 1."
+        f"and {count} random partition(s); penalties by three-fold cross-validation on the "
+        "training part, from 14 values of the l1 path and from the paper's grid for the ridge. The "
+        "SVMs see columns of unit length, C = 1."
     )
 
 
@@ -201,6 +202,6 @@ def _table(best: dict[str, list[float]], paths: dict[str, np.ndarray]) -> Table:
 EXPERIMENT = Experiment(
     "sparse-terms",
     "The l1 penalty: how few terms are enough",
-    "Sun, Ji and Ye (2009), section 4 (LS-CCA_1, LS-HSL_1); thesis, section 4.6",
+    "Sun, Ji and Ye (2009), extension to the l1 norm; thesis, section 4.6",
     run,
 )

@@ -24,6 +24,8 @@ MULTILABEL: dict[str, Any] = {
     "HSL-Clique": HypergraphSpectral(expansion="clique"),
     "HSL-Star": HypergraphSpectral(expansion="star"),
 }
+# Two that may coincide follow each other: a solid line and a dashed one on it.
+DRAWN = ("{}", "LS-{}", "r{}", "LS-{}_2")
 MULTICLASS: dict[str, Any] = {"LDA": LDA()}
 
 
@@ -98,7 +100,7 @@ def _figure(name: str, setting: Setting, curves: dict[str, Curves]) -> Figure:
         width = min(2, len(curves))
         axes = np.ravel(canvas.subplots(-(-len(curves) // width), width, squeeze=False))
         for ax, (technique, found) in zip(axes, curves.items(), strict=False):
-            named = {version.format(technique): values for version, values in found.items()}
+            named = {version.format(technique): found[version] for version in DRAWN}
             label = {"xlabel": "training samples", "ylabel": setting.words}
             lines(ax, setting.sizes, named, title=technique, **label)
 
