@@ -67,7 +67,7 @@ def chosen(name: str, samples: Samples, split: Split, seed: int) -> dict[str, li
     """AUC and number of terms of LS_1 and LS_2, each penalty by cross-validation."""
     X, Y = samples.part(split[0])
     largest = largest_penalty(name, X, Y)
-    ridge = clone(ml.TECHNIQUES[name]).set_params(solver="least_squares", regression="cholesky")
+    ridge = clone(ml.TECHNIQUES[name]).set_params(solver="least_squares", regression="svd")
     tried = {
         f"LS-{name}_1": (sparse_model(name), [largest * share for share in SHARES]),
         f"LS-{name}_2": (ridge, list(ml.GAMMAS)),
