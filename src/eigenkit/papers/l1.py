@@ -181,6 +181,8 @@ def run(study: Study) -> Iterator[Block]:
     words = f"{data.name}, {n_train} training documents{mean}"
     yield _auc_figure(paths, best, words)
     yield _path_figure(first, paths, words)
+    if study.quick:
+        yield Note(ml.DRAWN_DATA)
     yield _table(best, paths)
     d = min(ml.N_TERMS, data.n_features)
     orders = {name: cell(name, 0, "row orders", in_other_orders) for name in NAMES}

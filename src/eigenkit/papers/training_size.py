@@ -187,6 +187,8 @@ def run(study: Study) -> Iterator[Block]:
         form=(".1e", ".1e", ".1e", ".1e", "+.4f", "+.4f"),
         note="Largest over the training sizes; scores are means over partitions.",
     )
+    if study.quick:
+        yield Note(ml.DRAWN_DATA)
     yield from _remarks(values)
 
 
