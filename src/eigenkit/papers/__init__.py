@@ -16,6 +16,8 @@ from pathlib import Path
 from eigenkit.evaluation.summary import environment
 from eigenkit.papers import (
     equivalence,
+    hypergraph_auc,
+    l1,
     least_squares_time,
     page,
     plane_times,
@@ -23,6 +25,7 @@ from eigenkit.papers import (
     regularization,
     scalability,
     shrinkage,
+    training_size,
 )
 from eigenkit.papers.blocks import Block, Figure, Note, Result, Table
 from eigenkit.papers.drawing import svg
@@ -46,10 +49,13 @@ _ALL: tuple[Experiment, ...] = (
     equivalence.EXPERIMENT,
     regularization.EXPERIMENT,
     scalability.EXPERIMENT,
+    hypergraph_auc.EXPERIMENT,
+    training_size.EXPERIMENT,
     least_squares_time.EXPERIMENT,
+    l1.EXPERIMENT,
+    shrinkage.EXPERIMENT,
     planes.EXPERIMENT,
     plane_times.EXPERIMENT,
-    shrinkage.EXPERIMENT,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _ALL}
