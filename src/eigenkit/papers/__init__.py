@@ -15,6 +15,7 @@ from pathlib import Path
 
 from eigenkit.evaluation.summary import environment
 from eigenkit.papers import (
+    annotation,
     equivalence,
     hypergraph_auc,
     l1,
@@ -56,6 +57,7 @@ _ALL: tuple[Experiment, ...] = (
     shrinkage.EXPERIMENT,
     planes.EXPERIMENT,
     plane_times.EXPERIMENT,
+    annotation.EXPERIMENT,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _ALL}
