@@ -36,7 +36,10 @@ def test_a_cell_is_computed_once_and_survives_in_its_file(tmp_path):
     assert first == {"values": [1, 2.5]}  # as JSON gives it back, also the first time
     assert Cells(place, {"seed": 0}).get("a", work) == first
     assert len(calls) == 1
-    assert Cells(place, {"seed": 0}).seconds() >= 0
+    again = Cells(place, {"seed": 0})
+    assert again.seconds() == 0.0  # nothing asked for yet
+    again.get("a", work)
+    assert again.seconds() == json.loads(place.read_text())["cells"]["a"]["seconds"]
 
 
 @pytest.mark.parametrize("what", ["other settings", "fresh", "damaged"])
