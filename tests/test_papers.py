@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -173,6 +174,11 @@ def test_every_experiment_says_which_paper_it_is_of():
         assert name == experiment.name
         assert re.fullmatch(r"[a-z0-9-]+", name)
         assert re.search("[Tt]hesis|Sun|Guarracino", experiment.source)
+
+
+def test_every_experiment_has_a_test_of_its_quick_version():
+    tests = "".join(path.read_text() for path in Path(__file__).parent.glob("test_papers_*.py"))
+    assert [name for name in EXPERIMENTS if f'"{name}"' not in tests] == []
 
 
 def test_the_page_grows_while_experiments_run(tmp_path, monkeypatch):
