@@ -3,8 +3,8 @@
     python -m benchmarks.core [--quick]
 
 Times in seconds, best of several interleaved runs. --quick leaves out scikit-learn's CCA,
-which alone takes minutes. The sparse rows need EIGENKIT_DATA to name a folder with news20,
-rcv1 and yahoo_arts as NAME.npz.
+which alone takes minutes. The sparse rows use news20, rcv1 and yahoo_arts, those that
+eigenkit.datasets can get.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import normalize
 
-from benchmarks.data import load
 from benchmarks.race import Report, race, seconds
 from eigenkit import CCA, LDA, OrthonormalizedPLS, alpha_path
+from eigenkit.datasets import Dataset, DatasetNotFound, load_dataset
 from eigenkit.moments import Rows
 from eigenkit.solvers import REGRESSIONS, Settings, solve
 from eigenkit.targets import TARGETS
@@ -81,10 +81,19 @@ def wide(report: Report) -> None:
     report.add("ridge LDA 300 x 3000 / scikit-learn eigen", best["ours"], best["eigen"], ">= 50x")
 
 
+def load(name: str) -> Dataset | None:
+    """A data set, or None with a note if it is not to be had."""
+    try:
+        return load_dataset(name)
+    except DatasetNotFound as error:
+        print(f"(skipped: {error})")
+        return None
+
+
 SPARSE = {"news20": ("lda", LDA), "rcv1": ("cca", CCA), "yahoo_arts": ("opls", OrthonormalizedPLS)}
 
 
-def labels(name: str, y: np.ndarray) -> tuple[Any, np.ndarray]:
+def labels(y: np.ndarray) -> tuple[Any, np.ndarray]:
     """y as the estimator wants it, and as a 0/1 matrix without empty labels."""
     if y.ndim == 1:
         return y, (y[:, None] == np.unique(y)).astype(float)
@@ -97,8 +106,8 @@ def text(report: Report) -> None:
         data = load(name)
         if data is None:
             continue
-        X = sparse.csr_array(normalize(data[0]))
-        y, J = labels(name, data[1])
+        X = sparse.csr_array(normalize(data.X))
+        y, J = labels(data.target)
         for alpha in (1.0, 0.01):
             _against_ridge(report, name, target, estimator, X, y, J, alpha)
         best = race(
@@ -148,8 +157,8 @@ def overhead(report: Report) -> None:
     data = load("news20")
     if data is None:
         return
-    X = sparse.csr_array(normalize(data[0]))
-    pencil = Rows(X, labels("news20", data[1])[1], None).problem(TARGETS["lda"], 1.0, 1.0).pencil
+    X = sparse.csr_array(normalize(data.X))
+    pencil = Rows(X, labels(data.target)[1], None).problem(TARGETS["lda"], 1.0, 1.0).pencil
     Z, H = pencil.Z, pencil.H
     pencil.C  # noqa: B018 (computed once, outside of the race)
     count = solve(pencil, Settings(regression="cg")).report.n_iter + 2
@@ -208,10 +217,9 @@ def memory(report: Report) -> None:
 
 
 def measure_memory() -> None:
-    data = load("news20")
-    assert data is not None
-    X = sparse.csr_array(normalize(data[0]))
-    y = data[1]
+    data = load_dataset("news20")
+    X = sparse.csr_array(normalize(data.X))
+    y = data.target
     size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     warm = sparse.random_array((500, 400), density=0.1, rng=np.random.default_rng(0), format="csr")
     LDA(regression="cg").fit(warm, np.arange(500) % 3)  # libraries loaded, threads started

@@ -2,34 +2,34 @@
 
     python -m benchmarks.files [--megabytes 1000]
 
-news20 is used where the folder in EIGENKIT_DATA has it, else data of the same shape.
+news20 is used where eigenkit.datasets can get it, else data of the same shape.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 from scipy import sparse
+
+from eigenkit.datasets import DatasetNotFound, load_dataset
 
 RESULTS = Path(__file__).parent / "results" / "files.json"
 
 
 def news20() -> tuple[sparse.csr_matrix, np.ndarray]:
     """The papers' text data, or random counts of their shape and density."""
-    place = Path(os.environ.get("EIGENKIT_DATA", ".")) / "news20.npz"
-    if place.exists():
-        with np.load(place) as z:
-            parts = z["X_data"].astype(float), z["X_indices"], z["X_indptr"]
-            return sparse.csr_matrix(parts, shape=tuple(z["X_shape"])), z["y"]
+    with suppress(DatasetNotFound):
+        data = load_dataset("news20")
+        return sparse.csr_matrix(data.X), data.target
     X = sparse.random_array((15935, 62061), density=0.0013, random_state=0, format="csr")
     X.data = np.ceil(X.data * 5)
     return sparse.csr_matrix(X), np.random.default_rng(0).integers(1, 21, 15935)

@@ -1,6 +1,6 @@
 """Kernel projections beside the linear ones, and the time of 50,000 samples.
 
-Run as ``EIGENKIT_DATA=folder python -m benchmarks.kernels``; writes results/kernels.json.
+Run as ``python -m benchmarks.kernels``; writes results/kernels.json.
 
 AUC: on the stored splits of yeast and scene, for every method, alpha (and for the Gaussian kernel
 gamma) are chosen by three-fold cross-validation on the training part; then mean AUC over the
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import time
 from pathlib import Path
@@ -34,6 +33,7 @@ from eigenkit import (
     OrthonormalizedPLS,
     alpha_path,
 )
+from eigenkit.datasets import load_dataset
 from eigenkit.kernels import Kernel
 
 RESULTS = Path(__file__).parent / "results"
@@ -51,12 +51,10 @@ METHODS: dict[str, tuple[Any, Any]] = {
 
 def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Training and test samples and their labels."""
-    folder = os.environ.get("EIGENKIT_DATA")
-    if not folder:
-        raise SystemExit("set EIGENKIT_DATA to the folder that holds yeast.npz and scene.npz")
-    with np.load(Path(folder) / f"{name}.npz", allow_pickle=False) as data:
-        X, Y = data["X"], data["Y"].astype(float)
-        return X[data["train"]], Y[data["train"]], X[data["test"]], Y[data["test"]]
+    data = load_dataset(name)
+    train, test = data.splits[0]
+    X, Y = data.X, data.target.astype(float)
+    return X[train], Y[train], X[test], Y[test]
 
 
 def auc(model: Any, X: np.ndarray, Y: np.ndarray, X_new: np.ndarray, Y_new: np.ndarray) -> float:

@@ -9,11 +9,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
-import json
-import os
-import time
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from ikpls.fast_cross_validation.numpy import PLS as FastCV
@@ -21,9 +16,14 @@ from ikpls.numpy import PLS as IKPLS
 from sklearn.cross_decomposition import PLSRegression as TheirPLS
 from sklearn.model_selection import GridSearchCV, KFold
 
+from benchmarks.race import Report, race
 from eigenkit import PLSRegression, PLSRegressionCV
 
-RESULTS = Path(__file__).parent / "results" / "pls.json"
+# What the ratios should be, by peer.
+BARS = {
+    "fit": {"ikpls 2": ">= 1x", "scikit-learn": ">= 50x"},
+    "CV": {"ikpls fast": ">= 1x", "scikit-learn grid": ">= 20x"},
+}
 
 
 def data(n: int, d: int, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -33,34 +33,21 @@ def data(n: int, d: int, k: int) -> tuple[np.ndarray, np.ndarray]:
     return X, X @ rng.normal(size=(d, k)) / np.sqrt(d) + rng.normal(size=(n, k))
 
 
-def race(runs: dict[str, tuple[Callable[[], object], int]]) -> dict[str, float]:
-    """Best time of every contestant, in turns; the number says in how many rounds it runs."""
-    best = dict.fromkeys(runs, np.inf)
-    for turn in range(max(rounds for _, rounds in runs.values())):
-        for name, (run, rounds) in runs.items():
-            if turn < rounds:
-                start = time.perf_counter()
-                run()
-                best[name] = min(best[name], time.perf_counter() - start)
-    return best
-
-
-def fit(n: int, d: int, k: int, l: int, rounds: int) -> dict[str, float]:
+def fit(n: int, d: int, k: int, l: int) -> dict[str, float]:
     """One fit with l components; the answers are compared first."""
     X, Y = data(n, d, k)
     ours, ikpls = PLSRegression(l).fit(X, Y), IKPLS(algorithm=2)
     ikpls.fit(X, Y, A=l)
     np.testing.assert_allclose(ours.predict(X[:50]), ikpls.predict(X[:50], l), rtol=1e-6)
-    return race(
-        {
-            "eigenkit": (lambda: PLSRegression(l).fit(X, Y), rounds),
-            "ikpls 2": (lambda: IKPLS(algorithm=2).fit(X, Y, A=l), rounds),
-            "scikit-learn": (lambda: TheirPLS(l).fit(X, Y), 1),
-        }
-    )
+    runners = {
+        "eigenkit": lambda: PLSRegression(l).fit(X, Y),
+        "ikpls 2": lambda: IKPLS(algorithm=2).fit(X, Y, A=l),
+        "scikit-learn": lambda: TheirPLS(l).fit(X, Y),
+    }
+    return race(runners, once=["scikit-learn"])
 
 
-def cross_validation(n: int, d: int, k: int, l: int, rounds: int) -> dict[str, float]:
+def cross_validation(n: int, d: int, k: int, l: int) -> dict[str, float]:
     """Ten folds, 1 to l components; errors are compared first."""
     X, Y = data(n, d, k)
     folds = np.empty(n, dtype=int)
@@ -82,20 +69,12 @@ def cross_validation(n: int, d: int, k: int, l: int, rounds: int) -> dict[str, f
     errors = PLSRegressionCV(l, cv=10).fit(X, Y).fold_errors_
     reference = theirs()
     np.testing.assert_allclose(errors[:, 1:], [reference[i] for i in range(10)], rtol=1e-6)
-    return race(
-        {
-            "eigenkit": (lambda: PLSRegressionCV(l, cv=10).fit(X, Y), rounds),
-            "ikpls fast": (theirs, rounds),
-            "scikit-learn grid": (grid, 1),
-        }
-    )
-
-
-def report(title: str, times: dict[str, float]) -> None:
-    """Times and ratios, one line a contestant."""
-    print(title)
-    for name, seconds in times.items():
-        print(f"  {name:18} {seconds:9.3f} s  {seconds / times['eigenkit']:8.1f} x")
+    runners = {
+        "eigenkit": lambda: PLSRegressionCV(l, cv=10).fit(X, Y),
+        "ikpls fast": theirs,
+        "scikit-learn grid": grid,
+    }
+    return race(runners, once=["scikit-learn grid"])
 
 
 def main() -> None:
@@ -105,15 +84,14 @@ def main() -> None:
     quick = parser.parse_args().quick
     shape = (2000, 50, 5, 5) if quick else (20000, 500, 20, 20)
     cv_shape = (500, 20, 2, 8) if quick else (2000, 100, 5, 30)
-    results = {}
-    for name, run, size in (("fit", fit, shape), ("cross-validation", cross_validation, cv_shape)):
+    report = Report("pls")
+    for name, run, size in (("fit", fit, shape), ("CV", cross_validation, cv_shape)):
         n, d, k, l = size
-        times = run(*size, rounds=5)
-        report(f"{name}: {n} x {d}, {k} responses, {l} components", times)
-        results[name] = {"shape": size, "seconds": times}
-    RESULTS.parent.mkdir(exist_ok=True)
-    threads = os.environ.get("OPENBLAS_NUM_THREADS", "all")
-    RESULTS.write_text(json.dumps({"blas_threads": threads, **results}, indent=1))
+        times = run(*size)
+        for peer, bar in BARS[name].items():
+            work = f"{name} {n} x {d}, {k} responses, {l} components / {peer}"
+            report.add(work, times["eigenkit"], times[peer], bar)
+    report.save()
 
 
 if __name__ == "__main__":

@@ -1,15 +1,14 @@
 """CCA, MultiviewCCA and PCA against their peers: ``python -m benchmarks.views [--quick]``.
 
 Peers take turns, the best of several runs counts, and agreement is checked before time. Dense
-data are drawn; sparse data are news20 from the folder EIGENKIT_DATA, or drawn where it is not
-set. Ratios are printed and everything is written to benchmarks/results/views.json.
+data are drawn; sparse data are news20, or drawn where eigenkit.datasets cannot get it. Ratios
+are printed and everything is written to benchmarks/results/views.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 import warnings
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from scipy import sparse
 from sklearn import decomposition
 
 from eigenkit import CCA, PCA, MultiviewCCA
+from eigenkit.datasets import DatasetNotFound, load_dataset
 
 RESULTS = Path(__file__).parent / "results" / "views.json"
 
@@ -126,7 +126,7 @@ def dense_pca(n: int, d: int, k: int, repeats: int) -> dict:
 
 def sparse_pca(k: int, repeats: int, quick: bool) -> dict:
     """news20 where it is at hand."""
-    X, name = _news20() if "EIGENKIT_DATA" in os.environ and not quick else _random_text(quick)
+    X, name = _random_text(quick) if quick else _news20()
     fits: Fits = {
         "eigenkit PCA": lambda: PCA(k).fit(X).components_,
         "scikit-learn PCA (arpack)": lambda: (
@@ -137,9 +137,10 @@ def sparse_pca(k: int, repeats: int, quick: bool) -> dict:
 
 
 def _news20() -> tuple[Any, str]:
-    stored = np.load(Path(os.environ["EIGENKIT_DATA"]) / "news20.npz")
-    parts = stored["X_data"].astype(np.float64), stored["X_indices"], stored["X_indptr"]
-    return sparse.csr_array(parts, shape=tuple(stored["X_shape"])), "news20"
+    try:
+        return load_dataset("news20").X, "news20"
+    except DatasetNotFound:
+        return _random_text(quick=False)
 
 
 def _random_text(quick: bool) -> tuple[Any, str]:

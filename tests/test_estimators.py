@@ -341,3 +341,42 @@ def test_pipeline_and_grid_search():
 def test_every_public_name_has_an_example():
     for name in eigenkit.__all__:
         assert ">>> " in getattr(eigenkit, name).__doc__, name
+
+
+LINEAR = {
+    **ESTIMATORS,
+    "canonical ridge": eigenkit.CanonicalRidge,
+    "copies": eigenkit.MultilabelLDA,
+    "pca": lambda: eigenkit.PCA(3),
+}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.DegenerateDataWarning")
+def test_features_that_never_occur_change_nothing(name):
+    """Sparse X with empty columns gives what the same numbers in a dense X give."""
+    rng = np.random.default_rng(4)
+    X = sparse.random_array((60, 12), density=0.5, rng=rng, format="csr")
+    nothing = sparse.csr_array((60, 40))
+    X = sparse.hstack([nothing, X[:, :5], nothing, X[:, 5:], nothing], format="csr")
+    y = labels_for(name, 60, rng)
+    found, expected = LINEAR[name]().fit(X, y), LINEAR[name]().fit(X.toarray(), y)
+    for key, value in vars(expected).items():
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not key.startswith("_"):
+            np.testing.assert_allclose(
+                getattr(found, key), value, atol=1e-9 * np.abs(value).max(), err_msg=key
+            )
+    for key in ("coef_", "x_loadings_"):
+        if hasattr(expected, key):
+            np.testing.assert_allclose(getattr(found, key), getattr(expected, key), atol=1e-9)
+    np.testing.assert_allclose(found.transform(X), expected.transform(X.toarray()), atol=1e-9)
+
+
+def test_a_path_of_alphas_knows_the_features_that_never_occur():
+    rng = np.random.default_rng(5)
+    X = sparse.hstack([sparse.random_array((40, 5), density=0.5, rng=rng), np.zeros((40, 9))])
+    Y = labels_for("cca", 40, rng)
+    for model in eigenkit.alpha_path(CCA(), X.tocsr(), Y, [0.1, 1.0]):
+        one = CCA(alpha=model.alpha).fit(X.tocsr(), Y)
+        np.testing.assert_allclose(model.x_loadings_, one.x_loadings_, atol=1e-12)
+        assert model.x_rotations_.shape == (14, model.n_components_)

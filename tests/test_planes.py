@@ -432,8 +432,8 @@ def test_bad_data(cls, kernel, change, message):
     [
         ({"alpha": -1.0}, "alpha=-1.0 is not valid: give a finite number of at least 0"),
         ({"alpha": "much"}, "alpha='much' is not valid"),
-        ({"kernel": "gauss"}, "kernel='gauss' is not known: give a function or one of"),
-        ({"gamma": 0.0}, "gamma=0.0 is not valid: give a positive number"),
+        ({"kernel": "gauss"}, "kernel='gauss' is not known: choose one of"),
+        ({"gamma": 0.0}, "gamma=0 is not valid: it makes all samples alike"),
         ({"gamma": -2}, "gamma=-2 is not valid"),
         ({"n_landmarks": 0}, "n_landmarks=0 is not valid"),
         ({"landmarks": "all"}, "landmarks='all' is not known"),
@@ -449,10 +449,10 @@ def test_bad_parameters(parameters, message):
 @pytest.mark.parametrize(
     ("K", "message"),
     [
-        (np.ones((4, 3)), "is the square matrix of kernel values"),
-        (np.triu(np.ones((4, 4))), "X is not symmetric"),
+        (np.ones((4, 3)), "give the square matrix of inner products"),
+        (np.triu(np.ones((4, 4))), "kernel, is not symmetric"),
         (np.full((4, 4), np.nan), "X contains NaN"),
-        (np.zeros((4, 4)), "zero variance"),
+        (np.zeros((4, 4)), "is zero for every pair of samples"),
     ],
 )
 def test_bad_kernels(K, message):
@@ -463,7 +463,10 @@ def test_bad_kernels(K, message):
 def test_bad_callables():
     X, y = data(n=20)
     for kernel in (lambda A, B: np.ones((3, 3)), lambda A, B: "x"):
-        with pytest.raises(ValueError, match="gives neither a number for two samples nor a matrix"):
+        with pytest.raises(
+            ValueError,
+            match=r"must return a matrix of shape .*, or two samples and return a number",
+        ):
             ReGEC(kernel=kernel).fit(X, y)
 
 

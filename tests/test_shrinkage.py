@@ -54,6 +54,28 @@ def test_factors_reproduce_pls1(seed, l):
     )
 
 
+def test_factors_reproduce_pls1_with_many_components():
+    """Of spectra, say: the product over Ritz values alone would be off by powers of ten."""
+    rng = np.random.default_rng(0)
+    V = np.linalg.qr(rng.normal(size=(60, 30)))[0]
+    V = np.linalg.qr(V - V.mean(axis=0))[0]
+    X = V * np.geomspace(1, 1e-3, 30) @ np.linalg.qr(rng.normal(size=(90, 30)))[0].T
+    y = rng.normal(size=60)
+    path = PLSRegression(28, scale=False).fit(X, y).coef_path_[:, 0]
+    found = np.array([_coef(X, y, "pls", n_components=l) for l in range(1, 29)])
+    size = np.linalg.norm(path, axis=1)
+    np.testing.assert_array_less(np.linalg.norm(found - path, axis=1) / size, 1e-8)
+
+
+def test_a_direction_that_the_response_does_not_see_has_a_finite_factor():
+    V = np.linalg.qr(np.vander(np.linspace(-1, 1, 40), 30, increasing=True))[0][:, 1:]
+    X = V * np.geomspace(1, 1e-4, 29)
+    y = V[:, 1:].sum(axis=1)  # nothing of the first, largest direction
+    model = ShrinkageRegression("pls", n_components=25).fit(X, y)
+    assert np.all(np.isfinite(model.shrinkage_factors_))
+    assert np.all(np.isfinite(model.coef_))
+
+
 def test_factors_of_pls_with_all_components_are_one(data):
     np.testing.assert_allclose(shrinkage_factors(*data, "pls", n_components=7), 1, atol=1e-9)
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg as sla
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 
 from eigenkit.linalg import EPS, Array, blas_threads, eigenpairs, power_of_two
@@ -51,7 +52,8 @@ class Kernel:
     ----------
     kernel : str or callable
         A name of scikit-learn's ("rbf", "poly", "laplacian", ...), or a function of two sets
-        of samples (n x d and m x d) that returns the n x m matrix of inner products.
+        of samples (n x d and m x d) that returns the n x m matrix of inner products, or of two
+        samples that returns a number.
     gamma : float or "scale", optional
         For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
         1 / (n_features * X.var()).
@@ -97,8 +99,9 @@ class Kernel:
         X = self._prepared(X)
         Y = None if Y is None else self._prepared(Y)
         if callable(self.kernel):
-            K = self.kernel(X, X if Y is None else Y, **(self.params or {}))
-            return _checked_shape(K, X.shape[0], (X if Y is None else Y).shape[0])
+            return _called(self.kernel, X, X if Y is None else Y, self.params or {})
+        if self.kernel == "rbf" and not sparse.issparse(X) and not sparse.issparse(Y):
+            return gaussian(X, X if Y is None else Y, self.gamma)
         with np.errstate(over="ignore", invalid="ignore"):
             K = pairwise_kernels(
                 X, Y, metric=self.kernel, filter_params=True, **self._named_params()
@@ -153,14 +156,48 @@ def _scale_gamma(X: Any, weight: Array | None) -> float:
     return 1.0 / (d * variance) if variance > 0 else 1.0
 
 
-def _checked_shape(K: Any, n: int, m: int) -> Array:
-    K = np.asarray(K.toarray() if sparse.issparse(K) else K)
-    if K.shape != (n, m):
-        raise ValueError(
-            f"kernel returned shape {K.shape} for {n} and {m} samples: a callable gets two sets of "
-            f"samples and must return a matrix of shape ({n}, {m})."
-        )
-    return K.astype(np.float64)
+def _called(function: Callable[..., Any], X: Any, Y: Any, params: dict[str, Any]) -> Array:
+    """The matrix that a function of two sets of samples gives, or one of two samples."""
+    n, m = X.shape[0], Y.shape[0]
+    try:
+        K = function(X, Y, **params)
+        shape, why = np.shape(K), None
+    except (TypeError, ValueError, IndexError) as error:
+        shape, why = None, error
+    if shape != (n, m):
+        try:
+            K = pairwise_kernels(X, Y, metric=function, **params)
+        except (TypeError, ValueError, IndexError):
+            got = f"returned shape {shape}" if why is None else f"raised {type(why).__name__}"
+            raise ValueError(
+                f"kernel {got} for {n} and {m} samples: a callable gets two sets of samples and "
+                f"must return a matrix of shape ({n}, {m}), or two samples and return a number."
+            ) from why
+    return np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
+
+
+def gaussian(X: Array, Y: Array, gamma: float | None) -> Array:
+    """exp(-gamma |x - y|^2), gamma = 1 / n_features by default, by one matrix product."""
+    gamma = 1.0 / X.shape[1] if gamma is None else float(gamma)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        K = X @ (2 * gamma * Y.T)
+        K -= gamma * np.einsum("ij,ij->i", X, X)[:, None]
+        K -= gamma * np.einsum("ij,ij->i", Y, Y)
+        if not np.isfinite(K.sum()):
+            K = -_scaled_distances(X, Y, gamma)
+        np.minimum(K, 0.0, out=K)
+        if Y is X:
+            K.flat[:: len(K) + 1] = 0.0
+        return np.exp(K, out=K)
+
+
+def _scaled_distances(X: Array, Y: Array, gamma: float) -> Array:
+    """gamma |x - y|^2 where squares of the numbers overflow: 0 and infinity stay right."""
+    unit = float(power_of_two(max(np.abs(X).max(), np.abs(Y).max())))
+    D = cdist(X / unit, Y / unit, "sqeuclidean")
+    for factor in (unit, unit, gamma):
+        D *= factor
+    return np.asarray(D)
 
 
 class PrecomputedKernel:

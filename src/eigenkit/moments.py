@@ -15,7 +15,7 @@ of their means. Streams, batches and merged models are this one addition, in any
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,9 @@ from eigenkit.targets import Labels, Target
 
 # The largest factor that a stream may keep.
 FACTOR_LIMIT_BYTES = 2**30
+
+# Columns are left out of a problem when no more than this share of them holds anything.
+WORTH_KEEPING = 0.9
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,24 @@ class Rows:
         labels = Labels(degree, factor, edge_weight)
         pencil = self.form.state(Z, target.rows(self.Y, labels), alpha)
         return Problem(pencil, labels, Z.mean, Z.total, len(self.Y))
+
+    def occurring(self) -> tuple[Rows, np.ndarray | None]:
+        """The rows without the columns of sparse X that hold nothing, and which are left.
+
+        None where hardly any are empty. In text most words of a vocabulary may not occur, and
+        everything that has one row per feature costs accordingly.
+        """
+        if not sparse.issparse(self.X):
+            return self, None
+        d = self.X.shape[1]
+        (columns,) = np.nonzero(np.bincount(self.X.indices, minlength=d))
+        if len(columns) == 0 or len(columns) > WORTH_KEEPING * d:
+            return self, None
+        place = np.zeros(d, dtype=self.X.indices.dtype)
+        place[columns] = np.arange(len(columns))
+        parts = self.X.data, place[self.X.indices], self.X.indptr
+        X = sparse.csr_array(parts, shape=(self.X.shape[0], len(columns)))
+        return replace(self, X=X), columns
 
     def append(self, other: Rows) -> Rows:
         """Both sets of rows, one after the other."""

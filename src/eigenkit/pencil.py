@@ -50,9 +50,14 @@ class Pencil:
 
     def apply_B(self, V: Array) -> Array:
         """B V, from the data."""
-        BV = self.Z.rmatmat(self.Z.matmat(V))
-        BV += damped(self.ridge, V)
-        return BV
+        return self.forms(V)[0]
+
+    def forms(self, V: Array) -> tuple[Array, Array]:
+        """B V and V'B V; the latter from Z V, so that it has the digits of Z and not of Z'Z."""
+        ZV, damped_V = self.Z.matmat(V), damped(self.ridge, V)
+        BV = self.Z.rmatmat(ZV)
+        BV += damped_V
+        return BV, ZV.T @ ZV + V.T @ damped_V
 
 
 @dataclass(frozen=True)
@@ -63,9 +68,10 @@ class KernelPencil(Pencil):
     Phi is the solution of the pencil on them.
     """
 
-    def apply_B(self, V: Array) -> Array:
-        """B V = Kc (Kc V + alpha V)."""
-        return self.Z.matmat(self.Z.matmat(V) + damped(self.ridge, V))
+    def forms(self, V: Array) -> tuple[Array, Array]:
+        """B V = Kc (Kc V + alpha V) and V'B V."""
+        KV = self.Z.matmat(V)
+        return self.Z.matmat(KV + damped(self.ridge, V)), KV.T @ KV + V.T @ damped(self.ridge, KV)
 
 
 def damped(ridge: float | Array, V: Array) -> Array:

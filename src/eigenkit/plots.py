@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.linalg import Array
+
+# Classes are told apart by more than colour, and colours are safe for the colour-blind.
+MARKERS = "o^sDvP"
+COLORS = ("#00609c", "#d55e00", "#00805c", "#b5508c", "#a97300", "#2f9bd6", "#6b4fa0", "#5c6670")
 
 
 def plot_decision_regions(
@@ -56,9 +61,12 @@ def plot_decision_regions(
         model.classes_, model.predict(np.column_stack([g.ravel() for g in grid]))
     )
     edges = np.arange(len(model.classes_) + 1) - 0.5
-    ax.contourf(*grid, codes.reshape(grid[0].shape), levels=edges, cmap="Set3", alpha=0.6)
-    for label in model.classes_:
-        ax.scatter(*X[y == label].T, s=12, edgecolors="black", linewidths=0.3, label=str(label))
+    colors = list(islice(cycle(COLORS), len(model.classes_)))
+    regions = codes.reshape(grid[0].shape)
+    ax.contourf(*grid, regions, levels=edges, colors=colors, alpha=0.25)
+    for label, color, marker in zip(model.classes_, colors, cycle(MARKERS), strict=False):
+        points = {"s": 12, "marker": marker, "edgecolors": "black", "linewidths": 0.3}
+        ax.scatter(*X[y == label].T, label=str(label), color=color, **points)
     ax.set(xlabel="feature 0", ylabel="feature 1", title=type(model).__name__)
     ax.legend()
     return ax

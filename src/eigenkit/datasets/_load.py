@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import difflib
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn import datasets as sklearn_datasets
 
-from eigenkit.datasets._sources import SETS, Bundled, Drawn, Entry
-from eigenkit.datasets._store import Dataset, data_folder, read_dataset
-from eigenkit.exceptions import DatasetNotFound
+from eigenkit.datasets._fetch import fetch
+from eigenkit.datasets._sources import SETS, Bundled, Drawn, Entry, Fetched
+from eigenkit.datasets._store import Dataset, data_folder, read_dataset, write_dataset
+from eigenkit.exceptions import DatasetNotFound, EigenkitWarning
+from eigenkit.files import FileError
 
 # A name is part of a path, so it must not lead out of the folder.
 _NAME = re.compile(r"\w[\w.+-]*")
@@ -39,6 +42,7 @@ def describe_dataset(name: str) -> str:
     >>> print(describe_dataset("pima"))
     Diabetes of Pima women (UCI), +1 for positive: the papers' data.
     """
+    _check_name(name)
     return _entry(name, list(SETS)).origin
 
 
@@ -78,9 +82,8 @@ def load_dataset(
     >>> load_dataset("syn1", random_state=1)
     Dataset('syn1', 1000 x 100, 5 classes)
     """
+    _check_name(name)
     place = data_folder(folder)
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError(f"name={name!r} is not valid: give a name such as {next(iter(SETS))!r}.")
     path = place / f"{name}.npz"
     if path.is_file():
         own = f"A file of your own, {path.name}."
@@ -92,10 +95,42 @@ def load_dataset(
         return Dataset(name, X, target, origin=entry.origin)
     if isinstance(source, Bundled):
         return _bundled(name, entry, source)
-    raise DatasetNotFound(
-        f"{name} is not at hand: there is no {path.name} in {place} and no public source to fetch "
-        f"it from, so put a file with X and its target there ({entry.origin})"
-    )
+    data = _fetched(path, entry, source, download)
+    _keep(data, place)
+    return data
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ValueError(f"name={name!r} is not valid: give a name such as {next(iter(SETS))!r}.")
+
+
+def _fetched(path: Path, entry: Entry, source: Fetched | None, download: bool) -> Dataset:
+    """The set that would be stored under ``path``, or an error that says what was tried."""
+    try:
+        if source is None:
+            raise DatasetNotFound("it has no public source to fetch it from")
+        if not download:
+            raise DatasetNotFound(f"fetching {source.address} was not allowed (download=False)")
+        return fetch(path.stem, entry, source)
+    except DatasetNotFound as error:
+        raise DatasetNotFound(
+            f"{path.stem} is not at hand: there is no {path.name} in {path.parent}, and {error}; "
+            f"put a file of that name with X and its target there ({entry.origin.rstrip('.')})."
+        ) from error.__cause__
+
+
+def _keep(data: Dataset, place: Path) -> None:
+    """Store what was fetched; a folder that cannot be written to costs time, not the data."""
+    try:
+        write_dataset(data, place)
+    except (OSError, FileError) as error:
+        warnings.warn(
+            f"{data.name} was fetched but cannot be kept ({error}): it will be fetched again the "
+            "next time, unless folder or EIGENKIT_DATA name a folder that can be written to.",
+            EigenkitWarning,
+            stacklevel=3,
+        )
 
 
 def _entry(name: str, known: list[str]) -> Entry:

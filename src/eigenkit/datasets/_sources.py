@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from eigenkit.datasets._generators import make_ndc, make_noise, make_planted
 
 
@@ -28,7 +30,41 @@ class Bundled:
     loader: str
 
 
-Source = Drawn | Bundled
+@dataclass(frozen=True)
+class OpenML:
+    """A data set of OpenML by its number, and how its targets, which are text, are meant.
+
+    ``first_row`` is where the first row of our order stands in theirs.
+    """
+
+    data_id: int
+    decode: Callable[[np.ndarray], np.ndarray]
+    first_row: int = 0
+
+    @property
+    def address(self) -> str:
+        """A page to look at."""
+        return f"https://www.openml.org/d/{self.data_id}"
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files in a folder of a server, how they are read, and what the last column means."""
+
+    folder: str
+    names: tuple[str, ...]
+    format: str  # "svmlight", or what stands between the columns of a table
+    decode: Callable[[np.ndarray], np.ndarray] = np.asarray
+    extra: str = ""  # name under which the last column is kept as it is
+
+    @property
+    def address(self) -> str:
+        """A file to fetch by hand, and its companions."""
+        return " and ".join(self.folder + name for name in self.names)
+
+
+Fetched = OpenML | Files
+Source = Drawn | Bundled | Fetched
 
 
 @dataclass(frozen=True)
@@ -42,6 +78,28 @@ class Entry:
     what: str
     origin: str
     source: Source | None = None
+
+
+_LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/"
+_UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
+
+
+def _labels(target: np.ndarray) -> np.ndarray:
+    return np.asarray(target == "TRUE", dtype=np.int64)
+
+
+def _signs(positive: str) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda target: np.where(target == positive, 1, -1)
+
+
+def _digits(target: np.ndarray) -> np.ndarray:
+    """Digits that are stored as the numbers 1 to 10."""
+    return target.astype(np.int64) - 1
+
+
+def _disease(target: np.ndarray) -> np.ndarray:
+    """+1 for any grade of a disease above 0."""
+    return np.where(target > 0, 1, -1)
 
 
 _IDA = (
@@ -74,41 +132,48 @@ SETS: dict[str, Entry] = {
         "14 labels",
         "Functions of yeast genes (Elisseeff and Weston; Mulan, LIBSVM): the papers' data, with "
         "the usual split 1500/917.",
+        OpenML(40597, _labels, first_row=917),  # the test part comes first there
     ),
     "scene": Entry(
         (2407, 294),
         "6 labels",
         "Colour moments of photographs of scenes (Boutell et al.; Mulan, LIBSVM): the papers' "
         "data, with the usual split 1211/1196.",
+        OpenML(40595, _labels),
     ),
     "emotions": Entry(
         (593, 72),
         "6 labels",
         "Rhythm and timbre of pieces of music (Trohidis et al.; Mulan), with the usual split "
         "391/202; not among the papers' data.",
+        OpenML(40589, _labels),
     ),
     "usps": Entry(
         (9298, 256),
         "10 classes",
         "Handwritten digits of the US postal service, 16 x 16 grey values in [-1, 1]: the papers' "
         "data, with the usual split 7291/2007.",
+        OpenML(41082, _digits),
     ),
     "satimage": Entry(
         (6435, 36),
         "6 classes",
         "Landsat pixels with their neighbours (Statlog; UCI), classes 1-5 and 7: the papers' "
         "data, in UCI's order with the split 4435/2000.",
+        Files(_UCI + "statlog/satimage/", ("sat.trn", "sat.tst"), " "),
     ),
     "optdigits": Entry(
         (5620, 64),
         "10 classes",
         "Handwritten digits, 8 x 8 counts (UCI): the papers' data, in UCI's order with the split "
         "3823/1797.",
+        Files(_UCI + "optdigits/", ("optdigits.tra", "optdigits.tes"), ","),
     ),
     "ionosphere": Entry(
         (351, 34),
         "2 classes",
         "Radar returns (UCI), good +1 and bad -1: the papers' data; one feature is constant.",
+        OpenML(59, _signs("g")),
     ),
     "wine": Entry(
         (178, 13),
@@ -121,11 +186,13 @@ SETS: dict[str, Entry] = {
         (15935, 62061),
         "20 classes",
         "20 Newsgroups, training part of LIBSVM's file of raw counts: the papers' data.",
+        Files(_LIBSVM + "multiclass/", ("news20.bz2",), "svmlight"),
     ),
     "rcv1": Entry(
         (3000, 47236),
         "101 labels",
         "Reuters RCV1, topics, training part of LIBSVM's first subset: the papers' data.",
+        Files(_LIBSVM + "multilabel/", ("rcv1subset_topics_train_1.svm.bz2",), "svmlight"),
     ),
     "yahoo_arts": Entry(
         (7484, 23146),
@@ -176,11 +243,13 @@ SETS: dict[str, Entry] = {
         "2 classes",
         "Heart disease, Cleveland (UCI), rows without missing values, +1 where num > 0: sizes are "
         "the papers'; the authors of GEPSVM may have split num <= 1 from num >= 2.",
+        Files(_UCI + "heart-disease/", ("processed.cleveland.data",), ",", _disease, extra="num"),
     ),
     "pima": Entry(
         (768, 8),
         "2 classes",
         "Diabetes of Pima women (UCI), +1 for positive: the papers' data.",
+        OpenML(37, _signs("tested_positive")),
     ),
     "galaxy_dim": Entry(
         (4192, 14),

@@ -19,7 +19,18 @@ from scipy import sparse
 from eigenkit.files import FileError, atomic
 
 _CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
-_DAMAGED = (ValueError, EOFError, KeyError, MemoryError, zipfile.BadZipFile, zlib.error)
+# What zipfile and numpy raise on bytes that they do not understand.
+_DAMAGED = (
+    ValueError,
+    EOFError,
+    KeyError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    SyntaxError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
@@ -124,17 +135,25 @@ def read_dataset(path: Path, name: str, origin: str) -> Dataset:
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as stream:
+            stored = np.load(stream, allow_pickle=False)
+            if isinstance(stored, np.ndarray):
+                raise FileError(path, "it is a single array, not an archive of named arrays.")
             return {key: stored[key] for key in stored.files}
+    except FileError:
+        raise
     except OSError as error:
         raise FileError(path, f"it cannot be read ({error.strerror or error}).") from error
-    except AttributeError as error:  # a single array: np.load gives no archive
-        raise FileError(path, "it is no NPZ archive of named arrays.") from error
     except _DAMAGED as error:
-        problem = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-        raise FileError(path, f"it is damaged or holds more than plain arrays ({problem}).") from (
-            error
-        )
+        raise FileError(
+            path, f"it is damaged or holds more than plain arrays ({_first(error)})."
+        ) from error
+
+
+def _first(error: BaseException) -> str:
+    """The first line of an error, or its kind if it says nothing."""
+    lines = str(error).splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
 
 
 def _features(path: Path, arrays: dict[str, np.ndarray]) -> Any:

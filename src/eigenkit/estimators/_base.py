@@ -55,6 +55,10 @@ _DESCRIBED = {
 }
 
 
+# Fitted attributes with one entry per feature of X, and the axis of the features.
+_FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1}
+
+
 def _is_fitted_name(name: str) -> bool:
     return name.endswith("_") and not name.endswith("__")
 
@@ -153,8 +157,10 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         with unchanged_on_error(self):
             self._forget()
             rows = self._rows(X, y, sample_weight, None, reset=True, min_samples=2)
+            rows, columns = rows.occurring()
             problem = self._problem(rows)
             self._keep(problem, self._solve(problem, settings))
+            self._keep_columns(columns)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
@@ -221,7 +227,7 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         settings = self._settings()
         trial = clone(self)
         rows = trial._rows(X, y, sample_weight, None, reset=True, min_samples=2)
-        pencil = trial._problem(rows).pencil
+        pencil = trial._problem(rows.occurring()[0]).pencil
         if settings.regression != "auto":
             return Choice(settings.regression, "as asked", {})
         return choose(pencil.Z, pencil.H.shape[1], [pencil.alpha], settings.tol)
@@ -315,6 +321,24 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         # Last, as its presence says that all is there.
         self.components_ = self._cast(np.ascontiguousarray(solution.W[:, :l].T))
 
+    def _keep_columns(self, columns: np.ndarray | None) -> None:
+        """Put what was found for some of the columns of X in their places among all of them."""
+        if columns is None:
+            return
+        self._columns_ = columns
+        for name, axis in _FEATURE_AXIS.items():
+            if name in self.__dict__:
+                setattr(self, name, self._spread(self.__dict__[name], axis))
+
+    def _spread(self, A: Array, axis: int) -> Array:
+        """Zeros for the columns of X that hold nothing: that is their mean, and their weight."""
+        columns = self.__dict__.get("_columns_")
+        if columns is None:
+            return A
+        whole = np.zeros((*A.shape[:axis], self.n_features_in_, *A.shape[axis + 1 :]), A.dtype)
+        whole[(slice(None),) * axis + (columns,)] = A
+        return whole
+
     def _cast(self, value: Any) -> Any:
         return value.astype(self._dtype_, copy=False) if isinstance(value, np.ndarray) else value
 
@@ -397,6 +421,7 @@ def alpha_path(
     first = clone(estimator).set_params(alpha=min(alphas))
     settings = first._settings()
     rows = first._rows(X, y, sample_weight, None, reset=True, min_samples=2)
+    rows, columns = rows.occurring()
     problem = first._problem(rows)
     described = dict(first.__dict__)
     models = []
@@ -404,5 +429,6 @@ def alpha_path(
         model = clone(estimator)
         model.__dict__.update({n: v for n, v in described.items() if n not in model.get_params()})
         model.set_params(alpha=alpha)._keep(problem, solution)
+        model._keep_columns(columns)
         models.append(model)
     return models

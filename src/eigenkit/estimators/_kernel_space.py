@@ -66,7 +66,7 @@ def refuse_overflow(K: Array) -> Array:
     return K
 
 
-def _tol(X: Any) -> float:
+def symmetry_tol(X: Any) -> float:
     """How far from symmetric a kernel of such numbers may be."""
     return max(KERNEL_TOL, 100 * float(np.finfo(X.dtype).eps))
 
@@ -117,7 +117,7 @@ class KernelSpace:
         check_kernel_size(X.shape[0])
         self.X_fit_ = reference
         K = self.kernel_(X, reference) if self._precomputed else refuse_overflow(self.kernel_(X))
-        K = checked_kernel(K, self._kernel_name, _tol(X))
+        K = checked_kernel(K, self._kernel_name, symmetry_tol(X))
         # What checked_kernel returns may be the user's own matrix.
         return KernelMatrix(K.copy() if np.shares_memory(K, X) else K, rows.Y, rows.weight)
 
@@ -147,13 +147,15 @@ class KernelSpace:
         """Explicit features k(x, L) N of the rows, by landmarks L."""
         X, kernel = rows.X, self.kernel_
         if self._precomputed:  # it is there: check all of it
-            diagonal = checked_kernel(kernel(X, reference), self._kernel_name, _tol(X)).diagonal()
+            diagonal = checked_kernel(
+                kernel(X, reference), self._kernel_name, symmetry_tol(X)
+            ).diagonal()
         else:
             diagonal = refuse_overflow(kernel.diagonal(X))
         index = self._landmarks(X, reference, diagonal)
         self.X_fit_ = reference[index]
         K = refuse_overflow(kernel(X, self.X_fit_))
-        among = checked_kernel(K[index], self._kernel_name, _tol(X))
+        among = checked_kernel(K[index], self._kernel_name, symmetry_tol(X))
         self.landmarks_ = index
         self._map_ = landmark_map(among, self._kernel_name)
         weight = rows.weights()

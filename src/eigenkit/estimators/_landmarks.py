@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from eigenkit.estimators._gram import gram
+from eigenkit.estimators._kernel_space import refuse_overflow
 from eigenkit.kernels import pivots
 from eigenkit.linalg import Array
 
@@ -47,7 +47,7 @@ def _columns(model: Any, X: Any, chosen: np.ndarray) -> Array:
     every = len(chosen) == X.shape[0]
     if model._is_precomputed:
         return np.asarray(X if every else X[:, chosen], dtype=np.float64)
-    return gram(model, X, X if every else X[chosen])
+    return refuse_overflow(model.kernel_(X) if every else model.kernel_(X, X[chosen]))
 
 
 def _few(model: Any, X: Any) -> np.ndarray:
@@ -56,13 +56,8 @@ def _few(model: Any, X: Any) -> np.ndarray:
         return np.sort(check_random_state(model.random_state).choice(n, r, replace=False))
     if model._is_precomputed:
         return pivots(lambda index: X[:, index], X.diagonal(), r)
-    return pivots(lambda index: gram(model, X, X[index]), _diagonal(model, X), r)
-
-
-def _diagonal(model: Any, X: Any) -> Array:
-    if isinstance(model.kernel, str) and model.kernel in ("rbf", "laplacian"):
-        return np.ones(X.shape[0])
-    return np.array([gram(model, X[[i]], X[[i]])[0, 0] for i in range(X.shape[0])])
+    kernel = model.kernel_
+    return pivots(lambda index: refuse_overflow(kernel(X, X[index])), kernel.diagonal(X), r)
 
 
 def distinct(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import unchanged_on_error
-from eigenkit.estimators._gram import check_kernel_parameters, check_square, gram
+from eigenkit.estimators._kernel_space import check_kernel_params, refuse_overflow, symmetry_tol
 from eigenkit.estimators._landmarks import LANDMARKS, landmark_rows
 from eigenkit.estimators._validation import (
     as_labels,
@@ -22,6 +22,7 @@ from eigenkit.estimators._validation import (
     check_weight,
     check_X,
 )
+from eigenkit.kernels import Kernel, checked_kernel
 from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
 from eigenkit.operators import DENSE_LIMIT_BYTES, check_finite, project
 from eigenkit.solvers.planes import Planes, class_grams, lower_grams
@@ -161,7 +162,8 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_real("alpha", self.alpha)
-        check_kernel_parameters(self)
+        given = self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params
+        check_kernel_params(*given, ("precomputed",))
         check_choice("landmarks", self.landmarks, LANDMARKS)
         if self.n_landmarks is not None:
             check_count("n_landmarks", self.n_landmarks, hint=", or None for all samples")
@@ -180,7 +182,7 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
                     "X is sparse, but sparse input is not supported with kernel='precomputed': "
                     "give X.toarray()."
                 )
-            check_square(X)
+            X = checked_kernel(X, "X, the precomputed kernel,", symmetry_tol(X))
         return X
 
     def _encode(self, y: Any, n: int) -> np.ndarray:
@@ -237,7 +239,12 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
     def _fit_kernel(
         self, X: Any, order: np.ndarray, bounds: np.ndarray, root: Array | None
     ) -> None:
-        X = X[np.ix_(order, order)] if self._is_precomputed else X[order]
+        if self._is_precomputed:
+            X = X[np.ix_(order, order)]
+        else:
+            X = X[order]
+            given = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
+            self.kernel_ = given.fitted(X)
         chosen, K, column = landmark_rows(self, X, root)
         _check_varied(K)
         unit = _kernel_unit(K)
@@ -297,7 +304,7 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
         if self._is_linear:
             return np.abs(project(X, self._center_, self.coef_.T) + self._bias_)
         if "landmarks_" in self.__dict__:
-            K = gram(self, X, self.landmarks_)
+            K = refuse_overflow(self.kernel_(X, self.landmarks_))
         else:
             K = X[:, self.landmark_indices_]
         return np.abs(K @ self.dual_coef_.T + self._bias_).astype(self._dtype_, copy=False)

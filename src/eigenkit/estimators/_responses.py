@@ -35,13 +35,24 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
             self._one_response_ = y.ndim == 1
         return Y
 
+    _to_y_: Array
+
     def _keep_coefficients(self, problem: Problem, solution: Solution, to_y: Array) -> None:
         """Regress y on the projection: W W'Z'Y, with H'Z W = basis sqrt(eigenvalues)."""
         l = self.n_components_
         scores_to_H = np.sqrt(solution.eigenvalues[:l, None]) * solution.basis[:, :l].T
+        self._keep_regression(problem, scores_to_H @ to_y)
+
+    def _keep_regression(self, problem: Problem, to_y: Array) -> None:
+        """Keep what takes scores to y (l x k): few numbers, where coef_ may be very many."""
+        self._to_y_ = self._cast(to_y)
         self._y_mean_ = problem.labels.degree / problem.total
-        self.coef_ = self._cast((solution.W[:, :l] @ scores_to_H @ to_y).T)
         self.intercept_ = self._cast(self._y_mean_)
+
+    @property
+    def coef_(self) -> Array:
+        """Coefficients of the regression of y on X, computed when asked for."""
+        return self._to_y_.T @ self.components_
 
     def predict(self, X: Any) -> Array:
         """Predict y by ridge regression through the components.
@@ -57,7 +68,8 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
         array of shape (n_samples,) or (n_samples, n_targets)
         """
         check_is_fitted(self)
-        prediction = project(self._features(X), self.mean_, self.coef_.T) + self.intercept_
+        scores = project(self._features(X), self.mean_, self.components_.T)
+        prediction = scores @ self._to_y_ + self.intercept_
         return prediction[:, 0] if self.__dict__.get("_one_response_") else prediction
 
     def __sklearn_tags__(self) -> Any:

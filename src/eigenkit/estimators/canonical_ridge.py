@@ -141,10 +141,10 @@ class CanonicalRidge(CCA):
 
     def _keep_coefficients(self, problem: Problem, solution: Solution, to_y: Array) -> None:
         """Least squares of y on the scores T: W (T'T)^+ T'Y."""
-        W = solution.W[:, : self.n_components_]
-        T = _scores(problem, W)
-        turned = replace(solution, W=W @ np.linalg.pinv(T.T @ T))
-        super()._keep_coefficients(problem, turned, to_y)
+        l = self.n_components_
+        T = _scores(problem, solution.W[:, :l])
+        to_H = np.sqrt(solution.eigenvalues[:l, None]) * solution.basis[:, :l].T
+        self._keep_regression(problem, np.linalg.pinv(T.T @ T) @ to_H @ to_y)
 
     def _x_loadings(self, problem: Problem, W: Array, values: Array, basis: Array) -> Array:
         T = _scores(problem, W)

@@ -128,18 +128,16 @@ class CCA(ResponseProjection):
         self._keep_coefficients(problem, solution, F_pinv)
         found = {
             "canonical_correlations_": np.sqrt(values),
-            "x_rotations_": W,
             "y_rotations_": F @ basis,
-            "x_loadings_": self._x_loadings(problem, W, values, basis),
+            "_x_loadings_": self._x_loadings(problem, W, values, basis),
             "y_loadings_": _y_loadings(problem.labels.factor, F @ basis),
             "y_mean_": self._y_mean_,
         }
         for name, value in found.items():
             setattr(self, name, self._cast(value))
-        self.x_weights_, self.y_weights_ = self.x_rotations_, self.y_rotations_
         self.n_iter_ = [self.n_iter_] * l  # scikit-learn's CCA counts by component
         n, d = problem.n_rows, len(problem.mean)
-        if n <= d and problem.pencil.alpha == 0:
+        if n <= d and self._x_penalty()[1] == 0:
             warnings.warn(
                 f"with {n} samples, {d} features and alpha=0 canonical correlations are 1 by "
                 "construction, whatever the data: set alpha > 0",
@@ -147,15 +145,35 @@ class CCA(ResponseProjection):
                 stacklevel=2,
             )
 
+    @property
+    def x_rotations_(self) -> Array:
+        """The projection of X, one column per component."""
+        return self.components_.T
+
+    @property
+    def x_weights_(self) -> Array:
+        """The same as ``x_rotations_``: nothing is deflated here."""
+        return self.x_rotations_
+
+    @property
+    def y_weights_(self) -> Array:
+        """The same as ``y_rotations_``."""
+        return self.y_rotations_
+
+    @property
+    def x_loadings_(self) -> Array:
+        """Regression of X on its scores, one column per component."""
+        return self._spread(self._x_loadings_, 0)
+
     def _x_loadings(self, problem: Problem, W: Array, values: Array, basis: Array) -> Array:
         """Xc'T (T'T)^+ for the scores T = Xc W, without another pass over the data.
 
         The pencil gives Xc'Xc W = C basis / sqrt(lambda) - alpha W.
         """
-        pencil = problem.pencil
-        C = in_units_of_X(pencil)
+        C = in_units_of_X(problem.pencil)
+        alpha = self._x_penalty()[1]  # one problem serves a whole path of alphas
         with np.errstate(divide="ignore", invalid="ignore"):
-            XtT = np.where(values > 0, C @ (basis / np.sqrt(values)) - pencil.alpha * W, 0.0)
+            XtT = np.where(values > 0, C @ (basis / np.sqrt(values)) - alpha * W, 0.0)
         return XtT @ np.linalg.pinv(W.T @ XtT)
 
     def transform(self, X: Any, y: Any = None) -> Any:

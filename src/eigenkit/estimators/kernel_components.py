@@ -367,7 +367,5 @@ class KernelPLS(ResponseProjection, KernelProjection):
         return self
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
-        self._y_mean_ = problem.labels.degree / problem.total
         self.y_loadings_ = solution.basis
-        self.coef_ = solution.basis @ solution.W.T
-        self.intercept_ = self._y_mean_
+        self._keep_regression(problem, solution.basis.T)

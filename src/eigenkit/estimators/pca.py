@@ -196,7 +196,7 @@ class PCA(Projection):
         if not np.any(Z.column_squares()):
             raise ValueError("X has zero variance: every feature is constant over the samples.")
         k = self._wanted()
-        self._check_bound(k, min(problem.n_rows, Z.shape[1]))
+        self._check_bound(k, min(problem.n_rows, self.n_features_in_))
         found = principal_axes(Z, k, settings.solver, settings.tol, settings.max_iter)
         basis = np.empty((0, len(found.s)))
         return Solution(found.V, found.s, basis, found.report)
@@ -223,7 +223,7 @@ class PCA(Projection):
         s, total = solution.eigenvalues, float(Z.column_squares().sum())
         l = self._count(s**2, total, freedom, problem.n_rows)
         unit = float(np.ravel(Z.unit)[0]) / self.__dict__.pop("_unit_", 1.0)
-        bound = min(problem.n_rows, Z.shape[1])
+        bound = min(problem.n_rows, self.n_features_in_)
         left = s[l:] @ s[l:] if len(s) > l else max(total - float(s[:l] @ s[:l]), 0.0)
         if left <= EPS * bound * total:
             left = 0.0  # rounding of the sums: nothing is left out

@@ -41,9 +41,10 @@ class GEPSVM(ProximalPlanes):
     kernel : str or callable
         "linear" (planes in the space of X), "precomputed", a name that scikit-learn knows, or
         a function of two matrices or two samples.
-    gamma : float, optional
+    gamma : float or "scale", optional
         For rbf (``exp(-gamma |x - y|^2)``, so the papers' sigma is 1 / gamma), laplacian,
-        poly and sigmoid kernels; 1 / n_features by default.
+        poly and sigmoid kernels; 1 / n_features by default, "scale" is
+        1 / (n_features * X.var()).
     degree, coef0 : float
         For poly and sigmoid kernels.
     kernel_params : dict, optional
@@ -65,8 +66,9 @@ class GEPSVM(ProximalPlanes):
         Distances are ``|X @ coef_.T + intercept_|``.
     eigenvalues_ : array of shape (n_classes,)
         The minimized quotients: small where a class is near its plane and the rest far.
-    landmarks_, landmark_indices_
-        The samples that span the surfaces, and their rows in the training data.
+    landmarks_, landmark_indices_, kernel_
+        The samples that span the surfaces, their rows in the training data, and the kernel
+        (:class:`eigenkit.kernels.Kernel`).
     classes_ : array of shape (n_classes,)
     n_iter_, n_features_in_, feature_names_in_
 
@@ -110,9 +112,10 @@ class ReGEC(ProximalPlanes):
     kernel : str or callable
         "linear" (planes in the space of X), "precomputed", a name that scikit-learn knows, or
         a function of two matrices or two samples.
-    gamma : float, optional
+    gamma : float or "scale", optional
         For rbf (``exp(-gamma |x - y|^2)``, so the paper's sigma is 1 / gamma), laplacian,
-        poly and sigmoid kernels; 1 / n_features by default.
+        poly and sigmoid kernels; 1 / n_features by default, "scale" is
+        1 / (n_features * X.var()).
     degree, coef0 : float
         For poly and sigmoid kernels.
     kernel_params : dict, optional
@@ -134,8 +137,9 @@ class ReGEC(ProximalPlanes):
         Distances are ``|X @ coef_.T + intercept_|``.
     eigenvalues_ : array of shape (n_classes,)
         The minimized quotients, regularization included.
-    landmarks_, landmark_indices_
-        The samples that span the surfaces, and their rows in the training data.
+    landmarks_, landmark_indices_, kernel_
+        The samples that span the surfaces, their rows in the training data, and the kernel
+        (:class:`eigenkit.kernels.Kernel`).
     classes_ : array of shape (n_classes,)
     n_iter_, n_features_in_, feature_names_in_
 

@@ -29,7 +29,10 @@ ROC_GRID = np.linspace(0, 1, 41) ** 2
 
 @dataclass(frozen=True)
 class Plan:
-    """What is the same for every method and split."""
+    """What is the same for every method and split.
+
+    ``scale`` brings the columns of projections to a common scale before the classifier.
+    """
 
     classifier: Any
     alphas: list[float]
@@ -37,6 +40,7 @@ class Plan:
     alpha_score: str
     alpha_classifier: str
     seed: int
+    scale: bool = True
 
 
 @dataclass
@@ -87,7 +91,7 @@ def _run(estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Ou
             S, P, fitted = decide_directly(estimator, X, Y, X_new, samples.single)
         else:
             Z, Z_new = project_rows(fitted, X), project_rows(fitted, X_new)
-            S, P = decide(plan.classifier, Z, Y, Z_new, samples.single)
+            S, P = decide(plan.classifier, Z, Y, Z_new, samples.single, plan.scale)
     _check_finite(S)
     outcome.model = fitted
     outcome.scores = score_all(Y_new, S, P)
@@ -154,7 +158,7 @@ def _search(estimator: Any, X: Any, Y: Array, single: bool, plan: Plan) -> Array
             if plan.alpha_classifier == "ridge":
                 S, P = decide_by_ridge(Z, Y[train], Z_new, single)
             else:
-                S, P = decide(plan.classifier, Z, Y[train], Z_new, single)
+                S, P = decide(plan.classifier, Z, Y[train], Z_new, single, plan.scale)
             row.append(score_all(Y[test], S, P)[plan.alpha_score])
         found.append(row)
     return np.array(found)

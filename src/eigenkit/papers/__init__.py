@@ -14,7 +14,20 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from eigenkit.evaluation.summary import environment
-from eigenkit.papers import annotation, equivalence, page
+from eigenkit.papers import (
+    annotation,
+    equivalence,
+    hypergraph_auc,
+    l1,
+    least_squares_time,
+    page,
+    plane_times,
+    planes,
+    regularization,
+    scalability,
+    shrinkage,
+    training_size,
+)
 from eigenkit.papers.blocks import Block, Figure, Note, Result, Table
 from eigenkit.papers.drawing import svg
 from eigenkit.papers.study import Cells, Experiment, Study
@@ -33,7 +46,19 @@ __all__ = [
 ]
 
 # In the order of the page.
-_ALL: tuple[Experiment, ...] = (equivalence.EXPERIMENT, annotation.EXPERIMENT)
+_ALL: tuple[Experiment, ...] = (
+    equivalence.EXPERIMENT,
+    regularization.EXPERIMENT,
+    scalability.EXPERIMENT,
+    hypergraph_auc.EXPERIMENT,
+    training_size.EXPERIMENT,
+    least_squares_time.EXPERIMENT,
+    l1.EXPERIMENT,
+    shrinkage.EXPERIMENT,
+    planes.EXPERIMENT,
+    plane_times.EXPERIMENT,
+    annotation.EXPERIMENT,
+)
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _ALL}
 

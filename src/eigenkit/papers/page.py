@@ -17,6 +17,16 @@ LEAD = (
     "Every table and figure below comes from the command beneath its heading. Numbers are ours; "
     "in brackets (on the HTML page: below) stand the paper's and how ours compare with them."
 )
+PAPERS = (
+    "L. Sun, S. Ji and J. Ye (2009), A least squares formulation for a class of generalized "
+    "eigenvalue problems in machine learning, ICML.",
+    "L. Sun, B. Ceran and J. Ye (2010), A scalable two-stage approach for a class of "
+    "dimensionality reduction techniques, KDD.",
+    "L. Sun (2011), Multi-label dimensionality reduction, PhD thesis, Arizona State University "
+    "(here: the thesis).",
+    "M. R. Guarracino, C. Cifarelli, O. Seref and P. M. Pardalos, A classification method based "
+    "on generalized eigenvalue problems, Optimization Methods and Software.",
+)
 QUICK = (
     "This is the quick version: bundled and generated data and few repetitions. It shows that "
     "everything runs; its numbers are not to be compared with the papers'."
@@ -54,6 +64,7 @@ def markdown(results: Sequence[Result], quick: bool, environment: Mapping[str, s
         parts.append(f"`{result.command}` (seed {result.seed}, {_duration(result.seconds)})")
         parts += [_markdown(block) for block in result.blocks]
         parts += [f"**Not run:** {_plain(reason)}" for reason in result.missing]
+    parts += ["## The papers", "\n".join(f"- {paper}" for paper in PAPERS)]
     parts.append(f"Measured with {_versions(environment)}.")
     return "\n\n".join(parts) + "\n"
 
@@ -87,6 +98,8 @@ def html(
 {warning}
 <nav aria-label="Experiments"><ul>{contents}</ul></nav>
 {body}
+<h2>The papers</h2>
+<ul>{"".join(f"<li>{_safe(paper)}</li>" for paper in PAPERS)}</ul>
 <p class="note">Measured with {_safe(_versions(environment))}.</p>
 </body>
 </html>

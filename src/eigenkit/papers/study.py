@@ -38,6 +38,7 @@ class Cells:
         self._path = path
         self._settings = settings
         self._values: dict[str, dict[str, Any]] = {} if fresh else self._read()
+        self._used: set[str] = set()
 
     def _read(self) -> dict[str, dict[str, Any]]:
         try:
@@ -48,6 +49,7 @@ class Cells:
 
     def get(self, key: str, work: Callable[[], Any]) -> Any:
         """The value of a cell, computed if need be; and in either case as JSON gives it back."""
+        self._used.add(key)
         if key not in self._values:
             start = time.perf_counter()
             value = json.loads(json.dumps(work(), allow_nan=False))
@@ -59,8 +61,8 @@ class Cells:
         return self._values[key]["value"]
 
     def seconds(self) -> float:
-        """What all cells cost, also those of earlier runs."""
-        return float(sum(cell["seconds"] for cell in self._values.values()))
+        """What the cells asked for have cost, in this run or an earlier one."""
+        return float(sum(self._values[key]["seconds"] for key in self._used))
 
 
 @dataclass

@@ -19,7 +19,7 @@ from eigenkit.solvers.choice import Choice, choose
 from eigenkit.solvers.direct import direct
 from eigenkit.solvers.least_squares import PENALTIES, coordinate_descent, l1_path, targets
 from eigenkit.solvers.regression import REGRESSIONS, Regression
-from eigenkit.solvers.two_stage import diagonalize
+from eigenkit.solvers.two_stage import diagonalize, rayleigh_ritz
 
 __all__ = [
     "PENALTIES",
@@ -82,8 +82,10 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
         problems, _regress(pencil, problems, settings), strict=True
     ):
         W, values, basis = diagonalize(problem, regression.W1)
+        BW, WBW = (regression.forms or problem.forms)(W)
+        W, BW, values, basis = rayleigh_ritz(problem, W, BW, WBW, values, basis)
         report = replace(report, solver="two_stage")
-        solutions.append(_finish(problem, W, values, basis, report, regression))
+        solutions.append(_finish(problem, W, values, basis, report, BW))
     return solutions
 
 
@@ -106,7 +108,8 @@ def _least_squares(pencil: Pencil, problems: list[Pencil], settings: Settings) -
         W = regression.W1
         exact = problem.alpha == 0 and _norm(problem.Z.matmat(W) - T) <= 1e-8 * _norm(T)
         report = replace(report, solver="least_squares", equivalent=exact)
-        solutions.append(_finish(problem, W, _rayleigh(problem, W), V, report, regression))
+        BW, _ = (regression.forms or problem.forms)(W)
+        solutions.append(_finish(problem, W, _rayleigh(problem, W, BW), V, report, BW))
     return solutions
 
 
@@ -169,13 +172,12 @@ def _finish(
     values: Array,
     basis: Array,
     report: Report,
-    regression: Regression | None = None,
+    BW: Array | None = None,
 ) -> Solution:
-    """Measure the answer, bring it to the units of X and fix its signs."""
+    """Measure the answer, bring it to the units of X and fix its signs; ``BW`` is overwritten."""
     if W.shape[1] == 0:
-        W, values, basis = _any_direction(pencil)
-    apply_B = regression.apply_B if regression is not None else None
-    BW = (apply_B or pencil.apply_B)(W)
+        (W, values, basis), BW = _any_direction(pencil), None
+    BW = pencil.apply_B(W) if BW is None else BW
     orthogonality = float(np.abs(W.T @ BW - np.eye(W.shape[1])).max(initial=0.0))
     # In place from here on: these are as large as W, which may be the largest thing there is.
     gap = pencil.C @ (pencil.C.T @ W)
@@ -203,10 +205,11 @@ def _any_direction(pencil: Pencil) -> tuple[Array, Array, Array]:
     return w, np.zeros(1), np.zeros((pencil.H.shape[1], 1))
 
 
-def _rayleigh(pencil: Pencil, W: Array) -> Array:
+def _rayleigh(pencil: Pencil, W: Array, BW: Array) -> Array:
     """w'A w / w'B w for every column, 0 for a column of zeros."""
-    top = np.einsum("ij,ij->j", pencil.C.T @ W, pencil.C.T @ W)
-    bottom = np.einsum("ij,ij->j", W, pencil.apply_B(W))
+    CtW = pencil.C.T @ W
+    top = np.einsum("ij,ij->j", CtW, CtW)
+    bottom = np.einsum("ij,ij->j", W, BW)
     return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
 
 

@@ -17,11 +17,11 @@ from eigenkit.kernels import CenteredKernel
 from eigenkit.linalg import EPS, Array, Cholesky, blas_threads, power_of_two
 from eigenkit.operators import Centered
 from eigenkit.pencil import KernelPencil, Pencil, damped
-from eigenkit.solvers.krylov import block_cg, block_cg_mixed, block_lsqr
+from eigenkit.solvers.krylov import ROUND, block_cg, block_cg_mixed, block_lsqr
 
-# A Gram matrix whose reciprocal condition is above TRUSTED gives ten digits as it stands.
+# A Gram matrix whose reciprocal condition is above TRUSTED gives twelve digits as it stands.
 # Between the two, residuals computed from the data restore them; below, it is not used.
-TRUSTED = 1e-5
+TRUSTED = 1e-3
 USABLE = 1e-13
 # The part of Z'A (relative) that may be lost to cancellation in the dual.
 CANCELLATION = 1e-11
@@ -29,13 +29,13 @@ CANCELLATION = 1e-11
 
 @dataclass(frozen=True)
 class Regression:
-    """W1 (d x k), how it came about, 1/cond(B), and B as an operator where that is cheap."""
+    """W1 (d x k), how it came about, 1/cond(B), and B W with W'B W where those are cheap."""
 
     W1: Array
     n_iter: int = 0
     converged: bool = True
     rcond: float = float("nan")
-    apply_B: Callable[[Array], Array] | None = None
+    forms: Callable[[Array], tuple[Array, Array]] | None = None
 
 
 Method = Callable[[Pencil, Sequence[float], float, int], list[Regression | None]]
@@ -67,7 +67,12 @@ def _primal(pencil: Pencil, G: Array, ridge: float | Array) -> Regression | None
     W1 = _refined(factor, factor.solve(pencil.C), residual)
     if W1 is None:
         return None
-    return Regression(W1, rcond=factor.rcond, apply_B=lambda V: G @ V + damped(ridge, V))
+
+    def forms(V: Array) -> tuple[Array, Array]:
+        BV = G @ V + damped(ridge, V)
+        return BV, V.T @ BV
+
+    return Regression(W1, rcond=factor.rcond, forms=forms if factor.rcond > TRUSTED else None)
 
 
 def dual_cholesky(
@@ -154,12 +159,14 @@ def cg(
 ) -> list[Regression | None]:
     """Block conjugate gradients on the smaller of Z Z' and Z'Z; one run for all ridges.
 
-    In float32 with corrections in float64 where Z offers that.
+    In float32 with corrections in float64 where Z offers that; not for a grid that must be
+    solved to more digits than float32 has, as corrections are made for one ridge at a time.
     """
     Z = pencil.Z
     ridges = [_number(Z.ridge(alpha)) for alpha in alphas]
     dual = Z.shape[0] <= Z.shape[1] and min(ridges) > 0
-    solve = block_cg_mixed if Z.fast_in_single and min(ridges) > 0 else block_cg
+    single = Z.fast_in_single and min(ridges) > 0 and (len(ridges) == 1 or tol >= ROUND)
+    solve = block_cg_mixed if single else block_cg
     with Z.own_threads():
         if dual:
             runs = solve(lambda U: Z.matmat(Z.rmatmat(U)), pencil.H, ridges, tol, max_iter)

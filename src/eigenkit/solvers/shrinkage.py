@@ -75,14 +75,24 @@ class Spectrum:
         return (s / np.hypot(s, np.sqrt(alpha))) ** 2
 
     def pls(self, p: int) -> Array:
-        """1 - prod_j (1 - s^2 / mu_j); fewer steps where the Krylov space ends before p."""
-        scaled = (self.s / self.s[0]) ** 2
-        mu = ritz_values(scaled, self.s * self.vy, p)
-        return 1 - np.prod(1 - scaled[:, None] / mu, axis=1)
+        """1 - prod_j (1 - s^2 / mu_j); fewer steps where the Krylov space ends before p.
+
+        Where the response has a part v_i'y, the factor is read off the least squares fit in the
+        Krylov space: the product is the same, but loses all digits with many steps.
+        """
+        t, vy = self.s / self.s[0], self.vy / np.abs(self.vy).max()
+        Q, mu = lanczos(t**2, t * vy, p)
+        with np.errstate(over="ignore", invalid="ignore"):
+            f = 1 - np.prod(1 - t[:, None] ** 2 / mu, axis=1)
+        seen = np.abs(t * vy) > np.finfo(np.float64).tiny / EPS
+        fit = np.linalg.lstsq((Q * t).T, vy, rcond=None)[0]
+        f[seen] = (t * (fit @ Q))[seen] / vy[seen]
+        return np.nan_to_num(f)  # beyond all numbers where nothing depends on it
 
 
-def ritz_values(diagonal: Array, b: Array, p: int) -> Array:
-    """Eigenvalues of the Lanczos matrix of diag(diagonal) and b after (at most) p steps."""
+def lanczos(diagonal: Array, b: Array, p: int) -> tuple[Array, Array]:
+    """Orthonormal rows that span the Krylov space of diag(diagonal) and b after (at most) p
+    steps, and the eigenvalues of the Lanczos matrix."""
     Q = np.zeros((p, len(b)))
     alphas, betas = [], []
     q = b / np.abs(b).max()
@@ -99,7 +109,8 @@ def ritz_values(diagonal: Array, b: Array, p: int) -> Array:
         betas.append(size)
         q = v / size
     steps = len(alphas)
-    return np.asarray(sla.eigvalsh_tridiagonal(np.array(alphas), np.array(betas[: steps - 1])))
+    mu = sla.eigvalsh_tridiagonal(np.array(alphas), np.array(betas[: steps - 1]))
+    return Q[:steps], np.asarray(mu)
 
 
 @dataclass(frozen=True)

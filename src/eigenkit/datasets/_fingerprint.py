@@ -1,0 +1,90 @@
+"""Is what was fetched the set that was meant?
+
+A fingerprint consists of counts, which are compared exactly, and of sums, which are compared to
+a few digits: numbers that went through a text file come back a little different. None of it
+depends on the order of the rows, but all of it together notices other columns, another scale,
+and labels that belong to other rows. ``python -m benchmarks.fingerprints`` computes the table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+# Text with six decimals moves a sum by less than this, relative to the sum of absolute values.
+_TOLERANCE = 1e-5
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What is known of a set: see :func:`fingerprint`.
+
+    ``counts`` holds the samples of each class or label. ``sums`` holds those of X, of X squared,
+    of X with weights that grow over the columns, and of X with weights from the target.
+    """
+
+    shape: tuple[int, int]
+    counts: tuple[int, ...]
+    sums: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True)
+class Known:
+    """Of the whole set, of its training part if that comes first, and of every bit if known."""
+
+    whole: Fingerprint
+    train: Fingerprint | None = None
+    digest: str = ""
+
+
+def fingerprint(X: Any, target: np.ndarray) -> Fingerprint:
+    """The fingerprint of a set, sums rounded to six digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.datasets._fingerprint import fingerprint
+    >>> fingerprint(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([-1, 1]))
+    Fingerprint(shape=(2, 2), counts=(1, 1), sums=(10.0, 30.0, 8.0, 4.0))
+    """
+    shape = (int(X.shape[0]), int(X.shape[1]))
+    sums = tuple(float(f"{value:.6g}") for value in _sums(X, target))
+    return Fingerprint(shape, _counts(target), (sums[0], sums[1], sums[2], sums[3]))
+
+
+def difference(X: Any, target: np.ndarray, known: Fingerprint) -> str:
+    """What speaks against a set being the known one, in words; empty if nothing does."""
+    if X.shape != known.shape:
+        return f"X has shape {tuple(X.shape)}, not {known.shape}"
+    if _counts(target) != known.counts:
+        return "its classes or labels have other counts"
+    found = _sums(X, target)
+    scale = _sums(abs(X), abs(target))
+    if not np.all(np.abs(found - known.sums) <= _TOLERANCE * scale):  # NaN is no agreement
+        return "its numbers have other sums"
+    return ""
+
+
+def digest(X: Any, target: np.ndarray) -> str:
+    """SHA-256 of a sparse set, where every bit is known."""
+    parts = (X.indptr, X.indices, target)
+    whole = b"".join(np.ascontiguousarray(part, dtype="<i8").tobytes() for part in parts)
+    return hashlib.sha256(whole + np.ascontiguousarray(X.data, dtype="<f8").tobytes()).hexdigest()
+
+
+def _counts(target: np.ndarray) -> tuple[int, ...]:
+    counts = target.sum(axis=0) if target.ndim == 2 else np.unique(target, return_counts=True)[1]
+    return tuple(int(count) for count in counts)
+
+
+def _sums(X: Any, target: np.ndarray) -> np.ndarray:
+    columns = np.asarray(X.sum(axis=0)).ravel()
+    rows = np.asarray(X.sum(axis=1)).ravel()
+    values = X.data if sparse.issparse(X) else X
+    grow = np.arange(1, X.shape[1] + 1) / X.shape[1]
+    weights = target @ np.arange(1, target.shape[1] + 1) if target.ndim == 2 else target
+    return np.array([columns.sum(), np.vdot(values, values), columns @ grow, rows @ weights])

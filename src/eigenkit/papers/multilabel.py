@@ -1,0 +1,138 @@
+"""What the multi-label experiments share: data, partitions, and the versions of a technique."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
+from sklearn.feature_extraction.text import TfidfTransformer
+
+from eigenkit import CCA, HypergraphSpectral
+from eigenkit.datasets import Dataset, make_planted
+from eigenkit.evaluation import partition
+from eigenkit.evaluation.classifiers import make_classifier
+from eigenkit.evaluation.samples import Samples, read_samples
+from eigenkit.evaluation.splits import Split
+from eigenkit.evaluation.trial import Outcome, Plan, run_trial
+
+GAMMAS = (1e-6, 1e-4, 1e-2, 1.0, 10.0, 100.0, 1000.0)
+INNER_FOLDS = 3
+FEWEST = 50  # labels with fewer samples are left out, as in the thesis
+N_TERMS = 2000
+
+TECHNIQUES: dict[str, Any] = {
+    "Clique": HypergraphSpectral(expansion="clique"),
+    "Star": HypergraphSpectral(expansion="star"),
+    "Zhou": HypergraphSpectral(expansion="zhou"),
+    "CCA": CCA(),
+}
+# Solver, and whether gamma is chosen (otherwise it is 0).
+VERSIONS: dict[str, tuple[str, bool]] = {
+    "{}": ("auto", False),
+    "r{}": ("auto", True),
+    "LS-{}": ("least_squares", False),
+    "LS-{}_2": ("least_squares", True),
+}
+# Term counts to features; idf is learned on the training documents.
+WEIGHTS: dict[str, Any] = {
+    "counts": TfidfTransformer(norm=None, use_idf=False),
+    "1 + log counts": TfidfTransformer(norm=None, use_idf=False, sublinear_tf=True),
+    "unit rows": TfidfTransformer(use_idf=False),
+    "tf-idf, unit rows": TfidfTransformer(),
+    "log tf-idf, unit rows": TfidfTransformer(sublinear_tf=True),
+}
+DRAWN_DATA = "Drawn data, or digits that come with scikit-learn, in place of the paper's."
+BEST_WEIGHTS = "log tf-idf, unit rows"
+
+
+def labels(data: Dataset) -> np.ndarray:
+    """The labels that enough samples carry."""
+    Y = np.asarray(data.target)
+    return np.asarray(Y[:, Y.sum(axis=0) >= FEWEST], dtype=np.float64)
+
+
+def small_planted(seed: int) -> Dataset:
+    """Drawn features with labels, for quick runs."""
+    return Dataset("planted", *make_planted(500, 105, 3, noise=1.0, random_state=seed))
+
+
+def bag_of_words(seed: int) -> Dataset:
+    """Drawn documents with labels, for quick runs."""
+    X, Y = make_multilabel_classification(
+        500, 110, n_classes=3, length=40, sparse=True, random_state=seed
+    )
+    return Dataset("bag of words", sparse.csr_array(X), np.asarray(Y))
+
+
+def partitions(Y: np.ndarray, n_train: int, count: int, seed: int) -> list[Split]:
+    """Random partitions with ``n_train`` training rows; the rest is for testing."""
+    streams = np.random.SeedSequence([seed, n_train]).spawn(count)
+    return [partition(Y, n_train / len(Y), np.random.default_rng(s)) for s in streams]
+
+
+def text_samples(
+    data: Dataset, train: np.ndarray, n_terms: int = N_TERMS, weights: str = BEST_WEIGHTS
+) -> Samples:
+    """The terms that most training documents hold, weighted.
+
+    Test documents take no part in the selection of terms and in idf.
+    """
+    frequency = np.asarray((data.X[train] > 0).sum(axis=0)).ravel()
+    kept = np.sort(np.argsort(-frequency, kind="stable")[:n_terms])
+    X = data.X[:, kept]
+    weighted = clone(WEIGHTS[weights]).fit(X[train]).transform(X)
+    return read_samples(sparse.csr_array(weighted), labels(data))
+
+
+def trial(
+    technique: Any,
+    version: str,
+    samples: Samples,
+    split: Split,
+    *,
+    scale: bool,
+    seed: int,
+    metric: str = "auc",
+) -> Outcome:
+    """One version of a technique on one partition, with a linear SVM per label."""
+    solver, regularized = VERSIONS[version]
+    model = clone(technique).set_params(solver=solver, alpha=0.0)
+    if regularized and sparse.issparse(samples.X):
+        # One decomposition for all gammas; conjugate gradients take long for the smallest.
+        model.set_params(regression="svd")
+    alphas = list(GAMMAS) if regularized else []
+    svm = make_classifier("svm", seed)
+    plan = Plan(svm, alphas, INNER_FOLDS, metric, "same", seed, scale)
+    return finished(run_trial(model, samples, split, plan))
+
+
+def finished(outcome: Outcome) -> Outcome:
+    """The same; an error of the method is one of the experiment."""
+    if outcome.error is not None:
+        raise RuntimeError(outcome.error)
+    return outcome
+
+
+def all_versions(
+    technique: Any,
+    samples: Samples,
+    split: Split,
+    *,
+    scale: bool,
+    seed: int,
+    metric: str = "auc",
+    jobs: int = -1,
+) -> dict[str, list[float | None]]:
+    """Score and chosen gamma of every version."""
+    outcomes = Parallel(n_jobs=jobs)(
+        delayed(trial)(technique, version, samples, split, scale=scale, seed=seed, metric=metric)
+        for version in VERSIONS
+    )
+    return {
+        version: [outcome.scores[metric], outcome.alpha]
+        for version, outcome in zip(VERSIONS, outcomes, strict=True)
+    }
