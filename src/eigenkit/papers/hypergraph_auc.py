@@ -407,7 +407,8 @@ def _terms_blocks(case: Case, rows: list[list[float]]) -> Iterator[Block]:
         form=(".0f", ".1e", ".4f", ".4f"),
         note=(
             f"Of the centred training data, {n_train} documents (rank at most {n_train - 1}); mean "
-            f"over {count} partition{'s' * (count > 1)}. Singular values that are rounding do not count."
+            f"over {count} partition{'s' * (count > 1)}. Singular values that are rounding do "
+            "not count."
         ),
     )
     yield Note(_terms_remark(rows, n_train))
