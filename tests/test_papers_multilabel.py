@@ -109,6 +109,25 @@ def test_the_other_ridge_cca_is_the_same_model():
     np.testing.assert_allclose(np.abs(theirs), np.abs(ours), atol=1e-6)
 
 
+def test_rank_and_smallest_singular_value_are_of_the_centred_data():
+    rng = np.random.default_rng(0)
+    U, _ = np.linalg.qr(rng.normal(size=(40, 4)))
+    U = np.linalg.qr(U - U.mean(axis=0))[0]
+    X = U @ np.diag([5.0, 3.0, 1.0, 0.01]) @ np.linalg.qr(rng.normal(size=(7, 4)))[0].T + 2.0
+    rank, smallest = hypergraph_auc.spectrum(X)
+    assert rank == 4
+    assert smallest == pytest.approx(0.01)
+
+
+def test_selections_of_documents_are_halves_by_length():
+    data = _words(100)
+    found = list(hypergraph_auc.selections(data, 50, seed=0).values())
+    length = (data.X.toarray() > 0).sum(axis=1)
+    assert [len(rows) for rows in found] == [100, 50, 50, 50]
+    assert length[found[2]].min() >= length[found[3]].max()
+    assert not np.intersect1d(found[2], found[3]).size
+
+
 # -- quick runs --------------------------------------------------------------------------
 
 

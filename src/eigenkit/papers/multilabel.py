@@ -111,9 +111,12 @@ def trial(
 
 
 def finished(outcome: Outcome) -> Outcome:
-    """The same; an error of the method is one of the experiment."""
+    """The same; a method that failed or did not converge stops the experiment."""
     if outcome.error is not None:
         raise RuntimeError(outcome.error)
+    report = getattr(outcome.model, "report_", None)
+    if report is not None and not report.converged:
+        raise RuntimeError(f"{report.regression} did not converge in {report.n_iter} iterations.")
     return outcome
 
 
