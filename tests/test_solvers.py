@@ -249,6 +249,14 @@ def test_choice_follows_the_shape(rng):
     assert "alpha is 0" in choice.reason
 
 
+def test_conjugate_gradients_are_not_chosen_where_rounding_keeps_them_from_tol(rng):
+    Z = Centered(sparse.random_array((3000, 4000), density=0.01, rng=rng, format="csr"))
+    assert choose(Z, 3, [1.0], 1e-8).regression == "cg"
+    assert "cg" not in choose(Z, 3, [1e-9, 1.0], 1e-8).costs
+    large = Centered(sparse.random_array((20_000, 30_000), density=1e-4, rng=rng, format="csr"))
+    assert choose(large, 3, [1e-9], 1e-8).regression == "cg"  # nothing else fits
+
+
 def test_large_sparse_problem_by_the_iterative_solvers(rng):
     X = sparse.random_array((3000, 4000), density=2e-3, rng=rng, format="csr")
     Y = (rng.random((3000, 5)) < 0.2).astype(float)

@@ -69,7 +69,7 @@ class SparseRows:
 
 def _row_blocks(X: sparse.csr_array) -> list[tuple[slice, sparse.csr_array]]:
     """Consecutive row slices with about equal numbers of non-zeros, sharing memory with X."""
-    cuts = np.searchsorted(X.indptr, np.linspace(0, X.nnz, 2 * _threads() + 1)[1:-1])
+    cuts = np.searchsorted(X.indptr, np.linspace(0, X.nnz, 4 * _threads() + 1)[1:-1])
     edges = np.unique(np.concatenate([[0], cuts, [X.shape[0]]]))
     rows = [slice(int(a), int(b)) for a, b in pairwise(edges)]
     return [(part, _row_slice(X, part)) for part in rows]

@@ -6,7 +6,8 @@ candidate                                 when it may be used
 ``cholesky`` (Z'Z + ridge, d x d)         d x d fits the limit below
 ``dual_cholesky`` (Z Z' + ridge, n x n)   n x n fits, one ridge for all columns
 ``cg`` (block conjugate gradients)        every alpha > 0, one ridge for all columns, and a
-                                          factorization would take longer than a moment
+                                          factorization would take longer than a moment; where
+                                          rounding keeps it from tol only if nothing else is left
 ``lsqr`` (block LSQR)                     always; chosen only when nothing else may be used
 ``svd``                                   never chosen: taken over to when a Gram matrix turns
                                           out too ill-conditioned, or on demand
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenkit.kernels import CenteredKernel
+from eigenkit.linalg import EPS
 from eigenkit.operators import Centered
 
 # The largest Gram matrix (one of n x n or d x d numbers) that a fit may allocate.
@@ -74,7 +76,10 @@ def choose(
     exact = min(costs.values(), default=np.inf)
     iteration = _iteration_cost(Z, n_targets, len(alphas))
     if min(alphas) > 0 and one_ridge and exact > max(SHORT, FEW * iteration):
-        costs["cg"] = iteration * _iterations(Z, n_targets, min(alphas), tol)
+        condition = 1 + Z.spectral_norm_squared() / max(float(np.min(Z.ridge(min(alphas)))), 1e-300)
+        # Where rounding keeps it from tol it goes on in vain: any factorization is better.
+        if not costs or EPS * condition < tol:
+            costs["cg"] = iteration * _iterations(Z, n_targets, condition, tol)
     if not costs:
         return Choice("lsqr", _nothing_else(Z, alphas), {})
     best = min(costs, key=lambda name: costs[name])
@@ -105,14 +110,13 @@ def _iteration_cost(Z: Centered, k: int, n_alphas: int) -> float:
     return product + (6 + 2 * n_alphas) * side * k * (k / DENSE_RATE + 2 / READ_RATE)
 
 
-def _iterations(Z: Centered, k: int, alpha: float, tol: float) -> float:
+def _iterations(Z: Centered, k: int, condition: float, tol: float) -> float:
     """About a third of the classical bound is what blocks take on text.
 
     Never more than it takes for blocks of k to span the whole space.
     """
-    ridge = max(float(np.min(Z.ridge(alpha))), 1e-300)
-    root_condition = np.sqrt(1 + Z.spectral_norm_squared() / ridge)
-    return float(3 + min(0.2 * np.log(2 / tol) * root_condition, 1.2 * min(Z.shape) / k))
+    bound = 0.2 * np.log(2 / max(tol, EPS)) * np.sqrt(condition)
+    return float(3 + min(bound, 1.2 * min(Z.shape) / k))
 
 
 def _nothing_else(Z: Centered, alphas: Sequence[float]) -> str:
