@@ -380,3 +380,15 @@ def test_a_path_of_alphas_knows_the_features_that_never_occur():
         one = CCA(alpha=model.alpha).fit(X.tocsr(), Y)
         np.testing.assert_allclose(model.x_loadings_, one.x_loadings_, atol=1e-12)
         assert model.x_rotations_.shape == (14, model.n_components_)
+
+
+def test_a_lasso_does_not_depend_on_the_order_of_samples():
+    """Targets of CCA have equal singular values: no rotation of them may be left to chance."""
+    rng = np.random.default_rng(6)
+    X, Y = rng.normal(size=(80, 10)), labels_for("cca", 80, rng)
+    order = rng.permutation(80)
+    how = {"solver": "least_squares", "penalty": "l1", "alpha": 0.3, "tol": 1e-10}
+    for labels in (Y, np.hstack([Y, Y[:, :1]])):  # and with a label twice
+        one, other = CCA(**how).fit(X, labels), CCA(**how).fit(X[order], labels[order])
+        assert 0 < np.count_nonzero(one.components_) < one.components_.size
+        np.testing.assert_allclose(other.components_, one.components_, atol=1e-7)

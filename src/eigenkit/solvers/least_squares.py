@@ -31,11 +31,32 @@ from eigenkit.pencil import Pencil
 PENALTIES = ("l2", "l1", "elasticnet")
 
 
+# Singular values of a target that differ by less than this, relatively, are equal.
+TIE = 1e-8
+
+
 def targets(H: Array) -> tuple[Array, Array, Array]:
-    """T (n x r), sigma and V of H = T diag(sigma) V'."""
+    """T (n x r), sigma and V of H = T diag(sigma) V'.
+
+    Where singular values are equal (for CCA all are) any rotation of their columns would do,
+    but not to a lasso: the one is taken in which a target stands for as few labels as can be.
+    """
     Q, R = orthonormalize(H)
     U, sigma, Vt = sla.svd(R, full_matrices=False)
-    return Q @ U, sigma, Vt.T
+    V = Vt.T
+    ends = np.flatnonzero(np.diff(sigma) < -TIE * sigma.max(initial=0.0)) + 1
+    for equal in np.split(np.arange(len(sigma)), ends):
+        if len(equal) > 1:
+            turn = _towards_labels(V[:, equal])
+            U[:, equal], V[:, equal] = U[:, equal] @ turn, V[:, equal] @ turn
+    return Q @ U, sigma, V
+
+
+def _towards_labels(V: Array) -> Array:
+    """The rotation that makes V triangular on its leading labels: its span decides alone."""
+    turn, R, order = sla.qr(V.T, mode="economic", pivoting=True)
+    m = V.shape[1]
+    return (turn * np.where(R.diagonal() < 0, -1.0, 1.0))[:, np.argsort(order[:m])]
 
 
 def coordinate_descent(
