@@ -201,7 +201,7 @@ def _order_remark(orders: dict[str, list[int]]) -> str:
     found = "; ".join(f"{name}: {', '.join(map(str, terms))}" for name, terms in orders.items())
     return (
         "The targets of CCA have equal singular values, so only the space they span is determined, "
-        "not its basis, and the l1 penalty depends on the basis: the one is taken in which a target "
+        "not its basis, and the l1 penalty depends on the basis: one is taken in which a target "
         "stands for as few labels as can be. Terms at a fifth of the largest penalty, for the same "
         f"training rows in three orders: {found}."
     )
