@@ -245,5 +245,21 @@ def test_the_command_lists_runs_and_refuses(tmp_path, monkeypatch):
     assert "there is no experiment 'x'" in refused.stderr
 
 
+def test_an_interrupted_command_says_what_is_kept(tmp_path, monkeypatch):
+    from typer.testing import CliRunner
+
+    from eigenkit.cli import app
+
+    def run(study):
+        study.cell("first", lambda: 1)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(papers, "EXPERIMENTS", {"e": Experiment("e", "E", "p", run)})
+    stopped = CliRunner().invoke(app, ["papers", "--out", str(tmp_path)])
+    assert stopped.exit_code == 130
+    assert "interrupted: what was computed is kept in" in stopped.stderr
+    assert "first" in (tmp_path / "cells" / "e.json").read_text()
+
+
 def _raise(error):
     raise error

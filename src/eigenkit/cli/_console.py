@@ -67,8 +67,9 @@ def _run(work: Callable[[], Result], options: dict[str, Any]) -> None:
         _print(result, notes, as_json)
     except (typer.BadParameter, typer.Abort, typer.Exit):
         raise
-    except KeyboardInterrupt:
-        _fail("interrupted: no output was written.", as_json, INTERRUPTED)
+    except KeyboardInterrupt as stop:
+        left = str(stop) or "no output was written"
+        _fail(f"interrupted: {clean(left)}.", as_json, INTERRUPTED)
     except BrokenPipeError:
         # Whoever read the output has gone; keep the interpreter from complaining at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

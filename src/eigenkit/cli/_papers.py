@@ -43,8 +43,15 @@ def papers(
         record = [{"name": e.name, "source": e.source, "title": e.title} for e in listed]
         return Result({"experiments": record}, table(["name", "paper", "what it shows"], rows))
     names = o.split(only) if only else None
-    with progress("running", as_json) as advance:
-        results = run_papers(names, out=out, quick=quick, seed=seed, fresh=fresh, progress=advance)
+    try:
+        with progress("running", as_json) as advance:
+            results = run_papers(
+                names, out=out, quick=quick, seed=seed, fresh=fresh, progress=advance
+            )
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"what was computed is kept in {out}/cells, give the same command to go on"
+        ) from None
     return _told(results, out)
 
 

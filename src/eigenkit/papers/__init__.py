@@ -120,9 +120,9 @@ def _chosen(names: Sequence[str] | None) -> list[Experiment]:
         if name not in EXPERIMENTS:
             close = get_close_matches(name, EXPERIMENTS, n=1)
             hint = (
-                f"did you mean {close[0]!r}" if close else f"choose from {', '.join(EXPERIMENTS)}"
+                f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(EXPERIMENTS)}."
             )
-            raise ValueError(f"there is no experiment {name!r}: {hint}.")
+            raise ValueError(f"there is no experiment {name!r}: {hint}")
     # In the order of the page, whatever the order they were asked for in.
     return [e for e in EXPERIMENTS.values() if names is None or e.name in names]
 
