@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from importlib.util import find_spec
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.linalg import svdvals
-from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.cross_decomposition import CCA as ScikitCCA
-from sklearn.cross_decomposition import PLSRegression
-from sklearn.decomposition import TruncatedSVD
-from sklearn.model_selection import GridSearchCV
+from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
 from eigenkit.datasets import Dataset
-from eigenkit.evaluation.samples import Samples, read_samples
 from eigenkit.evaluation.splits import Split
 from eigenkit.evaluation.trial import Plan, run_trial
 from eigenkit.papers import multilabel as ml
 from eigenkit.papers.blocks import Block, Figure, Note, Table, Value
 from eigenkit.papers.drawing import COLORS, lines
-from eigenkit.papers.study import Experiment, Study, measured
+from eigenkit.papers.hypergraph_rivals import beyond
+from eigenkit.papers.study import Experiment, Study
 
 # Thesis, Table 4.2: Scene, Yeast, Arts, Computers.
 PAPER: dict[str, tuple[float, ...]] = {
@@ -48,73 +42,38 @@ PAPER: dict[str, tuple[float, ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class Column:
-    """A data set of the table, its training size, and its place in the paper's rows."""
-
-    name: str
-    n_train: int
-    partitions: int = 10
-    paper: int | None = None
-    counts: bool = False  # raw term counts, of which the frequent ones are taken and weighted
-
-
-COLUMNS: dict[str, Column] = {
-    "Scene": Column("scene", 900, paper=0),
-    "Yeast": Column("yeast", 900, paper=1),
-    "Arts": Column("yahoo_arts", 2000, paper=2, counts=True),
-    "Computers (681 terms)": Column("yahoo_computers_681", 2000, paper=3),
-    "Education": Column("yahoo_education", 2000, partitions=3, counts=True),
+COLUMNS: dict[str, ml.Column] = {
+    "Scene": ml.Column("scene", 900, paper=0),
+    "Yeast": ml.Column("yeast", 900, paper=1),
+    "Arts": ml.Column("yahoo_arts", 2000, paper=2, counts=True),
+    "Computers (681 terms)": ml.Column("yahoo_computers_681", 2000, paper=3),
+    "Education": ml.Column("yahoo_education", 2000, partitions=3, counts=True),
 }
-QUICK: dict[str, Column] = {
-    "planted": Column("planted", 150, partitions=1),
-    "bag of words": Column("bag of words", 100, partitions=1, counts=True),
+QUICK: dict[str, ml.Column] = {
+    "planted": ml.Column("planted", 150, partitions=1),
+    "bag of words": ml.Column("bag of words", 100, partitions=1, counts=True),
 }
-COMPARED = 3  # partitions of everything that is not in the paper's table
-DENSE_FEATURES = 1000  # above, scikit-learn's CCA (a pseudoinverse per component) takes minutes
 N_TERMS_TRIED = (250, 500, 1000, 1500, 2000, 2500, 3000, 5000)
 FIXED_GAMMA = 10.0
-ALL_FEATURES = "linear SVM on all features"
-ZOO = "cca-zoo RidgeCCA"
-ZOO_HERE = "cca-zoo's has the ridge, scale and SVM of rCCA: it is the same model. "
-ZOO_MISSING = "cca-zoo's ridge CCA is left out, as it is not installed. "
 
 
-class Case:
-    """One column of the table with its data and partitions."""
-
-    def __init__(self, title: str, column: Column, data: Dataset, seed: int) -> None:
-        self.title, self.column, self.data = title, column, data
-        self.Y = ml.labels(data)
-        self.splits = ml.partitions(self.Y, column.n_train, column.partitions, seed)
-
-    def samples(self, i: int, **options: Any) -> Samples:
-        """Features and labels of partition i."""
-        if self.column.counts:
-            return ml.text_samples(self.data, self.splits[i][0], **options)
-        return read_samples(self.data.X, self.Y)
-
-
-def _cases(study: Study) -> list[Case]:
+def _cases(study: Study) -> list[ml.Case]:
     cases = []
     drawn = {"planted": ml.small_planted, "bag of words": ml.bag_of_words}
     for title, column in (QUICK if study.quick else COLUMNS).items():
         quick = column.name in drawn
         data = drawn[column.name](study.seed) if quick else study.dataset(column.name)
         if data is not None:
-            cases.append(Case(title, column, data, study.seed))
+            cases.append(ml.Case(title, column, data, study.seed))
     return cases
 
 
 # -- the paper's table -------------------------------------------------------------------
 
 
-Found = dict[str, list[list[float | None]]]
-
-
-def _versions(study: Study, case: Case) -> Found:
+def _versions(study: Study, case: ml.Case) -> ml.Found:
     """By row of the table: (AUC, gamma) of every partition."""
-    found: Found = {}
+    found: ml.Found = {}
     for technique, estimator in ml.TECHNIQUES.items():
         for i, split in enumerate(case.splits):
 
@@ -135,13 +94,13 @@ def mean_auc(pairs: Sequence[Sequence[float | None]]) -> float:
     return float(np.mean([pair[0] for pair in pairs]))
 
 
-def _paper(row: str, case: Case) -> Value:
+def _paper(row: str, case: ml.Case) -> Value:
     place = case.column.paper
     return None if place is None else PAPER[row][place]
 
 
-def _main_table(cases: list[Case], found: dict[str, Found]) -> Table:
-    def ours(row: str, case: Case) -> Value:
+def _main_table(cases: list[ml.Case], found: dict[str, ml.Found]) -> Table:
+    def ours(row: str, case: ml.Case) -> Value:
         return mean_auc(found[case.title][row]) if row in found[case.title] else None
 
     shown = [case.title for case in cases]
@@ -156,7 +115,7 @@ def _main_table(cases: list[Case], found: dict[str, Found]) -> Table:
     )
 
 
-def _main_figure(cases: list[Case], found: dict[str, Found]) -> Figure:
+def _main_figure(cases: list[ml.Case], found: dict[str, ml.Found]) -> Figure:
     rows = [row for row in PAPER if row != "Rank-SVM"]
 
     def draw(canvas: Any) -> None:
@@ -180,7 +139,7 @@ def _main_figure(cases: list[Case], found: dict[str, Found]) -> Figure:
     return Figure("hypergraph-auc", caption, draw, (2.2 * len(cases) + 1.2, 4.2))
 
 
-def _facts(cases: list[Case], found: dict[str, Found]) -> Iterator[Note]:
+def _facts(cases: list[ml.Case], found: dict[str, ml.Found]) -> Iterator[Note]:
     """What the paper says of its table, checked on ours."""
     for case in cases:
         mine = {row: mean_auc(pairs) for row, pairs in found[case.title].items()}
@@ -202,7 +161,7 @@ def _facts(cases: list[Case], found: dict[str, Found]) -> Iterator[Note]:
 
 
 def _fixed(
-    case: Case,
+    case: ml.Case,
     i: int,
     technique: Any,
     gamma: float,
@@ -228,13 +187,13 @@ CLASSIFIERS: dict[str, tuple[str, bool]] = {
 }
 
 
-def _classifier_table(study: Study, cases: list[Case], found: dict[str, Found]) -> Table:
+def _classifier_table(study: Study, cases: list[ml.Case], found: dict[str, ml.Found]) -> Table:
     """rCCA with the gammas of the table, and another SVM."""
 
-    def value(case: Case, name: str) -> float:
+    def value(case: ml.Case, name: str) -> float:
         loss, scale = CLASSIFIERS[name]
         svm = LinearSVC(loss=loss, random_state=study.seed)
-        gammas = [float(pair[1] or 0.0) for pair in found[case.title]["rCCA"][:COMPARED]]
+        gammas = [float(pair[1] or 0.0) for pair in found[case.title]["rCCA"][: ml.COMPARED]]
 
         def work() -> float:
             scores = [
@@ -252,16 +211,16 @@ def _classifier_table(study: Study, cases: list[Case], found: dict[str, Found]) 
         [case.title for case in cases],
         [[value(case, name) for case in cases] for name in CLASSIFIERS],
         [[_paper("rCCA", case) for case in cases] for _ in CLASSIFIERS],
-        note=f"Mean AUC over the first {COMPARED} partitions, C = 1.",
+        note=f"Mean AUC over the first {ml.COMPARED} partitions, C = 1.",
     )
 
 
 # -- text: weights of terms, and the pencil without a ridge -------------------------------
 
 
-def _weights_table(study: Study, case: Case) -> Table:
+def _weights_table(study: Study, case: ml.Case) -> Table:
     """What is not stated in the paper: weights of terms, and the scale of the projection."""
-    count = min(COMPARED, len(case.splits))
+    count = min(ml.COMPARED, len(case.splits))
 
     def row(weights: str) -> list[float]:
         def work() -> list[float]:
@@ -305,7 +264,7 @@ def selections(data: Dataset, count: int, seed: int) -> dict[str, np.ndarray]:
     }
 
 
-def _documents_table(study: Study, case: Case) -> Table:
+def _documents_table(study: Study, case: ml.Case) -> Table:
     """The paper has about half of the documents: does it matter which?"""
     techniques = ("Clique", "Star", "CCA")
     half = 3712 if not study.quick else case.data.n_samples // 2
@@ -315,10 +274,10 @@ def _documents_table(study: Study, case: Case) -> Table:
         def work() -> list[float]:
             rows = chosen[name]
             data = replace(case.data, X=case.data.X[rows], target=case.data.target[rows])
-            part = Case(name, replace(case.column, partitions=COMPARED), data, study.seed)
+            part = ml.Case(name, replace(case.column, partitions=ml.COMPARED), data, study.seed)
             scores = [
                 [_fixed(part, i, ml.TECHNIQUES[t], FIXED_GAMMA) for t in techniques]
-                for i in range(COMPARED)
+                for i in range(ml.COMPARED)
             ]
             return [float(part.Y.shape[1]), *np.mean(scores, axis=0)]
 
@@ -332,7 +291,7 @@ def _documents_table(study: Study, case: Case) -> Table:
         [row(name) for name in chosen],
         form=(".0f", ".4f", ".4f", ".4f"),
         note=(
-            f"Mean AUC over {COMPARED} partitions, gamma = {FIXED_GAMMA:g}; labels with fewer "
+            f"Mean AUC over {ml.COMPARED} partitions, gamma = {FIXED_GAMMA:g}; labels with fewer "
             f"than {ml.FEWEST} of these documents are left out."
         ),
     )
@@ -354,12 +313,12 @@ def spectrum(X: np.ndarray) -> tuple[float, float]:
     return float(len(kept)), float(kept[-1])
 
 
-def _terms(study: Study, case: Case) -> list[list[float]]:
+def _terms(study: Study, case: ml.Case) -> list[list[float]]:
     """By number of terms: it, rank, smallest singular value, AUC without and with a ridge."""
 
     def work(n_terms: int) -> list[float]:
         rows = []
-        for i in range(min(COMPARED, len(case.splits))):
+        for i in range(min(ml.COMPARED, len(case.splits))):
             X = case.samples(i, n_terms=n_terms).X[case.splits[i][0]].toarray()
             scores = [
                 _fixed(case, i, ml.TECHNIQUES["Star"], gamma, n_terms=n_terms)
@@ -372,9 +331,9 @@ def _terms(study: Study, case: Case) -> list[list[float]]:
     return [study.cell(f"{case.title}, spectrum of {n} terms", lambda n=n: work(n)) for n in tried]  # type: ignore[misc]
 
 
-def _terms_blocks(case: Case, rows: list[list[float]]) -> Iterator[Block]:
+def _terms_blocks(case: ml.Case, rows: list[list[float]]) -> Iterator[Block]:
     n_train = len(case.splits[0][0])
-    count = min(COMPARED, len(case.splits))
+    count = min(ml.COMPARED, len(case.splits))
     title = f"{case.title}: the number of terms, without and with a ridge"
 
     def draw(canvas: Any) -> None:
@@ -430,188 +389,6 @@ def _terms_remark(rows: list[list[float]], n_train: int) -> str:
     return text
 
 
-# -- what users would take instead ---------------------------------------------------------
-
-
-class ZooCCA(TransformerMixin, BaseEstimator):
-    """cca-zoo's ridge CCA, with our alpha and scores of unit length like ours."""
-
-    def __init__(self, alpha: float = 1.0) -> None:
-        self.alpha = alpha
-
-    def fit(self, X: Any, Y: np.ndarray) -> Self:
-        """Fit; its shrinkage c stands for (1 - c) Xc'Xc / (n - 1) + c I."""
-        from cca_zoo.linear import RidgeCCA  # type: ignore[import-not-found,unused-ignore]
-
-        c = self.alpha / (len(Y) - 1 + self.alpha)
-        self.mean_ = X.mean(axis=0)
-        found = RidgeCCA(Y.shape[1], shrinkage=[c, 0.0]).fit([X, Y])
-        self.weights_ = np.asarray(found.weights_[0]) * np.sqrt((1 - c) / (len(Y) - 1))
-        return self
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Project rows."""
-        return np.asarray((X - self.mean_) @ self.weights_)
-
-
-@dataclass(frozen=True)
-class Rival:
-    """A method of others: ``dense`` if it takes no sparse data, ``scale`` as in a Plan."""
-
-    model: Any
-    dense: bool = False
-    scale: bool = True
-    most_features: int | None = None
-
-
-def rivals(n_labels: int, gamma: float, seed: int) -> dict[str, Rival]:
-    """What can be had elsewhere, with as many components as labels unless said otherwise."""
-    found = {
-        ALL_FEATURES: Rival("passthrough"),
-        "TruncatedSVD": Rival(TruncatedSVD(n_labels, random_state=seed)),
-        "TruncatedSVD, 100 components": Rival(TruncatedSVD(100, random_state=seed)),
-        "scikit-learn PLSRegression": Rival(PLSRegression(n_labels), dense=True),
-        "scikit-learn CCA": Rival(ScikitCCA(n_labels), dense=True, most_features=DENSE_FEATURES),
-    }
-    if find_spec("cca_zoo") is not None:
-        found[ZOO] = Rival(ZooCCA(gamma), dense=True, scale=False)
-    return found
-
-
-def _rival_samples(case: Case, i: int, rival: Rival) -> Samples | None:
-    """None where the data are too large for it."""
-    samples = case.samples(i)
-    if rival.most_features is not None and samples.X.shape[1] > rival.most_features:
-        return None
-    if rival.dense and sparse.issparse(samples.X):
-        return replace(samples, X=samples.X.toarray())
-    return samples
-
-
-def _rival_auc(case: Case, i: int, rival: Rival, seed: int) -> float | None:
-    """Ridge CCA has its gamma; the others choose the C of the SVM by cross-validation."""
-    samples = _rival_samples(case, i, rival)
-    if samples is None:
-        return None
-    svm: Any = LinearSVC(random_state=seed)
-    if rival.scale:
-        grid = {"C": [1e-3, 1e-2, 1e-1, 1.0, 10.0]}
-        svm = GridSearchCV(svm, grid, scoring="roc_auc", cv=ml.INNER_FOLDS)
-    plan = Plan(svm, [], ml.INNER_FOLDS, "auc", "same", seed, rival.scale)
-    return float(ml.finished(run_trial(rival.model, samples, case.splits[i], plan)).scores["auc"])
-
-
-def _ours(found: Found, row: str, i: int) -> Any:
-    """rStar or rCCA with the gamma that partition i chose."""
-    return clone(ml.TECHNIQUES[row[1:]]).set_params(alpha=float(found[row][i][1] or 0.0))
-
-
-def _compared(study: Study, case: Case, found: Found) -> dict[str, list[float | None]]:
-    """AUC on the first partitions, ours and others'."""
-    count = min(COMPARED, len(case.splits))
-    scores = {row: [p[0] for p in found[row][:count]] for row in ("rStar", "rCCA", "LS-CCA_2")}
-    for i in range(count):
-        alike = {f"{row}, C chosen": Rival(_ours(found, row, i)) for row in ("rStar", "rCCA")}
-        chosen = rivals(case.Y.shape[1], float(found["rCCA"][i][1] or 0.0), study.seed)
-        for name, rival in {**alike, **chosen}.items():
-            value = study.cell(
-                f"{case.title}, {name}, partition {i + 1}",
-                lambda i=i, rival=rival: _rival_auc(case, i, rival, study.seed),  # type: ignore[misc]
-            )
-            scores.setdefault(name, []).append(value)
-    return scores
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [v for v in values if v is not None]
-    return float(np.mean(known)) if known else None
-
-
-def _fitted(study: Study, case: Case, found: Found) -> dict[str, list[float] | None]:
-    """Seconds and peak megabytes of fitting the projection on the first partition.
-
-    For the SVM on all features: of fitting one SVM per label, with C = 1.
-    """
-    split = case.splits[0]
-    ours = {row: Rival(_ours(found, row, 0)) for row in ("rStar", "rCCA")}
-    gamma = float(found["rCCA"][0][1] or 0.0)
-    times: dict[str, list[float] | None] = {}
-    for name, rival in {**ours, **rivals(case.Y.shape[1], gamma, study.seed)}.items():
-
-        def work(rival: Rival = rival) -> list[float] | None:
-            samples = _rival_samples(case, 0, replace(rival, dense=False))
-            if samples is None:
-                return None
-            X, Y = samples.part(split[0])
-
-            def fit() -> None:
-                Z = X.toarray() if rival.dense and sparse.issparse(X) else X
-                if isinstance(rival.model, str):
-                    for y in Y.T:
-                        LinearSVC(random_state=study.seed).fit(Z, y)
-                else:
-                    clone(rival.model).fit(Z, Y)
-
-            return list(measured(fit)[1:])
-
-        times[name] = study.cell(f"time, {case.title}, {name}", work)
-    return times
-
-
-def _rival_remark(scores: dict[str, dict[str, list[float | None]]]) -> str:
-    """Treated alike: the better of ours against the SVM that needs no projection."""
-    told = []
-    for title, found in scores.items():
-        ours = max(_mean(found[f"{row}, C chosen"]) or 0.0 for row in ("rStar", "rCCA"))
-        plain = _mean(found[ALL_FEATURES]) or 0.0
-        told.append(f"{title} {ours - plain:+.4f}")
-    return (
-        "Treated alike, the better of rStar and rCCA less the linear SVM on all features: "
-        f"{', '.join(told)}. Few partitions, so small differences are not to be trusted; and gamma "
-        "was chosen with the SVM of the first table, not with this one. What the projection gives "
-        "is few dimensions, not a better AUC, wherever the difference is negative."
-    )
-
-
-def _beyond(study: Study, cases: list[Case], found: dict[str, Found]) -> Iterator[Block]:
-    scores = {case.title: _compared(study, case, found[case.title]) for case in cases}
-    names = list(next(iter(scores.values())))
-    yield Table(
-        "What users would take instead: mean AUC over the first partitions",
-        ("method",),
-        [(name,) for name in names],
-        [case.title for case in cases],
-        [[_mean(scores[case.title][name]) for case in cases] for name in names],
-        note=(
-            f"The first {COMPARED} partitions, and all projections with as many components as "
-            "labels unless said otherwise. rStar, rCCA and LS-CCA_2 are those of the first table, "
-            "whose SVM was settled on test results of Arts; to be compared with the others are "
-            "the rows 'C chosen', which are treated as they are: columns scaled to variance 1 and "
-            "the C of the SVMs by three-fold cross-validation on the training part. "
-            + (ZOO_HERE if ZOO in names else ZOO_MISSING)
-            + "PLSRegression, scikit-learn's CCA and cca-zoo take no sparse data, which were made "
-            f"dense; empty: more than {DENSE_FEATURES} features, of which scikit-learn's CCA "
-            "takes a pseudoinverse for every component."
-        ),
-    )
-    yield Note(_rival_remark(scores))
-    times = {case.title: _fitted(study, case, found[case.title]) for case in cases}
-    rows = list(next(iter(times.values())))
-    blank: list[Value] = [None, None]
-    yield Table(
-        "Cost of one fit: seconds, and peak megabytes beyond the data",
-        ("method",),
-        [(name,) for name in rows],
-        [f"{case.title}: {unit}" for case in cases for unit in ("s", "MB")],
-        [[v for case in cases for v in (times[case.title][row] or blank)] for row in rows],
-        form=".2f",
-        note=(
-            "On the first partition; of the SVM on all features the fit of all labels, C = 1, "
-            "without what liblinear allocates, which is not seen."
-        ),
-    )
-
-
 # -- the experiment ------------------------------------------------------------------------
 
 
@@ -632,7 +409,7 @@ def run(study: Study) -> Iterator[Block]:
         yield _documents_note(documents)
         yield _weights_table(study, case)
         yield from _terms_blocks(case, _terms(study, case))
-    yield from _beyond(study, cases, found)
+    yield from beyond(study, cases, found)
 
 
 _SETTING = (

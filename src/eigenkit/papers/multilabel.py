@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ GAMMAS = (1e-6, 1e-4, 1e-2, 1.0, 10.0, 100.0, 1000.0)
 INNER_FOLDS = 3
 FEWEST = 50  # labels with fewer samples are left out, as in the thesis
 N_TERMS = 2000
+COMPARED = 3  # partitions of everything that is not in the paper's table
 
 TECHNIQUES: dict[str, Any] = {
     "Clique": HypergraphSpectral(expansion="clique"),
@@ -139,3 +141,33 @@ def all_versions(
         version: [outcome.scores[metric], outcome.alpha]
         for version, outcome in zip(VERSIONS, outcomes, strict=True)
     }
+
+
+@dataclass(frozen=True)
+class Column:
+    """A data set of the table, its training size, and its place in the paper's rows."""
+
+    name: str
+    n_train: int
+    partitions: int = 10
+    paper: int | None = None
+    counts: bool = False  # raw term counts, of which the frequent ones are taken and weighted
+
+
+class Case:
+    """One column of the table with its data and partitions."""
+
+    def __init__(self, title: str, column: Column, data: Dataset, seed: int) -> None:
+        self.title, self.column, self.data = title, column, data
+        self.Y = labels(data)
+        self.splits = partitions(self.Y, column.n_train, column.partitions, seed)
+
+    def samples(self, i: int, **options: Any) -> Samples:
+        """Features and labels of partition i."""
+        if self.column.counts:
+            return text_samples(self.data, self.splits[i][0], **options)
+        return read_samples(self.data.X, self.Y)
+
+
+# By row of the table: (AUC, gamma) of every partition.
+Found = dict[str, list[list[float | None]]]
