@@ -24,7 +24,7 @@ LAYERS = [
     {"report"},
     {"__init__"},
     {"inference"},
-    {"demo", "papers"},
+    {"demo"},
     {"cli"},
     {"__main__"},
 ]
