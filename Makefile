@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 # Two test processes on two cores, each with one BLAS thread: faster than the other way round.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-PAPERS ?= papers
+PAPERS ?= papers/results
 
 # Kernels that OpenBLAS can replay on any machine with AVX2, and one for those with AVX-512.
 CPUS ?= Haswell Sandybridge Nehalem Prescott $(shell grep -qs avx512f /proc/cpuinfo && echo SkylakeX)
@@ -50,7 +50,7 @@ docs: $(VENV)/.docs
 	$(RUN) -m sphinx -W --keep-going -b html docs docs/_build/html
 
 papers: $(VENV)/.bench
-	$(RUN) -m eigenkit papers --out $(PAPERS)
+	$(RUN) -m papers --out $(PAPERS)
 
 bench: $(VENV)/.bench
 	$(RUN) -m benchmarks.core
