@@ -18,12 +18,11 @@ from eigenkit.linalg import RANK_TOL, Array, blas_threads, eigenpairs, symmetric
 from eigenkit.pencil import Pencil
 
 
-def diagonalize(pencil: Pencil, W1: Array) -> tuple[Array, Array, Array]:
-    """W, eigenvalues and U of the second stage."""
+def diagonalize(pencil: Pencil, W1: Array) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors U of the second stage."""
     values, U = eigenpairs(pencil.C.T @ W1)
     keep = values > RANK_TOL * values.max(initial=0.0)
-    values, U = values[keep], U[:, keep]
-    return W1 @ (U / np.sqrt(values)), values, U
+    return values[keep], U[:, keep]
 
 
 def rayleigh_ritz(
