@@ -11,7 +11,6 @@ come back, and W'B W = I holds to rounding also after an iterative first stage.
 
 from __future__ import annotations
 
-import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.linalg import RANK_TOL, Array, blas_threads, eigenpairs, symmetric
