@@ -35,6 +35,9 @@ from eigenkit.images.weights import (
 # A term with fewer sets is learned, but neither its threshold nor its scores mean much.
 FEW = 5
 
+# The threshold of a term that cannot be learned.
+NEVER = float(np.finfo(np.float64).max)
+
 
 @dataclass(frozen=True)
 class TermReport:
@@ -197,7 +200,7 @@ class ImageAnnotator(BaseEstimator):
     def _fit_ridge(self, K: Array, Y: Array, learnable: np.ndarray) -> None:
         A, b, held_out, self.alpha_ = fit_ridge(K, Y)
         self._coefficients_, self._intercept_ = A, b
-        self.thresholds_ = np.where(learnable, best_thresholds(Y, held_out), np.inf)
+        self.thresholds_ = np.where(learnable, best_thresholds(Y, held_out), NEVER)
         slopes, offsets = calibrate(Y, held_out)
         self._calibration_ = np.array([slopes, offsets])
         self._held_out_ = held_out
