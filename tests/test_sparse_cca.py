@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,6 @@ from sklearn.cross_decomposition import PLSSVD
 from sklearn.linear_model import Lasso
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
 from eigenkit import CCA, SparseCCA
 from eigenkit.exceptions import ConvergenceWarning, DegenerateDataWarning
@@ -39,12 +37,6 @@ PLANTED_Y = [{0, 1}, {10, 11}]
 
 def supports(W: np.ndarray) -> list[set[int]]:
     return [set(np.flatnonzero(w).tolist()) for w in W.T]
-
-
-def test_check_estimator() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check_estimator(SparseCCA(), on_skip=None)
 
 
 @pytest.mark.parametrize("method", ["pmd", "alternating", "greedy"])

@@ -200,20 +200,6 @@ class CCA(ResponseProjection):
             )
         return x_scores, project(Y, self.y_mean_, self.y_rotations_)
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, and return the scores of X and y.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        tuple of two arrays of shape (n_samples, n_components_)
-        """
-        return self.fit(X, y, sample_weight).transform(X, y)
-
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Map scores back: the best approximation of X (and y) from them.
 
