@@ -5,7 +5,7 @@ RUN := $(VENV)/bin/python
 # Two test processes on two cores, each with one BLAS thread: faster than the other way round.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-PAPERS ?= papers
+PAPERS ?= papers/results
 
 .PHONY: demo papers test test-slow lint docs bench clean
 
@@ -25,7 +25,7 @@ docs: $(VENV)/.docs
 	$(RUN) -m sphinx -W --keep-going -b html docs docs/_build/html
 
 papers: $(VENV)/.bench
-	$(RUN) -m eigenkit papers --out $(PAPERS)
+	$(RUN) -m papers --out $(PAPERS)
 
 bench: $(VENV)/.bench
 	$(RUN) -m benchmarks.core

@@ -13,7 +13,7 @@ PACKAGE = Path(eigenkit.__file__).parent
 
 # Lower layers first; a module imports from its own layer (packages: their own files) or below.
 LAYERS = [
-    {"exceptions", "linalg"},
+    {"exceptions", "linalg", "compiled"},
     {"operators", "sparse_rows", "targets", "kernels"},
     {"pencil"},
     {"moments"},
@@ -24,7 +24,7 @@ LAYERS = [
     {"report"},
     {"__init__"},
     {"inference"},
-    {"demo", "papers"},
+    {"demo"},
     {"cli"},
     {"__main__"},
 ]
