@@ -363,3 +363,17 @@ def test_a_lasso_does_not_depend_on_the_order_of_samples():
         one, other = CCA(**how).fit(X, labels), CCA(**how).fit(X[order], labels[order])
         assert 0 < np.count_nonzero(one.components_) < one.components_.size
         np.testing.assert_allclose(other.components_, one.components_, atol=1e-7)
+
+
+@pytest.mark.parametrize("estimator", ["cca", "opls", "star"])
+def test_a_lasso_does_not_depend_on_the_order_of_labels(estimator):
+    """Column j of the symmetric root stands for label j; principal axes would not."""
+    rng = np.random.default_rng(7)
+    X, Y = rng.normal(size=(80, 10)), labels_for("cca", 80, rng)
+    order = [2, 0, 3, 1]
+    how = {"solver": "least_squares", "penalty": "l1", "alpha": 0.3, "tol": 1e-10}
+    one, other = (ESTIMATORS[estimator](**how).fit(X, Z) for Z in (Y, Y[:, order]))
+    if estimator == "cca":
+        np.testing.assert_allclose(other.components_, one.components_[order], atol=1e-7)
+    assert 0 < np.count_nonzero(one.components_) < one.components_.size
+    assert projector_distance(other.components_.T, one.components_.T) < 1e-6

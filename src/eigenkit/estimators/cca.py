@@ -123,9 +123,8 @@ class CCA(ResponseProjection):
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         l = self.n_components_
         W, values, basis = solution.W[:, :l], solution.eigenvalues[:l], solution.basis[:, :l]
-        F = problem.labels.penalized(*self._y_penalty()).whitener
-        F_pinv = np.asarray(np.linalg.pinv(F), dtype=np.float64)
-        self._keep_coefficients(problem, solution, F_pinv)
+        F, to_y = problem.labels.penalized(*self._y_penalty()).whiteners
+        self._keep_coefficients(problem, solution, to_y)
         found = {
             "canonical_correlations_": np.sqrt(values),
             "y_rotations_": F @ basis,
