@@ -163,9 +163,8 @@ def _dual_coefficients(
     def residual(A: Array) -> Array:
         return H - apply_K(A) - damped(ridge, A)
 
-    A = factor.solve(H)
-    if factor.rcond <= TRUSTED:
-        A = _refined(factor, A, residual)
+    first = factor.solve(H)
+    A = first if factor.rcond > TRUSTED else _refined(factor, first, residual)
     if A is None:
         return None
     # What of A lies outside the range of Z is large for a small ridge, and must cancel in Z'A.
