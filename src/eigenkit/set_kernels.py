@@ -26,7 +26,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import unchanged_on_error
+from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import check_choice, check_count, check_real
 from eigenkit.linalg import Array
 from eigenkit.vocabulary import Vocabulary

@@ -172,7 +172,7 @@ def _fit_blocks(method: Method, estimator: Any, rows: _Rows) -> Any:
     for X, y in rows:
         estimator.partial_fit(X, y, **extra)
         extra = {}
-    getattr(estimator, "components_", None)  # a stream is solved when it is first asked
+    assert len(estimator.components_)  # a stream is solved when it is first asked: now
     return estimator
 
 
