@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from eigenkit import papers
+import papers
 from eigenkit.datasets import DatasetNotFound
-from eigenkit.papers import EXPERIMENTS, Experiment, Figure, Note, Result, Table, page, run_papers
-from eigenkit.papers.drawing import lines, slope, svg
-from eigenkit.papers.study import Cells, Study, measured
+from papers import (
+    EXPERIMENTS,
+    Experiment,
+    Figure,
+    Note,
+    Result,
+    Table,
+    page,
+    provenance,
+    run_papers,
+)
+from papers.__main__ import main
+from papers.drawing import lines, slope, svg
+from papers.study import Cells, Study, measured
 
 NASTY = "<script>alert(1)</script> | *x* \x1b[31m"
 
@@ -93,7 +106,7 @@ def test_a_set_that_is_not_to_be_had_is_told_once_and_the_rest_goes_on(tmp_path,
             raise DatasetNotFound("absent is not to be had: no network.")
         return name
 
-    monkeypatch.setattr("eigenkit.papers.study.load_dataset", load)
+    monkeypatch.setattr("papers.study.load_dataset", load)
     study = Study(Cells(tmp_path / "c.json", {}))
     assert study.datasets(["absent", "there", "absent"]) == {"there": "there"}
     assert study.missing == ["absent is not to be had: no network."]
@@ -125,7 +138,7 @@ def test_a_cell_shows_ours_the_papers_and_how_they_compare():
 
 def shown():
     blocks = [Note(NASTY), table(note=NASTY, rows=[(NASTY,), ("b",)]), Figure("f", NASTY, curve)]
-    return [Result("name", NASTY, "paper", "eigenkit papers --only name", 0, blocks, [NASTY])]
+    return [Result("name", NASTY, "paper", "python -m papers --only name", 0, blocks, [NASTY])]
 
 
 def test_text_is_harmless_on_both_pages():
@@ -197,7 +210,7 @@ def test_the_page_grows_while_experiments_run(tmp_path, monkeypatch):
     monkeypatch.setattr(papers, "EXPERIMENTS", two)
     told = []
     results = run_papers(out=tmp_path, seed=3, progress=lambda *step: told.append(step))
-    assert [r.command for r in results] == [f"eigenkit papers --only {n} --seed 3" for n in two]
+    assert [r.command for r in results] == [f"python -m papers --only {n} --seed 3" for n in two]
     assert told[-1] == (2, 2, "done")
     assert "0.75 (0.50, +0.25)" in (tmp_path / "papers.md").read_text()
     assert "data:image/svg+xml" in (tmp_path / "papers.html").read_text()
@@ -217,48 +230,96 @@ def test_cells_of_a_quick_run_are_kept_apart(tmp_path, monkeypatch):
     }
 
 
+# -- code that made a number -------------------------------------------------------------
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    """A package ``sketch`` of two modules, one imported by the other, to be edited."""
+    package = tmp_path / "sketch"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "work.py").write_text("def value():\n    return 1\n")
+    (package / "show.py").write_text("from sketch.work import value\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(provenance, "PACKAGES", ("sketch",))
+    return package
+
+
+@pytest.mark.parametrize(
+    ("edited", "same"),
+    [
+        ("def value():\n    return 2\n", False),
+        ("# why\ndef value():\n    return 1\n", True),
+        ('"""What."""\ndef value():\n    """One."""\n    return 1\n', True),
+    ],
+)
+def test_the_digest_follows_imports_and_sees_code_only(sources, edited, same):
+    before = provenance.digest("sketch.show")
+    (sources / "work.py").write_text(edited)
+    assert (provenance.digest("sketch.show") == before) is same
+
+
+def test_an_experiment_reaches_the_library_it_runs():
+    reached = provenance.reached("papers.regularization")
+    assert {"papers.equivalence", "eigenkit.targets", "eigenkit.solvers.two_stage"} <= reached
+    assert not any(name.startswith(("eigenkit.cli", "papers.drawing")) for name in reached)
+
+
+def test_edited_code_never_shows_old_numbers(tmp_path, monkeypatch):
+    values = iter([1, 2])
+
+    def run(study):
+        yield Note(f"value {study.cell('a', lambda: next(values))}")
+
+    monkeypatch.setattr(papers, "EXPERIMENTS", {"e": Experiment("e", "E", "p", run)})
+    for code, shown in (("one", 1), ("one", 1), ("other", 2)):
+        monkeypatch.setattr(provenance, "digest", lambda module, code=code: code)
+        run_papers(out=tmp_path)
+        assert f"value {shown}" in (tmp_path / "papers.md").read_text()
+
+
+def test_the_page_says_its_commit(tmp_path, monkeypatch):
+    monkeypatch.setattr(provenance, "commit", lambda: "abc123")
+    monkeypatch.setattr(papers, "EXPERIMENTS", {"e": Experiment("e", "E", "p", lambda study: [])})
+    run_papers(out=tmp_path)
+    for name in ("papers.md", "papers.html"):
+        assert "Measured at commit abc123, eigenkit" in (tmp_path / name).read_text()
+
+
 # -- the command -------------------------------------------------------------------------
 
 
-def test_the_command_lists_runs_and_refuses(tmp_path, monkeypatch):
-    from typer.testing import CliRunner
-
-    from eigenkit.cli import app
-
-    def call(*arguments):
-        return CliRunner().invoke(app, ["papers", *arguments])
-
-    assert "two-stage-equivalence" in call("--list").stdout
+def test_the_command_lists_runs_and_refuses(tmp_path, monkeypatch, capsys):
+    assert main(["--list"]) == 0
+    assert "two-stage-equivalence" in capsys.readouterr().out
+    run = {"e": Experiment("e", "E", "p", lambda study: [Note(str(study.dataset("nonesuch")))])}
+    monkeypatch.setattr(papers, "EXPERIMENTS", run)
     monkeypatch.setattr(
-        papers,
-        "EXPERIMENTS",
-        {"e": Experiment("e", "E", "p", lambda study: [Note(str(study.dataset("nonesuch")))])},
+        "papers.study.load_dataset", lambda name, **options: _raise(DatasetNotFound(name))
     )
-    monkeypatch.setattr(
-        "eigenkit.papers.study.load_dataset", lambda name, **options: _raise(DatasetNotFound(name))
-    )
-    done = call("--out", str(tmp_path), "--json")
-    assert done.exit_code == 0
-    assert json.loads(done.stdout)["experiments"][0]["missing"] == ["nonesuch"]
-    refused = call("--only", "x", "--out", str(tmp_path))
-    assert refused.exit_code == 1
-    assert "there is no experiment 'x'" in refused.stderr
+    assert main(["--out", str(tmp_path)]) == 0
+    assert "not run, e: nonesuch" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="2"):
+        main(["--only", "x", "--out", str(tmp_path)])
+    assert "there is no experiment 'x'" in capsys.readouterr().err
 
 
-def test_an_interrupted_command_says_what_is_kept(tmp_path, monkeypatch):
-    from typer.testing import CliRunner
-
-    from eigenkit.cli import app
-
+def test_an_interrupted_command_says_what_is_kept(tmp_path, monkeypatch, capsys):
     def run(study):
         study.cell("first", lambda: 1)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(papers, "EXPERIMENTS", {"e": Experiment("e", "E", "p", run)})
-    stopped = CliRunner().invoke(app, ["papers", "--out", str(tmp_path)])
-    assert stopped.exit_code == 130
-    assert "interrupted: what was computed is kept in" in stopped.stderr
+    assert main(["--out", str(tmp_path)]) == 130
+    assert "interrupted: what was computed is kept in" in capsys.readouterr().err
     assert "first" in (tmp_path / "cells" / "e.json").read_text()
+
+
+def test_the_papers_are_no_part_of_the_library():
+    packed = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+    assert packed["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == ["src/eigenkit"]
+    assert find_spec("eigenkit.papers") is None
 
 
 def _raise(error):

@@ -10,9 +10,9 @@ from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.svm import SVC
 
 from eigenkit import KernelCCA, KernelHypergraphSpectral, MultipleKernelProjection
-from eigenkit.papers import Figure, Note, Result, Table, run_papers
-from eigenkit.papers import annotation as experiment
-from eigenkit.papers import annotation_trial as trial
+from papers import Figure, Note, Result, Table, run_papers
+from papers import annotation as experiment
+from papers import annotation_trial as trial
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +91,7 @@ def test_annotate_is_an_svm_per_term(partition: trial.Partition, balanced: bool)
     assert np.all(S[:, 7] > 0)
 
 
+@pytest.mark.slow
 def test_nothing_of_the_test_half_is_known_before_it_is_scored(images: trial.Images) -> None:
     terms, rows = images.choose(3, 80, seed=0)
     before = trial.annotate_partition(images, terms, rows, [5])
@@ -132,6 +133,7 @@ def test_where_the_lost_recall_can_be() -> None:
     assert set(known["BIK"][7:]) == {None}
 
 
+@pytest.mark.slow
 def test_quick_run_shows_the_four_tables(result: tuple[Result, Path]) -> None:
     found, folder = result
     titles = [block.title for block in found.blocks if isinstance(block, Table)]
@@ -143,6 +145,7 @@ def test_quick_run_shows_the_four_tables(result: tuple[Result, Path]) -> None:
     assert any("thesis" in block.text for block in found.blocks if isinstance(block, Note))
 
 
+@pytest.mark.slow
 def test_quick_run_finds_the_view_that_tells_most(result: tuple[Result, Path]) -> None:
     table = next(block for block in result[0].blocks if isinstance(block, Table))
     star, uniform = (table.columns.index(name) for name in ("star", "uniform"))

@@ -9,7 +9,7 @@ from scipy import sparse
 from eigenkit import CCA, alpha_path
 from eigenkit.datasets import Dataset
 from eigenkit.evaluation.samples import read_samples
-from eigenkit.papers import (
+from papers import (
     Figure,
     Table,
     hypergraph_auc,
@@ -18,7 +18,7 @@ from eigenkit.papers import (
     run_papers,
     training_size,
 )
-from eigenkit.papers import multilabel as ml
+from papers import multilabel as ml
 
 
 def _words(n: int = 120, d: int = 30, seed: int = 0) -> Dataset:
@@ -64,6 +64,7 @@ def test_features_of_training_documents_do_not_depend_on_test_documents():
     np.testing.assert_array_equal(held, frequency[-12:])
 
 
+@pytest.mark.slow
 def test_without_ridge_both_ways_are_one_where_rank_is_full():
     data = ml.small_planted(0)
     samples = read_samples(data.X, ml.labels(data))
@@ -150,6 +151,7 @@ def _quick(name, folder):
     return tables, figures
 
 
+@pytest.mark.slow
 def test_hypergraph_auc(tmp_path):
     tables, figures = _quick("hypergraph-auc", tmp_path)
     main = {row[0]: values for row, values in zip(tables[0].rows, tables[0].ours, strict=True)}
@@ -166,6 +168,7 @@ def test_hypergraph_auc(tmp_path):
     assert len(figures) == 2
 
 
+@pytest.mark.slow
 def test_training_size(tmp_path):
     tables, figures = _quick("training-size", tmp_path)
     assert [row[1] for row in tables[0].rows] == ["CCA", "HSL-Star", "LDA"]
@@ -173,6 +176,7 @@ def test_training_size(tmp_path):
     assert len(figures) == 2
 
 
+@pytest.mark.slow
 def test_sparse_terms(tmp_path):
     tables, figures = _quick("sparse-terms", tmp_path)
     found = {row[0]: values for row, values in zip(tables[0].rows, tables[0].ours, strict=True)}

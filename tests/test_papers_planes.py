@@ -10,10 +10,10 @@ from sklearn.svm import SVC
 
 from eigenkit import GEPSVM, ReGEC
 from eigenkit.datasets import Dataset, make_ndc
-from eigenkit.papers import Figure, Table, run_papers
-from eigenkit.papers.drawing import svg
-from eigenkit.papers.plane_times import best_times, dense_times, pencil
-from eigenkit.papers.planes import (
+from papers import Figure, Table, run_papers
+from papers.drawing import svg
+from papers.plane_times import best_times, dense_times, pencil
+from papers.planes import (
     GAUSSIAN,
     GRID,
     LINEAR,
@@ -56,6 +56,7 @@ def test_on_splits_scores_the_test_part(data):
     assert on_splits(GEPSVM(), data, 1) == found[:1]
 
 
+@pytest.mark.slow
 def test_settings_of_the_svm_come_from_training_parts_alone(data):
     setting = chosen_svm(data)
     assert setting["C"] in GRID["C"]
@@ -98,6 +99,7 @@ def _tables(result):
     return {block.title.split(".")[0]: block for block in result.blocks if isinstance(block, Table)}
 
 
+@pytest.mark.slow
 def test_quick_accuracy(tmp_path):
     (result,) = run_papers(["regec-accuracy"], quick=True, out=tmp_path)
     assert not result.missing
@@ -116,6 +118,7 @@ def test_quick_accuracy(tmp_path):
     assert "Moons 5 drawn" in page
 
 
+@pytest.mark.slow
 def test_quick_time(tmp_path):
     (result,) = run_papers(["regec-time"], quick=True, out=tmp_path)
     tables = _tables(result)

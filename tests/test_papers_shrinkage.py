@@ -9,8 +9,8 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold, cross_val_score
 
 from eigenkit import PLSRegression
-from eigenkit.papers import Figure, Table, run_papers
-from eigenkit.papers.shrinkage import (
+from papers import Figure, Table, run_papers
+from papers.shrinkage import (
     Plan,
     by_formula,
     coefficients,
@@ -93,6 +93,7 @@ def test_formulas_agree_with_simulation(data, method):
         np.testing.assert_allclose(drawn[kind], expected[kind], rtol=0.1)
 
 
+@pytest.mark.slow
 def test_quick_run(tmp_path):
     (result,) = run_papers(["shrinkage"], quick=True, out=tmp_path)
     best, statements = (block for block in result.blocks if isinstance(block, Table))

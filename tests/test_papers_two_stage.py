@@ -12,9 +12,9 @@ from sklearn.base import clone
 
 from eigenkit.datasets import make_planted
 from eigenkit.evaluation.samples import read_samples
-from eigenkit.papers import Figure, Note, Result, Table, run_papers
-from eigenkit.papers.equivalence import GAMMAS, PAPER, TECHNIQUES, distance
-from eigenkit.papers.timing import TARGET_NAMES, Documents, Sweep, best_of, lanczos_direct
+from papers import Figure, Note, Result, Table, run_papers
+from papers.equivalence import GAMMAS, PAPER, TECHNIQUES, distance
+from papers.timing import TARGET_NAMES, Documents, Sweep, best_of, lanczos_direct
 
 
 def _quick(name: str, folder: Path) -> Result:
@@ -69,6 +69,7 @@ def test_equivalence_is_to_rounding(tmp_path: Path) -> None:
 # -- regularization ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_both_approaches_classify_alike(tmp_path: Path) -> None:
     result = _quick("two-stage-gamma", tmp_path)
     planted, others, wine, lda = _tables(result)
@@ -126,6 +127,7 @@ def test_a_sweep_says_what_grows() -> None:
     assert (sweep.axis, sweep.words) == ([50, 80], "d = 50 to 80, n = 100")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "approach"),
     [

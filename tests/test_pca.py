@@ -160,8 +160,6 @@ def test_integer_weights_are_repeated_rows() -> None:
     b = PCA(3).fit(np.repeat(TALL, weight, axis=0))
     assert np.allclose(a.components_, b.components_, atol=1e-10)
     assert np.allclose(a.explained_variance_, b.explained_variance_)
-    with pytest.raises(ValueError, match="scale the weights"):
-        PCA().fit(TALL, sample_weight=np.full(len(TALL), 1 / len(TALL)))
 
 
 def test_rotating_the_data_rotates_the_components() -> None:

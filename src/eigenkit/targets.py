@@ -35,12 +35,14 @@ class Labels:
     """What a target may know of all the samples.
 
     ``degree`` holds the column sums of Y over the samples, ``factor`` is any matrix with
-    factor'factor = Yc'Yc, ``weight`` the weights of the labels (hyperedges).
+    factor'factor = Yc'Yc, ``weight`` the weights of the labels (hyperedges), ``one`` what one
+    sample weighs.
     """
 
     degree: Array
     factor: Array
     weight: Array | float = 1.0
+    one: float = 1.0
 
     @cached_property
     def whitener(self) -> Array:
@@ -99,7 +101,7 @@ def _star(J: Array, labels: Labels) -> Array:
 
 
 def _clique(J: Array, labels: Labels) -> Array:
-    c = J @ (labels.weight * (labels.degree - 1))
+    c = J @ (labels.weight * (labels.degree - labels.one))
     return _inverse_root(np.maximum(c, 0.0))[:, None] * J * np.sqrt(labels.weight)
 
 

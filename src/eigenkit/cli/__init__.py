@@ -18,7 +18,6 @@ from eigenkit.cli._compare import compare, demo, methods, report
 from eigenkit.cli._console import command
 from eigenkit.cli._fit import fit
 from eigenkit.cli._inspect import inspect
-from eigenkit.cli._papers import papers
 
 app = typer.Typer(
     name="eigenkit",
@@ -46,7 +45,7 @@ def _main(
     pass
 
 
-for _function in (demo, methods, compare, report, fit, transform, predict, inspect, papers):
+for _function in (demo, methods, compare, report, fit, transform, predict, inspect):
     command(app, _function.__name__)(_function)
 
 

@@ -26,8 +26,9 @@ from eigenkit.estimators._validation import (
     check_real,
     check_weight,
     check_X,
+    check_X_varies,
+    check_y_varies,
     owned,
-    warn_degenerate,
 )
 from eigenkit.linalg import Array
 from eigenkit.moments import Moments, Problem, Rows
@@ -122,7 +123,8 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         y : array, frame or sparse matrix
             Labels or responses, as the class says.
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------
@@ -189,6 +191,12 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return Rows(X, Y, weight)
 
     def _problem(self, moments: Moments) -> Problem:
+        """The problem that these moments state, if there is anything to learn from them."""
+        problem = self._state(moments)
+        self._check_informative(problem)
+        return problem
+
+    def _state(self, moments: Moments) -> Problem:
         edge_weight = self._edge_weight(self._n_labels_)
         return moments.problem(self._target(), edge_weight, float(self.alpha))
 
@@ -201,7 +209,6 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
     # -- keeping -----------------------------------------------------------------------
 
     def _keep(self, problem: Problem, solution: Solution) -> None:
-        self._check_informative(problem)
         n_found = solution.W.shape[1]
         l = n_found if self.n_components is None else int(self.n_components)
         if l > n_found:
@@ -246,13 +253,8 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         return value.astype(self._dtype_, copy=False) if isinstance(value, np.ndarray) else value
 
     def _check_informative(self, problem: Problem) -> None:
-        constant = problem.pencil.Z.constant
-        if constant.all():
-            raise ValueError("X has zero variance: every feature is constant over the samples.")
-        if not np.any(problem.pencil.H):
-            raise ValueError("y is constant: there is nothing to learn from it.")
-        if not problem.pencil.Z.sparse:
-            warn_degenerate(constant, "features are constant and get zero weight")
+        check_X_varies(problem.pencil.Z)
+        check_y_varies(problem.pencil.H)
 
     @property
     def _n_features_out(self) -> int:

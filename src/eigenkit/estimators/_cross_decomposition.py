@@ -22,10 +22,11 @@ from eigenkit.estimators._validation import (
     check_numeric_Y,
     check_weight,
     check_X,
-    warn_degenerate,
+    check_X_varies,
+    check_y_varies,
 )
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.linalg import Array
+from eigenkit.linalg import EPS, Array
 from eigenkit.operators import Centered, check_finite, project
 from eigenkit.solvers.cross_products import Block, blocks
 from eigenkit.solvers.deflation import (
@@ -92,7 +93,8 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             Sparse X is never made dense.
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------
@@ -153,7 +155,6 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         l = self._n_wanted(rows)
         Z, Y = Centered(_filled(rows), rows.weight), Centered(rows.Y, rows.weight)
         self._check_informative(Z, Y)
-        check_countable(Z.total, scale)
         fit = self._decompose(rows, Z, Y, scale, l)
         self._check_found(fit.components, l)
         return fit
@@ -179,12 +180,8 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return bound if self.n_components is None else int(self.n_components)
 
     def _check_informative(self, Z: Centered, Y: Centered) -> None:
-        if Z.constant.all():
-            raise ValueError("X has zero variance: every feature is constant over the samples.")
-        if Y.constant.all():
-            raise ValueError("y is constant: there is nothing to learn from it.")
-        if not Z.sparse:
-            warn_degenerate(Z.constant, "features are constant and get zero weight")
+        check_X_varies(Z)
+        check_y_varies(~Y.constant)
 
     def _check_found(self, found: Components, wanted: int) -> None:
         if len(found) == 0:
@@ -315,15 +312,6 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return tags
 
 
-def check_countable(total: float, scale: tuple[bool, bool]) -> None:
-    """Deviations with n - 1 below the line need weights that count samples."""
-    if any(scale) and not total > 1:
-        raise ValueError(
-            f"sample_weight sums to {total:g}, but with scale on weights count samples: give "
-            "weights that sum to more than 1, or scale=False."
-        )
-
-
 def _scale_pair(scale: Any) -> tuple[bool, bool]:
     """Whether to scale X and y, from one answer for both or one each."""
     pair = scale if isinstance(scale, tuple | list) else (scale, scale)
@@ -357,4 +345,5 @@ def missing_share(rows: Rows, Z: Centered) -> Array | float:
     if rows.observed is None:
         return 1.0
     weight = np.ones(len(rows.Y)) if rows.weight is None else rows.weight
-    return (Z.total - 1) / np.maximum(weight @ rows.observed - 1, np.finfo(float).tiny)
+    one = Z.total - Z.freedom
+    return Z.freedom / np.maximum(weight @ rows.observed - one, EPS * Z.freedom)

@@ -159,7 +159,8 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         y : array
             As ``estimator`` takes it.
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------

@@ -71,7 +71,7 @@ class Block:
     @classmethod
     def of(cls, Z: Centered, scale: bool, squares: Array) -> Block:
         """``squares`` holds the diagonal of Z'Z; columns are divided by their deviation."""
-        return cls(Z, *scaling(squares, Z.constant, Z.unit, Z.total - 1, scale))
+        return cls(Z, *scaling(squares, Z.constant, Z.unit, Z.freedom, scale))
 
     def matmat(self, V: Array) -> Array:
         """A V."""

@@ -20,8 +20,8 @@ from sklearn.svm import SVC
 from eigenkit import GEPSVM, ReGEC
 from eigenkit.datasets import Dataset
 from eigenkit.linalg import Array
-from eigenkit.papers.blocks import Block, Note, Table
-from eigenkit.papers.planes import (
+from papers.blocks import Block, Note, Table
+from papers.planes import (
     LINEAR,
     MOONS,
     Pairs,
@@ -35,7 +35,7 @@ from eigenkit.papers.planes import (
     shown_name,
     ten_fold,
 )
-from eigenkit.papers.study import Experiment, Study, measured
+from papers.study import Experiment, Study, measured
 
 
 def best_times(work: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, float]:

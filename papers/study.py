@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from eigenkit.datasets import Dataset, DatasetNotFound, load_dataset
-from eigenkit.papers.blocks import Block
 from eigenkit.record import write_atomically
+from papers.blocks import Block
 
 Tell = Callable[[str], None]
 

@@ -11,10 +11,10 @@ from sklearn.datasets import load_digits
 
 from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
 from eigenkit.evaluation.samples import Samples, read_samples
-from eigenkit.papers import multilabel as ml
-from eigenkit.papers.blocks import Block, Figure, Note, Table
-from eigenkit.papers.drawing import lines
-from eigenkit.papers.study import Experiment, Study
+from papers import multilabel as ml
+from papers.blocks import Block, Figure, Note, Table
+from papers.drawing import lines
+from papers.study import Experiment, Study
 
 SIZES = tuple(range(100, 1000, 100))
 PARTITIONS = 10

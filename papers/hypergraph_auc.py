@@ -14,11 +14,11 @@ from sklearn.svm import LinearSVC
 from eigenkit.datasets import Dataset
 from eigenkit.evaluation.splits import Split
 from eigenkit.evaluation.trial import Plan, run_trial
-from eigenkit.papers import multilabel as ml
-from eigenkit.papers.blocks import Block, Figure, Note, Table, Value
-from eigenkit.papers.drawing import COLORS, lines
-from eigenkit.papers.hypergraph_rivals import beyond
-from eigenkit.papers.study import Experiment, Study
+from papers import multilabel as ml
+from papers.blocks import Block, Figure, Note, Table, Value
+from papers.drawing import COLORS, lines
+from papers.hypergraph_rivals import beyond
+from papers.study import Experiment, Study
 
 # Thesis, Table 4.2: Scene, Yeast, Arts, Computers.
 PAPER: dict[str, tuple[float, ...]] = {

@@ -29,9 +29,9 @@ from sklearn.svm import SVC
 from eigenkit import GEPSVM, ReGEC
 from eigenkit.datasets import Dataset, make_ndc
 from eigenkit.linalg import Array
-from eigenkit.papers.blocks import Block, Figure, Note, Table
-from eigenkit.papers.study import Experiment, Study
 from eigenkit.plots import plot_decision_regions
+from papers.blocks import Block, Figure, Note, Table
+from papers.study import Experiment, Study
 
 Pairs = list[tuple[Array, np.ndarray]]
 

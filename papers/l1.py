@@ -16,10 +16,10 @@ from eigenkit.evaluation.metrics import auc_per_label
 from eigenkit.evaluation.samples import Samples
 from eigenkit.evaluation.splits import Split
 from eigenkit.evaluation.trial import Plan, run_trial
-from eigenkit.papers import multilabel as ml
-from eigenkit.papers.blocks import Block, Figure, Note, Table
-from eigenkit.papers.drawing import COLORS, MARKERS, lines
-from eigenkit.papers.study import Experiment, Study
+from papers import multilabel as ml
+from papers.blocks import Block, Figure, Note, Table
+from papers.drawing import COLORS, MARKERS, lines
+from papers.study import Experiment, Study
 
 NAMES = ("Star", "CCA")
 PARTITIONS = 3

@@ -21,11 +21,11 @@ from eigenkit.evaluation.samples import Samples, read_samples
 from eigenkit.evaluation.trial import target_for
 from eigenkit.linalg import RANK_TOL, Array
 from eigenkit.moments import Rows
-from eigenkit.papers.blocks import Block, Figure, Note, Table
-from eigenkit.papers.drawing import lines, slope
-from eigenkit.papers.equivalence import TECHNIQUES
-from eigenkit.papers.study import Study
 from eigenkit.targets import TARGETS
+from papers.blocks import Block, Figure, Note, Table
+from papers.drawing import lines, slope
+from papers.equivalence import TECHNIQUES
+from papers.study import Study
 
 MULTILABEL = ("CCA", "OPLS", "HSL-Clique", "HSL-Star")
 DIRECT = "direct"

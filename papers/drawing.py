@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.papers.blocks import Figure
+from papers.blocks import Figure
 
 # Distinct in print and for readers who see few colours: told apart by marker and dash too.
 COLORS = ("#00609c", "#d55e00", "#00805c", "#b5508c", "#a97300", "#2f9bd6", "#6b4fa0", "#5c6670")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eigenkit.papers.blocks import Block, Note
-from eigenkit.papers.study import Experiment, Study
-from eigenkit.papers.timing import (
+from papers.blocks import Block, Note
+from papers.study import Experiment, Study
+from papers.timing import (
     MULTILABEL,
     SETTING,
     STAND_IN,

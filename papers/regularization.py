@@ -21,10 +21,10 @@ from eigenkit.evaluation.metrics import score_all
 from eigenkit.evaluation.samples import Samples, read_samples
 from eigenkit.evaluation.splits import Split, make_splits
 from eigenkit.evaluation.trial import fit_one, project_rows
-from eigenkit.papers.blocks import Block, Figure, Note, Table
-from eigenkit.papers.drawing import COLORS
-from eigenkit.papers.equivalence import TECHNIQUES
-from eigenkit.papers.study import Experiment, Study, measured
+from papers.blocks import Block, Figure, Note, Table
+from papers.drawing import COLORS
+from papers.equivalence import TECHNIQUES
+from papers.study import Experiment, Study, measured
 
 MULTILABEL = ("CCA", "OPLS", "HSL-Clique", "HSL-Star")
 APPROACHES = {"direct": "direct", "two-stage": "two_stage"}

@@ -22,10 +22,10 @@ from eigenkit import PLSRegression, PLSRegressionCV
 from eigenkit.estimators.pls_cv import one_standard_error
 from eigenkit.linalg import Array
 from eigenkit.operators import Centered
-from eigenkit.papers.blocks import Block, Figure, Note, Table
-from eigenkit.papers.drawing import COLORS, MARKERS
-from eigenkit.papers.study import Experiment, Study, measured
 from eigenkit.solvers.shrinkage import Spectrum, coefficient_risk, fit_risk
+from papers.blocks import Block, Figure, Note, Table
+from papers.drawing import COLORS, MARKERS
+from papers.study import Experiment, Study, measured
 
 SHRUNK = {"pcr": "PCR", "ridge": "ridge", "pls": "PLS", "bounded": "PLS, bounded"}
 METHODS = {**SHRUNK, "ols": "OLS"}

@@ -12,8 +12,8 @@ from sklearn.base import clone
 
 from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
 from eigenkit.datasets import Dataset
-from eigenkit.papers.blocks import Block, Note, Table
-from eigenkit.papers.study import Experiment, Study
+from papers.blocks import Block, Note, Table
+from papers.study import Experiment, Study
 
 TECHNIQUES: dict[str, Any] = {
     "LDA": LDA(),

@@ -18,9 +18,9 @@ from sklearn.svm import LinearSVC
 
 from eigenkit.evaluation.samples import Samples
 from eigenkit.evaluation.trial import Plan, run_trial
-from eigenkit.papers import multilabel as ml
-from eigenkit.papers.blocks import Block, Note, Table, Value
-from eigenkit.papers.study import Study, measured
+from papers import multilabel as ml
+from papers.blocks import Block, Note, Table, Value
+from papers.study import Study, measured
 
 DENSE_FEATURES = 1000  # above, scikit-learn's CCA (a pseudoinverse per component) takes minutes
 ALL_FEATURES = "linear SVM on all features"

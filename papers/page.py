@@ -9,8 +9,8 @@ import base64
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from eigenkit.papers.blocks import Block, Figure, Note, Result, Table
 from eigenkit.report.words import visible
+from papers.blocks import Block, Figure, Note, Result, Table
 
 TITLE = "The papers' tables and figures"
 LEAD = (
@@ -65,7 +65,7 @@ def markdown(results: Sequence[Result], quick: bool, environment: Mapping[str, s
         parts += [_markdown(block) for block in result.blocks]
         parts += [f"**Not run:** {_plain(reason)}" for reason in result.missing]
     parts += ["## The papers", "\n".join(f"- {paper}" for paper in PAPERS)]
-    parts.append(f"Measured with {_versions(environment)}.")
+    parts.append(f"Measured at {_versions(environment)}.")
     return "\n\n".join(parts) + "\n"
 
 
@@ -100,7 +100,7 @@ def html(
 {body}
 <h2>The papers</h2>
 <ul>{"".join(f"<li>{_safe(paper)}</li>" for paper in PAPERS)}</ul>
-<p class="note">Measured with {_safe(_versions(environment))}.</p>
+<p class="note">Measured at {_safe(_versions(environment))}.</p>
 </body>
 </html>
 """

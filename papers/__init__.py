@@ -1,8 +1,8 @@
 """The tables and figures of the papers, run again: ours beside theirs.
 
-An :class:`~eigenkit.papers.study.Experiment` is a function of a
-:class:`~eigenkit.papers.study.Study`, which gives it data and remembers what was computed; it
-yields tables, figures and remarks (:mod:`eigenkit.papers.blocks`), and :func:`run_papers` puts
+An :class:`~papers.study.Experiment` is a function of a
+:class:`~papers.study.Study`, which gives it data and remembers what was computed; it
+yields tables, figures and remarks (:mod:`papers.blocks`), and :func:`run_papers` puts
 them on one page.
 """
 
@@ -14,7 +14,8 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from eigenkit.evaluation.summary import environment
-from eigenkit.papers import (
+from eigenkit.record import write_atomically
+from papers import (
     annotation,
     equivalence,
     hypergraph_auc,
@@ -23,15 +24,15 @@ from eigenkit.papers import (
     page,
     plane_times,
     planes,
+    provenance,
     regularization,
     scalability,
     shrinkage,
     training_size,
 )
-from eigenkit.papers.blocks import Block, Figure, Note, Result, Table
-from eigenkit.papers.drawing import svg
-from eigenkit.papers.study import Cells, Experiment, Study
-from eigenkit.record import write_atomically
+from papers.blocks import Block, Figure, Note, Result, Table
+from papers.drawing import svg
+from papers.study import Cells, Experiment, Study
 
 __all__ = [
     "EXPERIMENTS",
@@ -62,19 +63,23 @@ _ALL: tuple[Experiment, ...] = (
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _ALL}
 
+RESULTS = Path(__file__).parent / "results"
 Progress = Callable[[int, int, str], None]
 
 
 def run_papers(
     names: Sequence[str] | None = None,
     *,
-    out: str | os.PathLike[str] = "papers",
+    out: str | os.PathLike[str] = RESULTS,
     quick: bool = False,
     seed: int = 0,
     fresh: bool = False,
     progress: Progress | None = None,
 ) -> list[Result]:
     """Run experiments and write the page that shows them.
+
+    What was computed is kept in ``out / "cells"`` and taken from there as long as the code that
+    computed it, the versions of the libraries, the seed and ``quick`` are the same.
 
     Parameters
     ----------
@@ -96,7 +101,7 @@ def run_papers(
 
     Examples
     --------
-    >>> from eigenkit.papers import run_papers
+    >>> from papers import run_papers
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     results = run_papers(["shrinkage"], quick=True, out=folder)  # doctest: +SKIP
@@ -135,7 +140,12 @@ def _run(
     fresh: bool,
     tell: Callable[[str], None],
 ) -> Result:
-    settings = {"version": environment()["eigenkit"], "seed": seed, "quick": quick}
+    settings = {
+        "code": provenance.digest(experiment.run.__module__),
+        "environment": environment(),
+        "seed": seed,
+        "quick": quick,
+    }
     place = folder / "cells" / f"{experiment.name}{'-quick' if quick else ''}.json"
     cells = Cells(place, settings, fresh)
     study = Study(cells, seed, quick, tell)
@@ -145,7 +155,7 @@ def _run(
         experiment.name,
         experiment.title,
         experiment.source,
-        f"eigenkit papers --only {experiment.name}{options}",
+        f"python -m papers --only {experiment.name}{options}",
         seed,
         blocks,
         study.missing,
@@ -163,6 +173,6 @@ def _write(results: list[Result], pictures: dict[str, str], folder: Path, quick:
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     for name, picture in pictures.items():
         write_atomically(folder / "figures" / f"{name}.svg", picture)
-    found = environment()
+    found = {"commit": provenance.commit() or "unknown", **environment()}
     write_atomically(folder / "papers.md", page.markdown(results, quick, found))
     write_atomically(folder / "papers.html", page.html(results, pictures, quick, found))

@@ -12,8 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.datasets import Dataset
-from eigenkit.papers.annotation_thesis import PAPER, PAPER_COLUMNS
-from eigenkit.papers.annotation_trial import (
+from papers.annotation_thesis import PAPER, PAPER_COLUMNS
+from papers.annotation_trial import (
     ALPHAS,
     COSTS,
     LEARNED,
@@ -32,9 +32,9 @@ from eigenkit.papers.annotation_trial import (
     halves,
     in_words,
 )
-from eigenkit.papers.blocks import Block, Figure, Note, Table, Value
-from eigenkit.papers.drawing import COLORS, MARKERS
-from eigenkit.papers.study import Experiment, Study, measured
+from papers.blocks import Block, Figure, Note, Table, Value
+from papers.drawing import COLORS, MARKERS
+from papers.study import Experiment, Study, measured
 
 Column = tuple[int, int]  # number of terms, number of image sets
 
