@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ from scipy import linalg as sla
 from scipy import sparse
 from sklearn import decomposition
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
 
 from eigenkit import PCA
 from eigenkit.exceptions import ConditionWarning, ConvergenceWarning, DegenerateDataWarning
@@ -32,12 +30,6 @@ SPARSE = sparse.random_array((300, 80), density=0.08, format="csr", rng=rng)
 def angle(A: np.ndarray, B: np.ndarray) -> float:
     """The largest angle between two row spaces."""
     return float(sla.subspace_angles(np.asarray(A, float).T, np.asarray(B, float).T).max())
-
-
-def test_check_estimator() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check_estimator(PCA(), on_skip=None)
 
 
 @pytest.mark.parametrize("solver", METHODS)

@@ -27,7 +27,7 @@ from functools import cached_property
 
 import numpy as np
 
-from eigenkit.linalg import Array, whitener
+from eigenkit.linalg import Array, symmetric_whitener
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,18 @@ class Labels:
     one: float = 1.0
 
     @cached_property
+    def whiteners(self) -> tuple[Array, Array]:
+        """F and F^+ with H = Yc F, H'H = I on the range of Yc, and H F^+ = Yc.
+
+        F is the symmetric root, whose columns stand for the labels in their order: a lasso of
+        the columns of H finds the same variables in whatever order the labels are listed.
+        """
+        return symmetric_whitener(self.factor)
+
+    @property
     def whitener(self) -> Array:
-        """F with (Yc F)'(Yc F) = I; columns of Yc that add no rank are left out."""
-        return whitener(self.factor)
+        """F of :attr:`whiteners`."""
+        return self.whiteners[0]
 
     def penalized(self, share: float, ridge: float) -> Labels:
         """The same with share Yc'Yc + ridge I in place of Yc'Yc."""

@@ -328,11 +328,12 @@ def alpha_path(
     rows = first._rows(X, y, sample_weight, None, reset=True, min_samples=2)
     rows, columns = rows.occurring()
     problem = first._problem(rows)
-    described = dict(vars(first))
+    parameters = first.get_params()
+    described = {n: v for n, v in vars(first).items() if n not in parameters}
     models = []
     for alpha, solution in zip(alphas, solve_path(problem.pencil, alphas, settings), strict=True):
         model = clone(estimator)
-        model.__dict__.update({n: v for n, v in described.items() if n not in model.get_params()})
+        model.__dict__.update(described)
         model.set_params(alpha=alpha)._keep(problem, solution)
         model._keep_columns(columns)
         models.append(model)

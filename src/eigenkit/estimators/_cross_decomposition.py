@@ -74,7 +74,6 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     """What the PLS family shares: validate, decompose X'Y, keep; see the subclasses."""
 
     _deflation: ClassVar[str]
-    _two_sided: ClassVar[bool] = False
 
     def __init__(
         self, n_components: int | None = 2, *, scale: bool | tuple[bool, bool] = True
@@ -286,22 +285,6 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
                 f"{self._n_labels_}."
             )
         return x_scores, self._cast((Y - self.y_mean_) / self.y_std_ @ self.y_rotations_)
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, and return the scores.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_), the scores of X; PLSRegression, PLSCanonical
-        and PLSSVD give a tuple with the scores of y, as in scikit-learn
-        """
-        self.fit(X, y, sample_weight)
-        return self.transform(X, y) if self._two_sided else self.transform(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

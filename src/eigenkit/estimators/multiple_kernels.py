@@ -373,7 +373,8 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         array of shape (n_samples, n_components_)
         """
-        return self._delegated("transform", X).astype(self._dtype_, copy=False)
+        # As an array: the containers of set_output are for what is returned here.
+        return np.asarray(self._delegated("transform", X), dtype=self._dtype_)
 
     @available_if(_estimator_has("predict"))  # type: ignore[untyped-decorator]
     def predict(self, X: Any) -> np.ndarray:

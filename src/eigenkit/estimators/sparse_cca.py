@@ -218,20 +218,6 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
         return x_scores, project(Y, self.y_mean_, self.y_weights_)
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Fit, and return the scores of X.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
-        """
-        return np.asarray(self.fit(X, y, sample_weight).transform(X))
-
     def score(self, X: Any, y: Any) -> float:
         """The mean over the pairs of the correlation of their scores.
 

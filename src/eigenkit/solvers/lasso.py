@@ -163,9 +163,11 @@ class _Path:
         return self.w
 
     def _enter(self, j: int) -> None:
-        unit = np.zeros_like(self.w)
-        unit[j] = 1.0
-        column = self.columns.setdefault(j, self.product(unit))
+        if j not in self.columns:
+            unit = np.zeros_like(self.w)
+            unit[j] = 1.0
+            self.columns[j] = self.product(unit)
+        column = self.columns[j]
         self.open[j] = False
         inside = self.inside
         if inside:
