@@ -6,40 +6,20 @@ n x k); products with the data live in :mod:`eigenkit.operators`.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg as sla
-from threadpoolctl import ThreadpoolController
+
+from eigenkit.threads import blas_threads
 
 Array = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
 
-# Up to this order a factorization is too small to gain from a second BLAS thread.
-SMALL = 1500
-
 # Below this relative size an eigenvalue of a k x k Gram-like matrix is rounding, not signal.
 RANK_TOL = 1e-12
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def blas_threads(order: int) -> AbstractContextManager[Any]:
-    """One BLAS thread while matrices of a small order are factored.
-
-    numpy and scipy bring a BLAS each, and the idle threads of one, which wait actively for
-    some 20 ms after a large product, take the cores from the other: without this a
-    factorization of order 500 takes ten times as long.
-    """
-    return _controller().limit(limits=1, user_api="blas") if order <= SMALL else nullcontext()
 
 
 def power_of_two(x: Array | float) -> Array:

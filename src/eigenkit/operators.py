@@ -27,8 +27,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.linalg import EPS, Array, blas_threads, power_of_two
+from eigenkit.linalg import EPS, Array, power_of_two
 from eigenkit.sparse_rows import BLOCK_BYTES, SparseRows
+from eigenkit.threads import blas_threads
 
 # Sparse data up to this size may be made dense where that gains accuracy; never beyond.
 DENSE_LIMIT_BYTES = 2**23

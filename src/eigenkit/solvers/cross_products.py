@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.linalg import Array, blas_threads
+from eigenkit.linalg import Array
 from eigenkit.operators import Centered
 from eigenkit.solvers.choice import (
     BLOCK_RATE,
@@ -23,6 +23,7 @@ from eigenkit.solvers.choice import (
     READ_RATE,
     SPARSE_RATE,
 )
+from eigenkit.threads import blas_threads
 
 # A score whose squared length is below this part of what its weights could give has lost so
 # many digits to the Gram matrix that the data are asked instead.
