@@ -24,8 +24,9 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 
-from eigenkit.linalg import EPS, Array, blas_threads, eigenpairs, power_of_two
+from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
 from eigenkit.operators import SAFE_RANGE, check_finite, column_sums
+from eigenkit.threads import blas_threads
 
 #: The kernels that are known by name, those of scikit-learn.
 KERNELS = tuple(sorted(KERNEL_PARAMS))

@@ -27,8 +27,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.linalg import EPS, Array, blas_threads, power_of_two
+from eigenkit.linalg import EPS, Array, power_of_two
 from eigenkit.sparse_rows import BLOCK_BYTES, SparseRows
+from eigenkit.threads import blas_threads
 
 # Sparse data up to this size may be made dense where that gains accuracy; never beyond.
 DENSE_LIMIT_BYTES = 2**23
@@ -78,6 +79,7 @@ class Centered:
         self.weight = weight
         self.r = None if weight is None else np.sqrt(weight)
         self.total = float(X.shape[0] if weight is None else weight.sum())
+        self.freedom = self.total - one_sample(weight)
         self._rows: Any = SparseRows(self.X) if self.sparse else None
         self.shift: Array | None = None
         self.m: Array | None = None
@@ -366,6 +368,17 @@ def _gram_work(X: sparse.csr_array) -> float:
     """Multiplications in X'X: the sum of squared row counts."""
     counts = np.diff(X.indptr).astype(np.float64)
     return float(counts @ counts)
+
+
+def one_sample(weight: Array | None) -> float:
+    """What one sample weighs: degrees of freedom are the total weight less this.
+
+    Integer weights count repetitions, and a sample weighs 1. All other weights only compare
+    the rows: a sample weighs their mean, and the unit of the weights does not matter.
+    """
+    if weight is None or np.all(weight == np.rint(weight)):
+        return 1.0
+    return float(weight.mean())
 
 
 def column_sums(X: np.ndarray, weight: Array | None = None) -> Array:

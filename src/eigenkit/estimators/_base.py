@@ -148,7 +148,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         y : array, frame or sparse matrix
             Labels or responses, as the class says.
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------
@@ -424,11 +425,12 @@ def alpha_path(
     rows = first._rows(X, y, sample_weight, None, reset=True, min_samples=2)
     rows, columns = rows.occurring()
     problem = first._problem(rows)
-    described = dict(first.__dict__)
+    parameters = first.get_params()
+    described = {n: v for n, v in first.__dict__.items() if n not in parameters}
     models = []
     for alpha, solution in zip(alphas, solve_path(problem.pencil, alphas, settings), strict=True):
         model = clone(estimator)
-        model.__dict__.update({n: v for n, v in described.items() if n not in model.get_params()})
+        model.__dict__.update(described)
         model.set_params(alpha=alpha)._keep(problem, solution)
         model._keep_columns(columns)
         models.append(model)

@@ -131,7 +131,8 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
         y : array of shape (n_samples,)
             Two or more classes.
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
-from eigenkit.operators import check_finite
+from eigenkit.operators import SAFE_RANGE, check_finite
 
 # -- parameters -------------------------------------------------------------------------
 
@@ -163,7 +163,11 @@ def check_weight(sample_weight: Any, n: int) -> Array | None:
     """Weights as float64, None if all are one."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = np.asarray(sample_weight)
+    if isinstance(sample_weight, np.ma.MaskedArray) or weight.dtype.kind == "c":
+        kind = "complex" if weight.dtype.kind == "c" else "a masked array"
+        raise ValueError(f"sample_weight is {kind}: give plain real numbers, one per row of X.")
+    weight = weight.astype(np.float64)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.ndim != 1:
@@ -176,6 +180,11 @@ def check_weight(sample_weight: Any, n: int) -> Array | None:
         raise ValueError("sample_weight holds a negative or non-finite number: give weights >= 0.")
     if not np.any(weight > 0):
         raise ValueError("sample_weight is zero for every sample: give some a positive weight.")
+    if not SAFE_RANGE[0] < weight.max() < SAFE_RANGE[1]:
+        raise ValueError(
+            f"sample_weight is at most {weight.max():.2g}, and sums of squares with such weights "
+            "leave the range of floating point: scale the weights to sizes near 1."
+        )
     return None if np.all(weight == 1) else weight
 
 

@@ -110,7 +110,7 @@ class LDA(ClassifierMixin, Projection):
         present = int(np.sum(problem.labels.degree > 0))
         if present < 2:
             raise ValueError(f"y holds {present} class, but at least two are needed to separate.")
-        if problem.total <= present:
+        if problem.total <= present * problem.labels.one:
             raise ValueError(
                 f"y holds {present} classes for {problem.n_rows} samples: some class needs more "
                 "than one sample."
@@ -120,7 +120,7 @@ class LDA(ClassifierMixin, Projection):
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         degree = problem.labels.degree
         self.priors_ = self._cast(self._checked_priors(degree / problem.total))
-        root = np.sqrt(np.maximum(degree, EPS))
+        root = np.sqrt(np.where(degree > 0, degree, 1.0))
         # Class means in the projection, from H'Z W = basis sqrt(lambda); a class that has not
         # been seen sits at the overall mean, with a prior of zero.
         means = solution.basis * np.sqrt(solution.eigenvalues) / root[:, None]

@@ -159,7 +159,8 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         y : array
             As ``estimator`` takes it.
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------
@@ -372,7 +373,8 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         array of shape (n_samples, n_components_)
         """
-        return self._delegated("transform", X).astype(self._dtype_, copy=False)
+        # As an array: the containers of set_output are for what is returned here.
+        return np.asarray(self._delegated("transform", X), dtype=self._dtype_)
 
     @available_if(_estimator_has("predict"))  # type: ignore[untyped-decorator]
     def predict(self, X: Any) -> np.ndarray:

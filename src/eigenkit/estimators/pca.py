@@ -113,7 +113,8 @@ class PCA(Projection):
             Sparse X is never made dense.
         y : ignored
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------
@@ -213,12 +214,7 @@ class PCA(Projection):
 
     def _keep(self, problem: Problem, solution: Solution) -> None:
         Z = problem.pencil.Z
-        freedom = problem.total - 1
-        if freedom <= 0:
-            raise ValueError(
-                f"sample_weight sums to {problem.total:g}, but variances divide by that sum minus "
-                "1: scale the weights to sum to the number of samples."
-            )
+        freedom = problem.total - problem.labels.one
         s, total = solution.eigenvalues, float(Z.column_squares().sum())
         l = self._count(s**2, total, freedom, problem.n_rows)
         unit = float(np.ravel(Z.unit)[0]) / self.__dict__.pop("_unit_", 1.0)

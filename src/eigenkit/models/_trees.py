@@ -1,7 +1,8 @@
 """Fitted estimators as JSON trees with arrays on the side, and back.
 
 Only values of a few plain kinds are stored. Classes are named, and looked up in a fixed list
-when they are read: those of :data:`eigenkit.registry.METHODS` and :data:`RECORDS`.
+when they are read: those of :data:`eigenkit.registry.METHODS` and :data:`CLASSES`. A class is
+imported when a file names it, not before.
 """
 
 from __future__ import annotations
@@ -16,12 +17,26 @@ from scipy import sparse
 
 from eigenkit.registry import METHODS
 
-# Frozen records that fitted estimators keep.
-RECORDS = {
+# Frozen records and parts of estimators that are kept beside the methods themselves.
+CLASSES = {
     "Report": "eigenkit.pencil:Report",
     "Choice": "eigenkit.solvers:Choice",
     "Kernel": "eigenkit.kernels:Kernel",
     "PrecomputedKernel": "eigenkit.kernels:PrecomputedKernel",
+    "Step": "eigenkit.solvers.kernel_weights:Step",
+    "PyramidMatch": "eigenkit.set_kernels:PyramidMatch",
+    "UniformBins": "eigenkit.set_kernels._pyramid:UniformBins",
+    "Vocabulary": "eigenkit.set_kernels._vocabulary:Vocabulary",
+    "MeanMap": "eigenkit.set_kernels:MeanMap",
+    "FisherVectors": "eigenkit.set_kernels:FisherVectors",
+    "Mixture": "eigenkit.set_kernels._fisher:Mixture",
+    "VisualWords": "eigenkit.set_kernels:VisualWords",
+    "ImageAnnotator": "eigenkit.images:ImageAnnotator",
+    "Descriptor": "eigenkit.images:Descriptor",
+    "Plan": "eigenkit.images:Plan",
+    "TermReport": "eigenkit.images:TermReport",
+    "ViewKernel": "eigenkit.images.kernels:ViewKernel",
+    "Preparation": "eigenkit.images.kernels:Preparation",
 }
 # What a stream remembers: as large as the data can be, and not needed to use a model.
 _NOT_KEPT = {"_moments_"}
@@ -32,13 +47,18 @@ class TreeError(ValueError):
 
 
 @functools.cache
-def trusted() -> dict[str, Any]:
-    """Every class that a model file may name."""
-    classes = {m.estimator_class().__name__: m.estimator_class() for m in METHODS.values()}
-    for name, path in RECORDS.items():
-        module, _, attribute = path.partition(":")
-        classes[name] = getattr(import_module(module), attribute)
-    return classes
+def trusted(name: str) -> Any:
+    """The class that a model file may mean by a name; None for a name that it may not use."""
+    path = _paths().get(name)
+    if path is None:
+        return None
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+@functools.cache
+def _paths() -> dict[str, str]:
+    return {**{m.path.rpartition(":")[2]: m.path for m in METHODS.values()}, **CLASSES}
 
 
 # -- writing ----------------------------------------------------------------------------
@@ -81,7 +101,7 @@ def _array_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
 
 def _object_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
     name = type(value).__name__
-    if trusted().get(name) is not type(value):
+    if trusted(name) is not type(value):
         raise TypeError(f"a {type(value).__module__}.{name} cannot be stored in a model file")
     if dataclasses.is_dataclass(value):
         state = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
@@ -161,15 +181,16 @@ def _float(tree: Any, arrays: Any) -> float:
 
 
 def _object(tree: Any, arrays: Any) -> Any:
-    cls: Any = trusted().get(str(tree.get("class")))
+    cls: Any = trusted(str(tree.get("class")))
     if cls is None:
         raise TreeError(f"it names the class {str(tree.get('class'))[:60]!r}, which is not ours")
     if not isinstance(tree["v"], dict):
         raise TreeError("an object has no state")
     state = {str(k): from_tree(v, arrays) for k, v in tree["v"].items()}
-    if cls.__name__ != "Report":  # which may say that it does not know
+    if cls.__name__ not in ("Report", "TermReport"):  # which may say that they do not know
         _check_finite(state)
-    if cls.__name__ in RECORDS:
+    record: bool = dataclasses.is_dataclass(cls)
+    if record:
         return cls(**state)
     _check_names(cls, state)
     value = cls.__new__(cls)

@@ -14,10 +14,11 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.kernels import CenteredKernel
-from eigenkit.linalg import EPS, Array, Cholesky, blas_threads, power_of_two
+from eigenkit.linalg import EPS, Array, Cholesky, power_of_two
 from eigenkit.operators import Centered
 from eigenkit.pencil import KernelPencil, Pencil, damped
 from eigenkit.solvers.krylov import ROUND, block_cg, block_cg_mixed, block_lsqr
+from eigenkit.threads import blas_threads
 
 # A Gram matrix whose reciprocal condition is above TRUSTED gives twelve digits as it stands.
 # Between the two, residuals computed from the data restore them; below, it is not used.
