@@ -25,8 +25,8 @@ class LinearSVM(LinearSVC):
     """The linear SVM of this package: the problem of LinearSVC with its defaults."""
 
 
-CLASSIFIERS = {
-    "svm": lambda seed: LinearSVM(random_state=seed),
+CLASSIFIERS: dict[str, Any] = {
+    "svm": lambda seed: LinearSVM().set_params(random_state=seed),
     "knn": lambda seed: KNeighborsClassifier(n_neighbors=5),
     "logistic": lambda seed: LogisticRegression(max_iter=1000),
 }

@@ -44,7 +44,7 @@ def _plane(A: Array, y: Array, C: float) -> Array:
         inside = gap > 0
         target = _minimum_inside(A[inside], y[inside], C)
         change = 1.0 - y * (A @ target) - gap
-        promised = w @ (w - target) - 2 * C * (gap[inside] @ change[inside])
+        promised = float(w @ (w - target) - 2 * C * (gap[inside] @ change[inside]))
         if promised <= _NOTHING * value:
             return target
         w, gap, value = _step(w, gap, target - w, change, C, value, promised)
