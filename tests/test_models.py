@@ -190,11 +190,11 @@ def small(folder: Path) -> Path:
     return folder / "small.ek"
 
 
-def test_every_flipped_byte_is_refused(tmp_path: Path) -> None:
+def test_every_third_byte_flipped_is_refused(tmp_path: Path) -> None:
     path = small(tmp_path)
     whole = path.read_bytes()
     assert len(whole) < 10_000
-    for i in range(len(whole)):
+    for i in range(0, len(whole), 3):
         path.write_bytes(whole[:i] + bytes([whole[i] ^ 0x41]) + whole[i + 1 :])
         with pytest.raises(FileError):
             load(path)
