@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import check_classes, indicator_matrix
 from eigenkit.linalg import EPS, Array
 from eigenkit.moments import Problem
@@ -96,6 +97,12 @@ class LDA(ClassifierMixin, Projection):
             max_iter=max_iter,
         )
         self.priors = priors
+
+    priors_ = Result()
+    means_ = Result()
+    coef_ = Result()
+    intercept_ = Result()
+    _offset_ = Result()
 
     def _target(self) -> Target:
         return TARGETS["lda"]
