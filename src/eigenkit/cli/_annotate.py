@@ -55,6 +55,7 @@ def fit(
     images: Folder,
     labels: LabelFile,
     out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")],
+    report: ReportFile = None,
     kernels: Kernels = "default",
     weights: Weights = "auto",
     views: Views = False,
@@ -74,6 +75,7 @@ def fit(
     from eigenkit.images import ImageAnnotator, read_labels, save_annotator
 
     place = check_output(out, force)
+    page = check_output(report, force) if report else None
     sets = _read(images, table, skip_unreadable)
     Y, terms = read_labels(labels, sets)
     with progress("annotate", as_json) as advance:
@@ -90,6 +92,12 @@ def fit(
     save_annotator(model, place)
     record = {"model": str(place), "bytes": place.stat().st_size, **_described(model)}
     lines = [*_summary(model), f"wrote {clean(place)}"]
+    if page is not None:
+        from eigenkit.images.page import write_page
+        from eigenkit.images.record import fitted_record
+
+        write_page(fitted_record(model, sets, f"{Path(images).name} annotated"), page)
+        lines.append(f"wrote {clean(page)}, to open in a browser")
     return Result(record, "\n".join(lines))
 
 
@@ -99,6 +107,10 @@ def predict(
     out: Annotated[
         str, typer.Option("--out", "-o", help="CSV or TSV by its name; - to the screen.")
     ] = "-",
+    report: ReportFile = None,
+    labels: Annotated[
+        str | None, typer.Option("--labels", help="Terms that are known, to compare with.")
+    ] = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Also a column for every term.")
     ] = False,
@@ -116,11 +128,18 @@ def predict(
     from eigenkit.images import load_annotator
 
     place = None if out == "-" else check_output(out, force)
+    page = check_output(report, force) if report else None
     fitted = load_annotator(model)
     sets = _read(images, table, skip_unreadable)
+    known = _known(labels, sets, fitted) if labels else None
     with progress("annotate", as_json) as advance:
         fitted.set_params(cache=_cache(cache, no_cache), n_jobs=jobs, progress=_teller(advance))
         S = fitted.decision_function(sets)
+    if page is not None:
+        from eigenkit.images.page import write_page
+        from eigenkit.images.record import predicted_record
+
+        write_page(predicted_record(fitted, sets, f"{Path(images).name} annotated", known), page)
     rows = _write(fitted, sets, S, place, probabilities)
     record = {"sets": rows, "out": None if place is None else str(place)}
     return Result(record, f"wrote {clean(place)}" if place else "")
@@ -130,6 +149,19 @@ def _read(folder: str, table: str | None, skip: bool) -> list[ImageSet]:
     from eigenkit.images import read_sets
 
     return read_sets(folder, table=table, unreadable="skip" if skip else "error")
+
+
+def _known(path: str, sets: list[ImageSet], model: ImageAnnotator) -> Any:
+    """Given terms in the order of the model's; those that it does not know are left out."""
+    import numpy as np
+
+    from eigenkit.images import read_labels
+
+    Y, terms = read_labels(path, sets)
+    known = 0 * Y[:, :1]  # NaN stays NaN
+    place = {term: j for j, term in enumerate(terms)}
+    columns = [Y[:, [place[t]]] if t in place else known for t in model.terms_]
+    return np.hstack(columns)
 
 
 def _write(
