@@ -13,13 +13,14 @@ PACKAGE = Path(eigenkit.__file__).parent
 
 # Lower layers first; a module imports from its own layer (packages: their own files) or below.
 LAYERS = [
-    {"exceptions", "linalg"},
+    {"exceptions", "linalg", "compiled"},
     {"operators", "sparse_rows", "targets", "kernels"},
     {"pencil"},
     {"moments"},
     {"solvers"},
     {"estimators", "vocabulary"},
-    {"set_kernels", "diagnostics", "registry", "files", "record"},
+    {"set_kernels", "diagnostics", "registry", "files"},
+    {"record"},
     {"datasets", "models", "evaluation", "plots", "pls_plots"},
     {"report"},
     {"__init__"},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import os
 import pickle
 import tracemalloc
 import zipfile
@@ -550,6 +551,32 @@ def test_a_failure_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         work()
     assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_save_left_is_removed_by_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "a[1].csv"
+    stale = write(tmp_path / ".a[1].csv.0123.part", "half")
+    other = write(tmp_path / ".b.csv.0123.part", "half")
+    young = write(tmp_path / ".a[1].csv.4567.part", "half")
+    for left in (stale, other):
+        os.utime(left, (0, 0))
+    with atomic(path) as stream:
+        stream.write(b"new")
+    assert sorted(tmp_path.iterdir()) == sorted([path, other, young])
+
+
+def test_a_save_that_is_under_way_keeps_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    with atomic(path) as first:
+        first.write(b"first")
+        first.flush()
+        (part,) = tmp_path.glob(".a.csv.*.part")
+        os.utime(part, (0, 0))
+        with atomic(path) as second:
+            second.write(b"second")
+        assert part.exists()
+    assert path.read_text() == "first"
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -23,12 +23,16 @@ from scipy import sparse
 
 from eigenkit.kernels import CenteredKernel
 from eigenkit.linalg import Array, triangular_factor
-from eigenkit.operators import Centered, column_sums
+from eigenkit.operators import ROUNDING, Centered, centered_columns, column_sums
 from eigenkit.pencil import KernelPencil, Pencil
 from eigenkit.targets import Labels, Target
 
 # The largest factor that a stream may keep.
 FACTOR_LIMIT_BYTES = 2**30
+
+# A column with a smaller spread, relative to its mean, is constant up to the rounding of sums of
+# sums: the means are rounded once more with every merge.
+STREAM_ROUNDING = 8 * ROUNDING
 
 # Columns are left out of a problem when no more than this share of them holds anything.
 WORTH_KEEPING = 0.9
@@ -61,12 +65,14 @@ class Rows:
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on these rows."""
         Z = self.centered()
-        degree = column_sums(self.Y, self.weight)
-        factor = self.Y - degree / Z.total
+        _, factor = centered_columns(self.Y, self.weight)
         if self.weight is not None:
             factor *= np.sqrt(self.weight)[:, None]
-        labels = Labels(degree, factor, edge_weight)
-        pencil = self.form.state(Z, target.rows(self.Y, labels), alpha)
+        labels = Labels(column_sums(self.Y, self.weight), factor, edge_weight)
+        if target.linear:  # the centred H comes from the centred Y, and Y may be far from zero
+            pencil = self.form(Z, target.rows(factor, labels), alpha)
+        else:
+            pencil = self.form.state(Z, target.rows(self.Y, labels), alpha)
         return Problem(pencil, labels, Z.mean, Z.total, len(self.Y))
 
     def occurring(self) -> tuple[Rows, np.ndarray | None]:
@@ -136,10 +142,17 @@ class Factor:
         """State the pencil of ``target`` on the rows summarized here."""
         d = len(self.mean) - len(self.sets)
         count = self.total * self.mean[d:]
-        labels = Labels(count @ self.sets, self.R[:, d:] @ self.sets, edge_weight)
-        H = self.R[:, d:] @ target.rows(self.sets, labels)
-        pencil = Pencil(Centered(self.R[:, :d], center=False), H, alpha)
+        R = self._without_rounding()
+        labels = Labels(count @ self.sets, R[:, d:] @ self.sets, edge_weight)
+        H = R[:, d:] @ target.rows(self.sets, labels)
+        pencil = Pencil(Centered(R[:, :d], center=False), H, alpha)
         return Problem(pencil, labels, self.mean[:d], self.total, self.n_rows)
+
+    def _without_rounding(self) -> Array:
+        """R, with zeros for columns that are constant up to the rounding of their sums."""
+        spread = np.sqrt(np.einsum("ij,ij->j", self.R, self.R) / self.total)
+        noise = spread <= STREAM_ROUNDING * np.abs(self.mean)
+        return np.where(noise, 0.0, self.R) if noise.any() else self.R
 
     def merge(self, other: Factor) -> Factor:
         """The summary of the rows of both."""

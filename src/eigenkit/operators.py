@@ -36,6 +36,10 @@ DENSE_LIMIT_BYTES = 2**23
 # Subtracting the means after the product costs (mean / std)^2 in relative accuracy.
 OFFSET_LIMIT = 10.0
 
+# Numbers that differ by no more than this, relative to their size, are equal up to rounding: a
+# few units in the last place, as a shift and a scale have been computed with.
+ROUNDING = 8 * EPS
+
 # Fourth powers of numbers inside this range (norms of Gram matrices and of their inverses)
 # neither overflow nor vanish.
 SAFE_RANGE = (1e-60, 1e60)
@@ -84,6 +88,8 @@ class Centered:
         self._tame_scale(center)
         if center:
             self._tame_offset()
+        else:
+            self.constant = self._column_sizes() == 0.0
         self.delta = self.column_scaled(self.mean - (0.0 if self.shift is None else self.shift))
 
     def ridge(self, alpha: float) -> float | Array:
@@ -150,17 +156,13 @@ class Centered:
         for rows, P in self._blocks():
             np.maximum(largest, np.abs(P).max(axis=0), out=largest)
             drift += P.sum(axis=0) if self.weight is None else self.weight[rows] @ P
-        noise = 8 * EPS * np.abs(self.column_scaled(self.shift))
+        noise = ROUNDING * np.abs(self.column_scaled(self.shift))
         self.mean = self.shift + drift / self.total / (1.0 if self.m is None else self.m)
         self._drop_constant(largest <= noise)
 
     def _constant_sparse(self) -> np.ndarray:
         filled = np.bincount(self.X.indices, minlength=self.shape[1])
-        constant = filled == 0
-        if np.any(filled == self.shape[0]):
-            same = self.X.max(axis=0).toarray() == self.X.min(axis=0).toarray()
-            constant |= np.asarray(same).ravel()
-        return constant
+        return constant_columns(self.X) if np.any(filled == self.shape[0]) else filled == 0
 
     def _drop_constant(self, constant: np.ndarray) -> None:
         self.constant = constant
@@ -369,6 +371,33 @@ def _gram_work(X: sparse.csr_array) -> float:
 def column_sums(X: np.ndarray, weight: Array | None = None) -> Array:
     """w'X by BLAS, which is several times as fast as ``X.sum(axis=0)``."""
     return (np.ones(len(X)) if weight is None else weight) @ X
+
+
+def constant_columns(X: Any) -> np.ndarray:
+    """Which columns hold numbers that are all equal up to rounding."""
+    high, low = X.max(axis=0), X.min(axis=0)
+    if sparse.issparse(X):
+        high, low = high.toarray(), low.toarray()
+    with np.errstate(over="ignore"):
+        return np.ravel(high - low <= ROUNDING * np.maximum(np.abs(high), np.abs(low)))
+
+
+def centered_columns(Y: Array, weight: Array | None = None) -> tuple[Array, Array]:
+    """The (weighted) column means of Y, and Y without them.
+
+    A column whose numbers are equal up to rounding becomes exactly zero: so whether it varies can
+    be asked by comparing with zero, and nothing that follows (whitening above all) makes a
+    variable out of rounding. The means are subtracted twice, as the first carry the rounding of
+    sums of numbers far from zero.
+    """
+    total = float(len(Y) if weight is None else weight.sum())
+    mean = column_sums(Y, weight) / total
+    centred = Y - mean
+    drift = column_sums(centred, weight) / total
+    centred -= drift
+    largest = np.maximum(centred.max(axis=0, initial=0.0), -centred.min(axis=0, initial=0.0))
+    centred[:, largest <= ROUNDING * np.abs(mean)] = 0.0
+    return mean + drift, centred
 
 
 def check_finite(name: str, values: np.ndarray, total: Any = None) -> None:

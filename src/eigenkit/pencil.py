@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from eigenkit.linalg import Array
-from eigenkit.operators import column_sums
+from eigenkit.operators import centered_columns
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Pencil:
     @classmethod
     def state(cls, Z: Any, H: Array, alpha: float) -> Self:
         """Centre H (one row per row of X) with the weights of Z, and weight it likewise."""
-        H = H - column_sums(H, Z.weight) / Z.total
+        _, H = centered_columns(H, Z.weight)
         if Z.weight is not None:
             H *= np.sqrt(Z.weight)[:, None]
         return cls(Z, H, alpha)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit import compiled
 from eigenkit.linalg import Array
 
 # Blocks of rows: large enough for fast products, small enough for the cache.
@@ -47,9 +48,9 @@ class SparseRows:
         V = np.ascontiguousarray(V)
         out = np.empty((self.shape[0], V.shape[1]), dtype=V.dtype)
 
-        def fill(item: tuple[slice, sparse.csr_array]) -> None:
-            rows, block = item
-            out[rows] = block @ V
+        def fill(rows: slice) -> None:
+            if not compiled.rows_product(self.X, rows, V, out):
+                out[rows] = _row_slice(self.X, rows) @ V
 
         _map(fill, self._blocks, self.X.nnz * V.shape[1])
         return out
@@ -67,19 +68,20 @@ class SparseRows:
         return out
 
 
-def _row_blocks(X: sparse.csr_array) -> list[tuple[slice, sparse.csr_array]]:
-    """Consecutive row slices with about equal numbers of non-zeros, sharing memory with X."""
+def _row_blocks(X: sparse.csr_array) -> list[slice]:
+    """Consecutive row slices with about equal numbers of non-zeros."""
     cuts = np.searchsorted(X.indptr, np.linspace(0, X.nnz, 4 * _threads() + 1)[1:-1])
     edges = np.unique(np.concatenate([[0], cuts, [X.shape[0]]]))
-    rows = [slice(int(a), int(b)) for a, b in pairwise(edges)]
-    return [(part, _row_slice(X, part)) for part in rows]
+    return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 def _row_slice(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
+    """Some rows, sharing memory with X: scipy's constructor would copy a small part of an array."""
     indptr = X.indptr[rows.start : rows.stop + 1]
     stored = slice(indptr[0], indptr[-1])
-    parts = X.data[stored], X.indices[stored], indptr - indptr[0]
-    return sparse.csr_array(parts, shape=(rows.stop - rows.start, X.shape[1]))
+    part = sparse.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
+    part.data, part.indices, part.indptr = X.data[stored], X.indices[stored], indptr - indptr[0]
+    return part
 
 
 def _threads() -> int:

@@ -26,7 +26,8 @@ from eigenkit.estimators._validation import (
     check_solver,
     check_weight,
     check_X,
-    warn_degenerate,
+    check_X_varies,
+    check_y_varies,
 )
 from eigenkit.linalg import Array
 from eigenkit.moments import Moments, Problem, Rows, merge
@@ -268,6 +269,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return Rows(X, Y, weight)
 
     def _problem(self, moments: Moments) -> Problem:
+        """The problem that these moments state, if there is anything to learn from them."""
+        problem = self._state(moments)
+        self._check_informative(problem)
+        return problem
+
+    def _state(self, moments: Moments) -> Problem:
         edge_weight = self._edge_weight(self._n_labels_)
         return moments.problem(self._target(), edge_weight, float(self.alpha))
 
@@ -297,7 +304,6 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     # -- keeping -----------------------------------------------------------------------
 
     def _keep(self, problem: Problem, solution: Solution) -> None:
-        self._check_informative(problem)
         n_found = solution.W.shape[1]
         l = n_found if self.n_components is None else int(self.n_components)
         if l > n_found:
@@ -342,13 +348,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return value.astype(self._dtype_, copy=False) if isinstance(value, np.ndarray) else value
 
     def _check_informative(self, problem: Problem) -> None:
-        constant = problem.pencil.Z.constant
-        if constant.all():
-            raise ValueError("X has zero variance: every feature is constant over the samples.")
-        if not np.any(problem.pencil.H):
-            raise ValueError("y is constant: there is nothing to learn from it.")
-        if not problem.pencil.Z.sparse:
-            warn_degenerate(constant, "features are constant and get zero weight")
+        check_X_varies(problem.pencil.Z)
+        check_y_varies(problem.pencil.H)
 
     @property
     def _n_features_out(self) -> int:

@@ -22,7 +22,8 @@ from eigenkit.estimators._validation import (
     check_numeric_Y,
     check_weight,
     check_X,
-    warn_degenerate,
+    check_X_varies,
+    check_y_varies,
 )
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
@@ -180,12 +181,8 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return bound if self.n_components is None else int(self.n_components)
 
     def _check_informative(self, Z: Centered, Y: Centered) -> None:
-        if Z.constant.all():
-            raise ValueError("X has zero variance: every feature is constant over the samples.")
-        if Y.constant.all():
-            raise ValueError("y is constant: there is nothing to learn from it.")
-        if not Z.sparse:
-            warn_degenerate(Z.constant, "features are constant and get zero weight")
+        check_X_varies(Z)
+        check_y_varies(~Y.constant)
 
     def _check_found(self, found: Components, wanted: int) -> None:
         if len(found) == 0:

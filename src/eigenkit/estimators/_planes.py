@@ -14,6 +14,7 @@ from eigenkit.estimators._base import unchanged_on_error
 from eigenkit.estimators._kernel_space import check_kernel_params, refuse_overflow, symmetry_tol
 from eigenkit.estimators._landmarks import LANDMARKS, landmark_rows
 from eigenkit.estimators._validation import (
+    NO_VARIANCE,
     as_labels,
     check_choice,
     check_classes,
@@ -357,7 +358,7 @@ def _standardized(X: Array) -> tuple[Array, Array, Array]:
     Z = X - shift
     size = np.abs(Z).max(axis=0)
     if np.all(size <= 8 * EPS * np.abs(shift)):
-        raise ValueError("X has zero variance: every feature is constant over the samples.")
+        raise ValueError(NO_VARIANCE)
     unit = power_of_two(size)
     R = np.diag([*(1 / unit), 1.0])
     R[-1, :-1] = -shift / unit
@@ -369,7 +370,7 @@ def _row_space(X: Any) -> tuple[Array, Array]:
     values, vectors = eigenpairs((X @ X.T).toarray().astype(np.float64))
     keep = values > max(values[0], 0.0) * X.shape[0] * EPS
     if not keep.any():
-        raise ValueError("X has zero variance: every feature is constant over the samples.")
+        raise ValueError(NO_VARIANCE)
     root = np.sqrt(values[keep])
     return vectors[:, keep] * root, (X.T @ (vectors[:, keep] / root)).T
 

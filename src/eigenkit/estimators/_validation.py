@@ -215,6 +215,28 @@ def warn_degenerate(constant: np.ndarray, what: str) -> None:
         )
 
 
+# -- is there anything to learn? ---------------------------------------------------------
+# Asked of centred data before anything is solved: Centered and centered_columns have decided
+# by then, relative to the size of the numbers, what is constant up to rounding.
+
+
+NO_VARIANCE = "X has zero variance: every feature is constant over the samples."
+
+
+def check_X_varies(Z: Any) -> None:
+    """Refuse data without any variance; say how many dense features have none."""
+    if Z.constant.all():
+        raise ValueError(NO_VARIANCE)
+    if not Z.sparse:
+        warn_degenerate(Z.constant, "features are constant and get zero weight")
+
+
+def check_y_varies(centred: np.ndarray) -> None:
+    """Refuse a centred y of zeros."""
+    if not np.any(centred):
+        raise ValueError("y is constant: there is nothing to learn from it.")
+
+
 # -- kinds of objects -------------------------------------------------------------------
 
 

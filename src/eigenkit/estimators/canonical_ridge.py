@@ -121,7 +121,7 @@ class CanonicalRidge(CCA):
     def _y_penalty(self) -> tuple[float, float]:
         return 1.0 - float(self.gamma_y), float(self.gamma_y)
 
-    def _problem(self, moments: Moments) -> Problem:
+    def _state(self, moments: Moments) -> Problem:
         share = 1.0 - float(self.gamma_x)
         alpha = float(self.gamma_x) / share if share else np.inf
         return moments.problem(self._target(), 1.0, alpha)

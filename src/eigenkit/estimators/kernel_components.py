@@ -12,7 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.estimators._base import forget, unchanged_on_error
 from eigenkit.estimators._kernel_space import KernelProjection, KernelSpace
 from eigenkit.estimators._responses import ResponseProjection
-from eigenkit.estimators._validation import check_count, check_real, check_weight, check_X
+from eigenkit.estimators._validation import (
+    NO_VARIANCE,
+    check_count,
+    check_real,
+    check_weight,
+    check_X,
+)
 from eigenkit.kernels import Kernel, check_kernel_size, landmark_map
 from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Problem, Rows
@@ -161,7 +167,7 @@ class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     def _keep(self, mean: Array, W: Array, values: Array, trace: float) -> None:
         if not len(values):
-            raise ValueError("X has zero variance: every feature is constant over the samples.")
+            raise ValueError(NO_VARIANCE)
         if self.n_components is not None and len(values) < self.n_components:
             raise ValueError(
                 f"n_components={self.n_components} exceeds {len(values)}, the rank of the centred "
@@ -359,7 +365,6 @@ class KernelPLS(ResponseProjection, KernelProjection):
             forget(self)
             rows = self._rows(X, y, sample_weight, None, reset=True, min_samples=2)
             problem = self._problem(rows)
-            self._check_informative(problem)
             Z, H = problem.pencil.Z, problem.pencil.H
             R, loadings, values = deflated(Z, H, self.n_components)
             report = Report("deflation", "kernel", "one component after the other", len(values))

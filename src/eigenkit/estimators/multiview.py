@@ -15,7 +15,7 @@ from eigenkit.estimators._validation import (
     check_real,
     check_weight,
     check_X,
-    warn_degenerate,
+    check_X_varies,
 )
 from eigenkit.linalg import Array
 from eigenkit.operators import Centered, project
@@ -262,10 +262,6 @@ def _per_view(alpha: Any, n_views: int) -> list[float]:
 
 
 def _check_informative(Z: Centered, columns: list[np.ndarray]) -> None:
-    varying = [not Z.constant[own].all() for own in columns]
-    if not any(varying):
-        raise ValueError("X has zero variance: every feature is constant over the samples.")
-    if sum(varying) < 2:
+    if sum(not Z.constant[own].all() for own in columns) == 1:
         raise ValueError("only one view varies over the samples: at least two views are needed.")
-    if not Z.sparse:
-        warn_degenerate(Z.constant, "features are constant and get zero weight")
+    check_X_varies(Z)

@@ -18,7 +18,7 @@ from eigenkit.estimators._validation import (
     check_count,
     check_real,
     check_X,
-    warn_degenerate,
+    check_X_varies,
 )
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import EPS, Array, power_of_two
@@ -166,7 +166,10 @@ class PCA(Projection):
             "n_components", wanted, hint=", a share of variance between 0 and 1, 'mle', or None"
         )
 
-    def _problem(self, moments: Moments) -> Problem:
+    def _check_informative(self, problem: Problem) -> None:
+        check_X_varies(problem.pencil.Z)
+
+    def _state(self, moments: Moments) -> Problem:
         problem = moments.problem(self._target(), 1.0, 0.0)
         if np.ndim(problem.pencil.Z.unit) == 0:
             return problem
@@ -193,8 +196,6 @@ class PCA(Projection):
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         Z = problem.pencil.Z
-        if not np.any(Z.column_squares()):
-            raise ValueError("X has zero variance: every feature is constant over the samples.")
         k = self._wanted()
         self._check_bound(k, min(problem.n_rows, self.n_features_in_))
         found = principal_axes(Z, k, settings.solver, settings.tol, settings.max_iter)
@@ -212,8 +213,6 @@ class PCA(Projection):
 
     def _keep(self, problem: Problem, solution: Solution) -> None:
         Z = problem.pencil.Z
-        if not Z.sparse:
-            warn_degenerate(Z.constant, "features are constant and get zero weight")
         freedom = problem.total - 1
         if freedom <= 0:
             raise ValueError(

@@ -18,7 +18,8 @@ from eigenkit.estimators._validation import (
     check_real,
     check_weight,
     check_X,
-    warn_degenerate,
+    check_X_varies,
+    check_y_varies,
 )
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
@@ -144,7 +145,8 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             if weight is not None and np.any(weight == 0):
                 X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
             Zx, Zy = Centered(X, weight), Centered(Y, weight)
-            _check_informative(Zx, Zy)
+            check_X_varies(Zx)
+            check_y_varies(~Zy.constant)
             pairs = sparse_pairs(Zx, Zy, l, self.method, request, bool(self.scale))
             self._keep(Zx, Zy, pairs, l, X.dtype)
         return self
@@ -255,15 +257,6 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags.target_tags.multi_output = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _check_informative(Zx: Centered, Zy: Centered) -> None:
-    if Zx.constant.all() or not np.any(Zx.column_squares()):
-        raise ValueError("X has zero variance: every feature is constant over the samples.")
-    if Zy.constant.all() or not np.any(Zy.column_squares()):
-        raise ValueError("y is constant: there is nothing to learn from it.")
-    if not Zx.sparse:
-        warn_degenerate(Zx.constant, "features are constant and get zero weight")
 
 
 def _correlations(A: Array, B: Array, weight: Array | None) -> Array:

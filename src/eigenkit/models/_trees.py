@@ -46,10 +46,10 @@ def trusted() -> dict[str, Any]:
 
 def to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
     """The value as JSON; numeric arrays are appended to ``arrays``."""
-    if value is None or isinstance(value, bool | int | str):
+    if isinstance(value, float | np.floating) and not np.isfinite(value):
+        return {"t": "float", "v": str(float(value))}
+    if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, float):
-        return value if np.isfinite(value) else {"t": "float", "v": str(float(value))}
     if isinstance(value, np.generic | np.ndarray):
         return _array_to_tree(value, arrays)
     if isinstance(value, np.dtype):
@@ -96,6 +96,8 @@ def _object_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
 
 def from_tree(tree: Any, arrays: list[np.ndarray]) -> Any:
     """The value that :func:`to_tree` made a tree of; TreeError for anything else."""
+    if isinstance(tree, float) and not np.isfinite(tree):  # 1e999 is JSON
+        raise TreeError("a number is not finite")
     if tree is None or isinstance(tree, bool | int | float | str):
         return tree
     read = _READ.get(str(tree.get("t"))) if isinstance(tree, dict) else None
@@ -165,12 +167,25 @@ def _object(tree: Any, arrays: Any) -> Any:
     if not isinstance(tree["v"], dict):
         raise TreeError("an object has no state")
     state = {str(k): from_tree(v, arrays) for k, v in tree["v"].items()}
+    if cls.__name__ != "Report":  # which may say that it does not know
+        _check_finite(state)
     if cls.__name__ in RECORDS:
         return cls(**state)
     _check_names(cls, state)
     value = cls.__new__(cls)
     value.__dict__.update(state)
     return value
+
+
+def _check_finite(value: Any) -> None:
+    if isinstance(value, float) and not np.isfinite(value):
+        raise TreeError("a number is not finite")
+    for part in value.values() if isinstance(value, dict) else value if _nests(value) else ():
+        _check_finite(part)
+
+
+def _nests(value: Any) -> bool:
+    return isinstance(value, list | tuple)
 
 
 def _check_names(cls: Any, state: dict[str, Any]) -> None:
