@@ -74,19 +74,22 @@ def test_it_minimizes_its_objective(target, penalty, rng):
     T, Z = targets(pencil.H), X - X.mean(axis=0)
     alpha, ratio = PENALTIES[penalty]
     W = fitted.components_.T
-    # Which target a component stands for, and with which sign; a ridge may turn all of them.
-    if ratio == 0:
-        turn = np.linalg.svd(T.T @ Z @ W, full_matrices=False)
-        T = T @ (turn[0] @ turn[2])
-    else:
-        products = T.T @ Z @ W
-        own = np.abs(products).argmax(axis=0)
-        assert sorted(own) == list(range(T.shape[1]))
-        T = T[:, own] * np.sign(products[own, np.arange(len(own))])
+    if ratio == 0:  # a ridge may turn all of them
+        U, _, Vt = np.linalg.svd(T.T @ Z @ W, full_matrices=False)
+        assert _distance_to_optimum(Z, T @ U @ Vt, W, alpha, ratio).max() < 1e-6
+        return
+    assert W.shape[1] == T.shape[1]
+    for t in T.T:  # there is one component for each target, up to its sign
+        gaps = [_distance_to_optimum(Z, s * t[:, None], W, alpha, ratio) for s in (1, -1)]
+        assert np.min(gaps) < 1e-6
+
+
+def _distance_to_optimum(Z, T, W, alpha, ratio):
+    """By how much each column misses the subgradient of its objective."""
     slope = 2 * Z.T @ (T - Z @ W) - 2 * alpha * (1 - ratio) * W
-    at_zero = np.abs(slope[W == 0])
-    np.testing.assert_allclose(slope[W != 0], alpha * ratio * np.sign(W[W != 0]), atol=1e-6)
-    assert at_zero.max(initial=0.0) <= alpha * ratio + 1e-6
+    lasso = alpha * ratio
+    inside = np.maximum(np.abs(slope) - lasso, 0.0)
+    return np.where(W == 0, inside, np.abs(slope - lasso * np.sign(W))).max(axis=0)
 
 
 @pytest.mark.parametrize("target", list(TARGETS))
@@ -134,8 +137,7 @@ def test_two_classes_and_labels_listed_twice_are_one_target(rng):
     two = model("lda").fit(X, y == 1)
     assert two.components_.shape == (1, 7)
     X, Y = data("star", rng)
-    once, twice = model("cca").fit(X, Y), model("cca").fit(X, np.hstack([Y, Y[:, :1]]))
-    np.testing.assert_allclose(twice.components_, once.components_, atol=1e-6)
+    assert model("star").fit(X, np.hstack([Y, Y[:, :1]])).n_components_ == 4
 
 
 @pytest.mark.parametrize("target", list(TARGETS))

@@ -38,3 +38,10 @@ def encode_responses(model: Any, y: Any, n: int, classes: Any, reset: bool) -> A
     if reset:
         model._one_response_ = y.ndim == 1
     return Y
+
+
+def check_two_classes(degree: Array) -> None:
+    """Refuse y unless at least two of its classes have samples."""
+    present = int(np.sum(degree > 0))
+    if present < 2:
+        raise ValueError(f"y holds {present} class, but at least two are needed to separate.")

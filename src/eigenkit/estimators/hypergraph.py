@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators._base import Projection
-from eigenkit.estimators._encoding import encode_labels
+from eigenkit.estimators._encoding import check_two_classes, encode_labels
 from eigenkit.estimators._validation import (
     check_choice,
     warn_degenerate,
@@ -117,8 +117,8 @@ class HypergraphSpectral(Projection):
         degree = problem.labels.degree
         if not np.any(degree):
             raise ValueError("y holds no label at all: there is nothing to learn from it.")
-        if "classes_" in self.__dict__ and np.sum(degree > 0) < 2:
-            raise ValueError("y holds 1 class, but at least two are needed.")
+        if "classes_" in self.__dict__:
+            check_two_classes(degree)
         super()._check_informative(problem)
         empty = (degree == 0) | (degree >= problem.total * (1 - 1e-12))
         warn_degenerate(empty, "labels are carried by no sample or by every sample")

@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
-from eigenkit.estimators._encoding import encode_classes
+from eigenkit.estimators._encoding import check_two_classes, encode_classes
 from eigenkit.estimators._heads import (
     checked_priors,
     log_posterior,
@@ -103,9 +103,8 @@ class LDA(ClassifierMixin, Projection):
         return encode_classes(self, y, n, classes, reset, instead)
 
     def _check_informative(self, problem: Problem) -> None:
+        check_two_classes(problem.labels.degree)
         present = int(np.sum(problem.labels.degree > 0))
-        if present < 2:
-            raise ValueError(f"y holds {present} class, but at least two are needed to separate.")
         if problem.total <= present:
             raise ValueError(
                 f"y holds {present} classes for {problem.n_rows} samples: some class needs more "

@@ -12,7 +12,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
-from eigenkit.estimators._encoding import encode_classes, encode_labels, encode_responses
+from eigenkit.estimators._encoding import (
+    check_two_classes,
+    encode_classes,
+    encode_labels,
+    encode_responses,
+)
 from eigenkit.estimators._heads import (
     log_posterior,
     most_probable,
@@ -103,7 +108,7 @@ class LeastSquaresProjection(Projection):
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LeastSquaresProjection(target="lda", alpha=2.0, l1_ratio=1.0).fit(X, y)
     >>> (model.components_ != 0).sum(axis=1)
-    array([2, 2, 1])
+    array([2, 1, 2])
     >>> round(model.score(X, y), 2)
     0.95
     """
@@ -150,6 +155,11 @@ class LeastSquaresProjection(Projection):
             return encode_classes(self, y, n, classes, reset, instead)
         encode = encode_responses if self.target in RESPONSES else encode_labels
         return encode(self, y, n, classes, reset)
+
+    def _check_informative(self, problem: Problem) -> None:
+        if "classes_" in self.__dict__:
+            check_two_classes(problem.labels.degree)
+        super()._check_informative(problem)
 
     def _solve_path(
         self, problem: Problem, alphas: Sequence[float], settings: Settings

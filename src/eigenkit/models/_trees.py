@@ -25,6 +25,8 @@ RECORDS = {
 }
 # What a stream remembers: as large as the data can be, and not needed to use a model.
 _NOT_KEPT = {"_moments_"}
+# Parameters that estimators had when earlier files were written; they do not bear on its use.
+RETIRED = {"penalty", "l1_ratio"}
 
 
 class TreeError(ValueError):
@@ -171,6 +173,8 @@ def _object(tree: Any, arrays: Any) -> Any:
         _check_finite(state)
     if cls.__name__ in RECORDS:
         return cls(**state)
+    gone = RETIRED - set(cls._get_param_names())
+    state = {name: v for name, v in state.items() if name not in gone}
     _check_names(cls, state)
     value = cls.__new__(cls)
     value.__dict__.update(state)
