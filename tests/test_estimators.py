@@ -21,39 +21,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import eigenkit
 from conftest import ESTIMATORS, labels_for, projector_distance
-from eigenkit import CCA, LDA, AlphaSearchCV, HypergraphSpectral, OrthonormalizedPLS
+from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
 from eigenkit.exceptions import ConditionWarning, DegenerateDataWarning, EigenkitWarning
-
-CHECKED = [
-    CCA(),
-    LDA(),
-    OrthonormalizedPLS(),
-    HypergraphSpectral(),
-    HypergraphSpectral(expansion="clique", alpha=0.1),
-    LDA(solver="direct"),
-    AlphaSearchCV(LDA()),
-    AlphaSearchCV(OrthonormalizedPLS()),
-]
-
-
-def _cannot_hold(estimator):
-    """Folds cut repeated rows apart, so weights cannot equal repetition in a search over folds."""
-    if not isinstance(estimator, AlphaSearchCV):
-        return {}
-    kinds = ("dense", "sparse")
-    why = "the folds of weighted and of repeated rows differ"
-    return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in kinds}
-
-
-@parametrize_with_checks(CHECKED, expected_failed_checks=_cannot_hold)
-@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
 
 # -- references --------------------------------------------------------------------------
 

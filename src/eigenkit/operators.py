@@ -27,8 +27,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.linalg import EPS, Array, blas_threads, power_of_two
+from eigenkit.linalg import EPS, Array, power_of_two
 from eigenkit.sparse_rows import BLOCK_BYTES, SparseRows
+from eigenkit.threads import blas_threads
 
 # Sparse data up to this size may be made dense where that gains accuracy; never beyond.
 DENSE_LIMIT_BYTES = 2**23
@@ -78,6 +79,7 @@ class Centered:
         self.weight = weight
         self.r = None if weight is None else np.sqrt(weight)
         self.total = float(X.shape[0] if weight is None else weight.sum())
+        self.freedom = self.total - one_sample(weight)
         self._rows: Any = SparseRows(self.X) if self.sparse else None
         self.shift: Array | None = None
         self.m: Array | None = None
@@ -233,6 +235,41 @@ class Centered:
             product += U[rows].T @ P
         return product.T
 
+    def gradient(self, V: Array, H: Array | None = None) -> tuple[Array, Array]:
+        """Z'(Z V - H), the gradient of ||Z V - H||^2 / 2, and (Z V)'(Z V).
+
+        Dense data are read once: each block is used for both products while it is in the cache.
+        """
+        if self.sparse:
+            ZV = self.matmat(V)
+            return self.rmatmat(ZV if H is None else ZV - H), ZV.T @ ZV
+        slope, drift, square = np.zeros(V.shape[::-1]), 0.0, np.zeros((V.shape[1],) * 2)
+        offset = self.delta @ V
+        for rows, P in self._cached_blocks():
+            ZV = P @ V
+            ZV -= offset
+            if self.r is not None:
+                ZV *= self.r[rows, None]
+            square += ZV.T @ ZV
+            gap = ZV if H is None else ZV - H[rows]
+            if self.r is not None:
+                gap = gap * self.r[rows, None]
+            slope += gap.T @ P
+            drift = drift + gap.sum(axis=0)
+        slope -= np.outer(drift, self.delta)
+        return slope.T, square
+
+    def _cached_blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Blocks of P that stay in the cache while they are used twice."""
+        step = max(1, BLOCK_BYTES // (8 * self.shape[1]))
+        for rows, P in self._blocks():
+            if rows != slice(None):
+                yield rows, P
+                continue
+            for start in range(0, self.shape[0], step):
+                part = slice(start, min(start + step, self.shape[0]))
+                yield part, P[part]
+
     def gram(self) -> Array:
         """Z'Z (d x d)."""
         if self.sparse:
@@ -366,6 +403,17 @@ def _gram_work(X: sparse.csr_array) -> float:
     """Multiplications in X'X: the sum of squared row counts."""
     counts = np.diff(X.indptr).astype(np.float64)
     return float(counts @ counts)
+
+
+def one_sample(weight: Array | None) -> float:
+    """What one sample weighs: degrees of freedom are the total weight less this.
+
+    Integer weights count repetitions, and a sample weighs 1. All other weights only compare
+    the rows: a sample weighs their mean, and the unit of the weights does not matter.
+    """
+    if weight is None or np.all(weight == np.rint(weight)):
+        return 1.0
+    return float(weight.mean())
 
 
 def column_sums(X: np.ndarray, weight: Array | None = None) -> Array:

@@ -59,8 +59,8 @@ def gaussian(problem: Problem, solution: Solution, priors: Array) -> tuple[Array
     rounding. A class without samples sits at the overall mean, with a prior of zero.
     """
     axes, between = discriminants(solution)
-    root = np.sqrt(np.maximum(problem.labels.degree, EPS))
-    means = solution.cross / root[:, None] @ axes
+    degree = problem.labels.degree
+    means = solution.cross / np.sqrt(np.where(degree > 0, degree, 1.0))[:, None] @ axes
     center = priors @ means
     means = means - center
     within = np.maximum(1 - between, EPS * problem.n_rows)

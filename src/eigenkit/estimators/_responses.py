@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._encoding import encode_responses
 from eigenkit.estimators._heads import regression
+from eigenkit.estimators._streams import Result
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.operators import project
@@ -22,7 +23,9 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
         return encode_responses(self, y, n, classes, reset)
 
-    _to_y_: Array
+    intercept_ = Result()
+    _to_y_ = Result()
+    _y_mean_ = Result()
 
     def _keep_coefficients(self, problem: Problem, solution: Solution, to_y: Array) -> None:
         """Regress y on the scores that are kept; ``to_y`` takes H to Yc."""

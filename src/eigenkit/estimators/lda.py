@@ -17,7 +17,8 @@ from eigenkit.estimators._heads import (
     on_features,
     posterior,
 )
-from eigenkit.linalg import EPS, Array
+from eigenkit.estimators._streams import Result
+from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.operators import project
 from eigenkit.pencil import Solution
@@ -95,6 +96,12 @@ class LDA(ClassifierMixin, Projection):
         )
         self.priors = priors
 
+    priors_ = Result()
+    means_ = Result()
+    coef_ = Result()
+    intercept_ = Result()
+    _offset_ = Result()
+
     def _target(self) -> Target:
         return TARGETS["lda"]
 
@@ -105,7 +112,7 @@ class LDA(ClassifierMixin, Projection):
     def _check_informative(self, problem: Problem) -> None:
         check_two_classes(problem.labels.degree)
         present = int(np.sum(problem.labels.degree > 0))
-        if problem.total <= present:
+        if problem.total <= present * problem.labels.one:
             raise ValueError(
                 f"y holds {present} classes for {problem.n_rows} samples: some class needs more "
                 "than one sample."
@@ -116,7 +123,7 @@ class LDA(ClassifierMixin, Projection):
         degree = problem.labels.degree
         priors = checked_priors(self.priors, degree / problem.total)
         self.priors_ = self._cast(priors)
-        self._keep_means(problem, np.sqrt(np.maximum(degree, EPS)))
+        self._keep_means(problem, np.sqrt(np.where(degree > 0, degree, 1.0)))
         coef, offset = on_features(problem, solution, priors)
         self._offset_ = self._cast(offset)
         self.coef_ = self._cast(coef)

@@ -25,6 +25,7 @@ from eigenkit.estimators._heads import (
     posterior,
     regression,
 )
+from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import check_choice, check_count, check_real
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
@@ -132,6 +133,10 @@ class LeastSquaresProjection(Projection):
         self.tol = tol
         self.max_iter = max_iter
 
+    coef_ = Result()
+    intercept_ = Result()
+    _offset_ = Result()
+
     # -- stating and solving -----------------------------------------------------------
 
     def _settings(self) -> Settings:
@@ -181,8 +186,7 @@ class LeastSquaresProjection(Projection):
         elif self.target in RESPONSES:
             l = self.n_components_
             to_H = regression(solution, l)
-            whitened = self.target == "cca"
-            to_y = to_H @ np.linalg.pinv(problem.labels.whitener) if whitened else to_H
+            to_y = to_H @ problem.labels.whiteners[1] if self.target == "cca" else to_H
             coef, offset = (solution.W[:, :l] @ to_y).T, problem.labels.degree / problem.total
         else:
             return

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import unchanged_on_error
+from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
     check_count,
     check_real,
@@ -95,7 +95,8 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             Arrays, frames or sparse matrices.
         y : ignored
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------

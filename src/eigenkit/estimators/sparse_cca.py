@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import unchanged_on_error
+from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
     check_choice,
@@ -128,7 +128,8 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         y : array or frame of shape (n_samples,) or (n_samples, n_targets)
             The other view.
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------
@@ -216,20 +217,6 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"y has {Y.shape[1]} columns, but SparseCCA was fitted with {len(self.y_mean_)}."
             )
         return x_scores, project(Y, self.y_mean_, self.y_weights_)
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Fit, and return the scores of X.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
-        """
-        return np.asarray(self.fit(X, y, sample_weight).transform(X))
 
     def score(self, X: Any, y: Any) -> float:
         """The mean over the pairs of the correlation of their scores.

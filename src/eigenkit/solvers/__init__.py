@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import Choice, choose
 from eigenkit.solvers.direct import direct
 from eigenkit.solvers.regression import REGRESSIONS
-from eigenkit.solvers.stages import Settings, finish, regress
+from eigenkit.solvers.stages import Settings, finish, regress, settled
 from eigenkit.solvers.two_stage import diagonalize, rayleigh_ritz
 
 __all__ = [
@@ -51,8 +53,8 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
     solutions = []
     runs = regress(pencil, [problem.alpha for problem in problems], settings)
     for problem, (regression, report) in zip(problems, runs, strict=True):
-        W, values, basis = diagonalize(problem, regression.W1)
-        BW, WBW = (regression.forms or problem.forms)(W)
+        values, basis = diagonalize(problem, regression.W1)
+        W, BW, WBW = settled(problem, regression, basis / np.sqrt(values))
         W, BW, values, basis = rayleigh_ritz(problem, W, BW, WBW, values, basis)
         report = replace(report, solver="two_stage")
         solutions.append(finish(problem, W, values, basis, report, BW))

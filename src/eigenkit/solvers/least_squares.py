@@ -29,7 +29,7 @@ from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import RANK_TOL, Array, orthonormalize
 from eigenkit.operators import Centered
 from eigenkit.pencil import Pencil, Report, Solution
-from eigenkit.solvers.stages import Settings, finish, regress
+from eigenkit.solvers.stages import Settings, finish, regress, settled
 
 # Targets fitted to this, relatively, count as fitted exactly.
 EXACT = 1e-8
@@ -75,8 +75,7 @@ def _runs(
     """W, in the units of Z, and how it was found, for every alpha."""
     smooth = [alpha for alpha in alphas if alpha * l1_ratio == 0]
     sparse = [alpha for alpha in alphas if alpha * l1_ratio != 0]
-    found = [(r.W1, report) for r, report in _ridge(Z, T, smooth, settings)]
-    done = dict(zip(smooth, found, strict=True))
+    done = dict(zip(smooth, _ridge(Z, T, smooth, settings), strict=True))
     if sparse:
         answers, sweeps = coordinate_descent(
             Z, T, sparse, l1_ratio, settings.tol, settings.max_iter
@@ -86,8 +85,16 @@ def _runs(
     return [done[alpha] for alpha in alphas]
 
 
-def _ridge(Z: Centered, T: Array, alphas: list[float], settings: Settings) -> list:
-    return regress(Pencil(Z, T, min(alphas)), alphas, settings) if alphas else []
+def _ridge(
+    Z: Centered, T: Array, alphas: list[float], settings: Settings
+) -> list[tuple[Array, Report]]:
+    problems = [Pencil(Z, T, alpha) for alpha in alphas]
+    whole = np.eye(T.shape[1])
+    runs = regress(problems[0], alphas, settings) if alphas else []
+    return [
+        (settled(problem, found, whole)[0], report)
+        for problem, (found, report) in zip(problems, runs, strict=True)
+    ]
 
 
 def _in_units_of(Z: Centered, W: Array) -> Array:

@@ -12,7 +12,7 @@ from eigenkit.exceptions import ConditionWarning, ConvergenceWarning
 from eigenkit.linalg import Array, signs
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import Choice, choose
-from eigenkit.solvers.regression import REGRESSIONS, Regression
+from eigenkit.solvers.regression import REGRESSIONS, Regression, Settled
 
 # From here on B is so ill-conditioned that the answer has lost half of its digits.
 ILL_CONDITIONED = 1e16
@@ -61,6 +61,12 @@ def regress(
         )
         pairs.append((answer, report))
     return pairs
+
+
+def settled(problem: Pencil, regression: Regression, T: Array) -> Settled:
+    """W = W1 T, B W and W'B W."""
+    W = regression.W1 @ T
+    return regression.settle(T) or (W, *problem.forms(W))
 
 
 def _warn_unless_converged(answer: Regression, method: str, settings: Settings) -> None:
