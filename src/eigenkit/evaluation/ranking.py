@@ -159,8 +159,8 @@ def f1_by_frequency(
     hit, told, true = (np.asarray(A.sum(axis=0)).ravel() for A in (Y.multiply(P), P, Y))
     f1 = np.divide(2.0 * hit, told + true, out=np.zeros(len(hit)), where=(told + true) > 0)
     found = {}
-    for low, high in pairwise([1, *bounds, None]):
-        among = (frequency >= low) & (high is None or frequency < high)
-        words = f"{low} and more" if high is None else f"{low} to {high - 1}"
+    for low, high in pairwise((1, *bounds, np.inf)):
+        among = (frequency >= low) & (frequency < high)
+        words = f"{low} and more" if high == np.inf else f"{low} to {high - 1}"
         found[words] = float(f1[among].mean()) if among.any() else float("nan")
     return found
