@@ -159,27 +159,38 @@ class ImageAnnotator(BaseEstimator):
         check_choice("weights", self.weights, ("auto", *WEIGHTS))
         sets = check_sets(sets)
         Y, names = check_terms(Y, terms, len(sets))
+        groups = None if groups is None else check_groups(groups, len(sets))
         with unchanged_on_error(self):
-            self.terms_ = names
-            labelled = ~np.isnan(Y).any(axis=1)
-            K = self._fit_kernels(sets)
-            self._labelled_ = np.flatnonzero(labelled)
-            self._Y_ = Y[labelled].astype(np.int8)
-            self.set_names_ = [one.name for one in sets]
-            self._thumbnails_ = small_pictures(sets, self.size_)
-            groups = None if groups is None else check_groups(groups, len(sets))[labelled]
-            self._fit_weights(K[:, labelled][:, :, labelled], groups)
+            self._prepare(sets)
+            self.fit_vectors(sets, self._vectors(sets), Y, names, groups)
         return self
 
-    def _fit_kernels(self, sets: Sequence[ImageSet]) -> np.ndarray:
+    def fit_vectors(
+        self, sets: Sequence[ImageSet], vectors: Vectors, Y: Array, terms: list[str], groups: Any
+    ) -> np.ndarray:
+        """The rest of fit, when the vectors are known; gives the kernels of the labelled sets."""
+        self.terms_ = terms
+        labelled = ~np.isnan(Y).any(axis=1)
+        K = self._fit_kernels(sets, vectors)[:, labelled][:, :, labelled]
+        self._labelled_ = np.flatnonzero(labelled)
+        self._Y_ = Y[labelled].astype(np.int8)
+        self.set_names_ = [one.name for one in sets]
+        self._thumbnails_ = small_pictures(sets, self.size_)
+        self._fit_weights(K, None if groups is None else groups[labelled])
+        return K
+
+    def _prepare(self, sets: Sequence[ImageSet]) -> None:
+        """The size of images, and the descriptors."""
         plans = plans_of(self.kernels, self.descriptors)
         own = {d.name: d for d in self.descriptors}
         wanted = list(dict.fromkeys(plan.descriptor for plan in plans))
         self.size_ = check_size(self.size) if self.size is not None else common_size(sets)
         made = [own.get(name) or Descriptor(name) for name in wanted]
         self._descriptors_ = fitted(sets, made, self.size_)
+
+    def _fit_kernels(self, sets: Sequence[ImageSet], vectors: Vectors) -> np.ndarray:
+        plans = plans_of(self.kernels, self.descriptors)
         views = sorted({v for one in sets for v in one.views}) if self.views else [None]
-        vectors = self._vectors(sets)
         start = time.monotonic()
 
         def tell(done: int, total: int, name: str) -> None:

@@ -21,6 +21,7 @@ from eigenkit.images.files import ImageSet
 
 if TYPE_CHECKING:
     from eigenkit.images.annotator import ImageAnnotator
+    from eigenkit.images.extraction import Vectors
     from eigenkit.images.kernels import ViewKernel
 
 NEIGHBOURS = 5
@@ -86,9 +87,9 @@ class Explanation:
         return [(self.terms[j], float(self.probabilities[j])) for j in order]
 
 
-def explain(model: ImageAnnotator, one: ImageSet) -> Explanation:
-    """What :meth:`ImageAnnotator.explain` gives."""
-    vectors = model._vectors([one])
+def explain(model: ImageAnnotator, one: ImageSet, vectors: Vectors | None = None) -> Explanation:
+    """What :meth:`ImageAnnotator.explain` gives; vectors of the set may be known already."""
+    vectors = vectors or model._vectors([one])
     K, own = model._each_kernel([one], vectors)
     factors = _factors(model, own[:, 0])
     parts = np.array([f * (k[0] / np.sqrt(model._own_)) for f, k in zip(factors, K, strict=True)])

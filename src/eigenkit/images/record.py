@@ -11,6 +11,7 @@ import numpy as np
 
 from eigenkit.images.annotator import ImageAnnotator, TermReport, term_reports
 from eigenkit.images.arrays import Array
+from eigenkit.images.comparison import Comparison, as_records, subset, verdict
 from eigenkit.images.explain import Explanation, explain, nearest_sets
 from eigenkit.images.files import ImageSet, pillow
 
@@ -67,6 +68,32 @@ def predicted_record(
         **_head(model, title, "new sets"),
         "terms": _terms(reports),
         **_sets(model, sets, S, given, K, (), reasons),
+    }
+
+
+def compared_record(comparison: Comparison, title: str) -> dict[str, Any]:
+    """Every set predicted by the model of the fold that it was held out of, and the rivals."""
+    rows: dict[int, Any] = {}
+    train: dict[str, Any] = {}
+    S, limits = np.zeros(comparison.Y.shape), np.zeros(comparison.Y.shape)
+    for model, test in comparison.held_out:
+        sets = [comparison.sets[int(i)] for i in test]
+        vectors = subset(comparison.vectors, test)
+        reasons = [explain(model, one, subset(vectors, [k])) for k, one in enumerate(sets)]
+        S[test] = [why.scores for why in reasons]
+        limits[test] = model.thresholds_
+        K = np.array([_similarities(model, why) for why in reasons])
+        part = _sets(model, sets, S[test], comparison.Y[test], K, (), reasons)
+        rows |= dict(zip(test.tolist(), part["sets"], strict=True))
+        train |= part["train"]
+    model = comparison.held_out[0][0]
+    return {
+        **_head(model, title, "every set predicted by a model that has not seen it"),
+        "terms": _terms(term_reports(model.terms_, comparison.Y, S - limits, np.zeros(1))),
+        "sets": [rows[i] for i in sorted(rows)],
+        "train": train,
+        "methods": as_records(comparison),
+        "methods_note": verdict(comparison),
     }
 
 

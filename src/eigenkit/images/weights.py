@@ -50,14 +50,14 @@ def kernel_weights(K: np.ndarray, Y: Array, how: str, target: str = "clique") ->
 
 def _learned(K: np.ndarray, Y: Array, target: str, single: bool) -> Array:
     H = TARGETS[target].rows(Y, Labels(Y.sum(axis=0), Y - Y.mean(axis=0)))
-    bank, scales = _bank(K)
+    bank, scales = bank_of(K)
     bank.aim(np.asarray(H - H.mean(axis=0)), ALPHA)
     found = best_single(bank) if single else silp(bank, TOL, MAX_ITER)
     theta = found.weights * scales
     return np.asarray(theta / theta.sum())
 
 
-def _bank(K: np.ndarray) -> tuple[KernelBank, Array]:
+def bank_of(K: np.ndarray) -> tuple[KernelBank, Array]:
     """The kernels, centred and with the trace n; and their factors."""
     p, n = K.shape[:2]
     bank, scales = KernelBank(p, n), np.zeros(p)
@@ -80,7 +80,7 @@ def choose_weights(
 ) -> tuple[str, dict[str, float]]:
     """The candidate of the best quality in cross-validation; the first where it is a tie."""
     scores: dict[str, list[float]] = {how: [] for how in candidates}
-    for fit, check in _folds(Y, groups, folds, seed):
+    for fit, check in folds_of(Y, groups, folds, seed):
         inside = K[:, fit][:, :, fit]
         across = K[:, check][:, :, fit]
         own = np.array([np.diagonal(k)[check] for k in K])
@@ -91,7 +91,7 @@ def choose_weights(
     return max(candidates, key=lambda how: means[how]), means
 
 
-def _folds(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any, Any]]:
+def folds_of(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any, Any]]:
     """Folds that keep groups together."""
     if groups is None:
         yield from k_fold(Y, folds, np.random.default_rng(seed))

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import whole
-from eigenkit.images.descriptors.frame import Frame, grid
+from eigenkit.images.descriptors.frame import Frame, grid, unit
 from eigenkit.images.descriptors.local import DENSE, LOCAL, dense, local
 
 # Changes when a descriptor changes, so that nothing old is taken from a cache.
@@ -128,6 +128,11 @@ DESCRIPTORS: dict[str, Callable[[Frame], Array]] = {
     "thumbnail": whole.thumbnail,
     "lbp": whole.lbp,
 }
+
+
+# Global ones side by side, each of unit length: what a plain machine would be given.
+_JOINED = ("hog-8", "hog-4", "hsv", "lab", "thumbnail", "gabor-fine", "lbp")
+DESCRIPTORS["joined"] = lambda frame: np.hstack([unit(DESCRIPTORS[n](frame)) for n in _JOINED])
 
 
 def find(name: str) -> Callable[[Frame], Array]:
