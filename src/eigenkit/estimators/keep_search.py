@@ -12,8 +12,8 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
-from eigenkit.estimators._base import unchanged_on_error
 from eigenkit.estimators._best import BestEstimator
+from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
     check_choice,

@@ -13,6 +13,7 @@ from scipy.special import gammaln
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import (
     check_choice,
     check_count,
@@ -101,6 +102,13 @@ class PCA(Projection):
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
+
+    explained_variance_ = Result()
+    explained_variance_ratio_ = Result()
+    singular_values_ = Result()
+    noise_variance_ = Result()
+    n_samples_ = Result()
+    _freedom_ = Result()
 
     # -- fitting -----------------------------------------------------------------------
 
