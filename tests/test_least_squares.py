@@ -11,7 +11,6 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from conftest import ESTIMATORS, labels_for, projector_distance
 from eigenkit import (
@@ -43,18 +42,6 @@ def data(target: str, rng, n: int = 60, d: int = 7):
     y = labels_for(target, n, rng)
     Y = (y[:, None] == np.arange(3)) if y.ndim == 1 else y
     return rng.normal(size=(n, d)) + Y @ rng.normal(size=(Y.shape[1], d)), y
-
-
-@parametrize_with_checks([LeastSquaresProjection(target=name) for name in ("cca", "lda", "star")])
-@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
-
-@parametrize_with_checks([LeastSquaresProjection(target="lda", alpha=0.01, l1_ratio=1.0)])
-@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
-def test_scikit_learn_contract_of_the_lasso(estimator, check):
-    check(estimator)
 
 
 # -- the model -----------------------------------------------------------------------------
