@@ -417,6 +417,11 @@ def alpha_path(
         raise TypeError(
             f"estimator is a {type(estimator).__name__}: alpha_path needs a projection of eigenkit."
         )
+    if getattr(estimator, "shrinkage", None) is not None:
+        raise ValueError(
+            f"shrinkage={estimator.shrinkage!r} takes the place of alpha: set it to None to try "
+            "several alphas."
+        )
     alphas = [check_real("alphas", alpha) for alpha in alphas]
     if not alphas:
         raise ValueError("alphas is empty: give at least one value.")
