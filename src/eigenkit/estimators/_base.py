@@ -18,6 +18,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.estimators._instead import Instead
 from eigenkit.estimators._validation import (
     as_labels,
     check_choice,
@@ -86,7 +87,7 @@ def unchanged_on_error(estimator: Any) -> Iterator[None]:
         raise
 
 
-class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Projection(Instead, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Supervised projection by the pencil of a target; see the subclasses."""
 
     n_iter_: Any

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, log_softmax, softmax
@@ -99,6 +99,10 @@ class LDA(ClassifierMixin, Projection):
     >>> model.score(X, y)
     0.98
     """
+
+    _instead: ClassVar = {
+        "covariance_estimator": "use shrinkage, or alpha for a ridge",
+    }
 
     def __init__(
         self,
