@@ -15,7 +15,7 @@ NUMERICAL := $(filter-out $(ELSEWHERE:%=tests/test_%.py),$(wildcard tests/test_*
 # What the last run of the tests in random order was shuffled by can be given again.
 SHUFFLE ?= $(shell date +%s)
 
-.PHONY: demo papers test test-slow test-cpus test-other-cpu test-oldest test-shuffled docs bench clean
+.PHONY: demo papers test test-slow test-cpus test-other-cpu test-oldest test-shuffled test-mutants docs bench clean
 
 demo: $(VENV)/.demo
 	$(RUN) -m eigenkit demo
@@ -41,6 +41,10 @@ test-other-cpu: $(VENV)/.test
 
 test-oldest: $(VENV)-oldest/.test
 	$(ONE_THREAD) $(VENV)-oldest/bin/python -m pytest -n 2
+
+# How much of what could be wrong in the core the tests notice.
+test-mutants: $(VENV)/.test
+	$(RUN) tools/mutants.py --count $(or $(COUNT),100) --seed $(or $(SEED),0)
 
 test-shuffled: $(VENV)/.test
 	TMPDIR="$$(mktemp -d -t 'a place with ümläuts XXXXXX')" $(ONE_THREAD) \

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
 
 from eigenkit import LDA, AlphaSearchCV
 from eigenkit.exceptions import EigenkitWarning
@@ -59,7 +60,8 @@ def test_covariances_without_shrinkage():
     scores = (X - ours.xbar_) @ ours.scalings_
     within = sum(np.cov(scores[y == j].T, bias=True) for j in range(3)) / 3
     np.testing.assert_allclose(within, np.eye(2), atol=1e-10)
-    assert not hasattr(one, "covariance_")
+    with pytest.raises(AttributeError, match="fit with store_covariance=True to keep it"):
+        one.covariance_
     np.testing.assert_allclose(ours.xbar_, theirs.xbar_, rtol=1e-12)
 
 
@@ -109,7 +111,7 @@ def test_what_auto_cannot_do_is_said():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ValueError, match="X is sparse, but shrinkage='auto' needs dense"):
         LDA(shrinkage="auto").fit(sparse.csr_array(X), y)
-    with pytest.raises(ValueError, match="shrinkage='auto' needs all rows at once"):
+    with pytest.raises(NotFittedError, match="shrinkage='auto' needs all rows at once"):
         LDA(shrinkage="auto").partial_fit(X[::2], y[::2]).partial_fit(X, y).transform(X)
     with pytest.raises(ValueError, match=r"shrinkage=0\.5 takes the place of alpha"):
         AlphaSearchCV(LDA(shrinkage=0.5)).fit(X, y)

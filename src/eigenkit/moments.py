@@ -58,6 +58,17 @@ class Rows:
     weight: Array | None
     form = Pencil
 
+    @property
+    def n_rows(self) -> int:
+        return len(self.Y)
+
+    def check(self, d: int, k: int) -> None:
+        """That these are rows of d features and k labels, as far as it costs nothing."""
+        n = len(self.Y)
+        fits = self.X.shape == (n, d) and self.Y.shape == (n, k)
+        if not fits or not (self.weight is None or self.weight.shape == (n,)):
+            raise ValueError(f"these are no rows of {d} features and {k} labels")
+
     def centered(self) -> Any:
         """The centred, weighted data Z."""
         return Centered(self.X, self.weight)
@@ -141,6 +152,13 @@ class Factor:
     sets: Array
     counted: bool
 
+    def check(self, d: int, k: int) -> None:
+        """That this is a summary of d features and k labels, as far as it costs nothing."""
+        width = d + len(self.sets)
+        fits = self.mean.shape == (width,) and self.R.shape[1:] == (width,)
+        if not fits or self.sets.shape[1:] != (k,) or not self.total > 0:
+            raise ValueError(f"this is no summary of {d} features and {k} labels")
+
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on the rows summarized here."""
         d = len(self.mean) - len(self.sets)
@@ -150,7 +168,7 @@ class Factor:
         labels = Labels(count @ self.sets, R[:, d:] @ self.sets, edge_weight, one)
         H = R[:, d:] @ target.rows(self.sets, labels)
         pencil = Pencil(Centered(R[:, :d], center=False), H, alpha)
-        return Problem(pencil, labels, self.mean[:d], self.total, self.n_rows)
+        return Problem(pencil, labels, self.mean[:d].copy(), self.total, self.n_rows)
 
     def _without_rounding(self) -> Array:
         """R, with zeros for columns that are constant up to the rounding of their sums."""

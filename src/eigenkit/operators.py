@@ -235,6 +235,41 @@ class Centered:
             product += U[rows].T @ P
         return product.T
 
+    def gradient(self, V: Array, H: Array | None = None) -> tuple[Array, Array]:
+        """Z'(Z V - H), the gradient of ||Z V - H||^2 / 2, and (Z V)'(Z V).
+
+        Dense data are read once: each block is used for both products while it is in the cache.
+        """
+        if self.sparse:
+            ZV = self.matmat(V)
+            return self.rmatmat(ZV if H is None else ZV - H), ZV.T @ ZV
+        slope, drift, square = np.zeros(V.shape[::-1]), 0.0, np.zeros((V.shape[1],) * 2)
+        offset = self.delta @ V
+        for rows, P in self._cached_blocks():
+            ZV = P @ V
+            ZV -= offset
+            if self.r is not None:
+                ZV *= self.r[rows, None]
+            square += ZV.T @ ZV
+            gap = ZV if H is None else ZV - H[rows]
+            if self.r is not None:
+                gap = gap * self.r[rows, None]
+            slope += gap.T @ P
+            drift = drift + gap.sum(axis=0)
+        slope -= np.outer(drift, self.delta)
+        return slope.T, square
+
+    def _cached_blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Blocks of P that stay in the cache while they are used twice."""
+        step = max(1, BLOCK_BYTES // (8 * self.shape[1]))
+        for rows, P in self._blocks():
+            if rows != slice(None):
+                yield rows, P
+                continue
+            for start in range(0, self.shape[0], step):
+                part = slice(start, min(start + step, self.shape[0]))
+                yield part, P[part]
+
     def gram(self) -> Array:
         """Z'Z (d x d)."""
         if self.sparse:

@@ -54,10 +54,10 @@ class Pencil:
 
     def forms(self, V: Array) -> tuple[Array, Array]:
         """B V and V'B V; the latter from Z V, so that it has the digits of Z and not of Z'Z."""
-        ZV, damped_V = self.Z.matmat(V), damped(self.ridge, V)
-        BV = self.Z.rmatmat(ZV)
+        BV, square = self.Z.gradient(V)
+        damped_V = damped(self.ridge, V)
         BV += damped_V
-        return BV, ZV.T @ ZV + V.T @ damped_V
+        return BV, square + V.T @ damped_V
 
 
 @dataclass(frozen=True)

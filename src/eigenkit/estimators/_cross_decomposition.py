@@ -15,8 +15,8 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import _is_fitted_name, unchanged_on_error
 from eigenkit.estimators._instead import UNCHANGED, Instead
+from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
     check_count,
@@ -104,8 +104,7 @@ class CrossDecomposition(Instead, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """
         scale = self._check_parameters()
         with unchanged_on_error(self):
-            for name in [name for name in self.__dict__ if _is_fitted_name(name)]:
-                del self.__dict__[name]
+            forget(self)
             rows = self._rows(X, y, sample_weight)
             self._keep(rows, self._solve(rows, scale))
         return self

@@ -108,6 +108,11 @@ class KernelSpace:
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
+    @property
+    def _keeps_samples(self) -> bool:
+        """Whether X itself becomes part of the model; landmarks are copied out of it anyway."""
+        return self.approximation is None and not self._precomputed
+
     def _in_kernel_space(self, rows: Rows, n: int, sample_weight: Any) -> Rows:
         """The rows as a kernel matrix, or as features of their own; remembers X_fit_."""
         X = rows.X

@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import unchanged_on_error
 from eigenkit.estimators._kernel_space import check_kernel_params, refuse_overflow, symmetry_tol
 from eigenkit.estimators._landmarks import LANDMARKS, landmark_rows
 from eigenkit.estimators._probabilities import held_out_distances, softmax_scale
+from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
     NO_VARIANCE,
     as_labels,
@@ -156,8 +156,7 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         with unchanged_on_error(self):
-            for name in [n for n in self.__dict__ if n.endswith("_") and not n.endswith("__")]:
-                del self.__dict__[name]
+            forget(self)
             X = self._check_training(X)
             codes = self._encode(y, X.shape[0])
             weight = check_weight(sample_weight, X.shape[0])

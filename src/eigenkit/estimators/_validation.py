@@ -52,12 +52,20 @@ def check_choice(name: str, value: Any, choices: Any) -> str:
 
 
 def check_X(
-    estimator: Any, X: Any, *, reset: bool, min_samples: int = 1, finite: bool = True
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    min_samples: int = 1,
+    finite: bool = True,
+    own: bool = False,
 ) -> Any:
     """X as a float array (float32 and float64 stay) or CSR array of finite numbers.
 
     ``finite=False`` leaves that last check to :class:`Centered`, which has the sums anyway.
+    ``own=True`` is for what a model keeps: the result shares no memory with the caller's X.
     """
+    given = X
     X = _tabular(X)
     _refuse("X", X)
     X = validate_data(
@@ -77,7 +85,24 @@ def check_X(
             X.sum_duplicates()
     if finite:
         check_finite("X", X.data if sparse.issparse(X) else X)
-    return X
+    return owned(X, given) if own else X
+
+
+def owned(A: Any, given: Any) -> Any:
+    """A, which came of what the caller gave; a copy of it where the two may share memory."""
+    if isinstance(given, list | tuple):
+        return A
+    mine, theirs = _memory(A), _memory(given)
+    apart = theirs and not any(np.may_share_memory(a, b) for a in mine for b in theirs)
+    return A if apart else A.copy()
+
+
+def _memory(A: Any) -> list[np.ndarray]:
+    """The arrays that hold A; none where that cannot be told, as for frames."""
+    if sparse.issparse(A):
+        parts = (getattr(A, name, None) for name in ("data", "indices", "indptr", "row", "col"))
+        return [part for part in parts if isinstance(part, np.ndarray)]
+    return [A] if isinstance(A, np.ndarray) else []
 
 
 def as_labels(y: Any) -> Any:

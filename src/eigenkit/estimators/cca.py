@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._instead import UNCHANGED
 from eigenkit.estimators._responses import ResponseProjection
+from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import as_labels, check_real, check_X
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
@@ -113,6 +114,14 @@ class CCA(ResponseProjection):
             max_iter=max_iter,
         )
         self.alpha_y = alpha_y
+
+    x_scores_ = Result("a stream keeps no samples; use transform")
+    y_scores_ = Result("a stream keeps no samples; use transform")
+    canonical_correlations_ = Result()
+    y_rotations_ = Result()
+    y_loadings_ = Result()
+    y_mean_ = Result()
+    _x_loadings_ = Result()
 
     def _settings(self) -> Settings:
         check_real("alpha_y", self.alpha_y)

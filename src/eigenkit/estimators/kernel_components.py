@@ -9,10 +9,10 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import forget, unchanged_on_error
 from eigenkit.estimators._instead import UNCHANGED, Instead
 from eigenkit.estimators._kernel_space import KernelProjection, KernelSpace
 from eigenkit.estimators._responses import ResponseProjection
+from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
     NO_VARIANCE,
     check_count,
@@ -20,7 +20,7 @@ from eigenkit.estimators._validation import (
     check_weight,
     check_X,
 )
-from eigenkit.kernels import Kernel, check_kernel_size, landmark_map
+from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
 from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Problem, Rows
 from eigenkit.operators import project
@@ -151,7 +151,7 @@ class KernelPCA(
         self._check_settings()
         with unchanged_on_error(self):
             forget(self)
-            X = check_X(self, X, reset=True, min_samples=2)
+            X = check_X(self, X, reset=True, min_samples=2, own=self._keeps_samples)
             weight = check_weight(sample_weight, X.shape[0])
             self._dtype_ = X.dtype
             self._fit(X, weight)
@@ -197,7 +197,7 @@ class KernelPCA(
 
     def _keep_inverse(self, X: Any, weight: Array | None) -> None:
         """Ridge regression of X on the kernel of the scores, as scikit-learn does it."""
-        T = project(self._features(X), self.mean_, self.components_.T)
+        T = project(KernelRows(self.kernel_, X, self.X_fit_), self.mean_, self.components_.T)
         dense = X.toarray() if hasattr(X, "toarray") else X
         given = Kernel(self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params)
         self._score_kernel_ = given

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._class_covariance import shrunken, shrunken_by_class
+from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import (
     check_choice,
     check_classes,
@@ -158,6 +159,15 @@ class LDA(ClassifierMixin, Projection):
         if self.shrinkage == "auto":
             return shrunken_by_class(moments, problem)
         return shrunken(problem, float(self.shrinkage), self.n_features_in_)
+
+    priors_ = Result()
+    means_ = Result()
+    coef_ = Result()
+    intercept_ = Result()
+    explained_variance_ratio_ = Result()
+    covariance_ = Result("fit with store_covariance=True to keep it")
+    _offset_ = Result()
+    _precision_ = Result()
 
     def _target(self) -> Target:
         return TARGETS["lda"]

@@ -17,12 +17,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import forget, unchanged_on_error
 from eigenkit.estimators._kernel_space import (
     KernelProjection,
     check_kernel_params,
     refuse_overflow,
 )
+from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
     check_choice,
@@ -312,7 +312,7 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _samples(self, X: Any, *, reset: bool) -> Any:
         if not self._precomputed:
-            X = check_X(self, X, reset=reset, min_samples=2 if reset else 1)
+            X = check_X(self, X, reset=reset, min_samples=2 if reset else 1, own=reset)
             if reset:
                 self._dtype_: Any = X.dtype
             return X

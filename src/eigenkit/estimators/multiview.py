@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import unchanged_on_error
+from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
     check_count,
     check_real,

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._instead import UNCHANGED
+from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import (
     check_choice,
     check_count,
@@ -129,6 +130,13 @@ class PCA(Projection):
         self.random_state = random_state
         self.tol = tol
         self.max_iter = max_iter
+
+    explained_variance_ = Result()
+    explained_variance_ratio_ = Result()
+    singular_values_ = Result()
+    noise_variance_ = Result()
+    n_samples_ = Result()
+    _freedom_ = Result()
 
     # -- fitting -----------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import unchanged_on_error
+from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import check_choice
 from eigenkit.evaluation.metrics import auc_per_label
 from eigenkit.images.arrays import Array

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.estimators._state import is_fitted_name
+from eigenkit.estimators._streams import Intake, Result
 from eigenkit.registry import METHODS
 
 # Frozen records and parts of estimators that are kept beside the methods themselves.
@@ -23,6 +25,9 @@ CLASSES = {
     "Choice": "eigenkit.solvers:Choice",
     "Kernel": "eigenkit.kernels:Kernel",
     "PrecomputedKernel": "eigenkit.kernels:PrecomputedKernel",
+    "Intake": "eigenkit.estimators._streams:Intake",
+    "Rows": "eigenkit.moments:Rows",
+    "Factor": "eigenkit.moments:Factor",
     "Step": "eigenkit.solvers.kernel_weights:Step",
     "PyramidMatch": "eigenkit.set_kernels:PyramidMatch",
     "UniformBins": "eigenkit.set_kernels._pyramid:UniformBins",
@@ -38,8 +43,6 @@ CLASSES = {
     "ViewKernel": "eigenkit.images.kernels:ViewKernel",
     "Preparation": "eigenkit.images.kernels:Preparation",
 }
-# What a stream remembers: as large as the data can be, and not needed to use a model.
-_NOT_KEPT = {"_moments_"}
 
 
 class TreeError(ValueError):
@@ -106,7 +109,7 @@ def _object_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
     if dataclasses.is_dataclass(value):
         state = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     else:
-        state = {k: v for k, v in value.__dict__.items() if k not in _NOT_KEPT}
+        state = vars(value)
     tree = {k: to_tree(v, arrays) for k, v in state.items()}
     return {"t": "object", "class": name, "v": tree}
 
@@ -193,6 +196,9 @@ def _object(tree: Any, arrays: Any) -> Any:
     if record:
         return cls(**state)
     _check_names(cls, state)
+    intake = state.get("_intake_")
+    if intake is not None and not (isinstance(intake, Intake) and type(intake.model) is cls):
+        raise TreeError("a stream is not one")
     value = cls.__new__(cls)
     value.__dict__.update(state)
     return value
@@ -215,7 +221,8 @@ def _check_names(cls: Any, state: dict[str, Any]) -> None:
     if not params <= set(state):
         raise TreeError("a parameter is missing")
     for name in set(state) - params:
-        if not name.endswith("_") or name.endswith("__") or hasattr(cls, name):
+        hides = not isinstance(getattr(cls, name, Result()), Result)
+        if not is_fitted_name(name) or hides:
             raise TreeError(f"an estimator has the attribute {name[:60]!r}")
 
 

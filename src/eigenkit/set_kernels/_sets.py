@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import unchanged_on_error
+from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.linalg import Array
 
 # Clustering and mixtures look at no more points than this.
