@@ -23,7 +23,7 @@ LAYERS = [
     {"datasets", "models", "evaluation", "plots", "pls_plots"},
     {"report"},
     {"__init__"},
-    {"inference"},
+    {"analysis"},
     {"demo"},
     {"cli"},
     {"__main__"},
