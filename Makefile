@@ -7,7 +7,15 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
 PAPERS ?= papers/results
 
-.PHONY: demo papers test test-slow lint docs bench clean
+# Kernels that OpenBLAS can replay on any machine with AVX2, and one for those with AVX-512.
+CPUS ?= Haswell Sandybridge Nehalem Prescott $(shell grep -qs avx512f /proc/cpuinfo && echo SkylakeX)
+# The tests of numbers, for where only the processor differs.
+ELSEWHERE := cli datasets docs% files fuzz papers% record report% demo architecture
+NUMERICAL := $(filter-out $(ELSEWHERE:%=tests/test_%.py),$(wildcard tests/test_*.py))
+# What the last run of the tests in random order was shuffled by can be given again.
+SHUFFLE ?= $(shell date +%s)
+
+.PHONY: demo papers test test-slow test-cpus test-other-cpu test-oldest test-shuffled test-mutants docs bench clean
 
 demo: $(VENV)/.demo
 	$(RUN) -m eigenkit demo
@@ -20,6 +28,27 @@ test: $(VENV)/.test
 
 test-slow: $(VENV)/.test
 	$(ONE_THREAD) $(RUN) -m pytest -n 2 -m slow
+
+test-cpus: $(VENV)/.test
+	@set -e; for cpu in $(CPUS); do \
+	  echo "== $$cpu"; $(ONE_THREAD) OPENBLAS_CORETYPE=$$cpu $(RUN) -m pytest -n 2; done
+	@echo "== two threads"
+	OPENBLAS_NUM_THREADS=2 OMP_NUM_THREADS=2 $(RUN) -m pytest $(NUMERICAL)
+
+# One that no machine of today has, with its own order of additions everywhere.
+test-other-cpu: $(VENV)/.test
+	$(ONE_THREAD) OPENBLAS_CORETYPE=Nehalem $(RUN) -m pytest -n 2 $(NUMERICAL)
+
+test-oldest: $(VENV)-oldest/.test
+	$(ONE_THREAD) $(VENV)-oldest/bin/python -m pytest -n 2
+
+# How much of what could be wrong in the core the tests notice.
+test-mutants: $(VENV)/.test
+	$(RUN) tools/mutants.py --count $(or $(COUNT),100) --seed $(or $(SEED),0)
+
+test-shuffled: $(VENV)/.test
+	TMPDIR="$$(mktemp -d -t 'a place with ümläuts XXXXXX')" $(ONE_THREAD) \
+	  $(RUN) -m pytest -n 2 --shuffle $(SHUFFLE)
 
 docs: $(VENV)/.docs
 	$(RUN) -m sphinx -W --keep-going -b html docs docs/_build/html
@@ -45,5 +74,12 @@ $(VENV)/.test $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)
 	$(RUN) -m pip install --quiet --editable ".[cli,plot,report,$*]"
 	touch $@
 
+$(VENV)-oldest/.test: pyproject.toml tools/oldest.py
+	$(PYTHON) -m venv $(VENV)-oldest
+	$(PYTHON) tools/oldest.py > $(VENV)-oldest/lowest.txt
+	$(VENV)-oldest/bin/python -m pip install --quiet \
+	  --constraint $(VENV)-oldest/lowest.txt --editable ".[cli,plot,report,test]"
+	touch $@
+
 clean:
-	rm -rf $(VENV) docs/_build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-oldest docs/_build build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

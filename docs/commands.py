@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,16 @@ MARK = "<!-- below: written by docs/commands.py -->\n"
 def reference() -> str:
     """All commands with their arguments and options, as Markdown."""
     group: Any = typer.main.get_command(app)
-    return "\n".join(_command(name, command) for name, command in group.commands.items())
+    return "\n".join(_command(name, command) for name, command in _flat(group))
+
+
+def _flat(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
+    """Commands and those of groups, with their whole names."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from _flat(command, f"{before}{name} ")
+        else:
+            yield before + name, command
 
 
 def _command(name: str, command: Any) -> str:

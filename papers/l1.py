@@ -14,8 +14,8 @@ from eigenkit.datasets import Dataset
 from eigenkit.evaluation.classifiers import decide
 from eigenkit.evaluation.metrics import auc_per_label
 from eigenkit.evaluation.samples import Samples
-from eigenkit.evaluation.splits import Split
 from eigenkit.evaluation.trial import Plan, run_trial
+from eigenkit.splits import Split
 from papers import multilabel as ml
 from papers.blocks import Block, Figure, Note, Table
 from papers.drawing import COLORS, MARKERS, lines

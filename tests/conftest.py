@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,16 @@ from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
 # The same examples every time: a failure can be seen again, and a lucky run hides nothing.
 settings.register_profile("eigenkit", derandomize=True, deadline=None)
 settings.load_profile("eigenkit")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in random order")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--shuffle") is not None:
+        random.Random(config.getoption("--shuffle")).shuffle(items)
+
 
 ESTIMATORS: dict[str, Callable[..., Any]] = {
     "cca": CCA,

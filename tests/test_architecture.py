@@ -13,15 +13,17 @@ PACKAGE = Path(eigenkit.__file__).parent
 
 # Lower layers first; a module imports from its own layer (packages: their own files) or below.
 LAYERS = [
-    {"exceptions", "linalg"},
+    {"exceptions", "threads", "linalg", "compiled", "splits"},
     {"operators", "sparse_rows", "targets", "kernels"},
     {"pencil"},
     {"moments"},
     {"solvers"},
-    {"estimators", "vocabulary"},
-    {"set_kernels", "diagnostics", "registry", "files", "record"},
+    {"estimators"},
+    {"set_kernels", "diagnostics", "registry", "files"},
+    {"record"},
     {"datasets", "models", "evaluation", "plots", "pls_plots"},
     {"report"},
+    {"images"},
     {"__init__"},
     {"analysis"},
     {"demo"},

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,7 +13,6 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import check_estimator
 
 from eigenkit import CCA, CanonicalRidge, OrthonormalizedPLS
 
@@ -28,13 +25,6 @@ Xc, Yc = X - X.mean(axis=0), Y - Y.mean(axis=0)
 def same_columns(A, B) -> bool:
     """Equal up to the sign of each column."""
     return np.allclose(A * np.sign(np.sum(A * B, axis=0)), B, rtol=1e-7, atol=1e-9)
-
-
-@pytest.mark.parametrize("estimator", [CCA(alpha_y=2.0), CanonicalRidge()])
-def test_check_estimator(estimator) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check_estimator(estimator, on_skip=None)
 
 
 @pytest.mark.parametrize("gamma_x", [0, 0.3, 0.99, 1])

@@ -419,6 +419,10 @@ def test_interrupted_and_damaged_transfers_leave_nothing(folder, server, monkeyp
     server.files = {}
     with pytest.raises(DatasetNotFound, match="Not Found"):
         load_dataset("news20")
+    monkeypatch.setattr(fetching, "_MOST_EXPANDED", 1000)
+    server.files = {"n.bz2": bz2.compress(NEWS + b"#" + b"\n" * 2000)}
+    with pytest.raises(DatasetNotFound, match="expands to more than 1000 bytes"):
+        load_dataset("news20")
     monkeypatch.setattr(fetching, "_MOST_BYTES", 10)
     server.files = {"n.bz2": packed}
     with pytest.raises(DatasetNotFound, match="larger than 10 bytes"):
@@ -427,6 +431,16 @@ def test_interrupted_and_damaged_transfers_leave_nothing(folder, server, monkeyp
 
 
 # -- the table --------------------------------------------------------------------------
+
+
+def test_a_digest_knows_every_bit_but_not_the_order():
+    order = RNG.permutation(len(X))
+    for form in (np.asarray, sparse.csr_array, sparse.csc_array):
+        assert digest(form(X)[order], Y[order]) == digest(X, Y)
+    changed = X.copy()
+    changed[3, 2] = np.nextafter(changed[3, 2], np.inf)
+    assert digest(changed, Y) != digest(X, Y)
+    assert digest(X, Y[::-1]) != digest(X, Y)
 
 
 def test_fingerprints_survive_decimals_but_not_changes():

@@ -19,7 +19,6 @@ from sklearn.decomposition import KernelPCA as TheirKernelPCA
 from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from eigenkit import (
     CCA,
@@ -308,23 +307,6 @@ def test_kernel_pls_says_when_nothing_is_left() -> None:
 
 
 # -- scikit-learn and containers --------------------------------------------------------
-
-
-def _checks() -> Any:
-    for model in ALL:
-        for how in (None, "cholesky"):
-            estimator = clone(model).set_params(approximation=how)
-            for _, check in estimator_checks_generator(estimator):
-                yield pytest.param(
-                    estimator, check, id=f"{type(model).__name__}-{how}-{check.func.__name__}"
-                )
-
-
-@pytest.mark.parametrize(("estimator", "check"), list(_checks()))
-@pytest.mark.filterwarnings("ignore")
-def test_scikit_learn_contract(estimator: Any, check: Any) -> None:
-    if check.func.__name__ != "check_array_api_input":  # needs SCIPY_ARRAY_API
-        check(clone(estimator))
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "cosine"])

@@ -141,7 +141,7 @@ def test_a_failed_batch_changes_nothing(interrupt, rng, monkeypatch):
     def fail(*args):
         raise interrupt("stopped half-way")
 
-    monkeypatch.setattr("eigenkit.estimators._base.merge", fail)
+    monkeypatch.setattr("eigenkit.estimators._streams.merge", fail)
     with pytest.raises(interrupt):
         model.partial_fit(X, y)
     assert pickle.dumps(vars(model)) == state
@@ -179,18 +179,18 @@ def test_too_many_features_for_a_summary(monkeypatch, rng):
     monkeypatch.setattr("eigenkit.moments.FACTOR_LIMIT_BYTES", 8 * 10 * 10)
     X, y = _data("opls", 40, 12, rng)
     model = OrthonormalizedPLS().partial_fit(X[:20], y[:20])  # the rows are still smaller
-    assert isinstance(model._moments_, Rows)
+    assert isinstance(model._intake_.moments, Rows)
     with pytest.raises(ValueError, match=r"partial_fit would keep 16 x 16 numbers .* use fit"):
         model.partial_fit(X[20:], y[20:])
-    assert isinstance(model._moments_, Rows)
+    assert isinstance(model._intake_.moments, Rows)
 
 
 def test_the_summary_stays_small(rng):
     X, y = _data("star", 400, 6, rng)
     model = _stream(HypergraphSpectral(), X, y, np.array_split(np.arange(400), 40))
-    assert isinstance(model._moments_, Factor)
+    assert isinstance(model._intake_.moments, Factor)
     width = 6 + len(np.unique(y, axis=0))
-    assert model._moments_.R.shape[0] <= 2 * width
+    assert model._intake_.moments.R.shape[0] <= 2 * width
 
 
 def test_ill_conditioned_streams_keep_their_digits(rng):
@@ -208,4 +208,4 @@ def test_a_stream_survives_pickling_and_forgets_on_clone(rng):
     model.partial_fit(X[30:], y[30:])
     np.testing.assert_array_equal(copy.components_, model.components_)
     assert not hasattr(clone(model), "components_")
-    assert "_moments_" not in vars(model.fit(X, y))
+    assert "_intake_" not in vars(model.fit(X, y))

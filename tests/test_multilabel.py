@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy import linalg as sla
@@ -12,7 +10,6 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import check_estimator
 
 from eigenkit import (
     LDA,
@@ -35,12 +32,6 @@ def scatters():
     Sb = sum(n * np.outer(mj - m, mj - m) for n, mj in zip(counts, means, strict=True))
     Sw = sum(((X - means[j]) * Y[:, [j]]).T @ (X - means[j]) for j in range(4))
     return Sb, Sw, m
-
-
-def test_check_estimator() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check_estimator(MultilabelLDA(), on_skip=None)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 5.0])

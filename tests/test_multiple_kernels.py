@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from eigenkit import (
     Kernel,
@@ -258,26 +257,6 @@ def test_progress_is_silent_unless_asked_for(capfd: pytest.CaptureFixture[str]) 
     steps: list[Any] = []
     model = MultipleKernelProjection(kernels=VIEWS, verbose=steps.append).fit(X, Y)
     assert steps == model.history_
-
-
-def _checks() -> list[Any]:
-    models = [
-        MultipleKernelProjection(),
-        MultipleKernelProjection(weights="best"),
-        MultipleKernelProjection(KernelLDA()),
-    ]
-    return [
-        pytest.param(model, check, id=f"{i}-{check.func.__name__}")
-        for i, model in enumerate(models)
-        for _, check in estimator_checks_generator(model)
-        if check.func.__name__ != "check_array_api_input"  # needs SCIPY_ARRAY_API
-    ]
-
-
-@pytest.mark.parametrize(("estimator", "check"), _checks())
-@pytest.mark.filterwarnings("ignore")
-def test_scikit_learn_contract(estimator: Any, check: Any) -> None:
-    check(clone(estimator))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
 from eigenkit import CCA, MultiviewCCA
 from eigenkit.exceptions import DegenerateDataWarning
@@ -32,12 +30,6 @@ WIDE = [SHARED @ rng.normal(size=(2, d)) + rng.normal(size=(90, d)) for d in (12
 
 def centred(views):
     return [np.asarray(v - v.mean(axis=0)) for v in views]
-
-
-def test_check_estimator() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check_estimator(MultiviewCCA(), on_skip=None)
 
 
 @pytest.mark.parametrize("alpha", [0.0, 3.0, [1.0, 0.0, 20.0]])

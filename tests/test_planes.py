@@ -15,7 +15,6 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenkit import GEPSVM, ReGEC
 from eigenkit.datasets import make_ndc
@@ -41,20 +40,6 @@ def same_plane(model, c, z, tol=1e-8):
     ours = np.append(coef[c], model.intercept_[c])
     scale = np.linalg.norm(z[:-1]) * np.sign(ours @ z)
     np.testing.assert_allclose(ours, z / scale, rtol=0, atol=tol * np.abs(ours).max())
-
-
-@parametrize_with_checks(
-    [
-        ReGEC(),
-        GEPSVM(),
-        ReGEC(regularization="ridge"),
-        ReGEC(kernel="rbf"),
-        GEPSVM(kernel="rbf"),
-        ReGEC(kernel="rbf", n_landmarks=60),
-    ]
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 # -- what is minimized ------------------------------------------------------------------

@@ -14,7 +14,6 @@ from sklearn import cross_decomposition as theirs
 from sklearn.base import clone
 from sklearn.datasets import load_linnerud
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenkit import PLSSVD, SIMPLS, PLSCanonical, PLSRegression
 from eigenkit.exceptions import ConvergenceWarning, DegenerateDataWarning
@@ -36,16 +35,6 @@ def data():
 
 
 # The two checks that fit an orthogonal design get the warning that one component is all.
-@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.DegenerateDataWarning")
-@parametrize_with_checks(
-    [
-        *(PLSRegression(), PLSRegression(algorithm="nipals"), SIMPLS()),
-        *(PLSCanonical(n_components=1), PLSCanonical(n_components=1, algorithm="nipals")),
-        PLSSVD(n_components=1),
-    ]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 # -- agreement --------------------------------------------------------------------------
@@ -368,8 +357,6 @@ def test_data_are_checked(data, cls):
     ]:
         with pytest.raises(ValueError, match=message):
             model.fit(*bad)
-    with pytest.raises(ValueError, match="sums to 1, but with scale on weights count samples"):
-        model.fit(X, Y, sample_weight=np.full(60, 1 / 64) * 64 / 60)
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was(data):

@@ -13,7 +13,6 @@ from sklearn.model_selection import (
     ShuffleSplit,
     TimeSeriesSplit,
 )
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenkit import PLSRegression, PLSRegressionCV
 from eigenkit.estimators.pls_cv import one_standard_error
@@ -26,11 +25,6 @@ def data():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(90, 10)) @ rng.normal(size=(10, 10)) + 50
     return X, X[:, :3] @ rng.normal(size=(3, 2)) + 5 * rng.normal(size=(90, 2))
-
-
-@parametrize_with_checks([PLSRegressionCV()])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def _by_hand(X, Y, l, folds, scale, weight=None):

@@ -7,21 +7,12 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris, load_wine, make_multilabel_classification
 from sklearn.model_selection import cross_val_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenkit import PLSDA, PLSRegression
 from eigenkit.estimators.plsda import on_simplex
 from eigenkit.exceptions import DegenerateDataWarning
 
 CODINGS = pytest.mark.parametrize("coding", ["indicator", "reduced", "between"])
-
-
-@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.DegenerateDataWarning")
-@parametrize_with_checks(
-    [PLSDA(), PLSDA(1, coding="reduced"), PLSDA(1, coding="between")],
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture

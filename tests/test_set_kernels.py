@@ -58,7 +58,7 @@ def test_vocabulary_bins_equal_a_naive_count():
     paths = [[_path(tree, p) for p in s] for s in sets]
     for node in range(len(tree.centers)):
         counts = np.array([sum(node in path for path in own) for own in paths])
-        parent = next((p for p, c in enumerate(tree.children) if node in c), None)
+        parent = next((p for p in range(tree.n_bins) if node in _children(tree, p)), None)
         step = tree.weights[node] - (0.0 if parent is None else tree.weights[parent])
         expected += step * np.minimum.outer(counts, counts)
     np.testing.assert_allclose(K, expected, rtol=1e-10)
@@ -66,18 +66,21 @@ def test_vocabulary_bins_equal_a_naive_count():
 
 def _path(tree, point):
     path = [0]
-    while tree.children[path[-1]]:
-        children = tree.children[path[-1]]
+    while len(children := _children(tree, path[-1])):
         gaps = [np.linalg.norm(point - tree.centers[child]) for child in children]
         path.append(children[int(np.argmin(gaps))])
     return path
 
 
+def _children(tree, node):
+    return list(range(tree.first[node], tree.first[node] + tree.n_children[node]))
+
+
 def test_weights_grow_from_coarse_to_fine():
     points = np.vstack(collection(n_sets=40))
     tree = PyramidMatch("vocabulary", branching=4, random_state=1).fit([points]).bins_
-    for node, children in enumerate(tree.children):
-        assert all(tree.weights[child] >= tree.weights[node] for child in children)
+    for node in range(tree.n_bins):
+        assert all(tree.weights[c] >= tree.weights[node] for c in _children(tree, node))
 
 
 @settings(max_examples=25, deadline=None)
@@ -110,7 +113,7 @@ def test_dense_and_sparse_products_agree(monkeypatch):
     sets = collection(n_sets=30, largest=20)
     expected = pyramid_match(sets, n_levels=5)
     for share in (0.0, 1.0):
-        monkeypatch.setattr("eigenkit.set_kernels.DENSE_SHARE", share)
+        monkeypatch.setattr("eigenkit.set_kernels._pyramid.DENSE_SHARE", share)
         np.testing.assert_allclose(pyramid_match(sets, n_levels=5), expected, atol=1e-14)
 
 

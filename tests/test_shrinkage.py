@@ -9,15 +9,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.decomposition import PCA
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenkit import PLSRegression, ShrinkageRegression, shrinkage_factors
 from eigenkit.exceptions import DegenerateDataWarning
-
-
-@parametrize_with_checks([ShrinkageRegression(n_components=1), ShrinkageRegression("ridge")])
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def _data(seed=0, n=80, d=7):

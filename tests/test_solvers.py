@@ -257,6 +257,7 @@ def test_conjugate_gradients_are_not_chosen_where_rounding_keeps_them_from_tol(r
     assert choose(large, 3, [1e-9], 1e-8).regression == "cg"  # nothing else fits
 
 
+@pytest.mark.slow
 def test_large_sparse_problem_by_the_iterative_solvers(rng):
     X = sparse.random_array((3000, 4000), density=2e-3, rng=rng, format="csr")
     Y = (rng.random((3000, 5)) < 0.2).astype(float)

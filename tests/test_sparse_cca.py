@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-import warnings
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,6 @@ from sklearn.cross_decomposition import PLSSVD
 from sklearn.linear_model import Lasso
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import check_estimator
 
 from eigenkit import CCA, SparseCCA
 from eigenkit.exceptions import ConvergenceWarning, DegenerateDataWarning
@@ -39,12 +38,6 @@ PLANTED_Y = [{0, 1}, {10, 11}]
 
 def supports(W: np.ndarray) -> list[set[int]]:
     return [set(np.flatnonzero(w).tolist()) for w in W.T]
-
-
-def test_check_estimator() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        check_estimator(SparseCCA(), on_skip=None)
 
 
 @pytest.mark.parametrize("method", ["pmd", "alternating", "greedy"])
@@ -149,25 +142,70 @@ def test_lasso_meets_its_optimality_conditions() -> None:
     view = View.of(Centered(X), scale=True)
     t = rng.normal(size=N)
     c = view.rmatmat(t[:, None])[:, 0]
-    w = lasso(view, Sparsity(0.3))(c, np.zeros(30), 0.0)[0]
+    w = lasso(view, Sparsity(0.3))(c, np.zeros(30))
     slack = c - view.gram() @ w
     penalty = 0.3 * np.abs(c).max()
     assert np.allclose(slack[w != 0], penalty * np.sign(w[w != 0]), atol=1e-7)
     assert np.all(np.abs(slack) <= penalty + 1e-7)
     assert 0 < np.count_nonzero(w) < 30
-    positive = lasso(view, Sparsity(0.3, nonnegative=True))(c, np.zeros(30), 0.0)[0]
+    positive = lasso(view, Sparsity(0.3, nonnegative=True))(c, np.zeros(30))
     assert np.all(positive >= 0)
-    assert (
-        0 < np.count_nonzero(lasso(view, Sparsity(0.0, n_nonzero=4))(c, np.zeros(30), 0.0)[0]) <= 4
-    )
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("count", [1, 4, 17])
+def test_lasso_with_a_count_has_the_smallest_penalty_that_allows_it(count, nonnegative) -> None:
+    """The variables in are at the penalty, and so is one more, which is about to enter."""
+    view = View.of(Centered(X @ rng.normal(size=(30, 30))), scale=True)
+    c = view.rmatmat(rng.normal(size=(N, 1)))[:, 0]
+    w = lasso(view, Sparsity(0.0, count, nonnegative))(c, np.zeros(30))
+    slack = c - view.gram() @ w
+    size = slack if nonnegative else np.abs(slack)
+    if np.count_nonzero(w) < count:  # only where no further variable would enter at all
+        assert nonnegative
+        assert size.max() < 1e-9
+        return
+    penalty = size[w != 0].min()
+    assert np.allclose(slack[w != 0], penalty * np.sign(w[w != 0]), atol=1e-9)
+    assert np.isclose(size[w == 0].max(), penalty, atol=1e-9)
+
+
+def test_lasso_with_a_count_passes_over_copies() -> None:
+    view = View.of(Centered(np.hstack([X, X, X[:, :2] - X[:, 2:4]])), scale=True)
+    c = view.rmatmat(rng.normal(size=(N, 1)))[:, 0]
+    w = lasso(view, Sparsity(0.0, 12))(c, np.zeros(62))
+    assert np.count_nonzero(w) == 12
+    assert np.all(np.isfinite(w))
+
+
+def test_alternating_keeps_as_many_variables_as_it_is_asked_to() -> None:
+    for seed in range(6):
+        r = np.random.default_rng(seed)
+        latent = r.normal(size=(100, 2))
+        A = latent @ r.normal(size=(2, 20)) + r.normal(size=(100, 20))
+        B = latent @ r.normal(size=(2, 12)) + r.normal(size=(100, 12))
+        model = SparseCCA(2, method="alternating", n_nonzero_x=4, n_nonzero_y=3).fit(A, B)
+        assert np.count_nonzero(model.x_weights_, axis=0).tolist() == [4, 4]
+        assert np.count_nonzero(model.y_weights_, axis=0).tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("method", ["pmd", "greedy"])
+def test_memory_grows_with_the_data_and_not_with_the_square_of_the_labels(method) -> None:
+    k = 3000
+    A, B = rng.normal(size=(30, 5)), rng.normal(size=(30, k))
+    tracemalloc.start()
+    SparseCCA(method=method, n_nonzero_x=2, n_nonzero_y=2).fit(A, B)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.2 * 8 * k * k
 
 
 def test_lasso_without_the_gram_matrix_is_the_same(monkeypatch) -> None:
     view = View.of(Centered(X), scale=True)
     c = view.rmatmat(rng.normal(size=(N, 1)))[:, 0]
-    whole = lasso(view, Sparsity(0.3))(c, np.zeros(30), 0.0)[0]
+    whole = lasso(view, Sparsity(0.3))(c, np.zeros(30))
     monkeypatch.setattr("eigenkit.solvers.lasso.GRAM_ORDER", 0)
-    assert np.allclose(lasso(view, Sparsity(0.3))(c, np.zeros(30), 0.0)[0], whole, atol=1e-8)
+    assert np.allclose(lasso(view, Sparsity(0.3))(c, np.zeros(30)), whole, atol=1e-8)
 
 
 def test_pmd_without_the_cross_product_matrix_is_the_same(monkeypatch) -> None:

@@ -88,8 +88,22 @@ def test_whitened_labels_are_orthonormal_whatever_their_units(rng):
     H = _H("cca", Y - Y.mean(axis=0))
     np.testing.assert_allclose(H.T @ H, np.eye(4), atol=1e-12)
     collinear = np.column_stack([Y, Y[:, 1] * 2, np.ones(40)])
-    H = _H("cca", collinear - collinear.mean(axis=0))
-    np.testing.assert_allclose(H.T @ H, np.eye(4), atol=1e-10)
+    twin = _H("cca", collinear - collinear.mean(axis=0))
+    np.testing.assert_allclose(twin @ twin.T, H @ H.T, atol=1e-10)
+
+
+def test_whitened_labels_keep_their_order_and_forget_their_units(rng):
+    """H = Yc D^-1 R^(-1/2): of all whitened labels the closest to the labels themselves."""
+    Y = rng.normal(size=(40, 4)) @ rng.normal(size=(4, 4))
+    Y -= Y.mean(axis=0)
+    H, order = _H("cca", Y), [2, 0, 3, 1]
+    np.testing.assert_allclose(_H("cca", Y[:, order]), H[:, order], atol=1e-12)
+    np.testing.assert_allclose(_H("cca", Y * [1e-9, 3.0, 1e150, 1e-150]), H, atol=1e-12)
+    length = np.linalg.norm(Y, axis=0)
+    values, V = np.linalg.eigh(Y.T @ Y / np.outer(length, length))
+    np.testing.assert_allclose(H, Y / length @ (V / np.sqrt(values)) @ V.T, atol=1e-12)
+    F, back = Labels(Y.sum(axis=0), Y).whiteners
+    np.testing.assert_allclose(Y @ F @ back, Y, atol=1e-12)
 
 
 def test_classes_are_scaled_to_unit_length(rng):

@@ -15,6 +15,7 @@ so that k(x, X) serves as the row of features of x and w'K/s as their mean.
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,8 +25,9 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 
-from eigenkit.linalg import EPS, Array, blas_threads, eigenpairs, power_of_two
+from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
 from eigenkit.operators import SAFE_RANGE, check_finite, column_sums
+from eigenkit.threads import blas_threads
 
 #: The kernels that are known by name, those of scikit-learn.
 KERNELS = tuple(sorted(KERNEL_PARAMS))
@@ -92,7 +94,10 @@ class Kernel:
         elif isinstance(gamma, str):
             gamma = _scale_gamma(X, weight)
         dense = self.kernel in _TRANSLATED and not sparse.issparse(X)
-        return replace(self, gamma=gamma, shift=_mean(X) if dense else None)
+        # Lists and arrays that the caller may change later are kept as they are now.
+        params, columns = deepcopy(self.params), deepcopy(self.columns)
+        shift = _mean(X) if dense else None
+        return replace(self, gamma=gamma, shift=shift, params=params, columns=columns)
 
     def __call__(self, X: Any, Y: Any = None) -> Array:
         """The kernel between the rows of X and those of Y (X itself by default), in float64."""

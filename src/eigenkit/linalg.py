@@ -6,40 +6,20 @@ n x k); products with the data live in :mod:`eigenkit.operators`.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg as sla
-from threadpoolctl import ThreadpoolController
+
+from eigenkit.threads import blas_threads
 
 Array = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
 
-# Up to this order a factorization is too small to gain from a second BLAS thread.
-SMALL = 1500
-
 # Below this relative size an eigenvalue of a k x k Gram-like matrix is rounding, not signal.
 RANK_TOL = 1e-12
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
-
-
-def blas_threads(order: int) -> AbstractContextManager[Any]:
-    """One BLAS thread while matrices of a small order are factored.
-
-    numpy and scipy bring a BLAS each, and the idle threads of one, which wait actively for
-    some 20 ms after a large product, take the cores from the other: without this a
-    factorization of order 500 takes ten times as long.
-    """
-    return _controller().limit(limits=1, user_api="blas") if order <= SMALL else nullcontext()
 
 
 def power_of_two(x: Array | float) -> Array:
@@ -82,17 +62,45 @@ def whitener(factor: Array) -> Array:
     """F such that ``factor @ F`` has orthonormal columns that span the range of ``factor``.
 
     Columns are brought to one scale first, so units do not decide what counts as rank.
+    """
+    scale = power_of_two(_lengths(factor))
+    s, Vt = _right_singular(factor / scale)
+    return np.asarray((Vt / s[:, None]).T / scale[:, None])
+
+
+def symmetric_whitener(factor: Array) -> tuple[Array, Array]:
+    """F and its inverse F^+, both k x k: among all whiteners the one closest to the columns.
+
+    With D the lengths of the columns and R = D^-1 factor'factor D^-1 their correlations,
+    F = D^-1 R^(-1/2) and F^+ = R^(1/2) D. Column j of ``factor @ F`` stands for column j of
+    ``factor``: in another order of the columns F has rows and columns in that order, and
+    other units of the columns change nothing in ``factor @ F``.
+    """
+    length = _lengths(factor)
+    s, Vt = _right_singular(factor / length)
+    root, inverse_root = (np.asarray(Vt.T @ (p[:, None] * Vt)) for p in (s, 1 / s))
+    return inverse_root / length[:, None], root * length
+
+
+def _lengths(A: Array) -> Array:
+    """Norms of the columns, at any scale; 1 for columns of zeros."""
+    unit = power_of_two(np.abs(A).max(axis=0, initial=0.0))
+    A = A / unit
+    length = unit * np.sqrt(np.einsum("ij,ij->j", A, A))
+    return np.where(length > 0, length, 1.0)
+
+
+def _right_singular(A: Array) -> tuple[Array, Array]:
+    """Singular values and right vectors of A (columns about unit length) above rounding.
+
     The Gram matrix serves where it is well conditioned, a QR factorization elsewhere.
     """
-    with blas_threads(factor.shape[1]):
-        G = factor.T @ factor
-        scale = power_of_two(np.sqrt(G.diagonal()))
-        L, info = sla.lapack.dpotrf(G / scale / scale[:, None], lower=1)
+    with blas_threads(A.shape[1]):
+        L, info = sla.lapack.dpotrf(A.T @ A, lower=1)
         trusted = info == 0 and np.min(L.diagonal(), initial=1.0) > 1e-2
-        R = L.T if trusted else triangular_factor(factor / scale)
-        _, s, Vt = sla.svd(R, full_matrices=False)
-    keep = s > s.max(initial=0.0) * EPS * max(factor.shape)
-    return np.asarray((Vt[keep] / s[keep, None]).T / scale[:, None])
+        _, s, Vt = sla.svd(L.T if trusted else triangular_factor(A), full_matrices=False)
+    keep = s > s.max(initial=0.0) * EPS * max(A.shape)
+    return s[keep], Vt[keep]
 
 
 def orthonormalize(W: np.ndarray, floor: float = 0.0) -> tuple[np.ndarray, Array]:

@@ -23,12 +23,16 @@ from scipy import sparse
 
 from eigenkit.kernels import CenteredKernel
 from eigenkit.linalg import Array, triangular_factor
-from eigenkit.operators import Centered, column_sums
+from eigenkit.operators import ROUNDING, Centered, centered_columns, column_sums, one_sample
 from eigenkit.pencil import KernelPencil, Pencil
 from eigenkit.targets import Labels, Target
 
 # The largest factor that a stream may keep.
 FACTOR_LIMIT_BYTES = 2**30
+
+# A column with a smaller spread, relative to its mean, is constant up to the rounding of sums of
+# sums: the means are rounded once more with every merge.
+STREAM_ROUNDING = 8 * ROUNDING
 
 # Columns are left out of a problem when no more than this share of them holds anything.
 WORTH_KEEPING = 0.9
@@ -54,6 +58,17 @@ class Rows:
     weight: Array | None
     form = Pencil
 
+    @property
+    def n_rows(self) -> int:
+        return len(self.Y)
+
+    def check(self, d: int, k: int) -> None:
+        """That these are rows of d features and k labels, as far as it costs nothing."""
+        n = len(self.Y)
+        fits = self.X.shape == (n, d) and self.Y.shape == (n, k)
+        if not fits or not (self.weight is None or self.weight.shape == (n,)):
+            raise ValueError(f"these are no rows of {d} features and {k} labels")
+
     def centered(self) -> Any:
         """The centred, weighted data Z."""
         return Centered(self.X, self.weight)
@@ -61,12 +76,15 @@ class Rows:
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on these rows."""
         Z = self.centered()
-        degree = column_sums(self.Y, self.weight)
-        factor = self.Y - degree / Z.total
+        _, factor = centered_columns(self.Y, self.weight)
         if self.weight is not None:
             factor *= np.sqrt(self.weight)[:, None]
-        labels = Labels(degree, factor, edge_weight)
-        pencil = self.form.state(Z, target.rows(self.Y, labels), alpha)
+        one = one_sample(self.weight)
+        labels = Labels(column_sums(self.Y, self.weight), factor, edge_weight, one)
+        if target.linear:  # the centred H comes from the centred Y, and Y may be far from zero
+            pencil = self.form(Z, target.rows(factor, labels), alpha)
+        else:
+            pencil = self.form.state(Z, target.rows(self.Y, labels), alpha)
         return Problem(pencil, labels, Z.mean, Z.total, len(self.Y))
 
     def occurring(self) -> tuple[Rows, np.ndarray | None]:
@@ -123,7 +141,8 @@ class KernelMatrix(Rows):
 class Factor:
     """The summary of many rows (see the module's docstring).
 
-    ``sets`` holds the distinct rows of Y that the columns of G stand for.
+    ``sets`` holds the distinct rows of Y that the columns of G stand for; ``counted`` says that
+    all weights were integers, which count repetitions (see :func:`one_sample`).
     """
 
     total: float
@@ -131,15 +150,31 @@ class Factor:
     mean: Array
     R: Array
     sets: Array
+    counted: bool
+
+    def check(self, d: int, k: int) -> None:
+        """That this is a summary of d features and k labels, as far as it costs nothing."""
+        width = d + len(self.sets)
+        fits = self.mean.shape == (width,) and self.R.shape[1:] == (width,)
+        if not fits or self.sets.shape[1:] != (k,) or not self.total > 0:
+            raise ValueError(f"this is no summary of {d} features and {k} labels")
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on the rows summarized here."""
         d = len(self.mean) - len(self.sets)
         count = self.total * self.mean[d:]
-        labels = Labels(count @ self.sets, self.R[:, d:] @ self.sets, edge_weight)
-        H = self.R[:, d:] @ target.rows(self.sets, labels)
-        pencil = Pencil(Centered(self.R[:, :d], center=False), H, alpha)
-        return Problem(pencil, labels, self.mean[:d], self.total, self.n_rows)
+        R = self._without_rounding()
+        one = 1.0 if self.counted else self.total / self.n_rows
+        labels = Labels(count @ self.sets, R[:, d:] @ self.sets, edge_weight, one)
+        H = R[:, d:] @ target.rows(self.sets, labels)
+        pencil = Pencil(Centered(R[:, :d], center=False), H, alpha)
+        return Problem(pencil, labels, self.mean[:d].copy(), self.total, self.n_rows)
+
+    def _without_rounding(self) -> Array:
+        """R, with zeros for columns that are constant up to the rounding of their sums."""
+        spread = np.sqrt(np.einsum("ij,ij->j", self.R, self.R) / self.total)
+        noise = spread <= STREAM_ROUNDING * np.abs(self.mean)
+        return np.where(noise, 0.0, self.R) if noise.any() else self.R
 
     def merge(self, other: Factor) -> Factor:
         """The summary of the rows of both."""
@@ -152,7 +187,7 @@ class Factor:
         R = np.vstack([a.R, b.R, between])
         if len(R) > 2 * R.shape[1]:
             R = triangular_factor(R)
-        return Factor(total, a.n_rows + b.n_rows, mean, R, sets)
+        return Factor(total, a.n_rows + b.n_rows, mean, R, sets, a.counted and b.counted)
 
     def _spread(self, columns: np.ndarray, m: int) -> Factor:
         """The same summary with its label columns put in their places among ``m``."""
@@ -160,7 +195,7 @@ class Factor:
         mean, R = np.zeros(d + m), np.zeros((len(self.R), d + m))
         mean[:d], R[:, :d] = self.mean[:d], self.R[:, :d]
         mean[d + columns], R[:, d + columns] = self.mean[d:], self.R[:, d:]
-        return Factor(self.total, self.n_rows, mean, R, self.sets)
+        return replace(self, mean=mean, R=R)
 
 
 Moments = Rows | Factor
@@ -212,7 +247,8 @@ def _factor_of(rows: Rows, linear: bool) -> Factor:
     joint -= mean
     drift = weight @ joint / total
     R = np.sqrt(weight)[:, None] * (joint - drift)
-    return Factor(total, len(joint), mean + drift, R, sets)
+    counted = rows.weight is None or one_sample(rows.weight) == 1.0
+    return Factor(total, len(joint), mean + drift, R, sets, counted)
 
 
 def _union(a: Array, b: Array) -> tuple[Array, np.ndarray, np.ndarray]:

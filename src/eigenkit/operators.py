@@ -27,14 +27,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.linalg import EPS, Array, blas_threads, power_of_two
+from eigenkit.linalg import EPS, Array, power_of_two
 from eigenkit.sparse_rows import BLOCK_BYTES, SparseRows
+from eigenkit.threads import blas_threads
 
 # Sparse data up to this size may be made dense where that gains accuracy; never beyond.
 DENSE_LIMIT_BYTES = 2**23
 
 # Subtracting the means after the product costs (mean / std)^2 in relative accuracy.
 OFFSET_LIMIT = 10.0
+
+# Numbers that differ by no more than this, relative to their size, are equal up to rounding: a
+# few units in the last place, as a shift and a scale have been computed with.
+ROUNDING = 8 * EPS
 
 # Fourth powers of numbers inside this range (norms of Gram matrices and of their inverses)
 # neither overflow nor vanish.
@@ -74,6 +79,7 @@ class Centered:
         self.weight = weight
         self.r = None if weight is None else np.sqrt(weight)
         self.total = float(X.shape[0] if weight is None else weight.sum())
+        self.freedom = self.total - one_sample(weight)
         self._rows: Any = SparseRows(self.X) if self.sparse else None
         self.shift: Array | None = None
         self.m: Array | None = None
@@ -84,6 +90,8 @@ class Centered:
         self._tame_scale(center)
         if center:
             self._tame_offset()
+        else:
+            self.constant = self._column_sizes() == 0.0
         self.delta = self.column_scaled(self.mean - (0.0 if self.shift is None else self.shift))
 
     def ridge(self, alpha: float) -> float | Array:
@@ -150,17 +158,13 @@ class Centered:
         for rows, P in self._blocks():
             np.maximum(largest, np.abs(P).max(axis=0), out=largest)
             drift += P.sum(axis=0) if self.weight is None else self.weight[rows] @ P
-        noise = 8 * EPS * np.abs(self.column_scaled(self.shift))
+        noise = ROUNDING * np.abs(self.column_scaled(self.shift))
         self.mean = self.shift + drift / self.total / (1.0 if self.m is None else self.m)
         self._drop_constant(largest <= noise)
 
     def _constant_sparse(self) -> np.ndarray:
         filled = np.bincount(self.X.indices, minlength=self.shape[1])
-        constant = filled == 0
-        if np.any(filled == self.shape[0]):
-            same = self.X.max(axis=0).toarray() == self.X.min(axis=0).toarray()
-            constant |= np.asarray(same).ravel()
-        return constant
+        return constant_columns(self.X) if np.any(filled == self.shape[0]) else filled == 0
 
     def _drop_constant(self, constant: np.ndarray) -> None:
         self.constant = constant
@@ -230,6 +234,41 @@ class Centered:
         for rows, P in self._blocks():
             product += U[rows].T @ P
         return product.T
+
+    def gradient(self, V: Array, H: Array | None = None) -> tuple[Array, Array]:
+        """Z'(Z V - H), the gradient of ||Z V - H||^2 / 2, and (Z V)'(Z V).
+
+        Dense data are read once: each block is used for both products while it is in the cache.
+        """
+        if self.sparse:
+            ZV = self.matmat(V)
+            return self.rmatmat(ZV if H is None else ZV - H), ZV.T @ ZV
+        slope, drift, square = np.zeros(V.shape[::-1]), 0.0, np.zeros((V.shape[1],) * 2)
+        offset = self.delta @ V
+        for rows, P in self._cached_blocks():
+            ZV = P @ V
+            ZV -= offset
+            if self.r is not None:
+                ZV *= self.r[rows, None]
+            square += ZV.T @ ZV
+            gap = ZV if H is None else ZV - H[rows]
+            if self.r is not None:
+                gap = gap * self.r[rows, None]
+            slope += gap.T @ P
+            drift = drift + gap.sum(axis=0)
+        slope -= np.outer(drift, self.delta)
+        return slope.T, square
+
+    def _cached_blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Blocks of P that stay in the cache while they are used twice."""
+        step = max(1, BLOCK_BYTES // (8 * self.shape[1]))
+        for rows, P in self._blocks():
+            if rows != slice(None):
+                yield rows, P
+                continue
+            for start in range(0, self.shape[0], step):
+                part = slice(start, min(start + step, self.shape[0]))
+                yield part, P[part]
 
     def gram(self) -> Array:
         """Z'Z (d x d)."""
@@ -366,9 +405,47 @@ def _gram_work(X: sparse.csr_array) -> float:
     return float(counts @ counts)
 
 
+def one_sample(weight: Array | None) -> float:
+    """What one sample weighs: degrees of freedom are the total weight less this.
+
+    Integer weights count repetitions, and a sample weighs 1. All other weights only compare
+    the rows: a sample weighs their mean, and the unit of the weights does not matter.
+    """
+    if weight is None or np.all(weight == np.rint(weight)):
+        return 1.0
+    return float(weight.mean())
+
+
 def column_sums(X: np.ndarray, weight: Array | None = None) -> Array:
     """w'X by BLAS, which is several times as fast as ``X.sum(axis=0)``."""
     return (np.ones(len(X)) if weight is None else weight) @ X
+
+
+def constant_columns(X: Any) -> np.ndarray:
+    """Which columns hold numbers that are all equal up to rounding."""
+    high, low = X.max(axis=0), X.min(axis=0)
+    if sparse.issparse(X):
+        high, low = high.toarray(), low.toarray()
+    with np.errstate(over="ignore"):
+        return np.ravel(high - low <= ROUNDING * np.maximum(np.abs(high), np.abs(low)))
+
+
+def centered_columns(Y: Array, weight: Array | None = None) -> tuple[Array, Array]:
+    """The (weighted) column means of Y, and Y without them.
+
+    A column whose numbers are equal up to rounding becomes exactly zero: so whether it varies can
+    be asked by comparing with zero, and nothing that follows (whitening above all) makes a
+    variable out of rounding. The means are subtracted twice, as the first carry the rounding of
+    sums of numbers far from zero.
+    """
+    total = float(len(Y) if weight is None else weight.sum())
+    mean = column_sums(Y, weight) / total
+    centred = Y - mean
+    drift = column_sums(centred, weight) / total
+    centred -= drift
+    largest = np.maximum(centred.max(axis=0, initial=0.0), -centred.min(axis=0, initial=0.0))
+    centred[:, largest <= ROUNDING * np.abs(mean)] = 0.0
+    return mean + drift, centred
 
 
 def check_finite(name: str, values: np.ndarray, total: Any = None) -> None:

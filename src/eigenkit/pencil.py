@@ -16,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 
 from eigenkit.linalg import Array
-from eigenkit.operators import column_sums
+from eigenkit.operators import centered_columns
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Pencil:
     @classmethod
     def state(cls, Z: Any, H: Array, alpha: float) -> Self:
         """Centre H (one row per row of X) with the weights of Z, and weight it likewise."""
-        H = H - column_sums(H, Z.weight) / Z.total
+        _, H = centered_columns(H, Z.weight)
         if Z.weight is not None:
             H *= np.sqrt(Z.weight)[:, None]
         return cls(Z, H, alpha)
@@ -54,10 +54,10 @@ class Pencil:
 
     def forms(self, V: Array) -> tuple[Array, Array]:
         """B V and V'B V; the latter from Z V, so that it has the digits of Z and not of Z'Z."""
-        ZV, damped_V = self.Z.matmat(V), damped(self.ridge, V)
-        BV = self.Z.rmatmat(ZV)
+        BV, square = self.Z.gradient(V)
+        damped_V = damped(self.ridge, V)
         BV += damped_V
-        return BV, ZV.T @ ZV + V.T @ damped_V
+        return BV, square + V.T @ damped_V
 
 
 @dataclass(frozen=True)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from eigenkit import compiled
 from eigenkit.linalg import Array
+from eigenkit.threads import available, thread_map
 
 # Blocks of rows: large enough for fast products, small enough for the cache.
 BLOCK_BYTES = 2**23
@@ -47,11 +45,11 @@ class SparseRows:
         V = np.ascontiguousarray(V)
         out = np.empty((self.shape[0], V.shape[1]), dtype=V.dtype)
 
-        def fill(item: tuple[slice, sparse.csr_array]) -> None:
-            rows, block = item
-            out[rows] = block @ V
+        def fill(rows: slice) -> None:
+            if not compiled.rows_product(self.X, rows, V, out):
+                out[rows] = _row_slice(self.X, rows) @ V
 
-        _map(fill, self._blocks, self.X.nnz * V.shape[1])
+        thread_map(fill, self._blocks, self.X.nnz * V.shape[1])
         return out
 
     def product(self, other: sparse.csr_array, work: float) -> Array:
@@ -63,52 +61,21 @@ class SparseRows:
         def fill(start: int) -> None:
             (self.X[start : start + step] @ other).toarray(out=out[start : start + step])
 
-        _map(fill, starts, work)
+        thread_map(fill, starts, work)
         return out
 
 
-def _row_blocks(X: sparse.csr_array) -> list[tuple[slice, sparse.csr_array]]:
-    """Consecutive row slices with about equal numbers of non-zeros, sharing memory with X."""
-    cuts = np.searchsorted(X.indptr, np.linspace(0, X.nnz, 4 * _threads() + 1)[1:-1])
+def _row_blocks(X: sparse.csr_array) -> list[slice]:
+    """Consecutive row slices with about equal numbers of non-zeros."""
+    cuts = np.searchsorted(X.indptr, np.linspace(0, X.nnz, 4 * available() + 1)[1:-1])
     edges = np.unique(np.concatenate([[0], cuts, [X.shape[0]]]))
-    rows = [slice(int(a), int(b)) for a, b in pairwise(edges)]
-    return [(part, _row_slice(X, part)) for part in rows]
+    return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 def _row_slice(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
+    """Some rows, sharing memory with X: scipy's constructor would copy a small part of an array."""
     indptr = X.indptr[rows.start : rows.stop + 1]
     stored = slice(indptr[0], indptr[-1])
-    parts = X.data[stored], X.indices[stored], indptr - indptr[0]
-    return sparse.csr_array(parts, shape=(rows.stop - rows.start, X.shape[1]))
-
-
-def _threads() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _map(function: Callable[[Any], Any], items: Any, work: float) -> list[Any]:
-    """``[function(item) for item in items]``, in threads when there is work enough."""
-    items = list(items)
-    if work < 1e6 or _threads() == 1:
-        return [function(item) for item in items]
-    results: list[Any] = [None] * len(items)
-    waiting = iter(range(len(items)))
-
-    def drain() -> None:
-        for i in waiting:
-            results[i] = function(items[i])
-
-    # This thread works too: it holds its core, so that the others find one of their own.
-    others = [_pool(os.getpid()).submit(drain) for _ in range(_threads() - 1)]
-    drain()
-    for other in others:
-        other.result()
-    return results
-
-
-@cache
-def _pool(process: int) -> ThreadPoolExecutor:
-    """Threads that stay; one pool a process, as threads do not survive a fork."""
-    return ThreadPoolExecutor(_threads(), thread_name_prefix="eigenkit")
+    part = sparse.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
+    part.data, part.indices, part.indptr = X.data[stored], X.indices[stored], indptr - indptr[0]
+    return part

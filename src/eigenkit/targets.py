@@ -27,7 +27,7 @@ from functools import cached_property
 
 import numpy as np
 
-from eigenkit.linalg import Array, whitener
+from eigenkit.linalg import Array, symmetric_whitener
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,28 @@ class Labels:
     """What a target may know of all the samples.
 
     ``degree`` holds the column sums of Y over the samples, ``factor`` is any matrix with
-    factor'factor = Yc'Yc, ``weight`` the weights of the labels (hyperedges).
+    factor'factor = Yc'Yc, ``weight`` the weights of the labels (hyperedges), ``one`` what one
+    sample weighs.
     """
 
     degree: Array
     factor: Array
     weight: Array | float = 1.0
+    one: float = 1.0
 
     @cached_property
+    def whiteners(self) -> tuple[Array, Array]:
+        """F and F^+ with H = Yc F, H'H = I on the range of Yc, and H F^+ = Yc.
+
+        F is the symmetric root, whose columns stand for the labels in their order: a lasso of
+        the columns of H finds the same variables in whatever order the labels are listed.
+        """
+        return symmetric_whitener(self.factor)
+
+    @property
     def whitener(self) -> Array:
-        """F with (Yc F)'(Yc F) = I; columns of Yc that add no rank are left out."""
-        return whitener(self.factor)
+        """F of :attr:`whiteners`."""
+        return self.whiteners[0]
 
     def penalized(self, share: float, ridge: float) -> Labels:
         """The same with share Yc'Yc + ridge I in place of Yc'Yc."""
@@ -99,7 +110,7 @@ def _star(J: Array, labels: Labels) -> Array:
 
 
 def _clique(J: Array, labels: Labels) -> Array:
-    c = J @ (labels.weight * (labels.degree - 1))
+    c = J @ (labels.weight * (labels.degree - labels.one))
     return _inverse_root(np.maximum(c, 0.0))[:, None] * J * np.sqrt(labels.weight)
 
 

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 import eigenkit
+from eigenkit.cli import _annotate
 from eigenkit.cli._apply import predict, transform
 from eigenkit.cli._compare import compare, demo, methods, report
 from eigenkit.cli._console import command
@@ -47,6 +48,9 @@ def _main(
 
 for _function in (demo, methods, compare, report, fit, transform, predict, inspect):
     command(app, _function.__name__)(_function)
+
+
+app.add_typer(_annotate.app, name="annotate")
 
 
 def run() -> None:

@@ -23,10 +23,11 @@ from eigenkit.datasets._sources import Entry, Fetched, Files, OpenML
 from eigenkit.datasets._store import Dataset, Splits
 from eigenkit.exceptions import DatasetNotFound
 from eigenkit.files import Reading, open_file, read
+from eigenkit.files._streams import Origin
 
 # The sources have a few megabytes, and some tens of them once decompressed.
 _MOST_BYTES = 64 * 2**20
-_MOST_NUMBERS = 2**30
+_MOST_EXPANDED = 2**30
 _TIMEOUT = 60.0
 _CHUNK = 2**18
 
@@ -114,6 +115,15 @@ def _download(url: str, path: Path) -> None:
         raise OSError(f"the transfer ended after {size} of {expected} bytes")
 
 
+def _check_expanded(path: Path) -> None:
+    """A small archive may hold a large file of nothing: count before anything is parsed."""
+    size = 0
+    for piece in Origin(str(path), _MOST_EXPANDED).bytes_():
+        size += len(piece)
+        if size > _MOST_EXPANDED:
+            raise OSError(f"it expands to more than {_MOST_EXPANDED} bytes")
+
+
 # -- formats ----------------------------------------------------------------------------
 
 
@@ -128,7 +138,8 @@ def _table(paths: list[Path], source: Files) -> _Parts:
 
 
 def _svmlight(path: Path, entry: Entry) -> _Parts:
-    options = Reading(format="svmlight", index_base=1, max_bytes=_MOST_NUMBERS)
+    options = Reading(format="svmlight", index_base=1, max_bytes=_MOST_EXPANDED)
+    _check_expanded(path)
     found = read(open_file(str(path), options))
     X = sparse.csr_array(found.X)
     X.resize(X.shape[0], entry.shape[1])  # the last features may not occur

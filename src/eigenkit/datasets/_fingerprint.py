@@ -70,10 +70,18 @@ def difference(X: Any, target: np.ndarray, known: Fingerprint) -> str:
 
 
 def digest(X: Any, target: np.ndarray) -> str:
-    """SHA-256 of a sparse set, where every bit is known."""
-    parts = (X.indptr, X.indices, target)
-    whole = b"".join(np.ascontiguousarray(part, dtype="<i8").tobytes() for part in parts)
-    return hashlib.sha256(whole + np.ascontiguousarray(X.data, dtype="<f8").tobytes()).hexdigest()
+    """SHA-256 over the SHA-256 of every sample, where every bit is known; blind to their order."""
+    X, Y = sparse.csr_array(X), np.asarray(target, dtype="<i8").reshape(len(target), -1)
+    X.eliminate_zeros()  # -0.0 as well
+    X.sort_indices()
+    rows = zip(X.indptr[:-1], X.indptr[1:], Y, strict=True)
+    samples = sorted(_sample_digest(X.indices[a:b], X.data[a:b], y) for a, b, y in rows)
+    return hashlib.sha256(b"".join(samples)).hexdigest()
+
+
+def _sample_digest(indices: Any, values: Any, y: np.ndarray) -> bytes:
+    parts = (indices.astype("<i8"), values.astype("<f8"), y)
+    return hashlib.sha256(b"".join(part.tobytes() for part in parts)).digest()
 
 
 def _counts(target: np.ndarray) -> tuple[int, ...]:

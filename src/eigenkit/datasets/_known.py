@@ -64,6 +64,7 @@ KNOWN: dict[str, Known] = {
             counts=(1072, 479, 961, 415, 470, 1038),
             sums=(13344900.0, 1186870000.0, 6886220.0, 46419200.0),
         ),
+        digest="b3e70a770842c7efc0843fea27e2a98ef318731cdb5a01e99cdd40fecca4e931",
     ),
     "optdigits": Known(
         Fingerprint(
@@ -76,9 +77,11 @@ KNOWN: dict[str, Known] = {
             counts=(376, 389, 380, 389, 387, 376, 377, 387, 380, 382),
             sums=(1204760.0, 14847800.0, 612113.0, 5431110.0),
         ),
+        digest="d944defe46c543e8ee70bdff0f5b8019e59e11a1baf2c0728989137a8cda76fd",
     ),
     "ionosphere": Known(
-        Fingerprint(shape=(351, 34), counts=(126, 225), sums=(2956.02, 4686.79, 1223.55, 1775.65))
+        Fingerprint(shape=(351, 34), counts=(126, 225), sums=(2956.02, 4686.79, 1223.55, 1775.65)),
+        digest="bb4738479fe779a978ebd656380ab56526c6c5dfa506a54cc349007ef7f8f49e",
     ),
     "news20": Known(
         Fingerprint(
@@ -107,7 +110,7 @@ KNOWN: dict[str, Known] = {
             ),
             sums=(1852080.0, 7695870.0, 302364.0, 20980300.0),
         ),
-        digest="d9263d3b66ab73eea8e6ef240cb559fa16b1f5634b955d4a7c41473416a1b574",
+        digest="f4d6918ec3b89fe8e07c4bc5946b6b49241fe3b79538582c7826146aa51ce79f",
     ),
     "rcv1": Known(
         Fingerprint(
@@ -221,11 +224,13 @@ KNOWN: dict[str, Known] = {
     "cleveland": Known(
         Fingerprint(
             shape=(297, 13), counts=(160, 137), sums=(177176.0, 31940100.0, 71606.2, -13047.1)
-        )
+        ),
+        digest="faa0fbc27ac252aa6cd487872d3431187ae6cb301d718455b046ec2391b7af10",
     ),
     "pima": Known(
         Fingerprint(
             shape=(768, 8), counts=(500, 268), sums=(276393.0, 33368800.0, 133947.0, -55449.2)
-        )
+        ),
+        digest="6e7ffa639077d1d60e1f0920c1c2b263f2d05c9dcf431934c053e0bbc2b144a5",
     ),
 }

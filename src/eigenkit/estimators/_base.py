@@ -5,8 +5,7 @@ A projection method is a subclass of :class:`Projection` that names its target a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +17,8 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.estimators._state import forget, unchanged_on_error
+from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import (
     as_labels,
     check_choice,
@@ -25,10 +26,12 @@ from eigenkit.estimators._validation import (
     check_real,
     check_weight,
     check_X,
-    warn_degenerate,
+    check_X_varies,
+    check_y_varies,
+    owned,
 )
 from eigenkit.linalg import Array
-from eigenkit.moments import Moments, Problem, Rows, merge
+from eigenkit.moments import Moments, Problem, Rows
 from eigenkit.operators import project
 from eigenkit.pencil import Solution
 from eigenkit.solvers import (
@@ -43,55 +46,23 @@ from eigenkit.solvers import (
 )
 from eigenkit.targets import Target
 
-# What the first batch of a stream fixes; everything else that is fitted follows from all of it.
-_DESCRIBED = {
-    "n_features_in_",
-    "feature_names_in_",
-    "classes_",
-    "_n_labels_",
-    "_dtype_",
-    "_one_response_",
-    "_moments_",
-}
-
-
 # Fitted attributes with one entry per feature of X, and the axis of the features.
 _FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1}
 
 
-def _is_fitted_name(name: str) -> bool:
-    return name.endswith("_") and not name.endswith("__")
-
-
-def _classes_of(estimator: Any) -> np.ndarray:
-    return np.asarray(estimator.__dict__.get("classes_", []))
-
-
-def forget(estimator: Any) -> None:
-    """Leave nothing of an earlier fit."""
-    for name in [name for name in estimator.__dict__ if _is_fitted_name(name)]:
-        del estimator.__dict__[name]
-
-
-@contextmanager
-def unchanged_on_error(estimator: Any) -> Iterator[None]:
-    """Whatever goes wrong inside, Ctrl-C included, the estimator is left as it was."""
-    before = dict(estimator.__dict__)
-    try:
-        yield
-    except BaseException:
-        estimator.__dict__.clear()
-        estimator.__dict__.update(before)
-        raise
-
-
-class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Supervised projection by the pencil of a target; see the subclasses."""
 
-    n_iter_: Any
+    components_ = Result()
+    eigenvalues_ = Result()
+    mean_ = Result()
+    n_components_ = Result()
+    n_iter_ = Result()
+    solver_ = Result()
+    regression_ = Result()
+    report_ = Result()
     _n_labels_: int
     _dtype_: Any
-    _moments_: Moments
 
     def __init__(
         self,
@@ -128,6 +99,11 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Weights of the labels."""
         return 1.0
 
+    @property
+    def _keeps_samples(self) -> bool:
+        """Whether X itself becomes part of the model."""
+        return False
+
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         """The answer to the pencil."""
         return solve(problem.pencil, settings)
@@ -147,37 +123,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         y : array, frame or sparse matrix
             Labels or responses, as the class says.
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
-
-        Returns
-        -------
-        self
-        """
-        settings = self._settings()
-        with unchanged_on_error(self):
-            self._forget()
-            rows = self._rows(X, y, sample_weight, None, reset=True, min_samples=2)
-            rows, columns = rows.occurring()
-            problem = self._problem(rows)
-            self._keep(problem, self._solve(problem, settings))
-            self._keep_columns(columns)
-        return self
-
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
-        """Take in one more batch of rows.
-
-        Any partition of the rows into batches, in any order, gives the projection of
-        :meth:`fit` on all rows, to rounding. The pencil is solved when a result is first
-        asked for, so small batches cost little. A stream begins with the first call after
-        the estimator was made or fitted by :meth:`fit`.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`; one row is enough.
-        classes : array, optional
-            All classes that will come, where y holds classes and the first batch may lack
-            some.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------
@@ -185,42 +132,12 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         self._settings()
         with unchanged_on_error(self):
-            first = "_moments_" not in self.__dict__
-            if first:
-                self._forget()
-            rows = self._rows(X, y, sample_weight, classes, reset=first, min_samples=1)
-            self._stream(merge(None if first else self._moments_, rows, self._target().linear))
+            forget(self)
+            rows = self._rows(X, y, sample_weight, None, reset=True, min_samples=2)
+            rows, columns = rows.occurring()
+            self._learn(rows)
+            self._keep_columns(columns)
         return self
-
-    def merge(self, other: Self) -> Self:
-        """Take in all that ``other`` has learned by :meth:`partial_fit`.
-
-        Both must have been fed by ``partial_fit``, with the same features and labels.
-
-        Returns
-        -------
-        self
-        """
-        self._check_mergeable(other)
-        with unchanged_on_error(self):
-            self._stream(merge(self._moments_, other._moments_, self._target().linear))
-        return self
-
-    def _check_mergeable(self, other: Any) -> None:
-        if type(other) is not type(self):
-            raise TypeError(
-                f"other is a {type(other).__name__}: merge needs a {type(self).__name__}."
-            )
-        for model, name in ((self, "this model"), (other, "other")):
-            if "_moments_" not in model.__dict__:
-                raise ValueError(f"{name} keeps no stream: merge needs models fed by partial_fit.")
-        for name in ("n_features_in_", "_n_labels_"):
-            mine, theirs = getattr(self, name), getattr(other, name)
-            if mine != theirs:
-                what = name.strip("_")
-                raise ValueError(f"{what} differs ({mine} here, {theirs} in other): cannot merge.")
-        if not np.array_equal(_classes_of(self), _classes_of(other)):
-            raise ValueError("classes_ differ: declare the same classes in both to merge.")
 
     def plan(self, X: Any, y: Any, sample_weight: Any = None) -> Choice:
         """How :meth:`fit` would solve stage one on these data, and why, without fitting."""
@@ -254,13 +171,18 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         whole = min_samples > 1  # fit: the pencil is stated at once, and checks X
-        X = check_X(self, X, reset=reset, min_samples=min_samples, finite=not whole)
+        stays = reset and not whole  # the first rows of a stream; later ones are added to them
+        own = stays or self._keeps_samples
+        X = check_X(self, X, reset=reset, min_samples=min_samples, finite=not whole, own=own)
         Y = self._encode(as_labels(y), X.shape[0], classes, reset)
         if not reset and Y.shape[1] != self._n_labels_:
             raise ValueError(
                 f"y has {Y.shape[1]} columns, the first batch had {self._n_labels_}: give the same."
             )
         weight = check_weight(sample_weight, X.shape[0])
+        if stays:
+            Y = owned(Y, y)
+            weight = None if weight is None else owned(weight, sample_weight)
         if reset:
             self._n_labels_ = Y.shape[1]
             self._dtype_ = X.dtype
@@ -269,36 +191,24 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return Rows(X, Y, weight)
 
     def _problem(self, moments: Moments) -> Problem:
+        """The problem that these moments state, if there is anything to learn from them."""
+        problem = self._state(moments)
+        self._check_informative(problem)
+        return problem
+
+    def _state(self, moments: Moments) -> Problem:
         edge_weight = self._edge_weight(self._n_labels_)
         return moments.problem(self._target(), edge_weight, float(self.alpha))
 
-    def _forget(self) -> None:
-        forget(self)
-
-    def _stream(self, moments: Moments) -> None:
-        """Remember the moments; what was computed from earlier ones no longer holds."""
-        for name in [n for n in self.__dict__ if _is_fitted_name(n) and n not in _DESCRIBED]:
-            del self.__dict__[name]
-        self._moments_ = moments
-
-    def __getattr__(self, name: str) -> Any:
-        # Reached only for attributes that are not there: results of a stream come to be here.
-        state = object.__getattribute__(self, "__dict__")
-        lazy = _is_fitted_name(name) and name not in _DESCRIBED
-        if lazy and "_moments_" in state and "components_" not in state:
-            problem = self._problem(state["_moments_"])
-            self._keep(problem, self._solve(problem, self._settings()))
-            if name in state:
-                return state[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "components_" in self.__dict__ or "_moments_" in self.__dict__
+    def _learn(self, moments: Moments) -> None:
+        """State the pencil, solve it, keep what is found."""
+        settings = self._settings()
+        problem = self._problem(moments)
+        self._keep(problem, self._solve(problem, settings))
 
     # -- keeping -----------------------------------------------------------------------
 
     def _keep(self, problem: Problem, solution: Solution) -> None:
-        self._check_informative(problem)
         n_found = solution.W.shape[1]
         l = n_found if self.n_components is None else int(self.n_components)
         if l > n_found:
@@ -343,13 +253,8 @@ class Projection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return value.astype(self._dtype_, copy=False) if isinstance(value, np.ndarray) else value
 
     def _check_informative(self, problem: Problem) -> None:
-        constant = problem.pencil.Z.constant
-        if constant.all():
-            raise ValueError("X has zero variance: every feature is constant over the samples.")
-        if not np.any(problem.pencil.H):
-            raise ValueError("y is constant: there is nothing to learn from it.")
-        if not problem.pencil.Z.sparse:
-            warn_degenerate(constant, "features are constant and get zero weight")
+        check_X_varies(problem.pencil.Z)
+        check_y_varies(problem.pencil.H)
 
     @property
     def _n_features_out(self) -> int:
@@ -423,11 +328,12 @@ def alpha_path(
     rows = first._rows(X, y, sample_weight, None, reset=True, min_samples=2)
     rows, columns = rows.occurring()
     problem = first._problem(rows)
-    described = dict(first.__dict__)
+    parameters = first.get_params()
+    described = {n: v for n, v in vars(first).items() if n not in parameters}
     models = []
     for alpha, solution in zip(alphas, solve_path(problem.pencil, alphas, settings), strict=True):
         model = clone(estimator)
-        model.__dict__.update({n: v for n, v in described.items() if n not in model.get_params()})
+        model.__dict__.update(described)
         model.set_params(alpha=alpha)._keep(problem, solution)
         model._keep_columns(columns)
         models.append(model)

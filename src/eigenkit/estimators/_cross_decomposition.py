@@ -15,17 +15,18 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import _is_fitted_name, unchanged_on_error
+from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
     check_count,
     check_numeric_Y,
     check_weight,
     check_X,
-    warn_degenerate,
+    check_X_varies,
+    check_y_varies,
 )
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.linalg import Array
+from eigenkit.linalg import EPS, Array
 from eigenkit.operators import Centered, check_finite, project
 from eigenkit.solvers.cross_products import Block, blocks
 from eigenkit.solvers.deflation import (
@@ -73,7 +74,6 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
     """What the PLS family shares: validate, decompose X'Y, keep; see the subclasses."""
 
     _deflation: ClassVar[str]
-    _two_sided: ClassVar[bool] = False
 
     def __init__(
         self, n_components: int | None = 2, *, scale: bool | tuple[bool, bool] = True
@@ -92,7 +92,8 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             Sparse X is never made dense.
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------
@@ -100,8 +101,7 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         """
         scale = self._check_parameters()
         with unchanged_on_error(self):
-            for name in [name for name in self.__dict__ if _is_fitted_name(name)]:
-                del self.__dict__[name]
+            forget(self)
             rows = self._rows(X, y, sample_weight)
             self._keep(rows, self._solve(rows, scale))
         return self
@@ -154,7 +154,6 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         l = self._n_wanted(rows)
         Z, Y = Centered(_filled(rows), rows.weight), Centered(rows.Y, rows.weight)
         self._check_informative(Z, Y)
-        check_countable(Z.total, scale)
         fit = self._decompose(rows, Z, Y, scale, l)
         self._check_found(fit.components, l)
         return fit
@@ -180,12 +179,8 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         return bound if self.n_components is None else int(self.n_components)
 
     def _check_informative(self, Z: Centered, Y: Centered) -> None:
-        if Z.constant.all():
-            raise ValueError("X has zero variance: every feature is constant over the samples.")
-        if Y.constant.all():
-            raise ValueError("y is constant: there is nothing to learn from it.")
-        if not Z.sparse:
-            warn_degenerate(Z.constant, "features are constant and get zero weight")
+        check_X_varies(Z)
+        check_y_varies(~Y.constant)
 
     def _check_found(self, found: Components, wanted: int) -> None:
         if len(found) == 0:
@@ -291,22 +286,6 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
             )
         return x_scores, self._cast((Y - self.y_mean_) / self.y_std_ @ self.y_rotations_)
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, and return the scores.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_), the scores of X; PLSRegression, PLSCanonical
-        and PLSSVD give a tuple with the scores of y, as in scikit-learn
-        """
-        self.fit(X, y, sample_weight)
-        return self.transform(X, y) if self._two_sided else self.transform(X)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not self._iterates
@@ -314,15 +293,6 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Base
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def check_countable(total: float, scale: tuple[bool, bool]) -> None:
-    """Deviations with n - 1 below the line need weights that count samples."""
-    if any(scale) and not total > 1:
-        raise ValueError(
-            f"sample_weight sums to {total:g}, but with scale on weights count samples: give "
-            "weights that sum to more than 1, or scale=False."
-        )
 
 
 def _scale_pair(scale: Any) -> tuple[bool, bool]:
@@ -358,4 +328,5 @@ def missing_share(rows: Rows, Z: Centered) -> Array | float:
     if rows.observed is None:
         return 1.0
     weight = np.ones(len(rows.Y)) if rows.weight is None else rows.weight
-    return (Z.total - 1) / np.maximum(weight @ rows.observed - 1, np.finfo(float).tiny)
+    one = Z.total - Z.freedom
+    return Z.freedom / np.maximum(weight @ rows.observed - one, EPS * Z.freedom)

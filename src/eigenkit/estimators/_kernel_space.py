@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._validation import (
+    NO_VARIANCE,
     check_choice,
     check_count,
     check_real,
@@ -32,8 +33,8 @@ from eigenkit.kernels import (
     pivots,
 )
 from eigenkit.linalg import Array, signs
-from eigenkit.moments import KernelMatrix, Moments, Problem, Rows
-from eigenkit.operators import check_finite, project
+from eigenkit.moments import KernelMatrix, Problem, Rows
+from eigenkit.operators import check_finite, constant_columns, project
 from eigenkit.pencil import Solution
 from eigenkit.solvers import Settings
 
@@ -107,6 +108,11 @@ class KernelSpace:
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
+    @property
+    def _keeps_samples(self) -> bool:
+        """Whether X itself becomes part of the model; landmarks are copied out of it anyway."""
+        return self.approximation is None and not self._precomputed
+
     def _in_kernel_space(self, rows: Rows, n: int, sample_weight: Any) -> Rows:
         """The rows as a kernel matrix, or as features of their own; remembers X_fit_."""
         X = rows.X
@@ -128,6 +134,8 @@ class KernelSpace:
     def _fit_kernel(self, X: Any, n: int, weight: Array | None, sample_weight: Any) -> Any:
         """Set ``kernel_``; what stands for the training samples: X, or columns of the kernel."""
         if not self._precomputed:
+            if constant_columns(X).all():
+                raise ValueError(NO_VARIANCE)
             given = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
             self.kernel_: Any = given.fitted(X, weight)
             self.gamma_ = self.kernel_.gamma
@@ -251,10 +259,9 @@ class KernelProjection(KernelSpace, Projection):
             rows, n_weights[0] if n_weights else len(rows.Y), sample_weight
         )
 
-    def _problem(self, moments: Moments) -> Problem:
-        problem = super()._problem(moments)
+    def _check_informative(self, problem: Problem) -> None:
+        super()._check_informative(problem)
         self._check_kernel_matrix(problem.pencil.Z)
-        return problem
 
     def _keep(self, problem: Problem, solution: Solution) -> None:
         # Signs by the side of y: dual coefficients would give them to the order of samples.

@@ -10,10 +10,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import unchanged_on_error
 from eigenkit.estimators._kernel_space import check_kernel_params, refuse_overflow, symmetry_tol
 from eigenkit.estimators._landmarks import LANDMARKS, landmark_rows
+from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
+    NO_VARIANCE,
     as_labels,
     check_choice,
     check_classes,
@@ -130,7 +131,8 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
         y : array of shape (n_samples,)
             Two or more classes.
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------
@@ -138,8 +140,7 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
         """
         self._check_parameters()
         with unchanged_on_error(self):
-            for name in [n for n in self.__dict__ if n.endswith("_") and not n.endswith("__")]:
-                del self.__dict__[name]
+            forget(self)
             X = self._check_training(X)
             codes = self._encode(y, X.shape[0])
             weight = check_weight(sample_weight, X.shape[0])
@@ -357,7 +358,7 @@ def _standardized(X: Array) -> tuple[Array, Array, Array]:
     Z = X - shift
     size = np.abs(Z).max(axis=0)
     if np.all(size <= 8 * EPS * np.abs(shift)):
-        raise ValueError("X has zero variance: every feature is constant over the samples.")
+        raise ValueError(NO_VARIANCE)
     unit = power_of_two(size)
     R = np.diag([*(1 / unit), 1.0])
     R[-1, :-1] = -shift / unit
@@ -369,7 +370,7 @@ def _row_space(X: Any) -> tuple[Array, Array]:
     values, vectors = eigenpairs((X @ X.T).toarray().astype(np.float64))
     keep = values > max(values[0], 0.0) * X.shape[0] * EPS
     if not keep.any():
-        raise ValueError("X has zero variance: every feature is constant over the samples.")
+        raise ValueError(NO_VARIANCE)
     root = np.sqrt(values[keep])
     return vectors[:, keep] * root, (X.T @ (vectors[:, keep] / root)).T
 

@@ -9,6 +9,7 @@ from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import (
     check_classes,
     check_numeric_Y,
@@ -35,7 +36,9 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
             self._one_response_ = y.ndim == 1
         return Y
 
-    _to_y_: Array
+    intercept_ = Result()
+    _to_y_ = Result()
+    _y_mean_ = Result()
 
     def _keep_coefficients(self, problem: Problem, solution: Solution, to_y: Array) -> None:
         """Regress y on the projection: W W'Z'Y, with H'Z W = basis sqrt(eigenvalues)."""

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
-from eigenkit.operators import check_finite
+from eigenkit.operators import SAFE_RANGE, check_finite
 
 # -- parameters -------------------------------------------------------------------------
 
@@ -52,12 +52,20 @@ def check_choice(name: str, value: Any, choices: Any) -> str:
 
 
 def check_X(
-    estimator: Any, X: Any, *, reset: bool, min_samples: int = 1, finite: bool = True
+    estimator: Any,
+    X: Any,
+    *,
+    reset: bool,
+    min_samples: int = 1,
+    finite: bool = True,
+    own: bool = False,
 ) -> Any:
     """X as a float array (float32 and float64 stay) or CSR array of finite numbers.
 
     ``finite=False`` leaves that last check to :class:`Centered`, which has the sums anyway.
+    ``own=True`` is for what a model keeps: the result shares no memory with the caller's X.
     """
+    given = X
     X = _tabular(X)
     _refuse("X", X)
     X = validate_data(
@@ -77,7 +85,24 @@ def check_X(
             X.sum_duplicates()
     if finite:
         check_finite("X", X.data if sparse.issparse(X) else X)
-    return X
+    return owned(X, given) if own else X
+
+
+def owned(A: Any, given: Any) -> Any:
+    """A, which came of what the caller gave; a copy of it where the two may share memory."""
+    if isinstance(given, list | tuple):
+        return A
+    mine, theirs = _memory(A), _memory(given)
+    apart = theirs and not any(np.may_share_memory(a, b) for a in mine for b in theirs)
+    return A if apart else A.copy()
+
+
+def _memory(A: Any) -> list[np.ndarray]:
+    """The arrays that hold A; none where that cannot be told, as for frames."""
+    if sparse.issparse(A):
+        parts = (getattr(A, name, None) for name in ("data", "indices", "indptr", "row", "col"))
+        return [part for part in parts if isinstance(part, np.ndarray)]
+    return [A] if isinstance(A, np.ndarray) else []
 
 
 def as_labels(y: Any) -> Any:
@@ -163,7 +188,11 @@ def check_weight(sample_weight: Any, n: int) -> Array | None:
     """Weights as float64, None if all are one."""
     if sample_weight is None:
         return None
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = np.asarray(sample_weight)
+    if isinstance(sample_weight, np.ma.MaskedArray) or weight.dtype.kind == "c":
+        kind = "complex" if weight.dtype.kind == "c" else "a masked array"
+        raise ValueError(f"sample_weight is {kind}: give plain real numbers, one per row of X.")
+    weight = weight.astype(np.float64)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.ndim != 1:
@@ -176,6 +205,11 @@ def check_weight(sample_weight: Any, n: int) -> Array | None:
         raise ValueError("sample_weight holds a negative or non-finite number: give weights >= 0.")
     if not np.any(weight > 0):
         raise ValueError("sample_weight is zero for every sample: give some a positive weight.")
+    if not SAFE_RANGE[0] < weight.max() < SAFE_RANGE[1]:
+        raise ValueError(
+            f"sample_weight is at most {weight.max():.2g}, and sums of squares with such weights "
+            "leave the range of floating point: scale the weights to sizes near 1."
+        )
     return None if np.all(weight == 1) else weight
 
 
@@ -203,6 +237,28 @@ def warn_degenerate(constant: np.ndarray, what: str) -> None:
             DegenerateDataWarning,
             stacklevel=3,
         )
+
+
+# -- is there anything to learn? ---------------------------------------------------------
+# Asked of centred data before anything is solved: Centered and centered_columns have decided
+# by then, relative to the size of the numbers, what is constant up to rounding.
+
+
+NO_VARIANCE = "X has zero variance: every feature is constant over the samples."
+
+
+def check_X_varies(Z: Any) -> None:
+    """Refuse data without any variance; say how many dense features have none."""
+    if Z.constant.all():
+        raise ValueError(NO_VARIANCE)
+    if not Z.sparse:
+        warn_degenerate(Z.constant, "features are constant and get zero weight")
+
+
+def check_y_varies(centred: np.ndarray) -> None:
+    """Refuse a centred y of zeros."""
+    if not np.any(centred):
+        raise ValueError("y is constant: there is nothing to learn from it.")
 
 
 # -- kinds of objects -------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -69,8 +68,7 @@ class CanonicalRidge(CCA):
 
     Notes
     -----
-    ``fit_transform(X, y)`` gives the scores of X alone, so that it serves in a pipeline;
-    ``transform(X, y)`` gives both. With y a 0/1 label matrix, ``gamma_y=1`` and ``gamma_x=1``
+    With y a 0/1 label matrix, ``gamma_y=1`` and ``gamma_x=1``
     it is MDDM with orthonormal projections; ``gamma_x=1-mu`` is MDDM with its weight mu.
 
     Examples
@@ -121,7 +119,7 @@ class CanonicalRidge(CCA):
     def _y_penalty(self) -> tuple[float, float]:
         return 1.0 - float(self.gamma_y), float(self.gamma_y)
 
-    def _problem(self, moments: Moments) -> Problem:
+    def _state(self, moments: Moments) -> Problem:
         share = 1.0 - float(self.gamma_x)
         alpha = float(self.gamma_x) / share if share else np.inf
         return moments.problem(self._target(), 1.0, alpha)
@@ -151,20 +149,6 @@ class CanonicalRidge(CCA):
         Z = problem.pencil.Z
         unit = np.asarray(Z.unit).reshape(-1, 1)
         return Z.rmatmat(T @ np.linalg.pinv(T.T @ T)) / unit
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, and return the scores of X.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
-        """
-        return self.fit(X, y, sample_weight).transform(X)
 
 
 def _scores(problem: Problem, W: Array) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._responses import ResponseProjection
+from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import as_labels, check_real, check_X
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
@@ -105,6 +106,12 @@ class CCA(ResponseProjection):
         )
         self.alpha_y = alpha_y
 
+    canonical_correlations_ = Result()
+    y_rotations_ = Result()
+    y_loadings_ = Result()
+    y_mean_ = Result()
+    _x_loadings_ = Result()
+
     def _settings(self) -> Settings:
         check_real("alpha_y", self.alpha_y)
         return super()._settings()
@@ -123,9 +130,8 @@ class CCA(ResponseProjection):
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         l = self.n_components_
         W, values, basis = solution.W[:, :l], solution.eigenvalues[:l], solution.basis[:, :l]
-        F = problem.labels.penalized(*self._y_penalty()).whitener
-        F_pinv = np.asarray(np.linalg.pinv(F), dtype=np.float64)
-        self._keep_coefficients(problem, solution, F_pinv)
+        F, to_y = problem.labels.penalized(*self._y_penalty()).whiteners
+        self._keep_coefficients(problem, solution, to_y)
         found = {
             "canonical_correlations_": np.sqrt(values),
             "y_rotations_": F @ basis,
@@ -199,20 +205,6 @@ class CCA(ResponseProjection):
                 f"y has {Y.shape[1]} columns, but CCA was fitted with {self._n_labels_}."
             )
         return x_scores, project(Y, self.y_mean_, self.y_rotations_)
-
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, and return the scores of X and y.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        tuple of two arrays of shape (n_samples, n_components_)
-        """
-        return self.fit(X, y, sample_weight).transform(X, y)
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Map scores back: the best approximation of X (and y) from them.

@@ -159,8 +159,7 @@ class KernelCCA(ResponseProjection, KernelProjection):
         return TARGETS["cca"]
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
-        F = problem.labels.whitener
-        to_y = np.asarray(np.linalg.pinv(F), dtype=np.float64)
+        F, to_y = problem.labels.whiteners
         self._keep_coefficients(problem, solution, to_y)
         self.canonical_correlations_ = np.sqrt(self.eigenvalues_)
         self.y_rotations_ = F @ solution.basis[:, : self.n_components_]

@@ -9,11 +9,17 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import forget, unchanged_on_error
 from eigenkit.estimators._kernel_space import KernelProjection, KernelSpace
 from eigenkit.estimators._responses import ResponseProjection
-from eigenkit.estimators._validation import check_count, check_real, check_weight, check_X
-from eigenkit.kernels import Kernel, check_kernel_size, landmark_map
+from eigenkit.estimators._state import forget, unchanged_on_error
+from eigenkit.estimators._validation import (
+    NO_VARIANCE,
+    check_count,
+    check_real,
+    check_weight,
+    check_X,
+)
+from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
 from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Problem, Rows
 from eigenkit.operators import project
@@ -120,7 +126,8 @@ class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             Or a precomputed kernel of shape (n_samples, n_samples).
         y : ignored
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------
@@ -129,7 +136,7 @@ class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         self._check_settings()
         with unchanged_on_error(self):
             forget(self)
-            X = check_X(self, X, reset=True, min_samples=2)
+            X = check_X(self, X, reset=True, min_samples=2, own=self._keeps_samples)
             weight = check_weight(sample_weight, X.shape[0])
             self._dtype_ = X.dtype
             self._fit(X, weight)
@@ -161,7 +168,7 @@ class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     def _keep(self, mean: Array, W: Array, values: Array, trace: float) -> None:
         if not len(values):
-            raise ValueError("X has zero variance: every feature is constant over the samples.")
+            raise ValueError(NO_VARIANCE)
         if self.n_components is not None and len(values) < self.n_components:
             raise ValueError(
                 f"n_components={self.n_components} exceeds {len(values)}, the rank of the centred "
@@ -175,7 +182,7 @@ class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     def _keep_inverse(self, X: Any, weight: Array | None) -> None:
         """Ridge regression of X on the kernel of the scores, as scikit-learn does it."""
-        T = project(self._features(X), self.mean_, self.components_.T)
+        T = project(KernelRows(self.kernel_, X, self.X_fit_), self.mean_, self.components_.T)
         dense = X.toarray() if hasattr(X, "toarray") else X
         given = Kernel(self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params)
         self._score_kernel_ = given
@@ -347,7 +354,8 @@ class KernelPLS(ResponseProjection, KernelProjection):
             Or a precomputed kernel of shape (n_samples, n_samples).
         y : array of shape (n_samples,) or (n_samples, n_targets)
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------
@@ -359,7 +367,6 @@ class KernelPLS(ResponseProjection, KernelProjection):
             forget(self)
             rows = self._rows(X, y, sample_weight, None, reset=True, min_samples=2)
             problem = self._problem(rows)
-            self._check_informative(problem)
             Z, H = problem.pencil.Z, problem.pencil.H
             R, loadings, values = deflated(Z, H, self.n_components)
             report = Report("deflation", "kernel", "one component after the other", len(values))

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import check_classes, indicator_matrix
 from eigenkit.linalg import EPS, Array
 from eigenkit.moments import Problem
@@ -97,6 +98,12 @@ class LDA(ClassifierMixin, Projection):
         )
         self.priors = priors
 
+    priors_ = Result()
+    means_ = Result()
+    coef_ = Result()
+    intercept_ = Result()
+    _offset_ = Result()
+
     def _target(self) -> Target:
         return TARGETS["lda"]
 
@@ -110,7 +117,7 @@ class LDA(ClassifierMixin, Projection):
         present = int(np.sum(problem.labels.degree > 0))
         if present < 2:
             raise ValueError(f"y holds {present} class, but at least two are needed to separate.")
-        if problem.total <= present:
+        if problem.total <= present * problem.labels.one:
             raise ValueError(
                 f"y holds {present} classes for {problem.n_rows} samples: some class needs more "
                 "than one sample."
@@ -120,7 +127,7 @@ class LDA(ClassifierMixin, Projection):
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         degree = problem.labels.degree
         self.priors_ = self._cast(self._checked_priors(degree / problem.total))
-        root = np.sqrt(np.maximum(degree, EPS))
+        root = np.sqrt(np.where(degree > 0, degree, 1.0))
         # Class means in the projection, from H'Z W = basis sqrt(lambda); a class that has not
         # been seen sits at the overall mean, with a prior of zero.
         means = solution.basis * np.sqrt(solution.eigenvalues) / root[:, None]

@@ -17,12 +17,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import forget, unchanged_on_error
 from eigenkit.estimators._kernel_space import (
     KernelProjection,
     check_kernel_params,
     refuse_overflow,
 )
+from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
     check_choice,
@@ -159,7 +159,8 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         y : array
             As ``estimator`` takes it.
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------
@@ -311,7 +312,7 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _samples(self, X: Any, *, reset: bool) -> Any:
         if not self._precomputed:
-            X = check_X(self, X, reset=reset, min_samples=2 if reset else 1)
+            X = check_X(self, X, reset=reset, min_samples=2 if reset else 1, own=reset)
             if reset:
                 self._dtype_: Any = X.dtype
             return X
@@ -372,7 +373,8 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         array of shape (n_samples, n_components_)
         """
-        return self._delegated("transform", X).astype(self._dtype_, copy=False)
+        # As an array: the containers of set_output are for what is returned here.
+        return np.asarray(self._delegated("transform", X), dtype=self._dtype_)
 
     @available_if(_estimator_has("predict"))  # type: ignore[untyped-decorator]
     def predict(self, X: Any) -> np.ndarray:

@@ -9,13 +9,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import unchanged_on_error
+from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
     check_count,
     check_real,
     check_weight,
     check_X,
-    warn_degenerate,
+    check_X_varies,
 )
 from eigenkit.linalg import Array
 from eigenkit.operators import Centered, project
@@ -95,7 +95,8 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
             Arrays, frames or sparse matrices.
         y : ignored
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------
@@ -262,10 +263,6 @@ def _per_view(alpha: Any, n_views: int) -> list[float]:
 
 
 def _check_informative(Z: Centered, columns: list[np.ndarray]) -> None:
-    varying = [not Z.constant[own].all() for own in columns]
-    if not any(varying):
-        raise ValueError("X has zero variance: every feature is constant over the samples.")
-    if sum(varying) < 2:
+    if sum(not Z.constant[own].all() for own in columns) == 1:
         raise ValueError("only one view varies over the samples: at least two views are needed.")
-    if not Z.sparse:
-        warn_degenerate(Z.constant, "features are constant and get zero weight")
+    check_X_varies(Z)

@@ -13,12 +13,13 @@ from scipy.special import gammaln
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import (
     check_choice,
     check_count,
     check_real,
     check_X,
-    warn_degenerate,
+    check_X_varies,
 )
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import EPS, Array, power_of_two
@@ -102,6 +103,13 @@ class PCA(Projection):
         self.tol = tol
         self.max_iter = max_iter
 
+    explained_variance_ = Result()
+    explained_variance_ratio_ = Result()
+    singular_values_ = Result()
+    noise_variance_ = Result()
+    n_samples_ = Result()
+    _freedom_ = Result()
+
     # -- fitting -----------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -113,7 +121,8 @@ class PCA(Projection):
             Sparse X is never made dense.
         y : ignored
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------
@@ -166,7 +175,10 @@ class PCA(Projection):
             "n_components", wanted, hint=", a share of variance between 0 and 1, 'mle', or None"
         )
 
-    def _problem(self, moments: Moments) -> Problem:
+    def _check_informative(self, problem: Problem) -> None:
+        check_X_varies(problem.pencil.Z)
+
+    def _state(self, moments: Moments) -> Problem:
         problem = moments.problem(self._target(), 1.0, 0.0)
         if np.ndim(problem.pencil.Z.unit) == 0:
             return problem
@@ -193,8 +205,6 @@ class PCA(Projection):
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         Z = problem.pencil.Z
-        if not np.any(Z.column_squares()):
-            raise ValueError("X has zero variance: every feature is constant over the samples.")
         k = self._wanted()
         self._check_bound(k, min(problem.n_rows, self.n_features_in_))
         found = principal_axes(Z, k, settings.solver, settings.tol, settings.max_iter)
@@ -212,14 +222,7 @@ class PCA(Projection):
 
     def _keep(self, problem: Problem, solution: Solution) -> None:
         Z = problem.pencil.Z
-        if not Z.sparse:
-            warn_degenerate(Z.constant, "features are constant and get zero weight")
-        freedom = problem.total - 1
-        if freedom <= 0:
-            raise ValueError(
-                f"sample_weight sums to {problem.total:g}, but variances divide by that sum minus "
-                "1: scale the weights to sum to the number of samples."
-            )
+        freedom = problem.total - problem.labels.one
         s, total = solution.eigenvalues, float(Z.column_squares().sum())
         l = self._count(s**2, total, freedom, problem.n_rows)
         unit = float(np.ravel(Z.unit)[0]) / self.__dict__.pop("_unit_", 1.0)

@@ -132,8 +132,6 @@ class PLSRegressor(MultiOutputMixin, RegressorMixin, CrossDecomposition):
 class NipalsRegressor(PLSRegressor):
     """The members that NIPALS can fit too; see the subclasses."""
 
-    _two_sided = True
-
     def __init__(
         self,
         n_components: int | None = 2,
@@ -316,12 +314,23 @@ class PLSCanonical(NipalsRegressor):
     >>> from sklearn.datasets import load_linnerud
     >>> from eigenkit import PLSCanonical
     >>> X, Y = load_linnerud(return_X_y=True)
-    >>> x_scores, y_scores = PLSCanonical(n_components=2).fit_transform(X, Y)
+    >>> x_scores, y_scores = PLSCanonical(n_components=2).fit(X, Y).transform(X, Y)
     >>> bool(abs(x_scores[:, 0] @ x_scores[:, 1]) < 1e-10)
     True
     """
 
     _deflation = "canonical"
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        scale: bool | tuple[bool, bool] = True,
+        algorithm: str = "kernel",
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(n_components, scale=scale, algorithm=algorithm, tol=tol, max_iter=max_iter)
 
 
 class PLSSVD(CrossDecomposition):
@@ -353,11 +362,15 @@ class PLSSVD(CrossDecomposition):
     >>> from sklearn.datasets import load_linnerud
     >>> from eigenkit import PLSSVD
     >>> X, Y = load_linnerud(return_X_y=True)
-    >>> x_scores, y_scores = PLSSVD(n_components=2).fit_transform(X, Y)
+    >>> x_scores, y_scores = PLSSVD(n_components=2).fit(X, Y).transform(X, Y)
     """
 
     _deflation = "svd"
-    _two_sided = True
+
+    def __init__(
+        self, n_components: int | None = None, *, scale: bool | tuple[bool, bool] = True
+    ) -> None:
+        super().__init__(n_components, scale=scale)
 
     def _keep_more(self, rows: Rows, fit: Fit) -> None:
         self._keep_scores(rows, fit)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from eigenkit.estimators._cross_decomposition import Fit, Rows, check_countable
+from eigenkit.estimators._cross_decomposition import Fit, Rows
 from eigenkit.estimators._validation import check_choice
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.linalg import Array, power_of_two
@@ -112,9 +112,6 @@ class PLSRegressionCV(PLSRegressor):
         self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
     ) -> Fit:
         folds = self.__dict__.pop("_split_")
-        for train, _ in folds:
-            total = len(train) if rows.weight is None else rows.weight[train].sum()
-            check_countable(float(total), scale)
         l = min(l, min(len(train) for train, _ in folds) - 1)
         # Squared errors of responses in extreme units would leave the range of numbers.
         unit = float(power_of_two(np.max(np.abs(rows.Y))))

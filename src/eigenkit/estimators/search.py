@@ -20,7 +20,8 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import Projection, alpha_path, unchanged_on_error
+from eigenkit.estimators._base import Projection, alpha_path
+from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
     check_choice,

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from eigenkit.estimators._base import unchanged_on_error
+from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
     check_choice,
@@ -17,10 +17,11 @@ from eigenkit.estimators._validation import (
     check_real,
     check_weight,
     check_X,
-    warn_degenerate,
+    check_X_varies,
+    check_y_varies,
 )
 from eigenkit.linalg import Array
-from eigenkit.operators import Centered, project
+from eigenkit.operators import Centered, centered_columns, project
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
 
 METHODS = ("ols", "pcr", "ridge", "pls")
@@ -121,13 +122,10 @@ class ShrinkageRegression(RegressorMixin, BaseEstimator):
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
         self._dtype_ = X.dtype
         Z = Centered(X, weight)
-        if Z.constant.all():
-            raise ValueError("X has zero variance: every feature is constant over the samples.")
-        warn_degenerate(Z.constant & (not Z.sparse), "features are constant and get zero weight")
-        self.intercept_ = float(np.average(y, weights=weight))
-        right = y - self.intercept_
-        if not np.any(right):
-            raise ValueError("y is constant: there is nothing to learn from it.")
+        mean, centred = centered_columns(y[:, None], weight)
+        check_X_varies(Z)
+        check_y_varies(centred)
+        self.intercept_, right = float(mean[0]), centred[:, 0]
         return Z, right if Z.r is None else right * Z.r
 
     def _keep(self, Z: Centered) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import unchanged_on_error
+from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
     check_choice,
@@ -18,7 +18,8 @@ from eigenkit.estimators._validation import (
     check_real,
     check_weight,
     check_X,
-    warn_degenerate,
+    check_X_varies,
+    check_y_varies,
 )
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
@@ -127,7 +128,8 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         y : array or frame of shape (n_samples,) or (n_samples, n_targets)
             The other view.
         sample_weight : array of shape (n_samples,), optional
-            Weights; integer weights equal repeated rows, zero leaves a row out.
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
 
         Returns
         -------
@@ -144,7 +146,8 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             if weight is not None and np.any(weight == 0):
                 X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
             Zx, Zy = Centered(X, weight), Centered(Y, weight)
-            _check_informative(Zx, Zy)
+            check_X_varies(Zx)
+            check_y_varies(~Zy.constant)
             pairs = sparse_pairs(Zx, Zy, l, self.method, request, bool(self.scale))
             self._keep(Zx, Zy, pairs, l, X.dtype)
         return self
@@ -215,20 +218,6 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             )
         return x_scores, project(Y, self.y_mean_, self.y_weights_)
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
-        """Fit, and return the scores of X.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :meth:`fit`.
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
-        """
-        return np.asarray(self.fit(X, y, sample_weight).transform(X))
-
     def score(self, X: Any, y: Any) -> float:
         """The mean over the pairs of the correlation of their scores.
 
@@ -255,15 +244,6 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tags.target_tags.multi_output = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _check_informative(Zx: Centered, Zy: Centered) -> None:
-    if Zx.constant.all() or not np.any(Zx.column_squares()):
-        raise ValueError("X has zero variance: every feature is constant over the samples.")
-    if Zy.constant.all() or not np.any(Zy.column_squares()):
-        raise ValueError("y is constant: there is nothing to learn from it.")
-    if not Zx.sparse:
-        warn_degenerate(Zx.constant, "features are constant and get zero weight")
 
 
 def _correlations(A: Array, B: Array, weight: Array | None) -> Array:

@@ -31,16 +31,25 @@ METRICS: dict[str, tuple[str, bool]] = {
 
 def score_all(Y: Array, S: Array, P: Array) -> dict[str, float]:
     """Every metric of METRICS."""
-    aucs = auc_per_label(Y, S)
-    known = aucs[np.isfinite(aucs)]
     return {
-        "auc": float(known.mean()) if known.size else float("nan"),
+        "auc": _mean_auc(Y, S),
         "accuracy": float(np.mean(np.all(Y == P, axis=1))),
         **_precision_recall(Y, P),
         "ranking_loss": ranking_loss(Y, S),
         "hamming_loss": float(np.mean(Y != P)),
         "coverage": coverage(Y, S),
     }
+
+
+def score_one(name: str, Y: Array, S: Array, P: Array) -> float:
+    """One metric of METRICS."""
+    return _mean_auc(Y, S) if name == "auc" else score_all(Y, S, P)[name]
+
+
+def _mean_auc(Y: Array, S: Array) -> float:
+    aucs = auc_per_label(Y, S)
+    known = aucs[np.isfinite(aucs)]
+    return float(known.mean()) if known.size else float("nan")
 
 
 def ranking_loss(Y: Array, S: Array) -> float:

@@ -18,10 +18,11 @@ from sklearn.utils import get_tags
 
 from eigenkit.estimators import Projection, alpha_path
 from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
-from eigenkit.evaluation.metrics import METRICS, auc_per_label, roc_on_grid, score_all
+from eigenkit.evaluation.metrics import METRICS, auc_per_label, roc_on_grid, score_all, score_one
 from eigenkit.evaluation.samples import Samples
-from eigenkit.evaluation.splits import Split, k_fold
+from eigenkit.evaluation.splits import k_fold
 from eigenkit.linalg import Array
+from eigenkit.splits import Split
 
 # Denser near 0, where curves of good classifiers bend.
 ROC_GRID = np.linspace(0, 1, 41) ** 2
@@ -159,7 +160,7 @@ def _search(estimator: Any, X: Any, Y: Array, single: bool, plan: Plan) -> Array
                 S, P = decide_by_ridge(Z, Y[train], Z_new, single)
             else:
                 S, P = decide(plan.classifier, Z, Y[train], Z_new, single, plan.scale)
-            row.append(score_all(Y[test], S, P)[plan.alpha_score])
+            row.append(score_one(plan.alpha_score, Y[test], S, P))
         found.append(row)
     return np.array(found)
 

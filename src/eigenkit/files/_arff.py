@@ -17,6 +17,7 @@ from eigenkit.files._streams import Origin, guess_encoding
 
 _WORD = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s{]+)"""
 _ATTRIBUTE = re.compile(rf"@attribute\s+{_WORD}\s*(.*)$", re.IGNORECASE)
+_INDEX = re.compile(r"[0-9]{1,9}")
 _NUMERIC = {"numeric", "real", "integer"}
 _MOST_ATTRIBUTES = 5_000_000
 _LARGEST_LIST = 16 * 2**20
@@ -116,7 +117,7 @@ class Arff(Delimited):
             return read_label_list(options.label_list)
         if beside.suffix == ".xml" and beside.is_file():
             return read_label_list(str(beside))
-        count = re.search(r"-C\s+(-?\d+)", self.relation)
+        count = re.search(r"-C\s+(-?[0-9]{1,9})(?![0-9])", self.relation)
         if count is None:
             return ()
         n = int(count.group(1))
@@ -170,15 +171,16 @@ class Arff(Delimited):
         pairs: dict[int, str] = {}
         for _, cells in self._rows(line, [text[1:-1]]):
             for cell in cells:
-                index, _, value = cell.strip().partition(" ")
-                if not index.isdigit() or int(index) >= len(self.names) or int(index) in pairs:
+                number, _, value = cell.strip().partition(" ")
+                index = int(number) if _INDEX.fullmatch(number) else -1
+                if not 0 <= index < len(self.names) or index in pairs:
                     raise FileError(
                         self.path,
                         f"{shown(cell)} is not a new attribute number below {len(self.names)} "
                         "and a value.",
                         line=line,
                     )
-                pairs[int(index)] = _unquoted(value.strip())
+                pairs[index] = _unquoted(value.strip())
         return pairs
 
     def _default(self, j: int) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import errno
 import fnmatch
+import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
+_POSITION = re.compile(r"-?[0-9]{1,9}")
 # Cells that stand for a missing value, compared in lower case.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 
@@ -38,6 +42,24 @@ class FileError(ValueError):
 
 class TooLargeError(FileError):
     """A file whose numbers would not fit into the memory allowed."""
+
+
+@contextmanager
+def guarded(path: Any, problem: str) -> Iterator[None]:
+    """Whatever a damaged file provokes in another package's reader, as our one sentence.
+
+    That is a long list (bad zip files, unknown compression, passwords, headers that do not
+    parse, sizes beyond all bounds); an error of the disk is none of it.
+    """
+    try:
+        yield
+    except FileError:
+        raise
+    except Exception as error:
+        # A seek to a negative place is invalid to the system, and damage to us.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
+        raise FileError(path, problem) from error
 
 
 def shown(text: Any, length: int = 60) -> str:
@@ -169,8 +191,8 @@ def _matches(path: Any, item: str, names: Sequence[str], what: str) -> list[int]
     hits = [j for j, name in enumerate(names) if fnmatch.fnmatchcase(name, item)]
     if hits:
         return hits
-    if item.lstrip("-").isdigit() and 1 <= abs(int(item)) <= len(names):
-        position = int(item)
+    position = int(item) if _POSITION.fullmatch(item) else 0
+    if 1 <= abs(position) <= len(names):
         return [position - 1 if position > 0 else len(names) + position]
     near = difflib.get_close_matches(item, names, n=1)
     hint = f"did you mean {shown(near[0])}?" if near else f"the columns are {listed(names)}."

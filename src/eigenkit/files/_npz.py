@@ -7,15 +7,15 @@ and against the limit, before memory is taken. Arrays of Python objects are not 
 from __future__ import annotations
 
 import zipfile
-import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
-from eigenkit.files._common import Block, FileError, Reading
+from eigenkit.files._common import Block, FileError, Reading, guarded, shown
 from eigenkit.files._streams import Origin
 
 _CSR = ("data", "indices", "indptr", "shape")
@@ -27,10 +27,8 @@ class Npz:
     def __init__(self, origin: Origin, options: Reading) -> None:
         self.path, self.options = origin.path, options
         self._stream = origin.seekable()
-        try:
+        with guarded(self.path, "the archive is damaged."):
             self._zip = zipfile.ZipFile(self._stream)
-        except zipfile.BadZipFile as error:
-            raise FileError(self.path, f"the archive is damaged ({error}).") from error
         self._members = {i.filename.removesuffix(".npy"): i for i in self._zip.infolist()}
         self._find_X()
         self._labels = self._find_labels()
@@ -65,7 +63,7 @@ class Npz:
         self.feature_names = self._names("feature_names", self.shape[1])
 
     def _dense_shape(self) -> tuple[int, int]:
-        with self._zip.open(self._members["X"]) as stream:
+        with self._member("X") as stream:
             shape, _, _ = self._header("X", stream)
         if len(shape) != 2:
             raise FileError(self.path, f"X has {len(shape)} dimensions: it must be a matrix.")
@@ -116,14 +114,18 @@ class Npz:
 
     # -- arrays ------------------------------------------------------------------------
 
+    @contextmanager
+    def _member(self, name: str) -> Iterator[IO[bytes]]:
+        """The bytes of one array."""
+        damaged = f"array {shown(name)} is damaged."
+        with guarded(self.path, damaged), self._zip.open(self._members[name]) as stream:
+            yield stream
+
     def _header(self, name: str, stream: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype]:
         """Shape, order and type of an array, checked against the size of its member."""
-        try:
-            version = npy.read_magic(stream)
-            read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-            shape, fortran, dtype = read(stream)
-        except (ValueError, EOFError, zipfile.BadZipFile, zlib.error, OSError) as error:
-            raise FileError(self.path, f"array {name!r} is damaged.") from error
+        version = npy.read_magic(stream)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read(stream)
         if dtype.hasobject:
             raise FileError(
                 self.path,
@@ -141,18 +143,12 @@ class Npz:
     def _array(self, name: str, kinds: str = "biuf") -> np.ndarray:
         info = self._members[name]
         self.options.check_size(self.path, info.file_size, f"array {name!r}")
-        with self._zip.open(info) as stream:
+        with self._member(name) as stream:
             shape, fortran, dtype = self._header(name, stream)
             if dtype.kind not in kinds:
                 raise FileError(self.path, f"array {name!r} holds {dtype}, not plain numbers.")
-            flat = np.frombuffer(self._bytes(name, stream, info.file_size), dtype=dtype)
-        return flat.reshape(shape, order="F" if fortran else "C")
-
-    def _bytes(self, name: str, stream: Any, n: int) -> bytes:
-        try:
-            return stream.read(n)
-        except (zipfile.BadZipFile, zlib.error, EOFError) as error:
-            raise FileError(self.path, f"array {name!r} is damaged.") from error
+            flat = np.frombuffer(stream.read(info.file_size), dtype=dtype)
+            return flat.reshape(shape, order="F" if fortran else "C")
 
     # -- reading -----------------------------------------------------------------------
 
@@ -168,7 +164,7 @@ class Npz:
             start += X.shape[0]
 
     def _dense_blocks(self, n_rows: int) -> Iterator[np.ndarray]:
-        with self._zip.open(self._members["X"]) as stream:
+        with self._member("X") as stream:
             _, fortran, dtype = self._header("X", stream)
             if dtype.kind not in "biuf":
                 raise FileError(self.path, f"array 'X' holds {dtype}, not plain numbers.")
@@ -176,8 +172,8 @@ class Npz:
                 width = self.shape[1] * dtype.itemsize
                 for start in range(0, self.shape[0], n_rows):
                     n = min(n_rows, self.shape[0] - start)
-                    data = self._bytes("X", stream, n * width)
-                    yield np.frombuffer(data, dtype).reshape(n, -1).astype(self.options.dtype)
+                    rows = np.frombuffer(stream.read(n * width), dtype).reshape(n, -1)
+                    yield rows.astype(self.options.dtype)
                 return
         X = self._array("X")
         for start in range(0, self.shape[0], n_rows):

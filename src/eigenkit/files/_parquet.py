@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.files._common import Block, FileError, Reading, check_unique, roles
+from eigenkit.files._common import Block, FileError, Reading, check_unique, guarded, roles
 from eigenkit.files._delimited import split_labels
 from eigenkit.files._streams import Origin
+
+_DAMAGED = "the Parquet data are damaged."
 
 
 def pyarrow_modules(path: str) -> tuple[Any, Any]:
@@ -28,12 +30,10 @@ class Parquet:
     def __init__(self, origin: Origin, options: Reading) -> None:
         self.path, self.options = origin.path, options
         self.arrow, parquet = pyarrow_modules(self.path)
-        try:
+        with guarded(self.path, _DAMAGED):
             self._file = parquet.ParquetFile(origin.seekable())
-        except (OSError, self.arrow.ArrowException) as error:
-            raise FileError(self.path, "the Parquet data are damaged.") from error
-        self._schema = self._file.schema_arrow
-        self.names = list(self._schema.names)
+            self._schema = self._file.schema_arrow
+            self.names = list(self._schema.names)
         check_unique(self.path, self.names)
         self.roles = roles(self.path, self.names, True, options)
         self.feature_names: list[str] | None = [self.names[j] for j in self.roles.features]
@@ -66,11 +66,9 @@ class Parquet:
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most ``n_rows`` at a time."""
         wanted = [*self.feature_names, *self.text_names, *self.label_names]  # type: ignore[misc]
-        try:
+        with guarded(self.path, _DAMAGED):
             for batch in self._file.iter_batches(batch_size=n_rows, columns=wanted):
                 yield self._block(batch)
-        except (OSError, self.arrow.ArrowException) as error:
-            raise FileError(self.path, "the Parquet data are damaged.") from error
 
     def _block(self, batch: Any) -> Block:
         X = np.empty((batch.num_rows, len(self.roles.features)), self.options.dtype)

@@ -155,7 +155,8 @@ class SvmLight:
             raise FileError(
                 self.path, f"{shown(text)} is not a pair index:value of numbers.", line=line
             )
-        if int(index) > self.options.max_features:
+        digits = index.lstrip("0")
+        if len(digits) > 15 or int(digits or "0") > self.options.max_features:
             raise FileError(
                 self.path,
                 f"feature {shown(index)} is beyond the limit of {self.options.max_features}: "

@@ -132,7 +132,7 @@ def _label_names(path: Any, labels: Any, columns: Sequence[str]) -> tuple[str, .
 
 def _natural(label: str) -> tuple[int, float, str]:
     """Whole numbers in their order, then words."""
-    return (0, float(label), label) if label.isdigit() else (1, 0.0, label)
+    return (0, float(label), label) if label.isdecimal() else (1, 0.0, label)
 
 
 def _number_names(path: Any, labels: Any, columns: Sequence[str]) -> tuple[str, ...]:

@@ -7,9 +7,11 @@ finds the old file or the new one, never half of one.
 from __future__ import annotations
 
 import csv
+import glob
 import io
 import os
-import tempfile
+import secrets
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +21,13 @@ import numpy as np
 
 from eigenkit.files._common import FileError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+# Seconds between making a temporary file and locking it, generously.
+_YOUNG = 60.0
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -38,12 +47,12 @@ def check_output(path: str | Path, force: bool = False) -> Path:
 def atomic(path: str | Path) -> Iterator[IO[bytes]]:
     """A binary file that takes its place at the end, if all went well."""
     place = Path(path).absolute()
+    _remove_stale(place)
+    # The name is known before the file is there: an interruption at any moment takes it away.
+    name = place.with_name(f".{place.name[:100]}.{secrets.token_hex(8)}.part")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".part", dir=place.parent)
-    except OSError as error:
-        raise FileError(path, f"it cannot be written ({error.strerror}).") from error
-    try:
-        with os.fdopen(handle, "wb") as stream:
+        with open(name, "xb", opener=_private) as stream:
+            _lock(stream)
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -52,10 +61,40 @@ def atomic(path: str | Path) -> Iterator[IO[bytes]]:
         _sync_folder(place.parent)
     except BaseException as error:
         with suppress(OSError):
-            os.unlink(name)
+            name.unlink()
         if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
-            raise FileError(path, f"it cannot be written ({error.strerror}).") from error
+            raise FileError(path, f"it cannot be written ({error.strerror or error}).") from error
         raise
+
+
+def _private(name: str, flags: int) -> int:
+    return os.open(name, flags, 0o600)
+
+
+def _lock(stream: IO[bytes]) -> bool:
+    """Lock a file until it is closed or its process ends; False where another one holds it."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # held, or a file system without locks
+        return False
+    return True
+
+
+def _remove_stale(place: Path) -> None:
+    """Take away what killed saves of this file have left.
+
+    A save holds a lock on its temporary file: one that can be locked belongs to nobody, unless
+    it was made this very moment, hence the age.
+    """
+    for left in place.parent.glob(f".{glob.escape(place.name[:100])}.*.part"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime < _YOUNG:
+                continue
+            with left.open("rb") as stream:
+                if _lock(stream):
+                    left.unlink()
 
 
 def _mode(place: Path) -> int:

@@ -38,6 +38,8 @@ def write_container(stream: IO[bytes], tree: Any, arrays: list[np.ndarray]) -> N
     strange = [d for d, _ in described if d not in _DTYPES]
     if strange:
         raise TypeError(f"an array of {strange[0]} cannot be stored in a model file")
+    if not all(_finite(a) for a in plain):
+        raise ValueError("an array of the model holds numbers that are not finite: it is not kept.")
     head = {"format": FORMAT, "arrays": described, "tree": tree}
     text = json.dumps(head, allow_nan=False, separators=(",", ":")).encode("ascii")
     digest = hashlib.sha256()
@@ -93,7 +95,7 @@ def _check_begin(path: str, begin: bytes, length: int, max_bytes: int) -> None:
 def _parse(path: str, data: bytes) -> tuple[Any, list[np.ndarray]]:
     n = int.from_bytes(data[8:16], "little")
     try:
-        head = json.loads(data[16 : 16 + n])
+        head = json.loads(data[16 : 16 + n], parse_constant=_no_number)
         version, described, tree = head["format"], head["arrays"], head["tree"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise damaged(path, "its description cannot be read") from error
@@ -106,6 +108,14 @@ def _parse(path: str, data: bytes) -> tuple[Any, list[np.ndarray]]:
     return tree, _arrays(path, data, 16 + n, described)
 
 
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _finite(array: np.ndarray) -> bool:
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
+
+
 def _arrays(path: str, data: bytes, position: int, described: Any) -> list[np.ndarray]:
     arrays = []
     for dtype, shape in _checked(path, described):
@@ -114,6 +124,8 @@ def _arrays(path: str, data: bytes, position: int, described: Any) -> list[np.nd
         if position + count * dtype.itemsize > len(data) - _DIGEST:
             raise damaged(path, "an array is longer than the file")
         flat = np.frombuffer(data, dtype, count, position)
+        if not _finite(flat):
+            raise damaged(path, "an array holds numbers that are not finite")
         arrays.append(flat.reshape(shape).astype(dtype.newbyteorder("=")))
         position += count * dtype.itemsize
     if position != len(data) - _DIGEST:
@@ -125,8 +137,8 @@ def _checked(path: str, described: Any) -> list[tuple[np.dtype, tuple[int, ...]]
     found = []
     items: list[Any] = described if isinstance(described, list) else [None]
     for item in items:
-        fine = isinstance(item, list) and len(item) == 2 and item[0] in _DTYPES
-        fine = fine and isinstance(item[1], list) and len(item[1]) <= 8
+        fine = isinstance(item, list) and len(item) == 2 and isinstance(item[0], str)
+        fine = fine and item[0] in _DTYPES and isinstance(item[1], list) and len(item[1]) <= 8
         if not fine or not all(type(s) is int and 0 <= s < 2**48 for s in item[1]):
             raise damaged(path, "an array has no sensible description")
         found.append((np.dtype(item[0]), tuple(item[1])))

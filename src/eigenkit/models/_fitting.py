@@ -91,7 +91,7 @@ def fit_model(
     )
     rows = _Rows(source.path, blocks, features, target, stream)
     estimator, search = _fit(found, params or {}, rows, alphas, cv, seed)
-    linear = _on_top(found, estimator, rows, seed)
+    linear = _on_top(found, estimator, rows)
     how = _how(source, found, estimator, rows, search, scale, stream, seed)
     return Model(found.name, features, estimator, linear, target, how)
 
@@ -172,7 +172,7 @@ def _fit_blocks(method: Method, estimator: Any, rows: _Rows) -> Any:
     for X, y in rows:
         estimator.partial_fit(X, y, **extra)
         extra = {}
-    getattr(estimator, "components_", None)  # a stream is solved when it is first asked
+    assert len(estimator.components_)  # a stream is solved when it is first asked: now
     return estimator
 
 
@@ -205,7 +205,7 @@ def _search(
     }
 
 
-def _on_top(method: Method, estimator: Any, rows: _Rows, seed: int) -> Any:
+def _on_top(method: Method, estimator: Any, rows: _Rows) -> Any:
     """The linear classifier, where the method does not predict classes itself."""
     if method.kind == "classifier" or rows.target.kind == "numbers":
         return None
@@ -216,7 +216,7 @@ def _on_top(method: Method, estimator: Any, rows: _Rows, seed: int) -> Any:
     labels = np.concatenate(y)
     if rows.target.kind == "classes":
         labels = labels[:, None] == np.array(rows.target.names, dtype=object)
-    return fit_linear(np.vstack(Z), np.asarray(labels, dtype=np.float64), seed)
+    return fit_linear(np.vstack(Z), np.asarray(labels, dtype=np.float64))
 
 
 def _how(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.linalg import Array
+from eigenkit.solvers.margin import squared_hinge
 
 
 @dataclass(frozen=True)
@@ -33,20 +34,15 @@ class Linear:
         return ((Z - self.mean) / self.unit) @ self.coef.T + self.intercept
 
 
-def fit_linear(Z: Array, Y: Array, seed: int) -> Linear:
+def fit_linear(Z: Array, Y: Array) -> Linear:
     """One linear SVM per column of the 0/1 matrix Y."""
     mean, unit = Z.mean(axis=0), Z.std(axis=0)
     unit = np.where(unit > 0, unit, 1.0)
-    planes = [_plane((Z - mean) / unit, y, seed) for y in Y.T]
-    coef = np.array([coef for coef, _ in planes])
-    return Linear(mean, unit, coef, np.array([intercept for _, intercept in planes]))
-
-
-def _plane(Z: Array, y: Array, seed: int) -> tuple[Array, float]:
-    if y.min() == y.max():  # the training rows know only one answer
-        return np.zeros(Z.shape[1]), float(y[0]) - 0.5
-    svm = make_svm(seed).fit(Z, y.astype(int))
-    return np.asarray(svm.coef_[0], dtype=np.float64), float(svm.intercept_[0])
+    coef, intercept = np.zeros((Y.shape[1], Z.shape[1])), Y[0] - 0.5
+    mixed = np.flatnonzero(Y.min(axis=0) < Y.max(axis=0))  # else the rows know only one answer
+    if mixed.size:
+        coef[mixed], intercept[mixed] = squared_hinge((Z - mean) / unit, Y[:, mixed])
+    return Linear(mean, unit, coef, intercept)
 
 
 def make_svm(seed: int) -> Any:

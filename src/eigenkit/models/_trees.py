@@ -1,7 +1,8 @@
 """Fitted estimators as JSON trees with arrays on the side, and back.
 
 Only values of a few plain kinds are stored. Classes are named, and looked up in a fixed list
-when they are read: those of :data:`eigenkit.registry.METHODS` and :data:`RECORDS`.
+when they are read: those of :data:`eigenkit.registry.METHODS` and :data:`CLASSES`. A class is
+imported when a file names it, not before.
 """
 
 from __future__ import annotations
@@ -14,17 +15,34 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.estimators._state import is_fitted_name
+from eigenkit.estimators._streams import Intake, Result
 from eigenkit.registry import METHODS
 
-# Frozen records that fitted estimators keep.
-RECORDS = {
+# Frozen records and parts of estimators that are kept beside the methods themselves.
+CLASSES = {
     "Report": "eigenkit.pencil:Report",
     "Choice": "eigenkit.solvers:Choice",
     "Kernel": "eigenkit.kernels:Kernel",
     "PrecomputedKernel": "eigenkit.kernels:PrecomputedKernel",
+    "Intake": "eigenkit.estimators._streams:Intake",
+    "Rows": "eigenkit.moments:Rows",
+    "Factor": "eigenkit.moments:Factor",
+    "Step": "eigenkit.solvers.kernel_weights:Step",
+    "PyramidMatch": "eigenkit.set_kernels:PyramidMatch",
+    "UniformBins": "eigenkit.set_kernels._pyramid:UniformBins",
+    "Vocabulary": "eigenkit.set_kernels._vocabulary:Vocabulary",
+    "MeanMap": "eigenkit.set_kernels:MeanMap",
+    "FisherVectors": "eigenkit.set_kernels:FisherVectors",
+    "Mixture": "eigenkit.set_kernels._fisher:Mixture",
+    "VisualWords": "eigenkit.set_kernels:VisualWords",
+    "ImageAnnotator": "eigenkit.images:ImageAnnotator",
+    "Descriptor": "eigenkit.images:Descriptor",
+    "Plan": "eigenkit.images:Plan",
+    "TermReport": "eigenkit.images:TermReport",
+    "ViewKernel": "eigenkit.images.kernels:ViewKernel",
+    "Preparation": "eigenkit.images.kernels:Preparation",
 }
-# What a stream remembers: as large as the data can be, and not needed to use a model.
-_NOT_KEPT = {"_moments_"}
 
 
 class TreeError(ValueError):
@@ -32,13 +50,18 @@ class TreeError(ValueError):
 
 
 @functools.cache
-def trusted() -> dict[str, Any]:
-    """Every class that a model file may name."""
-    classes = {m.estimator_class().__name__: m.estimator_class() for m in METHODS.values()}
-    for name, path in RECORDS.items():
-        module, _, attribute = path.partition(":")
-        classes[name] = getattr(import_module(module), attribute)
-    return classes
+def trusted(name: str) -> Any:
+    """The class that a model file may mean by a name; None for a name that it may not use."""
+    path = _paths().get(name)
+    if path is None:
+        return None
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+@functools.cache
+def _paths() -> dict[str, str]:
+    return {**{m.path.rpartition(":")[2]: m.path for m in METHODS.values()}, **CLASSES}
 
 
 # -- writing ----------------------------------------------------------------------------
@@ -46,10 +69,10 @@ def trusted() -> dict[str, Any]:
 
 def to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
     """The value as JSON; numeric arrays are appended to ``arrays``."""
-    if value is None or isinstance(value, bool | int | str):
+    if isinstance(value, float | np.floating) and not np.isfinite(value):
+        return {"t": "float", "v": str(float(value))}
+    if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, float):
-        return value if np.isfinite(value) else {"t": "float", "v": str(float(value))}
     if isinstance(value, np.generic | np.ndarray):
         return _array_to_tree(value, arrays)
     if isinstance(value, np.dtype):
@@ -81,12 +104,12 @@ def _array_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
 
 def _object_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
     name = type(value).__name__
-    if trusted().get(name) is not type(value):
+    if trusted(name) is not type(value):
         raise TypeError(f"a {type(value).__module__}.{name} cannot be stored in a model file")
     if dataclasses.is_dataclass(value):
         state = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     else:
-        state = {k: v for k, v in value.__dict__.items() if k not in _NOT_KEPT}
+        state = vars(value)
     tree = {k: to_tree(v, arrays) for k, v in state.items()}
     return {"t": "object", "class": name, "v": tree}
 
@@ -96,6 +119,8 @@ def _object_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
 
 def from_tree(tree: Any, arrays: list[np.ndarray]) -> Any:
     """The value that :func:`to_tree` made a tree of; TreeError for anything else."""
+    if isinstance(tree, float) and not np.isfinite(tree):  # 1e999 is JSON
+        raise TreeError("a number is not finite")
     if tree is None or isinstance(tree, bool | int | float | str):
         return tree
     read = _READ.get(str(tree.get("t"))) if isinstance(tree, dict) else None
@@ -159,18 +184,35 @@ def _float(tree: Any, arrays: Any) -> float:
 
 
 def _object(tree: Any, arrays: Any) -> Any:
-    cls: Any = trusted().get(str(tree.get("class")))
+    cls: Any = trusted(str(tree.get("class")))
     if cls is None:
         raise TreeError(f"it names the class {str(tree.get('class'))[:60]!r}, which is not ours")
     if not isinstance(tree["v"], dict):
         raise TreeError("an object has no state")
     state = {str(k): from_tree(v, arrays) for k, v in tree["v"].items()}
-    if cls.__name__ in RECORDS:
+    if cls.__name__ not in ("Report", "TermReport"):  # which may say that they do not know
+        _check_finite(state)
+    record: bool = dataclasses.is_dataclass(cls)
+    if record:
         return cls(**state)
     _check_names(cls, state)
+    intake = state.get("_intake_")
+    if intake is not None and not (isinstance(intake, Intake) and type(intake.model) is cls):
+        raise TreeError("a stream is not one")
     value = cls.__new__(cls)
     value.__dict__.update(state)
     return value
+
+
+def _check_finite(value: Any) -> None:
+    if isinstance(value, float) and not np.isfinite(value):
+        raise TreeError("a number is not finite")
+    for part in value.values() if isinstance(value, dict) else value if _nests(value) else ():
+        _check_finite(part)
+
+
+def _nests(value: Any) -> bool:
+    return isinstance(value, list | tuple)
 
 
 def _check_names(cls: Any, state: dict[str, Any]) -> None:
@@ -179,7 +221,8 @@ def _check_names(cls: Any, state: dict[str, Any]) -> None:
     if not params <= set(state):
         raise TreeError("a parameter is missing")
     for name in set(state) - params:
-        if not name.endswith("_") or name.endswith("__") or hasattr(cls, name):
+        hides = not isinstance(getattr(cls, name, Result()), Result)
+        if not is_fitted_name(name) or hides:
             raise TreeError(f"an estimator has the attribute {name[:60]!r}")
 
 

@@ -4,31 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from eigenkit.files import atomic
 from eigenkit.record.reading import RecordError, from_dict
 
 
 def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
     """Write text so that a crash leaves the old file or the new one, never half of it."""
-    path = Path(path)
-    part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}")
-    # Not tempfile: its files can be read by the owner alone, whatever the user's umask says.
-    handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(part, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(part)
-        raise
-    return path
+    with atomic(os.fspath(path)) as file:
+        file.write(text.encode())
+    return Path(path)
 
 
 def write_record(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:

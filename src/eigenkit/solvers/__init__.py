@@ -18,7 +18,7 @@ from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import Choice, choose
 from eigenkit.solvers.direct import direct
 from eigenkit.solvers.least_squares import PENALTIES, coordinate_descent, l1_path, targets
-from eigenkit.solvers.regression import REGRESSIONS, Regression
+from eigenkit.solvers.regression import REGRESSIONS, Regression, Settled
 from eigenkit.solvers.two_stage import diagonalize, rayleigh_ritz
 
 __all__ = [
@@ -81,8 +81,8 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
     for problem, (regression, report) in zip(
         problems, _regress(pencil, problems, settings), strict=True
     ):
-        W, values, basis = diagonalize(problem, regression.W1)
-        BW, WBW = (regression.forms or problem.forms)(W)
+        values, basis = diagonalize(problem, regression.W1)
+        W, BW, WBW = _settled(problem, regression, basis / np.sqrt(values))
         W, BW, values, basis = rayleigh_ritz(problem, W, BW, WBW, values, basis)
         report = replace(report, solver="two_stage")
         solutions.append(_finish(problem, W, values, basis, report, BW))
@@ -105,12 +105,17 @@ def _least_squares(pencil: Pencil, problems: list[Pencil], settings: Settings) -
         runs = _sparse_regress(pencil, T, problems, settings)
     solutions = []
     for problem, (regression, report) in zip(problems, runs, strict=True):
-        W = regression.W1
+        W, BW, _ = _settled(problem, regression, np.eye(regression.W1.shape[1]))
         exact = problem.alpha == 0 and _norm(problem.Z.matmat(W) - T) <= 1e-8 * _norm(T)
         report = replace(report, solver="least_squares", equivalent=exact)
-        BW, _ = (regression.forms or problem.forms)(W)
         solutions.append(_finish(problem, W, _rayleigh(problem, W, BW), V, report, BW))
     return solutions
+
+
+def _settled(problem: Pencil, regression: Regression, T: Array) -> Settled:
+    """W = W1 T, B W and W'B W."""
+    W = regression.W1 @ T
+    return regression.settle(T) or (W, *problem.forms(W))
 
 
 def _sparse_regress(

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.linalg import Array
-from eigenkit.operators import Centered, project
+from eigenkit.operators import Centered, one_sample, project
 from eigenkit.solvers.cross_products import CrossProducts, blocks, gram_pays, scaling
 from eigenkit.solvers.deflation import decompose
 
@@ -123,6 +123,8 @@ class _Updated:
         out[train] = False
         A, B, r = self._shifted(out)
         total = self.Z.total - float(r @ r)
+        weight = self.problem.weight
+        freedom = total - one_sample(None if weight is None else weight[train])
         mu, nu = -(r @ A) / total, -(r @ B) / total
         squares, y_squares = (
             whole.diagonal() - np.einsum("ij,ij->j", part, part) - total * mean**2
@@ -132,8 +134,8 @@ class _Updated:
         if twice or self._lost(squares, self.whole[0]) or self._lost(y_squares, self.whole[2]):
             return None
         x_scale, y_scale = self.problem.scale
-        f, std, u = scaling(squares, self.Z.constant, self.Z.unit, total - 1, x_scale)
-        g, y_std, v = scaling(y_squares, self.Y.constant, self.Y.unit, total - 1, y_scale)
+        f, std, u = scaling(squares, self.Z.constant, self.Z.unit, freedom, x_scale)
+        g, y_std, v = scaling(y_squares, self.Y.constant, self.Y.unit, freedom, y_scale)
         cross = self._cross(A, B, (mu, nu), total, (f, g), self._from_data(train, mu, f))
         found = decompose(cross, self.problem.n_components, self.problem.deflation)
         means = _unscaled(self.Z, mu), _unscaled(self.Y, nu)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.linalg import Array, blas_threads
+from eigenkit.linalg import Array
 from eigenkit.operators import Centered
 from eigenkit.solvers.choice import (
     BLOCK_RATE,
@@ -23,6 +23,7 @@ from eigenkit.solvers.choice import (
     READ_RATE,
     SPARSE_RATE,
 )
+from eigenkit.threads import blas_threads
 
 # A score whose squared length is below this part of what its weights could give has lost so
 # many digits to the Gram matrix that the data are asked instead.
@@ -71,7 +72,7 @@ class Block:
     @classmethod
     def of(cls, Z: Centered, scale: bool, squares: Array) -> Block:
         """``squares`` holds the diagonal of Z'Z; columns are divided by their deviation."""
-        return cls(Z, *scaling(squares, Z.constant, Z.unit, Z.total - 1, scale))
+        return cls(Z, *scaling(squares, Z.constant, Z.unit, Z.freedom, scale))
 
     def matmat(self, V: Array) -> Array:
         """A V."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from scipy import linalg as sla
 
-from eigenkit.linalg import RANK_TOL, Array, blas_threads
+from eigenkit.linalg import RANK_TOL, Array
 from eigenkit.pencil import Pencil
 from eigenkit.solvers.regression import reduction
+from eigenkit.threads import blas_threads
 
 
 def direct(pencil: Pencil) -> tuple[Array, Array, Array, float]:

@@ -4,7 +4,8 @@
 
 by accelerated proximal gradient steps with restarts. The penalty is a share of max |c|, the
 smallest at which nothing is left, so it means the same for data of any scale; or it is as
-small as a bound on the number of non-zeros allows.
+small as a bound on the number of non-zeros allows, which is found by following the path of
+solutions from the largest penalty down, one column of G for every variable that enters.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ from typing import Protocol
 
 import numpy as np
 
-from eigenkit.linalg import Array
+from eigenkit.linalg import EPS, Array
 
 # G is kept as a matrix up to this order.
 GRAM_ORDER = 3000
 # Where the proximal gradient steps stop: change relative to the largest weight.
 TOLERANCE = 1e-9
 MAX_STEPS = 5000
-# Halvings of the penalty's interval when a number of non-zeros is asked for.
-BISECTIONS = 30
+# A variable enters the path only if this share of its length is outside those that are in.
+COLLINEAR = 1e-10
 
 
 @dataclass(frozen=True)
@@ -68,30 +69,24 @@ def thresholded(c: Array, sparsity: Sparsity) -> Array:
     return soft(c, float(np.sort(size)[-1 - sparsity.n_nonzero]), sparsity.nonnegative)
 
 
-Fit = Callable[[Array, Array, float], tuple[Array, float]]
+Fit = Callable[[Array, Array], Array]
 
 
 def lasso(X: Matrix, sparsity: Sparsity) -> Fit:
-    """A function of c = X't, a start and the least penalty to try, that gives w and its penalty.
-
-    Penalties are shares of the largest. Where a number of non-zeros is asked for, passing the
-    penalty of the last call keeps a sequence of fits from going back and forth.
-    """
+    """A function of c = X't and a start that gives w."""
     product = _gram_product(X)
     bound = 1.1 * _largest_eigenvalue(product, X.width)
+    counted = sparsity.n_nonzero is not None and sparsity.n_nonzero < X.width
+    share = 0.0 if sparsity.n_nonzero is not None else sparsity.penalty
 
-    def fit(c: Array, start: Array, least: float) -> tuple[Array, float]:
+    def fit(c: Array, start: Array) -> Array:
         size = np.maximum(c, 0.0) if sparsity.nonnegative else np.abs(c)
         largest = float(size.max())
         if bound == 0 or largest == 0:
-            return np.zeros_like(c), least
-
-        def solve(share: float, w: Array) -> Array:
-            return _proximal(product, bound, c, share * largest, sparsity.nonnegative, w)
-
-        if sparsity.n_nonzero is None:
-            return solve(sparsity.penalty, start), sparsity.penalty
-        return _bisect(solve, sparsity.n_nonzero, start, least)
+            return np.zeros_like(c)
+        if counted:
+            return _Path(product, c, sparsity.nonnegative).until(int(sparsity.n_nonzero or 0))
+        return _proximal(product, bound, c, share * largest, sparsity.nonnegative, start)
 
     return fit
 
@@ -139,21 +134,78 @@ def _proximal(
     return w
 
 
-def _bisect(
-    solve: Callable[[float, Array], Array], n_nonzero: int, start: Array, least: float
-) -> tuple[Array, float]:
-    """A solution with at most n_nonzero non-zeros, and its penalty, not far above the smallest."""
-    w = solve(least, start)
-    if np.count_nonzero(w) <= n_nonzero:
-        return w, least
-    low, high, best = least, 1.0, np.zeros_like(start)
-    for _ in range(BISECTIONS):
-        share = (low + high) / 2
-        w = solve(share, w)
-        if np.count_nonzero(w) > n_nonzero:
-            low = share
-        else:
-            high, best = share, w
-            if np.count_nonzero(w) == n_nonzero:
-                break
-    return best, high
+class _Path:
+    """The solutions w(lambda) from the largest penalty down, as variables enter and leave.
+
+    Between two such events w moves along (G_AA)^-1 sign(w_A), with A the variables that are
+    in, and the correlations r = c - G w of those stay at +-lambda.
+    """
+
+    def __init__(self, product: Callable[[Array], Array], c: Array, nonnegative: bool) -> None:
+        self.product, self.nonnegative = product, nonnegative
+        self.r, self.w = c.copy(), np.zeros_like(c)
+        self.open = np.ones(len(c), dtype=bool)  # may still enter
+        self.inside: list[int] = []
+        self.columns: dict[int, Array] = {}
+
+    def until(self, n_nonzero: int) -> Array:
+        """w at the smallest penalty before more than ``n_nonzero`` variables are in."""
+        size = self.r if self.nonnegative else np.abs(self.r)
+        level, entering = float(size.max()), int(np.argmax(size))
+        end = EPS * level
+        while level > end:
+            if entering >= 0:
+                if len(self.inside) == n_nonzero:
+                    break
+                self._enter(entering)
+            step, entering = self._advance(level)
+            level -= step
+        return self.w
+
+    def _enter(self, j: int) -> None:
+        if j not in self.columns:
+            unit = np.zeros_like(self.w)
+            unit[j] = 1.0
+            self.columns[j] = self.product(unit)
+        column = self.columns[j]
+        self.open[j] = False
+        inside = self.inside
+        if inside:
+            # What G_AA explains of the new variable: all of it, and it would add nothing.
+            explained = column[inside] @ np.linalg.solve(self._block(), column[inside])
+            if column[j] - explained <= COLLINEAR * column[j]:
+                return
+        inside.append(j)
+
+    def _block(self) -> Array:
+        return np.array([self.columns[j][self.inside] for j in self.inside])
+
+    def _advance(self, level: float) -> tuple[float, int]:
+        """Go to the next event; the step, and the variable that enters there or -1."""
+        inside = self.inside
+        direction = np.linalg.solve(self._block(), np.sign(self.r[inside]))
+        g = sum(d * self.columns[j] for d, j in zip(direction, inside, strict=True))
+        steps = self._entries(level, np.asarray(g))
+        entering = int(np.argmin(steps))
+        step = min(float(steps[entering]), level)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            leaving = -self.w[inside] / direction
+        leaving[~(leaving > 0)] = np.inf
+        first = int(np.argmin(leaving))
+        leaves = bool(leaving[first] < step)
+        step = float(leaving[first]) if leaves else step
+        self.w[inside] += step * direction
+        self.r = self.r - step * g
+        if leaves:
+            self.w[inside[first]] = 0.0
+            self.open[inside.pop(first)] = True
+        return step, -1 if leaves or step >= level else entering
+
+    def _entries(self, level: float, g: Array) -> Array:
+        """How far to go until each variable enters; infinity where it never does."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            up, down = (level - self.r) / (1 - g), (level + self.r) / (1 + g)
+        # One that has just left moves inwards: its step is the negative of a rounding.
+        up[~(up > 0) | ~self.open] = np.inf
+        down[~(down > 0) | ~self.open | self.nonnegative] = np.inf
+        return np.minimum(up, down)

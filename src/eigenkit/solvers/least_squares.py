@@ -53,10 +53,19 @@ def targets(H: Array) -> tuple[Array, Array, Array]:
 
 
 def _towards_labels(V: Array) -> Array:
-    """The rotation that makes V triangular on its leading labels: its span decides alone."""
-    turn, R, order = sla.qr(V.T, mode="economic", pivoting=True)
-    m = V.shape[1]
-    return (turn * np.where(R.diagonal() < 0, -1.0, 1.0))[:, np.argsort(order[:m])]
+    """The rotation that makes V triangular on its leading labels: its span decides alone.
+
+    Where labels are independent it makes V the identity, whatever their order; where some are
+    collinear, of labels that say equally much the first is taken.
+    """
+    left, chosen = V, []
+    for _ in range(V.shape[1]):
+        size = np.linalg.norm(left, axis=1)
+        chosen.append(int(np.argmax(size >= (1 - TIE) * size.max())))
+        q = left[chosen[-1]] / size[chosen[-1]]
+        left = left - np.outer(left @ q, q)
+    turn, R = sla.qr(V[chosen].T, mode="economic")
+    return np.asarray((turn * np.where(R.diagonal() < 0, -1.0, 1.0))[:, np.argsort(chosen)])
 
 
 def coordinate_descent(

@@ -17,11 +17,12 @@ from itertools import pairwise
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import Array, Cholesky, blas_threads, eigenpairs, signs
+from eigenkit.linalg import Array, Cholesky, eigenpairs, signs
 from eigenkit.operators import Centered
 from eigenkit.pencil import Report, Solution
 from eigenkit.solvers.choice import GRAM_LIMIT_BYTES
 from eigenkit.solvers.regression import TRUSTED, singular_triplets
+from eigenkit.threads import blas_threads
 
 Columns = Sequence[np.ndarray]
 

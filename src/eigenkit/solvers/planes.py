@@ -28,7 +28,8 @@ import numpy as np
 from scipy import linalg as sla
 from scipy.linalg import blas, lapack
 
-from eigenkit.linalg import EPS, Array, blas_threads, eigenpairs, power_of_two, whitener
+from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two, whitener
+from eigenkit.threads import blas_threads
 
 # Eigenvalues of a whitened matrix closer than this are one eigenvalue.
 TIE = 1e-11

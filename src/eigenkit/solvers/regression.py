@@ -14,28 +14,40 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.kernels import CenteredKernel
-from eigenkit.linalg import EPS, Array, Cholesky, blas_threads, power_of_two
+from eigenkit.linalg import EPS, Array, Cholesky, power_of_two
 from eigenkit.operators import Centered
 from eigenkit.pencil import KernelPencil, Pencil, damped
 from eigenkit.solvers.krylov import ROUND, block_cg, block_cg_mixed, block_lsqr
+from eigenkit.threads import blas_threads
 
 # A Gram matrix whose reciprocal condition is above TRUSTED gives twelve digits as it stands.
 # Between the two, residuals computed from the data restore them; below, it is not used.
 TRUSTED = 1e-3
 USABLE = 1e-13
+# Above this the components may be told apart before the digits are restored: only those that are
+# kept need the residuals then, and they are computed where B W is needed anyway.
+CLOSE = 1e-9
 # The part of Z'A (relative) that may be lost to cancellation in the dual.
 CANCELLATION = 1e-11
 
 
+# W, B W and W'B W
+Settled = tuple[Array, Array, Array]
+
+
 @dataclass(frozen=True)
 class Regression:
-    """W1 (d x k), how it came about, 1/cond(B), and B W with W'B W where those are cheap."""
+    """W1 (d x k), how it came about, and 1/cond(B).
+
+    ``settle(T)`` gives W = W1 T, B W and W'B W where the method has a better way to them than the
+    two products: from a Gram matrix, or together with digits that W1 still lacks.
+    """
 
     W1: Array
     n_iter: int = 0
     converged: bool = True
     rcond: float = float("nan")
-    forms: Callable[[Array], tuple[Array, Array]] | None = None
+    settle: Callable[[Array], Settled | None] = lambda T: None
 
 
 Method = Callable[[Pencil, Sequence[float], float, int], list[Regression | None]]
@@ -59,20 +71,55 @@ def _primal(pencil: Pencil, G: Array, ridge: float | Array) -> Regression | None
     factor = Cholesky.of(B)
     if factor is None or factor.rcond < USABLE:
         return None
-    Z, H = pencil.Z, pencil.H
+    normal = _NormalEquations(pencil, G, ridge, factor)
+    W1 = factor.solve(pencil.C)
+    if factor.rcond > TRUSTED:
+        return Regression(W1, rcond=factor.rcond, settle=lambda T: normal.forms(W1 @ T))
+    if factor.rcond > CLOSE:
+        return Regression(W1, rcond=factor.rcond, settle=lambda T: normal.refined(W1 @ T, T))
+    found = normal.refined(W1, np.eye(W1.shape[1]))
+    return None if found is None else Regression(found[0], rcond=factor.rcond)
 
-    def residual(W: Array) -> Array:
-        return Z.rmatmat(H - Z.matmat(W)) - damped(ridge, W)
 
-    W1 = _refined(factor, factor.solve(pencil.C), residual)
-    if W1 is None:
-        return None
+@dataclass(frozen=True)
+class _NormalEquations:
+    """(G + ridge) W = Z'H with a factor of the matrix, and the data to check it against."""
 
-    def forms(V: Array) -> tuple[Array, Array]:
-        BV = G @ V + damped(ridge, V)
-        return BV, V.T @ BV
+    pencil: Pencil
+    G: Array
+    ridge: float | Array
+    factor: Cholesky
 
-    return Regression(W1, rcond=factor.rcond, forms=forms if factor.rcond > TRUSTED else None)
+    def product(self, V: Array) -> Array:
+        return self.G @ V + damped(self.ridge, V)
+
+    def forms(self, W: Array) -> Settled:
+        BW = self.product(W)
+        return W, BW, W.T @ BW
+
+    def refined(self, W: Array, T: Array) -> Settled | None:
+        """W with the digits that the Gram matrix has lost, by residuals for the targets H T.
+
+        B W and W'B W come from the pass over the data that gave the last residual; what the last
+        step adds to them is so small that the Gram matrix is good enough for it.
+        """
+        HT, CT = self.pencil.H @ T, self.pencil.C @ T
+        passed: list[Array] = []
+
+        def residual(V: Array) -> Array:
+            slope, square = self.pencil.Z.gradient(V, HT)
+            passed[:] = V, slope, square
+            return -slope - damped(self.ridge, V)
+
+        refined = _refined(self.factor, W, residual)
+        if refined is None:
+            return None
+        V, slope, square = passed
+        step = refined - V
+        damped_V, B_step = damped(self.ridge, V), self.product(step)
+        across = V.T @ B_step
+        inner = square + V.T @ damped_V + across + across.T + step.T @ B_step
+        return refined, CT + slope + damped_V + B_step, inner
 
 
 def dual_cholesky(
@@ -116,7 +163,8 @@ def _dual_coefficients(
     def residual(A: Array) -> Array:
         return H - apply_K(A) - damped(ridge, A)
 
-    A = _refined(factor, factor.solve(H), residual)
+    first = factor.solve(H)
+    A = first if factor.rcond > TRUSTED else _refined(factor, first, residual)
     if A is None:
         return None
     # What of A lies outside the range of Z is large for a small ridge, and must cancel in Z'A.
@@ -126,19 +174,21 @@ def _dual_coefficients(
 
 
 def _refined(factor: Cholesky, W: Array, residual: Callable[[Array], Array]) -> Array | None:
-    """Iterative refinement with residuals from the data, where the Gram matrix has lost digits."""
-    if factor.rcond > TRUSTED:
-        return W
-    last = np.inf
+    """Iterative refinement with residuals from the data, where the Gram matrix has lost digits.
+
+    Every step shrinks the error by about the same factor, which the first one shows: W starts
+    with the relative error by which the factor is off.
+    """
+    last = 1.0
     for _ in range(20):
         step = factor.solve(residual(W))
         change = float(np.linalg.norm(step)) / max(float(np.linalg.norm(W)), 1e-300)
         if change > 0.5 * last:
             return W if change < 1e-6 else None
         W = W + step
-        last = change
-        if change < EPS:
+        if change * (change / last) < EPS:
             break
+        last = change
     return W
 
 

@@ -22,10 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import EPS, Array, blas_threads
+from eigenkit.linalg import EPS, Array
 from eigenkit.operators import Centered
 from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.regression import _truncated_svd, singular_triplets
+from eigenkit.threads import blas_threads
 
 
 @dataclass(frozen=True)

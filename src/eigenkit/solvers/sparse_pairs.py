@@ -31,8 +31,9 @@ from eigenkit.solvers.lasso import Fit, Sparsity, lasso, thresholded
 POWER_STEPS = 50
 # X'Y is kept as a matrix up to this many entries.
 CROSS_LIMIT = 10**7
-# From then on the penalty that keeps a number of non-zeros only grows, so that sweeps settle.
-FREE_SWEEPS = 10
+# From then on targets are averaged with the last ones: sweeps that go back and forth between
+# two sets of variables settle.
+FREE_SWEEPS = 20
 # A variable with less than this share of its length outside those chosen adds nothing.
 COLLINEAR = 1e-10
 # Gains this close are equal: the first variable wins, whatever rounding says. Ties are common,
@@ -69,6 +70,11 @@ class View:
     def rmatmat(self, U: Array) -> Array:
         """X'(I - T T') U."""
         return self.Z.rmatmat(U - self.T @ (self.T.T @ U)) * self.inverse_length[:, None]
+
+    def toarray(self) -> Array:
+        """(I - T T') X as a dense matrix: for y, which is dense anyway."""
+        S = self.Z.toarray() * self.inverse_length
+        return S - self.T @ (self.T.T @ S)
 
     def gram(self) -> Array:
         """X'(I - T T') X."""
@@ -160,7 +166,7 @@ def _norm(v: Array) -> float:
 def _cross(x: View, y: View) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
     """v -> X'Y v and u -> Y'X u."""
     if x.width * y.width <= CROSS_LIMIT:
-        C = x.rmatmat(y.matmat(np.eye(y.width)))
+        C = x.rmatmat(y.toarray())
         return (lambda v: C @ v), (lambda u: C.T @ u)
     return (
         lambda v: x.rmatmat(y.matmat(v[:, None]))[:, 0],
@@ -209,14 +215,14 @@ def alternating(x: View, y: View, request: Request) -> tuple[Array, Array, int, 
     if request.y.nonnegative:
         b = np.abs(b)
     a = np.zeros(x.width)
+    t, u = np.zeros(x.Z.shape[0]), _unit(y.matmat(b[:, None])[:, 0])
     fit_x, fit_y = lasso(x, request.x), lasso(y, request.y)
-    least_x = least_y = 0.0
     for sweep in range(1, request.max_iter + 1):
-        if sweep <= FREE_SWEEPS:
-            least_x = least_y = 0.0
-        a_new, t, least_x = _regressed(x, fit_x, y.matmat(b[:, None])[:, 0], a, least_x)
-        b_start = b if sweep > 1 else np.zeros(y.width)
-        b_new, u, least_y = _regressed(y, fit_y, t, b_start, least_y)
+        last = 0.0 if sweep <= FREE_SWEEPS else 1.0
+        a_new, t_new = _regressed(x, fit_x, u, a)
+        t = _unit(t_new + last * t)
+        b_new, u_new = _regressed(y, fit_y, t, b if sweep > 1 else np.zeros(y.width))
+        u = _unit(u_new + last * u)
         change = max(float(np.abs(a_new - a).max()), float(np.abs(b_new - b).max()))
         size = max(float(np.abs(a_new).max()), float(np.abs(b_new).max()))
         a, b = a_new, b_new
@@ -225,14 +231,12 @@ def alternating(x: View, y: View, request: Request) -> tuple[Array, Array, int, 
     return a, b, request.max_iter, False
 
 
-def _regressed(
-    view: View, fit: Fit, target: Array, start: Array, least: float
-) -> tuple[Array, Array, float]:
-    """Sparse weights for a target, their score at unit length, and the penalty they took."""
-    w, penalty = fit(view.rmatmat(_unit(target)[:, None])[:, 0], start, least)
+def _regressed(view: View, fit: Fit, target: Array, start: Array) -> tuple[Array, Array]:
+    """Sparse weights for a target, and their score at unit length."""
+    w = fit(view.rmatmat(target[:, None])[:, 0], start)
     score = view.matmat(w[:, None])[:, 0]
     size = _norm(score)
-    return (w / size, score / size, penalty) if size else (w, score, penalty)
+    return (w / size, score / size) if size else (w, score)
 
 
 # -- greedy forward selection ----------------------------------------------------------------
@@ -319,9 +323,10 @@ def _best_pair(x: View, y: View, squares_x: Array, squares_y: Array) -> tuple[in
     best, pair = 0.0, (-1, -1)
     floor_x, floor_y = COLLINEAR * squares_x.max(), COLLINEAR * squares_y.max()
     step = max(1, CROSS_LIMIT // x.width)
+    Y = y.toarray()
     for start in range(0, y.width, step):
         columns = np.arange(start, min(start + step, y.width))
-        C = x.rmatmat(y.matmat(np.eye(y.width)[:, columns]))
+        C = x.rmatmat(Y[:, columns])
         size = np.sqrt(np.outer(squares_x, squares_y[columns]))
         usable = np.outer(squares_x > floor_x, squares_y[columns] > floor_y)
         r = np.divide(np.abs(C), size, out=np.zeros_like(C), where=usable)
@@ -349,7 +354,7 @@ def _least_squares(x: View, y: View, l: int, request: Request) -> Pairs:
     root = (V[:, keep] / np.sqrt(values[keep])) @ V[:, keep].T
     targets = y.matmat(root)
     fit = lasso(x, request.x)
-    W = np.column_stack([fit(c, np.zeros(x.width), 0.0)[0] for c in x.rmatmat(targets).T])
+    W = np.column_stack([fit(c, np.zeros(x.width)) for c in x.rmatmat(targets).T])
     scores = x.matmat(W)
     size = np.linalg.norm(scores, axis=0) * np.linalg.norm(targets, axis=0)
     product = np.abs(np.sum(scores * targets, axis=0))

@@ -21,11 +21,12 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import EPS, Array, blas_threads, eigenpairs, signs, triangular_factor
+from eigenkit.linalg import EPS, Array, eigenpairs, signs, triangular_factor
 from eigenkit.operators import Centered
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import BLOCK_RATE, DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, SPARSE_RATE
 from eigenkit.solvers.lanczos import BLOCK, largest_eigenpairs
+from eigenkit.threads import blas_threads
 
 METHODS = ("auto", "gram", "svd", "lanczos")
 

@@ -11,19 +11,18 @@ come back, and W'B W = I holds to rounding also after an iterative first stage.
 
 from __future__ import annotations
 
-import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import RANK_TOL, Array, blas_threads, eigenpairs, symmetric
+from eigenkit.linalg import RANK_TOL, Array, eigenpairs, symmetric
 from eigenkit.pencil import Pencil
+from eigenkit.threads import blas_threads
 
 
-def diagonalize(pencil: Pencil, W1: Array) -> tuple[Array, Array, Array]:
-    """W, eigenvalues and U of the second stage."""
+def diagonalize(pencil: Pencil, W1: Array) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors U of the second stage."""
     values, U = eigenpairs(pencil.C.T @ W1)
     keep = values > RANK_TOL * values.max(initial=0.0)
-    values, U = values[keep], U[:, keep]
-    return W1 @ (U / np.sqrt(values)), values, U
+    return values[keep], U[:, keep]
 
 
 def rayleigh_ritz(

@@ -1,0 +1,162 @@
+"""Streams as values: what was taken in, and results that are found when they are asked for.
+
+``partial_fit`` adds moments and nothing else. What they amount to is a fit like any other, of a
+copy of the estimator with the parameters that it had then (:class:`Intake`); it is made when a
+result is first looked at, and the results of the stream are those of that copy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from eigenkit.estimators._state import forget, is_fitted_name, unchanged_on_error
+from eigenkit.moments import Moments, merge
+
+
+@dataclass(frozen=True, eq=False)
+class Intake:
+    """The moments of a stream, and the estimator as it was when it took them in."""
+
+    model: Any
+    moments: Moments
+
+    def __post_init__(self) -> None:
+        self.moments.check(self.model.n_features_in_, self.model._n_labels_)
+
+    @classmethod
+    def of(cls, estimator: Any, moments: Moments) -> Intake:
+        """With a copy of the estimator: its parameters, and what its first batch was like."""
+        return cls(_describe(clone(estimator), estimator), moments)
+
+    def fitted(self) -> Any:
+        """The estimator fitted to the moments, once."""
+        if "components_" not in vars(self.model):
+            try:
+                with unchanged_on_error(self.model):
+                    self.model._learn(self.moments)
+            except ValueError as error:
+                raise NotFittedError(
+                    f"this {type(self.model).__name__} cannot be solved from the "
+                    f"{self.moments.n_rows} rows that it has taken in: {error}"
+                ) from error
+        return self.model
+
+
+class Result:
+    """A fitted attribute: ``fit`` sets it, a stream has it from its :class:`Intake`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+        self.__doc__ = None  # the attributes are described by the classes that have them
+
+    def __get__(self, model: Any, owner: type | None = None) -> Any:
+        if model is None:
+            return self
+        intake = vars(model).get("_intake_")
+        found = {} if intake is None else vars(intake.fitted())
+        if self.name not in found:
+            raise AttributeError(f"{type(model).__name__!r} object has no attribute {self.name!r}")
+        return found[self.name]
+
+
+def _described(estimator: Any) -> dict[str, Any]:
+    """What the first batch of a stream fixes; everything else that is fitted follows later."""
+    fitted = {name: value for name, value in vars(estimator).items() if is_fitted_name(name)}
+    return {name: value for name, value in fitted.items() if name != "_intake_"}
+
+
+def _describe(model: Any, like: Any) -> Any:
+    """``model`` as if its first batch had been that of the stream ``like``."""
+    for name, value in _described(like).items():
+        setattr(model, name, value)
+    return model
+
+
+class Streaming:
+    """``partial_fit`` and ``merge``, for an estimator that can ``_learn`` from moments."""
+
+    # What the estimator says: its checked parameters, its target, and a batch as rows.
+    _settings: Any
+    _target: Any
+    _rows: Any
+    _intake_: Intake
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
+        """Take in one more batch of rows.
+
+        Any partition of the rows into batches, in any order, gives the projection of
+        :meth:`fit` on all rows, to rounding. The pencil is solved when a result is first
+        asked for, so small batches cost little, with the parameters of the last call: as with
+        :meth:`fit`, ``set_params`` takes effect when data are next taken in. A stream begins
+        with the first call after the estimator was made or fitted by :meth:`fit`.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`; one row is enough.
+        classes : array, optional
+            All classes that will come, where y holds classes and the first batch may lack
+            some.
+
+        Returns
+        -------
+        self
+        """
+        self._settings()
+        with unchanged_on_error(self):
+            intake = vars(self).get("_intake_")
+            if intake is None:
+                forget(self)
+            rows = self._rows(X, y, sample_weight, classes, reset=intake is None, min_samples=1)
+            self._take_in(None if intake is None else intake.moments, rows)
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Take in all that ``other`` has learned by :meth:`partial_fit`.
+
+        Both must have been fed by ``partial_fit``, with the same features and labels. A new
+        estimator that has not seen any data takes over the stream of ``other``, under its own
+        parameters: so a stream is solved with another alpha.
+
+        Returns
+        -------
+        self
+        """
+        self._settings()
+        if type(other) is not type(self):
+            raise TypeError(
+                f"other is a {type(other).__name__}: merge needs a {type(self).__name__}."
+            )
+        new = not _described(self) and "_intake_" not in vars(self)
+        for model, name in ((self, "this model"), (other, "other")):
+            if "_intake_" not in vars(model) and not (new and model is self):
+                raise ValueError(f"{name} keeps no stream: merge needs models fed by partial_fit.")
+        with unchanged_on_error(self):
+            if new:
+                _describe(self, other)
+            _check_alike(self, other)
+            self._take_in(None if new else self._intake_.moments, other._intake_.moments)
+        return self
+
+    def _take_in(self, moments: Moments | None, more: Moments) -> None:
+        """Remember both; with them goes what was computed from the earlier ones."""
+        self._intake_ = Intake.of(self, merge(moments, more, self._target().linear))
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "components_" in vars(self) or "_intake_" in vars(self)
+
+
+def _check_alike(model: Any, other: Any) -> None:
+    """Two streams of the same features and labels."""
+    for name in ("n_features_in_", "_n_labels_"):
+        mine, theirs = getattr(model, name), getattr(other, name)
+        if mine != theirs:
+            what = name.strip("_")
+            raise ValueError(f"{what} differs ({mine} here, {theirs} in other): cannot merge.")
+    if not np.array_equal(*(vars(each).get("classes_", []) for each in (model, other))):
+        raise ValueError("classes_ differ: declare the same classes in both to merge.")

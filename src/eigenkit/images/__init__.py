@@ -1,0 +1,33 @@
+"""Annotating sets of images: from folders of pictures to terms with reasons.
+
+Reading images needs pillow (``pip install 'eigenkit[images]'``); the rest is numpy and scipy.
+"""
+
+from __future__ import annotations
+
+from eigenkit.images.annotator import ImageAnnotator, TermReport
+from eigenkit.images.descriptors import DESCRIPTORS, Descriptor
+from eigenkit.images.exceptions import ImageWarning
+from eigenkit.images.extraction import Progress
+from eigenkit.images.files import ImageSet, Picture, read_sets
+from eigenkit.images.kernels import Plan
+from eigenkit.images.labels import read_labels
+from eigenkit.images.model_file import load_annotator, save_annotator
+from eigenkit.images.shapes import make_shapes
+
+__all__ = [
+    "DESCRIPTORS",
+    "Descriptor",
+    "ImageAnnotator",
+    "ImageSet",
+    "ImageWarning",
+    "Picture",
+    "Plan",
+    "Progress",
+    "TermReport",
+    "load_annotator",
+    "make_shapes",
+    "read_labels",
+    "read_sets",
+    "save_annotator",
+]

@@ -1,0 +1,325 @@
+"""Terms for sets of images: descriptors, kernels between sets, their weights, ridge regression."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._state import unchanged_on_error
+from eigenkit.estimators._validation import check_choice
+from eigenkit.evaluation.metrics import auc_per_label
+from eigenkit.images.arrays import Array
+from eigenkit.images.cache import Cache
+from eigenkit.images.descriptors import Descriptor
+from eigenkit.images.exceptions import ImageWarning
+from eigenkit.images.extraction import Progress, Vectors, common_size, extract, fitted
+from eigenkit.images.files import ImageSet
+from eigenkit.images.kernels import ViewKernel, fit_kernels, plans_of
+from eigenkit.images.ridge import best_thresholds, calibrate, fit_ridge, probabilities
+from eigenkit.images.weights import (
+    WEIGHTS,
+    choose_weights,
+    kernel_weights,
+    mix,
+    mixed,
+    unit_diagonal,
+)
+
+# A term with fewer sets is learned, but neither its threshold nor its scores mean much.
+FEW = 5
+
+# The threshold of a term that cannot be learned.
+NEVER = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True)
+class TermReport:
+    """How well one term was predicted for sets by all others (leave one out)."""
+
+    term: str
+    support: int
+    f1: float
+    precision: float
+    recall: float
+    auc: float
+
+
+class ImageAnnotator(BaseEstimator):
+    """Predicts terms for sets of images.
+
+    Every image becomes vectors (:class:`Descriptor`), every kind of vectors a kernel between
+    sets (:mod:`eigenkit.set_kernels`), and their weighted sum is the kernel of a centred ridge
+    regression for all terms. Alpha, a threshold for every term and probabilities come from
+    leave-one-out scores in closed form; the weights are chosen by cross-validation.
+
+    Parameters
+    ----------
+    kernels : {"default", "thesis"} or sequence of Plan and str
+        Which kernels: those that did best in trials; the 23 of the thesis; or plans of your own
+        (a name of a descriptor stands for its mean map).
+    weights : {"auto", "equal", "learned", "half", "best"}
+        Equal; learned by the semi-infinite program for the clique expansion; the mean of both;
+        the one best kernel; or chosen among the first three by cross-validation.
+    descriptors : sequence of Descriptor
+        Descriptors of your own that ``kernels`` names; with a name in ``kernels`` they are added.
+    size : (int, int), optional
+        Height and width that images are brought to; by default the median shape with a shorter
+        side of 128 pixels.
+    views : bool
+        Compare only pictures of the same view, with a kernel for every descriptor and view.
+    cache : path, optional
+        Folder where descriptors are kept.
+    n_jobs : int, optional
+        Processes for the descriptors.
+    random_state : int
+        Of clustering and folds.
+    progress : callable, optional
+        Called with a :class:`Progress` now and then.
+
+    Attributes
+    ----------
+    terms_ : list of str
+    weights_ : dict
+        Name of a kernel -> its factor; they sum to one.
+    weights_chosen_ : str
+    alpha_ : float
+    thresholds_ : array of shape (n_terms,)
+    report_ : list of TermReport
+        Leave-one-out figures of every term.
+    few_ : list of str
+        Terms with fewer than 5 sets, or that all sets carry.
+    size_ : (int, int)
+    set_names_ : list of str
+        Of the sets seen in fit, labelled or not.
+    """
+
+    size_: tuple[int, int]
+    weights_scores_: dict[str, float]
+    _kernels_: list[ViewKernel]
+    _descriptors_: list[Descriptor]
+
+    def __init__(
+        self,
+        kernels: Any = "default",
+        *,
+        weights: str = "auto",
+        descriptors: Sequence[Descriptor] = (),
+        size: tuple[int, int] | None = None,
+        views: bool = False,
+        cache: Any = None,
+        n_jobs: int | None = None,
+        random_state: int = 0,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.kernels = kernels
+        self.weights = weights
+        self.descriptors = descriptors
+        self.size = size
+        self.views = views
+        self.cache = cache
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.progress = progress
+
+    # -- fitting -----------------------------------------------------------------------
+
+    def fit(self, sets: Sequence[ImageSet], Y: Any, terms: Sequence[str] | None = None) -> Self:
+        """Learn the terms of sets.
+
+        Parameters
+        ----------
+        sets : sequence of ImageSet
+        Y : array of shape (n_sets, n_terms)
+            0 and 1; a row of NaN marks a set without labels, which helps to learn the
+            vocabularies only. The columns of a frame name the terms.
+        terms : sequence of str, optional
+            Names of the columns of Y.
+
+        Returns
+        -------
+        self
+        """
+        check_choice("weights", self.weights, ("auto", *WEIGHTS))
+        sets = check_sets(sets)
+        Y, names = check_terms(Y, terms, len(sets))
+        with unchanged_on_error(self):
+            self.terms_ = names
+            labelled = ~np.isnan(Y).any(axis=1)
+            K = self._fit_kernels(sets)
+            self._labelled_ = np.flatnonzero(labelled)
+            self._Y_ = Y[labelled].astype(np.int8)
+            self.set_names_ = [one.name for one in sets]
+            self._fit_weights(K[:, labelled][:, :, labelled])
+        return self
+
+    def _fit_kernels(self, sets: Sequence[ImageSet]) -> np.ndarray:
+        plans = plans_of(self.kernels, self.descriptors)
+        own = {d.name: d for d in self.descriptors}
+        wanted = list(dict.fromkeys(plan.descriptor for plan in plans))
+        self.size_ = check_size(self.size) if self.size is not None else common_size(sets)
+        made = [own.get(name) or Descriptor(name) for name in wanted]
+        self._descriptors_ = fitted(sets, made, self.size_)
+        views = sorted({v for one in sets for v in one.views}) if self.views else [None]
+        vectors = self._vectors(sets)
+        start = time.monotonic()
+
+        def tell(done: int, total: int, name: str) -> None:
+            self._tell(Progress(f"kernel {name}", done, total, time.monotonic() - start))
+
+        self._kernels_, K = fit_kernels(
+            plans, views, sets, vectors, self._places(), int(self.random_state), tell
+        )
+        return K
+
+    def _fit_weights(self, K: np.ndarray) -> None:
+        Y = self._Y_.astype(np.float64)
+        learnable = (Y.sum(axis=0) >= 2) & (Y.sum(axis=0) < len(Y))
+        if not learnable.any():
+            raise ValueError("no term is carried by two sets and missing from another.")
+        how, self.weights_scores_ = self.weights, {}
+        if how == "auto":
+            candidates = ("equal", "half", "learned") if len(K) > 1 else ("equal",)
+            how, self.weights_scores_ = choose_weights(
+                K, Y[:, learnable], candidates, int(self.random_state)
+            )
+        self.weights_chosen_ = how
+        self._theta_ = kernel_weights(K, Y[:, learnable], how)
+        self.weights_ = {
+            kernel.name: float(t) for kernel, t in zip(self._kernels_, self._theta_, strict=True)
+        }
+        self._own_ = np.diagonal(mix(K, self._theta_)).copy()
+        self._fit_ridge(mixed(K, self._theta_), Y, learnable)
+
+    def _fit_ridge(self, K: Array, Y: Array, learnable: np.ndarray) -> None:
+        A, b, held_out, self.alpha_ = fit_ridge(K, Y)
+        self._coefficients_, self._intercept_ = A, b
+        self.thresholds_ = np.where(learnable, best_thresholds(Y, held_out), NEVER)
+        slopes, offsets = calibrate(Y, held_out)
+        self._calibration_ = np.array([slopes, offsets])
+        self._held_out_ = held_out
+        self.report_ = term_reports(self.terms_, Y, held_out, self.thresholds_)
+        self.few_ = [r.term for r in self.report_ if r.support < FEW or r.support == len(Y)]
+        if self.few_:
+            warnings.warn(
+                f"{len(self.few_)} terms have fewer than {FEW} sets or all of them, and are "
+                f"learned badly or not at all: {', '.join(self.few_[:8])}",
+                ImageWarning,
+                stacklevel=4,
+            )
+
+    # -- predicting --------------------------------------------------------------------
+
+    def kernel_rows(self, sets: Sequence[ImageSet]) -> Array:
+        """The mixed kernel between new sets and the labelled ones, with a unit diagonal."""
+        check_is_fitted(self)
+        sets = check_sets(sets)
+        K, own = self._each_kernel(sets, self._vectors(sets))
+        return unit_diagonal(mix(K, self._theta_), self._theta_ @ own, self._own_)
+
+    def _each_kernel(self, sets: Sequence[ImageSet], vectors: Vectors) -> tuple[Array, Array]:
+        """Kernels of new sets with the labelled ones, and whether sets have the views."""
+        places = self._places()
+        rows = []
+        for kernel in self._kernels_:
+            name = kernel.plan.descriptor
+            rows.append(kernel.transform(sets, vectors[name], places[name])[:, self._labelled_])
+        own = [
+            [float(kernel.view is None or kernel.view in one.views) for one in sets]
+            for kernel in self._kernels_
+        ]
+        return np.array(rows), np.array(own)
+
+    def decision_function(self, sets: Sequence[ImageSet]) -> Array:
+        """Scores of terms; those above ``thresholds_`` are predicted."""
+        return self.kernel_rows(sets) @ self._coefficients_ + self._intercept_
+
+    def predict_proba(self, sets: Sequence[ImageSet]) -> Array:
+        """Probabilities of terms, calibrated on leave-one-out scores."""
+        return probabilities(self.decision_function(sets), *self._calibration_)
+
+    def predict(self, sets: Sequence[ImageSet]) -> np.ndarray:
+        """0 or 1 for every set and term."""
+        return (self.decision_function(sets) > self.thresholds_).astype(np.int8)
+
+    # -- inside ------------------------------------------------------------------------
+
+    def _vectors(self, sets: Sequence[ImageSet]) -> Vectors:
+        cache = Cache(self.cache) if self.cache is not None else None
+        return extract(
+            sets,
+            self._descriptors_,
+            self.size_,
+            cache=cache,
+            n_jobs=self.n_jobs,
+            tell=self._tell,
+        )
+
+    def _places(self) -> dict[str, Array | None]:
+        return {d.name: d.places(self.size_) for d in self._descriptors_}
+
+    def _tell(self, progress: Progress) -> None:
+        if self.progress is not None:
+            self.progress(progress)
+
+
+def check_size(size: Any) -> tuple[int, int]:
+    """Height and width, large enough for the patches of local descriptors."""
+    try:
+        height, width = (int(side) for side in size)
+    except (TypeError, ValueError):
+        height = width = 0
+    if not (16 <= height <= 4096 and 16 <= width <= 4096):
+        raise ValueError(
+            f"size={size!r} is not valid: give height and width between 16 and 4096 pixels."
+        )
+    return height, width
+
+
+def check_sets(sets: Any) -> list[ImageSet]:
+    """The sets as a list, if that is what they are."""
+    found = list(sets) if isinstance(sets, Sequence) and not isinstance(sets, str) else [sets]
+    if not found or not all(isinstance(one, ImageSet) for one in found):
+        raise TypeError("sets is not a list of ImageSet: give what read_sets returns.")
+    return found
+
+
+def check_terms(Y: Any, terms: Sequence[str] | None, n: int) -> tuple[Array, list[str]]:
+    """Y as numbers 0, 1 and rows of NaN, and the names of its columns."""
+    if terms is None and hasattr(Y, "columns"):
+        terms = [str(name) for name in Y.columns]
+    try:
+        given = np.asarray(Y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError("Y is not a matrix of 0 and 1.") from error
+    if given.ndim != 2 or given.shape[0] != n or given.shape[1] == 0:
+        raise ValueError(f"Y has the shape {given.shape}: give a row for each of the {n} sets.")
+    missing = np.isnan(given)
+    if np.any(missing.any(axis=1) != missing.all(axis=1)):
+        raise ValueError("a row of Y is NaN in part: a set is labelled or it is not.")
+    labelled = given[~missing.any(axis=1)]
+    if len(labelled) < 4:
+        raise ValueError(f"Y labels {len(labelled)} sets: give at least 4.")
+    if not np.all((labelled == 0) | (labelled == 1)):
+        raise ValueError("Y holds other numbers than 0 and 1.")
+    names = [f"term {j + 1}" for j in range(given.shape[1])] if terms is None else list(terms)
+    if len(names) != given.shape[1] or len(set(names)) < len(names):
+        raise ValueError(f"terms names {len(set(names))} columns, but Y has {given.shape[1]}.")
+    return given, [str(name) for name in names]
+
+
+def term_reports(terms: Sequence[str], Y: Array, S: Array, thresholds: Array) -> list[TermReport]:
+    """F1, precision, recall and AUC of every term."""
+    P = thresholds < S
+    aucs = auc_per_label(Y, S)
+    hits, support, given = (Y * P).sum(axis=0), Y.sum(axis=0), P.sum(axis=0)
+    precision, recall = (hits / np.maximum(n, 1) for n in (given, support))
+    f1 = 2 * hits / np.maximum(given + support, 1)
+    columns = zip(terms, support, f1, precision, recall, aucs, strict=True)
+    return [TermReport(t, int(n), *(float(v) for v in rest)) for t, n, *rest in columns]

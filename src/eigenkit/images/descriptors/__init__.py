@@ -1,0 +1,140 @@
+"""Descriptors of images by name: local ones on grids, and global ones.
+
+Each is a transformer: a list of images in, a list of matrices out, with a row per point of the
+grid or one row per image.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+
+from eigenkit.images.arrays import Array
+from eigenkit.images.descriptors import whole
+from eigenkit.images.descriptors.frame import Frame, grid
+from eigenkit.images.descriptors.local import LOCAL, local
+
+# Changes when a descriptor changes, so that nothing old is taken from a cache.
+VERSION = 1
+
+RADII = (16, 32)
+PCA_IMAGES = 100
+
+
+class Descriptor(TransformerMixin, BaseEstimator):
+    """A function from an image to vectors, with a name.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`DESCRIPTORS`, or any other name with a function of your own.
+    function : callable, optional
+        From an image (height, width, 3; unsigned bytes) to a vector, or to a matrix with a row
+        per vector, for instance the features of a neural network.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.images import Descriptor
+    >>> image = np.zeros((128, 320, 3), dtype=np.uint8)
+    >>> [v.shape for v in Descriptor("sift-16").transform([image])]
+    [(133, 128)]
+    >>> Descriptor("mine", lambda image: image.mean(axis=(0, 1))).transform([image])[0]
+    array([[0., 0., 0.]], dtype=float32)
+    """
+
+    def __init__(self, name: str, function: Callable[[np.ndarray], Any] | None = None) -> None:
+        self.name = name
+        self.function = function
+
+    @property
+    def radius(self) -> int | None:
+        """Of the patches of a local descriptor; None for a global one."""
+        kind, _, r = self.name.rpartition("-")
+        return int(r) if kind in LOCAL and self.function is None else None
+
+    @property
+    def learns(self) -> bool:
+        """Whether it must see images before it can be used."""
+        return self.function is None and self.name.startswith("pca_sift")
+
+    @property
+    def key(self) -> str:
+        """What tells its results from others, for a cache."""
+        learned = getattr(self, "components_", None)
+        more = "" if learned is None else hashlib.sha256(learned.tobytes()).hexdigest()
+        return f"{self.name}/{VERSION}/{more}"
+
+    def fit(self, X: Sequence[np.ndarray], y: Any = None) -> Self:
+        """Learn the projection of PCA-SIFT from some images; others learn nothing."""
+        if self.learns:
+            vectors = [self._compute(Frame(image)) for image in X[:PCA_IMAGES]]
+            V = np.vstack(vectors).astype(np.float64)
+            _, P = np.linalg.eigh(V.T @ V)  # gradients have no preferred sign: no centring
+            self.components_ = np.ascontiguousarray(P[:, ::-1][:, :36].T, dtype=np.float32)
+        return self
+
+    def transform(self, X: Sequence[np.ndarray]) -> list[Array]:
+        """Vectors of each image."""
+        return [self.vectors(Frame(np.asarray(image))) for image in X]
+
+    def vectors(self, frame: Frame) -> Array:
+        """Vectors of one image."""
+        V = self._compute(frame)
+        return V @ self.components_.T if self.learns else V
+
+    def _compute(self, frame: Frame) -> Array:
+        if self.function is not None:
+            return _as_rows(self.name, self.function(frame.pixels))
+        return np.asarray(find(self.name)(frame), dtype=np.float32)
+
+    def places(self, size: tuple[int, int]) -> Array | None:
+        """Centres of the patches, relative to the sides (x, y); None for a global one."""
+        if self.radius is None:
+            return None
+        return grid(size, self.radius) / np.array(size[::-1], dtype=np.float32)
+
+
+def _as_rows(name: str, given: Any) -> Array:
+    vectors = np.atleast_2d(np.asarray(given, dtype=np.float32))
+    if vectors.ndim != 2 or not np.all(np.isfinite(vectors)):
+        raise ValueError(
+            f"descriptor {name!r} gave an array of shape {np.shape(given)} or numbers that are not "
+            "finite: return a vector, or a matrix with a row per vector."
+        )
+    return vectors
+
+
+THESIS: dict[str, Callable[[Frame], Array]] = {
+    **{f"{name}-{r}": local(name, r) for name in LOCAL for r in RADII},
+    "gabor-coarse": partial(whole.gabor, rows=2, columns=8),
+    "gabor-fine": partial(whole.gabor, rows=6, columns=18),
+    **{f"pixels-{factor}": partial(whole.pixels, factor=factor) for factor in (2, 4, 8)},
+}
+DESCRIPTORS: dict[str, Callable[[Frame], Array]] = {
+    **THESIS,
+    "hog-8": partial(whole.hog, cells=8),
+    "hog-4": partial(whole.hog, cells=4),
+    "hsv": whole.hsv_histogram,
+    "lab": whole.lab_histogram,
+    "thumbnail": whole.thumbnail,
+    "lbp": whole.lbp,
+}
+
+
+def find(name: str) -> Callable[[Frame], Array]:
+    """The descriptor of that name."""
+    if name in DESCRIPTORS:
+        return DESCRIPTORS[name]
+    near = difflib.get_close_matches(str(name), DESCRIPTORS, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(DESCRIPTORS)}."
+    raise ValueError(f"descriptor {str(name)[:80]!r} is not known: {hint}")
+
+
+__all__ = ["DESCRIPTORS", "THESIS", "Descriptor", "Frame", "find", "grid"]

@@ -1,0 +1,161 @@
+"""One image on its way through the descriptors: what several of them need is made once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from scipy import ndimage
+
+from eigenkit.images.arrays import Array
+
+# A patch whose grey levels deviate less than this is flat: a quarter of one step of a byte.
+FLAT = 1e-3
+
+
+class Frame:
+    """Grey levels, gradients, edges and patches of one image, as single precision.
+
+    Parameters
+    ----------
+    pixels : array of shape (height, width, 3), unsigned bytes
+    """
+
+    def __init__(self, pixels: np.ndarray) -> None:
+        self.pixels = pixels
+        self._kept: dict[tuple[str, int], Array] = {}
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Height and width."""
+        return self.pixels.shape[0], self.pixels.shape[1]
+
+    @cached_property
+    def grey(self) -> Array:
+        """Luminance in [0, 1]."""
+        weights = np.array([0.299, 0.587, 0.114], dtype=np.float32) / 255
+        return np.asarray(self.pixels.astype(np.float32) @ weights)
+
+    def gradient(self, r: int) -> Array:
+        """Derivatives along x and y (2, height, width) at the scale of patches of radius r."""
+        return self._once("gradient", r, lambda: gradient(smoothed(self.grey, r / 10)))
+
+    def edges(self, r: int) -> Array:
+        """Strength of edges, thinned and linked (Canny), zero elsewhere."""
+        return self._once("edges", r, lambda: canny(self.gradient(r)))
+
+    def patches(self, maps: Array, r: int) -> Array:
+        """Squares of side 2r around the grid points: (n_points, n_maps, 4 r^2)."""
+        windows = sliding_window_view(maps, (2 * r, 2 * r), axis=(1, 2))[:, ::r, ::r]
+        m, rows, columns = windows.shape[:3]
+        return np.ascontiguousarray(np.moveaxis(windows, 0, 2)).reshape(
+            rows * columns, m, 4 * r * r
+        )
+
+    def standard_patches(self, r: int) -> Array:
+        """Patches of grey levels with mean 0 and deviation 1; flat ones are 0."""
+        return self._once(
+            "patches", r, lambda: standardized(self.patches(self.grey[None], r)[:, 0])
+        )
+
+    def _once(self, what: str, r: int, make: object) -> Array:
+        if (what, r) not in self._kept:
+            self._kept[what, r] = make()  # type: ignore[operator]
+        return self._kept[what, r]
+
+
+def grid(size: tuple[int, int], r: int) -> Array:
+    """Centres (x, y) of the patches of radius r: at r, 2r, ... up to the side less r.
+
+    Examples
+    --------
+    >>> from eigenkit.images.descriptors.frame import grid
+    >>> len(grid((128, 320), 16)), len(grid((128, 320), 32))
+    (133, 27)
+    """
+    rows, columns = (np.arange(r, side - r + 1, r) for side in size)
+    y, x = np.meshgrid(rows, columns, indexing="ij")
+    return np.column_stack([x.ravel(), y.ravel()]).astype(np.float32)
+
+
+def offsets(r: int) -> tuple[Array, Array]:
+    """x and y of the pixels of a patch from its centre."""
+    side = np.arange(-r, r, dtype=np.float32) + 0.5
+    y, x = np.meshgrid(side, side, indexing="ij")
+    return x.ravel(), y.ravel()
+
+
+def smoothed(grey: Array, sigma: float) -> Array:
+    return np.asarray(ndimage.gaussian_filter(grey, sigma, mode="nearest", truncate=3.0))
+
+
+def gradient(grey: Array) -> Array:
+    """Central differences along x and y."""
+    dy, dx = np.gradient(grey)
+    return np.stack([dx, dy])
+
+
+def orientations(g: Array, n: int, *, signed: bool = True) -> Array:
+    """Strength of the gradient shared linearly between the two nearest of n directions."""
+    strength = np.hypot(*g)
+    turn = np.arctan2(g[1], g[0]) / (2 * np.pi if signed else np.pi) * n
+    low = np.floor(turn)
+    share = turn - low
+    low = low.astype(np.intp) % n
+    maps = np.zeros((n, *strength.shape), dtype=np.float32)
+    rows, columns = np.indices(strength.shape, sparse=True)
+    maps[low, rows, columns] = (1 - share) * strength
+    maps[(low + 1) % n, rows, columns] += share * strength
+    return maps
+
+
+def standardized(vectors: Array) -> Array:
+    """Rows with mean 0 and deviation 1; rows that are flat become 0."""
+    centred = vectors - vectors.mean(axis=-1, keepdims=True)
+    deviation = centred.std(axis=-1, keepdims=True)
+    return np.where(deviation > FLAT, centred / np.maximum(deviation, FLAT), 0).astype(np.float32)
+
+
+def unit(vectors: Array) -> Array:
+    """Rows of length 1; rows that are (nearly) nothing stay so."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.maximum(lengths, 1e-6), dtype=np.float32)
+
+
+def pooled(maps: Array, rows: int, columns: int) -> Array:
+    """Means over a grid of cells of the last two axes."""
+    h, w = maps.shape[-2:]
+    y, x = (
+        np.linspace(0, side, n + 1).round().astype(int) for side, n in ((h, rows), (w, columns))
+    )
+    total = np.add.reduceat(np.add.reduceat(maps, y[:-1], axis=-2), x[:-1], axis=-1)
+    return np.asarray(total / np.outer(np.diff(y), np.diff(x)).astype(maps.dtype))
+
+
+def canny(g: Array, low: float = 0.1, high: float = 0.25) -> Array:
+    """Edges: ridges of the gradient above ``low`` that hang together with one above ``high``.
+
+    Both are shares of the largest gradient of the image.
+    """
+    strength = np.hypot(*g)
+    top = float(strength.max())
+    if top < FLAT:
+        return np.zeros_like(strength)
+    ridge = strength * _is_ridge(strength, g) * (strength > low * top)
+    labels, _ = ndimage.label(ridge > 0, structure=np.ones((3, 3)))
+    strong = np.unique(labels[ridge > high * top])
+    return np.asarray(ridge * np.isin(labels, strong[strong > 0]))
+
+
+def _is_ridge(strength: Array, g: Array) -> np.ndarray:
+    """Whether a pixel is not below its two neighbours along the gradient (of eight)."""
+    padded = np.pad(strength, 1)
+    octant = np.round(np.arctan2(g[1], g[0]) / (np.pi / 4)).astype(int) % 4
+    h, w = strength.shape
+    found = np.zeros(strength.shape, dtype=bool)
+    for k, (dy, dx) in enumerate([(0, 1), (1, 1), (1, 0), (1, -1)]):
+        ahead = padded[1 + dy : 1 + dy + h, 1 + dx : 1 + dx + w]
+        behind = padded[1 - dy : 1 - dy + h, 1 - dx : 1 - dx + w]
+        found |= (octant == k) & (strength >= ahead) & (strength > behind)
+    return found

@@ -1,0 +1,236 @@
+"""Nine descriptors of patches on a regular grid.
+
+All but the spin image are one mechanism: maps of the image (grey levels, gradients, edges),
+cut into patches, times fixed weights over the pixels of a patch, and a last step that makes
+the vector. With x, y the place in the patch over its radius r:
+
+    name                  maps                       weights                     numbers
+    sift                  8 directions of gradient   4 x 4 cells, Gaussian       128
+    pca_sift              gradient                   16 x 16 cells               36 of 512
+    shape_context         edges in 4 directions      9 log-polar cells           36
+    spin                  grey levels                5 rings x 10 levels         50
+    steerable             grey levels                Gaussian derivatives 1..4   14
+    differential          grey levels                the same along the gradient 14
+    complex               grey levels                (x+iy)^m (x-iy)^n G         15
+    moments               gradient and its square    x^p y^q, 0 < p + q <= 2     20
+    correlation           grey levels                9 x 9 cells                 81
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from eigenkit.images.arrays import Array
+from eigenkit.images.descriptors.frame import (
+    Frame,
+    offsets,
+    orientations,
+    standardized,
+    unit,
+)
+
+JET_ORDER = 4
+_POWERS = [(n - k, k) for n in range(JET_ORDER + 1) for k in range(n + 1)]
+_COMPLEX = [(m, n) for s in range(1, 7) for n in range(s // 2 + 1) for m in [s - n]]
+_MOMENTS = [(1, 0), (0, 1), (2, 0), (1, 1), (0, 2)]
+
+
+# -- weights over the pixels of a patch -------------------------------------------------
+
+
+@cache
+def cells(r: int, n: int) -> Array:
+    """Means over n x n cells (4r^2 x n^2)."""
+    x, y = offsets(r)
+    column, row = (np.minimum((u + r) * n // (2 * r), n - 1).astype(int) for u in (x, y))
+    W = np.eye(n * n, dtype=np.float32)[row * n + column]
+    return W / W.sum(axis=0)
+
+
+@cache
+def soft_cells(r: int, n: int = 4) -> Array:
+    """n x n cells that share pixels linearly, under a Gaussian of deviation r."""
+    x, y = offsets(r)
+    at = [u / (2 * r / n) + (n - 1) / 2 for u in (x, y)]
+    share_x, share_y = (
+        np.maximum(0, 1 - np.abs(u[:, None] - np.arange(n, dtype=np.float32))) for u in at
+    )
+    window = np.exp(-(x**2 + y**2) / (2 * r**2))
+    W = share_y[:, :, None] * share_x[:, None, :] * window[:, None, None]
+    return np.asarray(W.reshape(len(x), n * n), dtype=np.float32)
+
+
+@cache
+def log_polar(r: int) -> Array:
+    """A disc of radius 6/15 r, and two rings up to 11/15 r and r in four sectors each."""
+    x, y = offsets(r)
+    distance = np.hypot(x, y) / r
+    sector = np.floor(np.arctan2(y, x) / (np.pi / 2)).astype(int) % 4
+    ring = np.digitize(distance, [6 / 15, 11 / 15, 1.0])
+    W = np.zeros((len(x), 9), dtype=np.float32)
+    W[ring == 0, 0] = 1
+    for k in (1, 2):
+        inside = ring == k
+        W[inside, 1 + 4 * (k - 1) + sector[inside]] = 1
+    return W
+
+
+@cache
+def jet(r: int) -> Array:
+    """Derivatives of a Gaussian of deviation r/3, orders 0 to 4 (15), times its powers."""
+    sigma = r / 3
+    x, y = (u / sigma for u in offsets(r))
+    G = np.exp(-(x**2 + y**2) / 2)
+    G /= G.sum()
+    hermite = np.polynomial.hermite_e.hermeval
+    W = [
+        hermite(x, np.eye(JET_ORDER + 1)[i]) * hermite(y, np.eye(JET_ORDER + 1)[j]) * G
+        for i, j in _POWERS
+    ]
+    W = [w - G * w.sum() * (k > 0) for k, w in enumerate(W)]  # blind to a constant
+    return np.column_stack(W).astype(np.float32)
+
+
+@cache
+def complex_filters(r: int) -> np.ndarray:
+    """(x + iy)^m (x - iy)^n G for 0 < m + n <= 6, m >= n: 15 of them."""
+    sigma = r / 3
+    x, y = (u / sigma for u in offsets(r))
+    z, G = x + 1j * y, np.exp(-(x**2 + y**2) / 2)
+    W = np.column_stack([z**m * np.conj(z) ** n * G for m, n in _COMPLEX])
+    return np.asarray(W / np.linalg.norm(W, axis=0), dtype=np.complex64)
+
+
+@cache
+def monomials(r: int) -> Array:
+    """x^p y^q for 0 < p + q <= 2, as means over the patch."""
+    x, y = (u / r for u in offsets(r))
+    return np.column_stack([x**p * y**q for p, q in _MOMENTS]).astype(np.float32) / len(x)
+
+
+@cache
+def rings(r: int) -> Array:
+    """Five soft rings around the centre."""
+    x, y = offsets(r)
+    centers = np.linspace(0, r, 5)
+    W = np.exp(-((np.hypot(x, y)[:, None] - centers) ** 2) / (2 * (r / 8) ** 2))
+    return np.asarray(W / W.sum(axis=0), dtype=np.float32)
+
+
+# -- descriptors ------------------------------------------------------------------------
+
+
+def sift(frame: Frame, r: int) -> Array:
+    """Gradients in 8 directions over 4 x 4 cells; unit length, clipped at 0.2, unit length."""
+    R = frame.patches(orientations(frame.gradient(r), 8), r) @ soft_cells(r)
+    v = unit(np.moveaxis(R, 1, 2).reshape(len(R), -1))
+    return unit(np.minimum(v, 0.2))
+
+
+def gradient_patches(frame: Frame, r: int) -> Array:
+    """Gradients over 16 x 16 cells, of unit length: what PCA-SIFT projects."""
+    R = frame.patches(frame.gradient(r), r) @ cells(r, 16)
+    return unit(R.reshape(len(R), -1))
+
+
+def shape_context(frame: Frame, r: int) -> Array:
+    """Edges in 4 directions, counted by strength over 9 log-polar cells; unit length."""
+    strength = frame.edges(r)
+    g = frame.gradient(r)
+    along = orientations(g * (strength > 0), 4, signed=False)
+    R = frame.patches(along, r) @ log_polar(r)
+    return unit(np.moveaxis(R, 1, 2).reshape(len(R), -1))
+
+
+def spin(frame: Frame, r: int) -> Array:
+    """Histograms of 10 grey levels (from -2 to 2 deviations of the patch) over 5 rings."""
+    P = frame.standard_patches(r)
+    levels = np.linspace(-2, 2, 10, dtype=np.float32)
+    width = levels[1] - levels[0]
+    H = np.empty((len(P), 5, 10), dtype=np.float32)
+    for k, level in enumerate(levels):
+        closeness = np.exp(-0.5 * ((P - level) / width) ** 2)
+        H[:, :, k] = closeness @ rings(r)
+    return (H / H.sum(axis=2, keepdims=True)).reshape(len(P), 50)
+
+
+def steerable(frame: Frame, r: int) -> Array:
+    """Gaussian derivatives of the orders 1 to 4 along the axes."""
+    return np.asarray(frame.standard_patches(r) @ jet(r)[:, 1:])
+
+
+def differential(frame: Frame, r: int) -> Array:
+    """The mean, and derivatives along the gradient and across it, which rotation leaves alone.
+
+    Of the orders 0 to 4 there are 15; the first across the gradient is zero and left out.
+    """
+    J = frame.standard_patches(r) @ jet(r)
+    angle = np.arctan2(J[:, 2], J[:, 1])
+    found = [J[:, :1], np.hypot(J[:, 1], J[:, 2])[:, None]]
+    start = 3
+    for n in range(2, JET_ORDER + 1):
+        found.append(_turned(J[:, start : start + n + 1], angle))
+        start += n + 1
+    return np.hstack(found).astype(np.float32)
+
+
+def _turned(derivatives: Array, angle: Array) -> Array:
+    """Derivatives of one order n along w^(n-k) v^k, with w at the angle and v across it.
+
+    d/dw = c d/dx + s d/dy and d/dv = -s d/dx + c d/dy, so that w^(n-k) v^k is a polynomial in
+    d/dx and d/dy whose coefficients weigh the derivatives.
+    """
+    n = derivatives.shape[1] - 1
+    c, s = np.cos(angle), np.sin(angle)
+    columns = []
+    for k in range(n + 1):
+        polynomial = np.ones((len(angle), 1))
+        for first, second in [(c, s)] * (n - k) + [(-s, c)] * k:
+            zero = np.zeros((len(angle), 1))
+            polynomial = np.hstack([polynomial * first[:, None], zero]) + np.hstack(
+                [zero, polynomial * second[:, None]]
+            )
+        columns.append(np.sum(polynomial * derivatives, axis=1))
+    return np.column_stack(columns)
+
+
+def complex_moduli(frame: Frame, r: int) -> Array:
+    """Moduli of the responses to complex filters, which rotation leaves alone."""
+    P = frame.standard_patches(r)
+    W = complex_filters(r)
+    return np.hypot(P @ W.real, P @ W.imag)
+
+
+def moments(frame: Frame, r: int) -> Array:
+    """Means of x^p y^q g^a for both derivatives g, a = 1 and 2 (the second as roots)."""
+    g = frame.gradient(r)
+    R = frame.patches(np.concatenate([g, g**2]), r) @ monomials(r)
+    R[:, 2:] = np.sign(R[:, 2:]) * np.sqrt(np.abs(R[:, 2:]))  # in the unit of the others
+    return np.asarray(R.reshape(len(R), 20))
+
+
+def correlation(frame: Frame, r: int) -> Array:
+    """Grey levels over 9 x 9 cells with mean 0 and deviation 1."""
+    return standardized(frame.patches(frame.grey[None], r)[:, 0] @ cells(r, 9))
+
+
+LOCAL: dict[str, tuple[Callable[..., Array], int]] = {
+    "sift": (sift, 128),
+    "pca_sift": (gradient_patches, 36),
+    "shape_context": (shape_context, 36),
+    "spin": (spin, 50),
+    "steerable": (steerable, 14),
+    "differential": (differential, 14),
+    "complex": (complex_moduli, 15),
+    "moments": (moments, 20),
+    "correlation": (correlation, 81),
+}
+
+
+def local(name: str, r: int) -> Callable[[Frame], Any]:
+    """The descriptor of that name on patches of radius r."""
+    return partial(LOCAL[name][0], r=r)

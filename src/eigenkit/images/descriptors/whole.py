@@ -1,0 +1,180 @@
+"""Descriptors of whole images: one vector each."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+from scipy import fft
+
+from eigenkit.images.arrays import Array
+from eigenkit.images.descriptors.frame import Frame, gradient, orientations, pooled
+
+SCALES, ORIENTATIONS = 4, 6
+
+
+def one_row(values: Array) -> Array:
+    return values.reshape(1, -1).astype(np.float32)
+
+
+# -- Gabor ------------------------------------------------------------------------------
+
+
+@cache
+def gabor_bank(size: tuple[int, int]) -> Array:
+    """24 Gaussians in the half plane of frequencies: 4 octaves from 0.4 down, 6 directions.
+
+    A one-sided filter gives a complex response, whose modulus is the local strength. The
+    deviation is a third of the frequency along, and what makes neighbours meet across.
+    """
+    v, u = np.meshgrid(fft.fftfreq(size[0]), fft.fftfreq(size[1]), indexing="ij")
+    across = np.tan(np.pi / (2 * ORIENTATIONS)) / np.sqrt(2 * np.log(2))
+    bank = []
+    for scale in range(SCALES):
+        f = 0.4 / 2**scale
+        for k in range(ORIENTATIONS):
+            c, s = np.cos(np.pi * k / ORIENTATIONS), np.sin(np.pi * k / ORIENTATIONS)
+            along, beside = c * u + s * v, c * v - s * u
+            bank.append(
+                np.exp(-((along - f) ** 2 / (f / 3) ** 2 + (beside / (across * f)) ** 2) / 2)
+            )
+    found = np.array(bank, dtype=np.float32)
+    found[:, 0, 0] = 0  # blind to a constant
+    return found
+
+
+def gabor_moduli(frame: Frame) -> Array:
+    """Strengths of the 24 responses (24, height, width); the image is continued periodically."""
+    spectrum = fft.fft2(frame.grey - frame.grey.mean())
+    return np.abs(fft.ifft2(gabor_bank(frame.size) * spectrum))
+
+
+def gabor(frame: Frame, rows: int, columns: int) -> Array:
+    """Mean strengths of 24 Gabor filters over a grid of cells."""
+    maps = frame._once("gabor", 0, lambda: gabor_moduli(frame))
+    return one_row(pooled(maps, rows, columns))
+
+
+def pixels(frame: Frame, factor: int) -> Array:
+    """Grey levels of the image made smaller by a factor, as means of squares."""
+    h, w = frame.size
+    return one_row(pooled(frame.grey, max(h // factor, 1), max(w // factor, 1)))
+
+
+# -- colour -----------------------------------------------------------------------------
+
+
+def hsv(rgb: np.ndarray) -> Array:
+    """Hue in turns, saturation, value, each in [0, 1]: (3, height, width)."""
+    channels = np.moveaxis(rgb.astype(np.float32) / 255, 2, 0)
+    r, g, b = channels
+    top, low = channels.max(axis=0), channels.min(axis=0)
+    span = top - low
+    safe = np.where(span > 0, span, 1)
+    hue = np.where(
+        top == r, (g - b) / safe, np.where(top == g, 2 + (b - r) / safe, 4 + (r - g) / safe)
+    )
+    saturation = span / np.where(top > 0, top, 1)
+    return np.stack([(hue / 6) % 1, saturation, top])
+
+
+def lab(rgb: np.ndarray) -> Array:
+    """CIE L*a*b* (D65) of sRGB: (3, height, width), L in [0, 100]."""
+    x = rgb.astype(np.float32) / 255
+    linear = np.where(x <= 0.04045, x / 12.92, ((x + 0.055) / 1.055) ** 2.4)
+    to_xyz = np.array(
+        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    )
+    t = linear @ (to_xyz / to_xyz.sum(axis=1, keepdims=True)).T.astype(np.float32)
+    f = np.where(t > 0.008856, np.cbrt(t), 7.787 * t + 16 / 116)
+    return np.stack(
+        [116 * f[..., 1] - 16, 500 * (f[..., 0] - f[..., 1]), 200 * (f[..., 1] - f[..., 2])]
+    )
+
+
+def _histograms(channels: Array, bins: tuple[int, int, int]) -> Array:
+    """Roots of the shares of colours in the whole image and its four quarters.
+
+    Channels are in [0, 1].
+    """
+    index = np.zeros(channels.shape[1:], dtype=np.intp)
+    for channel, n in zip(channels, bins, strict=True):
+        index = index * n + np.clip((channel * n).astype(np.intp), 0, n - 1)
+    h, w = index.shape
+    halves = (slice(0, h // 2), slice(h // 2, h)), (slice(0, w // 2), slice(w // 2, w))
+    parts = [index, *(index[y, x] for y in halves[0] for x in halves[1])]
+    n_bins = int(np.prod(bins))
+    shares = [np.bincount(part.ravel(), minlength=n_bins) / part.size for part in parts]
+    return one_row(np.sqrt(np.concatenate(shares)))
+
+
+def hsv_histogram(frame: Frame) -> Array:
+    """12 hues x 4 saturations x 4 values, whole and quarters: 960 numbers."""
+    return _histograms(hsv(frame.pixels), (12, 4, 4))
+
+
+def lab_histogram(frame: Frame) -> Array:
+    """5 x 6 x 6 cells of L*a*b*, whole and quarters: 900 numbers."""
+    L, a, b = lab(frame.pixels)
+    return _histograms(np.stack([L / 100, (a + 90) / 180, (b + 90) / 180]), (5, 6, 6))
+
+
+def thumbnail(frame: Frame) -> Array:
+    """Colours in L*a*b* of the image made 16 x 16."""
+    return one_row(pooled(lab(frame.pixels), 16, 16))
+
+
+# -- texture and form -------------------------------------------------------------------
+
+
+def hog(frame: Frame, cells: int) -> Array:
+    """Histograms of directions (18 signed, 9 unsigned) over cells, relative to their blocks.
+
+    The shorter side has ``cells`` cells. Every cell is divided by the root mean energy of the
+    four 2 x 2 blocks that it is in, clipped at 0.2 each, and their mean is taken.
+    """
+    h, w = frame.size
+    side = min(h, w) / cells
+    maps = orientations(gradient_of(frame), 18)
+    H = pooled(maps, round(h / side), round(w / side))
+    both = np.concatenate([H, H[:9] + H[9:]])
+    energy = np.pad(np.sum(both[18:] ** 2, axis=0), 1, mode="edge")
+    blocks = energy[:-1, :-1] + energy[1:, :-1] + energy[:-1, 1:] + energy[1:, 1:]
+    norms = np.sqrt(blocks) + 1e-3
+    corners = [norms[i : i + H.shape[1], j : j + H.shape[2]] for i in (0, 1) for j in (0, 1)]
+    return one_row(sum(np.minimum(both / norm, 0.2) for norm in corners) / 4)
+
+
+def gradient_of(frame: Frame) -> Array:
+    """Of the colour channel with the strongest gradient, at every pixel."""
+    channels = np.moveaxis(frame.pixels.astype(np.float32) / 255, 2, 0)
+    g = np.stack([gradient(channel) for channel in channels])
+    best = np.hypot(g[:, 0], g[:, 1]).argmax(axis=0)
+    return np.take_along_axis(g, best[None, None], axis=0)[0]
+
+
+@cache
+def _uniform_codes() -> np.ndarray:
+    """Of the 256 codes of eight neighbours, the 58 with at most two changes; 58 for the rest."""
+    bits = (np.arange(256)[:, None] >> np.arange(8)) & 1
+    changes = np.sum(bits != np.roll(bits, 1, axis=1), axis=1)
+    codes = np.full(256, 58)
+    codes[changes <= 2] = np.arange(np.sum(changes <= 2))
+    return codes
+
+
+def lbp(frame: Frame, step: int = 2, cells: int = 4) -> Array:
+    """Local binary patterns: which of eight neighbours are brighter, over cells x cells.
+
+    Roots of the shares of 59 uniform patterns.
+    """
+    grey = pooled(frame.grey, frame.size[0] // step, frame.size[1] // step)
+    h, w = grey.shape
+    around = np.pad(grey, 1, mode="edge")
+    ring = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)]
+    code = sum(
+        (around[1 + dy : 1 + dy + h, 1 + dx : 1 + dx + w] > grey + 1 / 255).astype(np.intp) << k
+        for k, (dy, dx) in enumerate(ring)
+    )
+    maps = np.eye(59, dtype=np.float32)[_uniform_codes()[code]]
+    return one_row(np.sqrt(pooled(np.moveaxis(maps, 2, 0), cells, cells)))

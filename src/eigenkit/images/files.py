@@ -1,0 +1,406 @@
+"""Sets of images from folders: nothing outside the folder is read, nothing too large decoded."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import os
+import stat
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eigenkit.files import FileError, shown
+from eigenkit.images.exceptions import ImageWarning
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
+FORMATS = ("PNG", "JPEG", "TIFF", "WEBP")  # by content; no other decoder is ever run
+MAX_PIXELS = 50_000_000
+MAX_BYTES = 200_000_000
+
+Pixels = np.ndarray  # (height, width, 3), unsigned bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """One image: where it is, the view it shows, and the hash of its content.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file.
+    view : str
+        "" where there are no views.
+    digest : str
+        SHA-256 of the content.
+    path : Path, optional
+        The file; read when pixels are asked for.
+    array : array of shape (height, width, 3), optional
+        The pixels, where there is no file.
+    """
+
+    name: str
+    view: str
+    digest: str
+    path: Path | None = None
+    array: np.ndarray | None = field(default=None, repr=False)
+    max_pixels: int = MAX_PIXELS
+
+    def pixels(self, size: tuple[int, int] | None = None) -> Pixels:
+        """Red, green and blue as unsigned bytes, brought to (height, width)."""
+        image = self._open()
+        if size is not None and image.size != (size[1], size[0]):
+            image = image.resize((size[1], size[0]), pillow().Resampling.BILINEAR)
+        return np.asarray(image)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width, without decoding."""
+        if self.array is not None:
+            return self.array.shape[0], self.array.shape[1]
+        with _guarded(self.path):
+            image = pillow().open(io.BytesIO(_content(self.path)), formats=FORMATS)
+            turned = image.getexif().get(0x0112, 1) >= 5  # orientations that exchange the sides
+        return image.size if turned else (image.size[1], image.size[0])
+
+    def _open(self) -> Any:
+        if self.array is not None:
+            return pillow().fromarray(self.array)
+        return decode(self.path, _content(self.path), self.max_pixels)
+
+
+@dataclass(frozen=True, eq=False)
+class ImageSet:
+    """Several images of one thing, which share their terms.
+
+    Parameters
+    ----------
+    name : str
+    pictures : tuple of Picture
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.images import ImageSet
+    >>> one = ImageSet.from_arrays("cat", [np.zeros((8, 8)), np.ones((8, 8, 3))])
+    >>> len(one), one.views
+    (2, ('',))
+    """
+
+    name: str
+    pictures: tuple[Picture, ...]
+
+    def __len__(self) -> int:
+        return len(self.pictures)
+
+    @property
+    def views(self) -> tuple[str, ...]:
+        """The views that its images show, in order."""
+        return tuple(sorted({picture.view for picture in self.pictures}))
+
+    @classmethod
+    def from_arrays(
+        cls, name: str, arrays: Iterable[Any], views: Sequence[str] | None = None
+    ) -> ImageSet:
+        """A set of arrays: (height, width) or (height, width, 3), bytes or numbers in [0, 1]."""
+        images = [_as_bytes(name, i, array) for i, array in enumerate(arrays)]
+        if not images:
+            raise ValueError(f"set {shown(name)} holds no image: give at least one.")
+        shows = list(views) if views is not None else [""] * len(images)
+        if len(shows) != len(images):
+            raise ValueError(f"set {shown(name)} has {len(images)} images and {len(shows)} views.")
+        return cls(
+            str(name),
+            tuple(
+                Picture(
+                    f"{i}",
+                    str(view),
+                    _digest(array.tobytes() + repr(array.shape).encode()),
+                    None,
+                    array,
+                )
+                for i, (array, view) in enumerate(zip(images, shows, strict=True))
+            ),
+        )
+
+
+def _as_bytes(name: str, i: int, array: Any) -> np.ndarray:
+    given = np.asarray(array)
+    if given.ndim == 2:
+        given = np.repeat(given[:, :, None], 3, axis=2)
+    if given.ndim != 3 or given.shape[2] != 3 or given.size == 0 or given.dtype.kind not in "buif":
+        raise ValueError(
+            f"image {i} of set {shown(name)} has the shape {np.shape(array)}: give numbers of "
+            "shape (height, width) or (height, width, 3)."
+        )
+    if given.dtype == np.uint8:
+        return np.ascontiguousarray(given)
+    numbers = given.astype(np.float64)
+    if not np.all((numbers >= 0) & (numbers <= 1)):
+        raise ValueError(
+            f"image {i} of set {shown(name)} holds numbers outside [0, 1]: give unsigned bytes, "
+            "or numbers in [0, 1]."
+        )
+    return np.round(255 * numbers).astype(np.uint8)
+
+
+# -- decoding ---------------------------------------------------------------------------
+
+
+def pillow() -> Any:
+    """The imaging library, which is an extra."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError(
+            "reading images needs pillow: install it with pip install 'eigenkit[images]'."
+        ) from error
+    return Image
+
+
+class _guarded:
+    """What a decoder throws at a damaged file becomes one sentence about it."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        self._quiet = warnings.catch_warnings()
+        self._quiet.__enter__()
+        warnings.simplefilter("ignore")  # about metadata; sizes are checked here
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self._quiet.__exit__(kind, error, trace)
+        if isinstance(error, FileError) or not isinstance(error, Exception):
+            return
+        if kind.__name__ == "DecompressionBombError":
+            raise _too_large(self.path, "too many pixels", MAX_PIXELS) from error
+        raise FileError(
+            self.path, f"it cannot be read as an image ({_reason(error)}): mend or remove it."
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    if type(error).__name__ == "UnidentifiedImageError":
+        return "it is no PNG, JPEG, TIFF or WebP"
+    return text[:100] or type(error).__name__
+
+
+def _too_large(path: Any, what: str, limit: int) -> FileError:
+    return FileError(path, f"it has {what}, the limit is {limit}: make it smaller.")
+
+
+def decode(path: Path | None, content: bytes, max_pixels: int) -> Any:
+    """An image as red, green and blue: upright, the first frame, on white where transparent."""
+    from PIL import ImageOps
+
+    Image = pillow()
+    with _guarded(path):
+        image = Image.open(io.BytesIO(content), formats=FORMATS)
+        if image.width * image.height > max_pixels:
+            raise _too_large(path, f"{image.width} x {image.height} pixels", max_pixels)
+        if min(image.size) == 0:
+            raise FileError(path, "it has no pixels: remove it.")
+        image.load()
+        return _on_white(ImageOps.exif_transpose(image))
+
+
+def _on_white(image: Any) -> Any:
+    Image = pillow()
+    if image.mode.startswith("I"):  # 16 bits, or 32 that hold 16
+        values = np.clip(np.asarray(image).astype(np.int64), 0, 65535)
+        return Image.fromarray((values >> 8).astype(np.uint8)).convert("RGB")
+    if image.mode == "F":
+        values = np.nan_to_num(np.asarray(image))
+        top = float(values.max(initial=0.0))
+        scaled = values * (255 if top <= 1 else 255 / top)
+        return Image.fromarray(np.clip(scaled, 0, 255).astype(np.uint8)).convert("RGB")
+    if "A" in image.getbands() or "transparency" in image.info:
+        seen = image.convert("RGBA")
+        white = Image.new("RGBA", seen.size, "white")
+        return Image.alpha_composite(white, seen).convert("RGB")
+    return image.convert("RGB")
+
+
+def _content(path: Path | None) -> bytes:
+    assert path is not None
+    try:
+        with open(path, "rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise FileError(path, f"it cannot be read ({error.strerror}).") from error
+    if len(content) > MAX_BYTES:
+        raise _too_large(path, f"more than {MAX_BYTES} bytes", MAX_BYTES)
+    return content
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+# -- folders ----------------------------------------------------------------------------
+
+
+def read_sets(
+    folder: str | os.PathLike[str],
+    *,
+    table: str | os.PathLike[str] | None = None,
+    unreadable: str = "error",
+    max_pixels: int = MAX_PIXELS,
+) -> list[ImageSet]:
+    """Sets of images from a folder of folders, or as a table groups files.
+
+    ``folder/<set>/<file>`` is an image of a set, ``folder/<set>/<view>/<file>`` one of a view of
+    it. PNG, JPEG, TIFF and WebP are read, whatever their names say, and other files are left
+    alone with a warning. Headers are checked now, pixels are decoded when they are needed.
+
+    Parameters
+    ----------
+    folder : path
+    table : path, optional
+        A CSV file with the columns ``file`` (relative to the folder), ``set`` and, if there are
+        views, ``view``; the folder may then have any shape.
+    unreadable : {"error", "skip"}
+        Refuse a file that cannot be read, or leave it out with a warning.
+    max_pixels : int
+        Images with more pixels are refused before they are decoded.
+
+    Returns
+    -------
+    list of ImageSet
+        In the order of their names.
+    """
+    if unreadable not in ("error", "skip"):
+        raise ValueError(f"unreadable={unreadable!r} is not known: give 'error' or 'skip'.")
+    root = Path(folder)
+    if not root.is_dir():
+        raise FileError(folder, "there is no such folder.")
+    listed = _from_table(root, Path(table)) if table is not None else _from_folder(root)
+    sets: dict[str, list[Picture]] = {}
+    for name, view, path in listed:
+        picture = _checked(path, view, unreadable, max_pixels)
+        if picture is not None:
+            sets.setdefault(name, []).append(picture)
+    if not sets:
+        raise FileError(folder, "it holds no set of images: give a folder of folders of images.")
+    return [ImageSet(name, tuple(sets[name])) for name in sorted(sets)]
+
+
+def _checked(path: Path, view: str, unreadable: str, max_pixels: int) -> Picture | None:
+    try:
+        content = _content(path)
+        picture = Picture(readable(path.name), view, _digest(content), path, None, max_pixels)
+        if unreadable == "skip":
+            decode(path, content, max_pixels)
+        else:
+            _check_header(path, content, max_pixels)
+    except FileError as error:
+        if unreadable == "error":
+            raise
+        warnings.warn(f"left out: {error}", ImageWarning, stacklevel=3)
+        return None
+    return picture
+
+
+def _check_header(path: Path, content: bytes, max_pixels: int) -> None:
+    with _guarded(path):
+        width, height = pillow().open(io.BytesIO(content), formats=FORMATS).size
+        if width * height > max_pixels:
+            raise _too_large(path, f"{width} x {height} pixels", max_pixels)
+
+
+def readable(name: str) -> str:
+    """A name of a file as text that every output can hold."""
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
+def _from_folder(root: Path) -> Iterator[tuple[str, str, Path]]:
+    strange: list[Path] = []
+    for child in sorted(root.iterdir()):
+        if child.name.startswith("."):
+            continue
+        if not child.is_dir():
+            strange.append(child)
+            continue
+        found = list(_images(root, child, "", strange))
+        for view in sorted(p for p in child.iterdir() if p.is_dir() and p.name[:1] != "."):
+            found += _images(root, view, readable(view.name), strange)
+        if not found:
+            raise FileError(child, "this set holds no image: remove the folder or fill it.")
+        yield from ((readable(child.name), view, path) for view, path in found)
+    _tell_strange(strange)
+
+
+def _images(root: Path, folder: Path, view: str, strange: list[Path]) -> Iterator[tuple[str, Path]]:
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(".") or path.is_dir():
+            continue
+        if path.suffix.lower() in SUFFIXES:
+            yield view, _inside(root, path)
+        else:
+            strange.append(path)
+
+
+def _tell_strange(strange: Sequence[Path]) -> None:
+    if strange:
+        warnings.warn(
+            f"{len(strange)} files are not images by their names and are left alone, such as "
+            f"{shown(readable(strange[0].name))}",
+            ImageWarning,
+            stacklevel=4,
+        )
+
+
+def _inside(root: Path, path: Path) -> Path:
+    """The path, if it is a file that lies in the folder when links are followed."""
+    true = path.resolve()
+    if not true.is_relative_to(root.resolve()):
+        raise FileError(path, "it is a link that leads out of the folder: copy the image instead.")
+    try:
+        regular = stat.S_ISREG(true.stat().st_mode)
+    except OSError as error:
+        raise FileError(path, f"it cannot be read ({error.strerror}).") from error
+    if not regular:
+        raise FileError(path, "it is not a file: remove it.")
+    return path
+
+
+def _from_table(root: Path, table: Path) -> Iterator[tuple[str, str, Path]]:
+    rows = read_rows(table)
+    names = next(rows, (0, []))[1]
+    for wanted in ("file", "set"):
+        if wanted not in names:
+            raise FileError(table, f"it has no column {wanted!r}: its columns are {names}.")
+    for line, cells in rows:
+        row = dict(zip(names, cells, strict=False))
+        if not row.get("file") or not row.get("set"):
+            raise FileError(table, "a row needs a file and a set.", line=line)
+        path = root / row["file"]
+        if not path.resolve().is_relative_to(root.resolve()):
+            raise FileError(table, f"{shown(row['file'])} is not in the folder.", line=line)
+        yield row["set"], row.get("view") or "", _inside(root, path)
+
+
+def read_rows(table: Path) -> Iterator[tuple[int, list[str]]]:
+    """The rows of a CSV file with the numbers of their lines."""
+    try:
+        text = table.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FileError(table, "it is not UTF-8: save it as UTF-8.") from error
+    except OSError as error:
+        raise FileError(table, f"it cannot be read ({error.strerror}).") from error
+    first = text.split("\n", 1)[0]
+    mark = max(",;\t", key=first.count)
+    reader = csv.reader(io.StringIO(text), delimiter=mark)
+    try:
+        for cells in reader:
+            if cells:
+                yield reader.line_num, [cell.strip() for cell in cells]
+    except csv.Error as error:
+        raise FileError(table, f"it is no CSV file ({error}).", line=reader.line_num) from error

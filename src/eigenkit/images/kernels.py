@@ -1,0 +1,207 @@
+"""From vectors of pictures to kernels between sets: one kernel per descriptor, kind and view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from eigenkit.images.arrays import Array
+from eigenkit.images.descriptors import THESIS, Descriptor
+from eigenkit.images.extraction import Vectors
+from eigenkit.images.files import ImageSet
+from eigenkit.set_kernels import SET_KERNELS
+from eigenkit.set_kernels._sets import sample
+
+# Numbers of such descriptors have units of their own; those of histograms have one.
+_OWN_UNITS = ("steerable", "differential", "complex", "moments")
+PREPARATION_SAMPLE = 20_000
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A kernel between sets: which vectors, and how sets of them are compared.
+
+    Parameters
+    ----------
+    descriptor : str
+        A name of :data:`eigenkit.images.DESCRIPTORS`, or of a descriptor of your own.
+    kind : {"mean_map", "pyramid", "fisher", "words"}
+    params : dict
+        Of the class in :data:`eigenkit.set_kernels.SET_KERNELS`.
+    """
+
+    descriptor: str
+    kind: str = "mean_map"
+    params: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        return f"{self.descriptor} {self.kind.replace('_', ' ')}"
+
+
+_PYRAMID = {"bins": "vocabulary", "n_levels": 5}
+DEFAULT = (
+    *(Plan(name) for name in ("hog-8", "hog-4", "hsv", "lab", "thumbnail", "gabor-fine", "lbp")),
+    Plan("sift-16", "fisher"),
+    Plan("sift-16", "words"),
+    Plan("sift-16", "pyramid", _PYRAMID),
+)
+PLANS = {
+    "default": DEFAULT,
+    "thesis": tuple(Plan(name, "pyramid", _PYRAMID) for name in THESIS),
+}
+
+
+def plans_of(kernels: Any, descriptors: Sequence[Descriptor] = ()) -> tuple[Plan, ...]:
+    """The plans that a user asks for: a name of PLANS, or plans and names of descriptors."""
+    if isinstance(kernels, str):
+        if kernels not in PLANS:
+            raise ValueError(f"kernels={kernels!r} is not known: give one of {', '.join(PLANS)}.")
+        return (*PLANS[kernels], *(Plan(d.name) for d in descriptors))
+    plans = tuple(Plan(k) if isinstance(k, str) else k for k in kernels)
+    if not plans or not all(isinstance(plan, Plan) for plan in plans):
+        raise ValueError("kernels holds something else than plans and names: give at least one.")
+    for plan in plans:
+        if plan.kind not in SET_KERNELS:
+            raise ValueError(
+                f"kind={plan.kind!r} is not known: give one of {', '.join(SET_KERNELS)}."
+            )
+    return plans
+
+
+class Preparation(BaseEstimator):
+    """Vectors in fewer dimensions, with the place in the image beside them.
+
+    Principal components of the vectors (of unit deviation where each number has a unit of its
+    own), then the two coordinates times ``coordinate_weight`` times the root mean square length.
+
+    Parameters
+    ----------
+    n_components : int
+    coordinate_weight : float
+    own_units : bool
+    """
+
+    def __init__(
+        self, n_components: int = 64, coordinate_weight: float = 1.0, own_units: bool = False
+    ) -> None:
+        self.n_components = n_components
+        self.coordinate_weight = coordinate_weight
+        self.own_units = own_units
+
+    def fit(self, points: Array, random: Any) -> Self:
+        """Learn from a sample of the points."""
+        drawn = sample(points, PREPARATION_SAMPLE, random).astype(np.float64)
+        self.mean_ = drawn.mean(axis=0).astype(np.float32)
+        centred = drawn - drawn.mean(axis=0)
+        unit = np.ones(drawn.shape[1])
+        if self.own_units:
+            deviation = centred.std(axis=0)
+            unit = np.where(deviation > 1e-9 * deviation.max(initial=0), deviation, 1.0)
+        C = _principal(centred / unit, self.n_components) / unit
+        self.components_ = np.ascontiguousarray(C, dtype=np.float32)
+        kept = centred @ self.components_.T
+        self.length_ = float(np.sqrt(np.mean(np.sum(kept**2, axis=1)))) or 1.0
+        return self
+
+    def transform(self, vectors: Array, places: Array | None) -> Array:
+        """Prepared vectors of one picture."""
+        Z = (vectors - self.mean_) @ self.components_.T
+        if places is None:
+            return np.asarray(Z, dtype=np.float32)
+        return np.hstack([Z, self.coordinate_weight * self.length_ * places]).astype(np.float32)
+
+
+def _principal(centred: Array, most: int) -> Array:
+    """Directions of most variance; all of them, as they are, where there are few."""
+    n, d = centred.shape
+    if d <= most:
+        return np.eye(d)
+    if n >= d:
+        values, V = np.linalg.eigh(centred.T @ centred)
+        return np.asarray(V[:, ::-1][:, :most].T)
+    values, U = np.linalg.eigh(centred @ centred.T)
+    values, U = values[::-1][:most], U[:, ::-1][:, :most]
+    kept = values > 1e-10 * values[0]
+    return np.asarray((centred.T @ U[:, kept] / np.sqrt(values[kept])).T)
+
+
+class ViewKernel(BaseEstimator):
+    """One kernel between sets: pictures of one view only (all, where view is None).
+
+    K is 1 on the diagonal, and 0 for a set without pictures of the view.
+    """
+
+    def __init__(self, plan: Plan, view: str | None = None, random_state: int = 0) -> None:
+        self.plan = plan
+        self.view = view
+        self.random_state = random_state
+
+    @property
+    def name(self) -> str:
+        """In words."""
+        return self.plan.name if self.view is None else f"{self.plan.name}, {self.view}"
+
+    def fit_transform(self, sets: Any, vectors: Any, places: Array | None) -> Array:
+        """Learn from the sets; the kernel between them."""
+        random = np.random.RandomState(self.random_state)
+        chosen = self._chosen(sets, vectors)
+        everything = np.vstack([v for one in chosen for v in one] or [np.zeros((0, 1))])
+        local = places is not None
+        kind = self.plan.descriptor.rpartition("-")[0]
+        self.preparation_ = Preparation(64 if local else 256, 1.0, kind in _OWN_UNITS)
+        self.preparation_.fit(everything, random)
+        cls = SET_KERNELS[self.plan.kind]
+        self.kernel_ = cls(**{"random_state": self.random_state, **self.plan.params})
+        points = self._points(chosen, places)
+        K = self.kernel_.fit_transform(points)
+        return self._masked(K, points, self._filled(points))
+
+    def transform(self, sets: Any, vectors: Any, places: Array | None) -> Array:
+        """The kernel between new sets and those seen in fit."""
+        points = self._points(self._chosen(sets, vectors), places)
+        return self._masked(self.kernel_.transform(points), points, self.filled_)
+
+    def _filled(self, points: list[Array]) -> np.ndarray:
+        self.filled_ = np.array([len(p) > 0 for p in points])
+        return self.filled_
+
+    def _masked(self, K: Array, points: list[Array], filled: np.ndarray) -> Array:
+        present = np.array([len(p) > 0 for p in points])
+        return np.asarray(K * np.outer(present, filled), dtype=np.float32)
+
+    def _chosen(self, sets: Sequence[ImageSet], vectors: list[list[Array]]) -> list[list[Array]]:
+        return [
+            [v for v, p in zip(own, one.pictures, strict=True) if self.view in (None, p.view)]
+            for one, own in zip(sets, vectors, strict=True)
+        ]
+
+    def _points(self, chosen: list[list[Array]], places: Array | None) -> list[Array]:
+        prepare = self.preparation_.transform
+        empty = np.zeros((0, 0), dtype=np.float32)
+        return [np.vstack([prepare(v, places) for v in one]) if one else empty for one in chosen]
+
+
+def fit_kernels(
+    plans: Sequence[Plan],
+    views: Sequence[str | None],
+    sets: Sequence[ImageSet],
+    vectors: Vectors,
+    places: dict[str, Array | None],
+    seed: int,
+    tell: Any = None,
+) -> tuple[list[ViewKernel], np.ndarray]:
+    """All kernels between the sets, fitted, and their matrices (n_kernels, n_sets, n_sets)."""
+    kernels = [ViewKernel(plan, view, seed) for plan in plans for view in views]
+    K = np.empty((len(kernels), len(sets), len(sets)), dtype=np.float32)
+    for j, kernel in enumerate(kernels):
+        name = kernel.plan.descriptor
+        K[j] = kernel.fit_transform(sets, vectors[name], places[name])
+        if tell is not None:
+            tell(j + 1, len(kernels), kernel.name)
+    return kernels, K

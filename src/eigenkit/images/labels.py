@@ -1,0 +1,119 @@
+"""Terms of image sets from a CSV file."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from eigenkit.files import FileError, shown
+from eigenkit.images.arrays import Array
+from eigenkit.images.exceptions import ImageWarning
+from eigenkit.images.files import ImageSet, read_rows
+
+SEPARATORS = "|;,"
+
+
+def read_labels(
+    path: str | os.PathLike[str], sets: Sequence[ImageSet], separator: str | None = None
+) -> tuple[Array, list[str]]:
+    """The terms of sets, from a table with a column ``set``.
+
+    The other columns are either terms with 0 or 1 in every row, or one column ``terms`` with the
+    names of the terms of a set, between them ``|``, ``;`` or ``,``.
+
+    Parameters
+    ----------
+    path : path
+        A CSV file.
+    sets : sequence of ImageSet
+    separator : str, optional
+        Between terms; by default the first of ``|``, ``;``, ``,`` that occurs.
+
+    Returns
+    -------
+    Y : array of shape (n_sets, n_terms)
+        0 and 1; rows of NaN for sets that the table does not name.
+    terms : list of str
+    """
+    table = Path(path)
+    rows = read_rows(table)
+    line, names = next(rows, (1, []))
+    if "set" not in names:
+        raise FileError(table, f"it has no column 'set': its columns are {names}.", line=line)
+    if len(set(names)) < len(names):
+        raise FileError(table, "two columns have the same name: rename one.", line=line)
+    found: dict[str, tuple[int, list[str]]] = {}
+    for number, cells in rows:
+        if len(cells) != len(names):
+            raise FileError(
+                table, f"it has {len(cells)} cells, expected {len(names)}.", line=number
+            )
+        name = cells.pop(names.index("set"))
+        if name in found:
+            raise FileError(table, f"set {shown(name)} has a row already.", line=number)
+        found[name] = number, cells
+    columns = [name for name in names if name != "set"]
+    given = {name: cells for name, (_, cells) in found.items()}
+    _tell_unknown(given, sets)
+    if columns == ["terms"]:
+        return _from_lists(given, sets, separator)
+    return _from_columns(table, found, columns, sets), columns
+
+
+def _tell_unknown(given: dict[str, list[str]], sets: Sequence[ImageSet]) -> None:
+    known = {one.name for one in sets}
+    without = [name for name in given if name not in known]
+    unlabelled = [one.name for one in sets if one.name not in given]
+    for names, what in (
+        (without, "rows of the labels name sets without images"),
+        (unlabelled, "sets have no labels and are kept as unlabelled"),
+    ):
+        if names:
+            warnings.warn(
+                f"{len(names)} {what}: {', '.join(map(shown, names[:5]))}"
+                + (" and more" if len(names) > 5 else ""),
+                ImageWarning,
+                stacklevel=3,
+            )
+
+
+def _from_lists(
+    given: dict[str, list[str]], sets: Sequence[ImageSet], separator: str | None
+) -> tuple[Array, list[str]]:
+    text = "".join(cells[0] for cells in given.values())
+    mark = separator or next((c for c in SEPARATORS if c in text), "|")
+    carried = {
+        name: {part.strip() for part in cells[0].split(mark)} - {""}
+        for name, cells in given.items()
+    }
+    terms = sorted(set().union(*carried.values()))
+    Y = np.full((len(sets), len(terms)), np.nan)
+    for i, one in enumerate(sets):
+        if one.name in carried:
+            Y[i] = [term in carried[one.name] for term in terms]
+    return Y, terms
+
+
+def _from_columns(
+    table: Path,
+    found: dict[str, tuple[int, list[str]]],
+    columns: list[str],
+    sets: Sequence[ImageSet],
+) -> Array:
+    if not columns:
+        raise FileError(table, "it has no column of terms beside 'set'.")
+    Y = np.full((len(sets), len(columns)), np.nan)
+    for i, one in enumerate(sets):
+        if one.name in found:
+            line, cells = found[one.name]
+            for j, cell in enumerate(cells):
+                if cell not in ("0", "1"):
+                    raise FileError(
+                        table, f"{shown(cell)} is neither 0 nor 1.", line=line, column=columns[j]
+                    )
+                Y[i, j] = float(cell)
+    return Y

@@ -1,0 +1,114 @@
+"""A fitted annotator as a file of plain arrays and JSON, which runs no code when it is read."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eigenkit.files import FileError, atomic
+from eigenkit.images.annotator import ImageAnnotator
+from eigenkit.images.descriptors import DESCRIPTORS, Descriptor
+from eigenkit.images.files import ImageSet
+from eigenkit.models import versions
+from eigenkit.models._container import damaged, read_container, write_container
+from eigenkit.models._trees import TreeError, from_tree, to_tree
+
+MAX_BYTES = 4 * 2**30
+# What belongs to a run and not to the model.
+_NOT_KEPT: dict[str, Any] = {"cache": None, "n_jobs": None, "progress": None, "descriptors": ()}
+
+
+def save_annotator(model: ImageAnnotator, path: str | os.PathLike[str]) -> None:
+    """Write a fitted annotator, all or nothing.
+
+    Descriptors of your own are kept by name only: give them to :func:`load_annotator` again.
+
+    Parameters
+    ----------
+    model : ImageAnnotator
+    path : path
+    """
+    kept = ImageAnnotator()
+    kept.__dict__.update({**model.__dict__, **_NOT_KEPT})
+    kept._descriptors_ = [_without_function(d) for d in model._descriptors_]
+    arrays: list[np.ndarray] = []
+    tree = {"kind": "images", "model": to_tree(kept, arrays), "versions": versions()}
+    with atomic(os.fspath(path)) as stream:
+        write_container(stream, tree, arrays)
+
+
+def _without_function(descriptor: Descriptor) -> Descriptor:
+    copy = Descriptor(descriptor.name)
+    copy.__dict__.update({**descriptor.__dict__, "function": None})
+    return copy
+
+
+def load_annotator(
+    path: str | os.PathLike[str],
+    descriptors: Sequence[Descriptor] = (),
+    max_bytes: int = MAX_BYTES,
+) -> ImageAnnotator:
+    """Read an annotator that :func:`save_annotator` wrote.
+
+    Parameters
+    ----------
+    path : path
+    descriptors : sequence of Descriptor
+        Those of your own that it was fitted with.
+    max_bytes : int
+        Files larger than this are refused before they are read.
+
+    Returns
+    -------
+    ImageAnnotator
+    """
+    name = os.fspath(path)
+    tree, arrays = read_container(str(name), max_bytes)
+    if not isinstance(tree, dict) or tree.get("kind") != "images":
+        raise FileError(name, "it is no model of image sets: use eigenkit predict.")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = from_tree(tree.get("model"), arrays)
+            if not isinstance(model, ImageAnnotator):
+                raise TreeError("it holds something else than an annotator")
+            _give_functions(str(name), model, descriptors)
+            _try_out(model)
+    except TreeError as error:
+        raise damaged(str(name), str(error)) from error
+    except RecursionError as error:
+        raise damaged(str(name), "it is nested too deeply") from error
+    except (FileError, ImportError):
+        raise
+    except Exception as error:  # whatever a forged state provokes
+        raise damaged(str(name), "its parts do not fit together") from error
+    return model
+
+
+def _give_functions(path: str, model: ImageAnnotator, given: Sequence[Descriptor]) -> None:
+    own = {d.name: d for d in given}
+    for i, d in enumerate(model._descriptors_):
+        if d.name in own:
+            model._descriptors_[i] = own[d.name]
+        elif d.name not in DESCRIPTORS:
+            raise FileError(
+                path,
+                f"it was fitted with the descriptor {d.name!r}, which is not ours: give it to "
+                "load_annotator.",
+            )
+
+
+def _try_out(model: ImageAnnotator) -> None:
+    """A blank image goes through: the parts fit together, or this says so."""
+    h, w = (int(side) for side in model.size_)
+    if not (0 < h <= 4096 and 0 < w <= 4096):
+        raise TreeError("its images have no sensible size")
+    blank = np.full((h, w, 3), 255, dtype=np.uint8)
+    view = next((k.view for k in model._kernels_ if k.view is not None), "")
+    P = model.predict_proba([ImageSet.from_arrays("blank", [blank], [view])])
+    if P.shape != (1, len(model.terms_)) or not np.all(np.isfinite(P)):
+        raise TreeError("it predicts nothing sensible")

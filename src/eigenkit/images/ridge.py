@@ -1,0 +1,123 @@
+"""Centred kernel ridge regression for many terms at once, with its leave-one-out scores.
+
+With the centred kernel Kc = U diag(s) U' of n sets and labels Y, the fit is
+
+    F = U diag(s / (s + alpha)) U' (Y - mean) + mean
+
+and the prediction for a set by all others is exact without fitting again:
+
+    y_i - f_i(-i) = (y_i - f_i) / (1 - h_i),   h_i = 1/n + sum_j U_ij^2 s_j / (s_j + alpha)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+
+from eigenkit.evaluation.metrics import auc_per_label
+from eigenkit.images.arrays import Array
+
+ALPHAS = tuple(10.0 ** np.arange(-2.0, 1.01, 0.25))
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """The eigenvectors of a centred kernel, from which every alpha follows."""
+
+    U: Array
+    s: Array
+
+    @classmethod
+    def of(cls, K: Array) -> Spectrum:
+        """Of a kernel that is not centred yet."""
+        Kc = K - K.mean(axis=0)
+        Kc -= Kc.mean(axis=1, keepdims=True)
+        s, U = eigh((Kc + Kc.T) / 2, check_finite=False, driver="evd", overwrite_a=True)
+        return cls(U, np.maximum(s, 0))
+
+    def leave_one_out(self, Y: Array, alpha: float) -> Array:
+        """Scores of every set by all others."""
+        share = self.s / (self.s + alpha)
+        mean = Y.mean(axis=0)
+        F = self.U @ (share[:, None] * (self.U.T @ (Y - mean))) + mean
+        h = 1 / len(Y) + (self.U**2) @ share
+        return np.asarray(Y - (Y - F) / (1 - h)[:, None])
+
+    def coefficients(self, Y: Array, alpha: float) -> Array:
+        """A (n x k) with scores ``K_new A + b``; its columns sum to zero, so centring is in it."""
+        A = self.U @ ((self.U.T @ (Y - Y.mean(axis=0))) / (self.s + alpha)[:, None])
+        return np.ascontiguousarray(A - A.mean(axis=0))
+
+
+def fit_ridge(K: Array, Y: Array, alphas: Any = ALPHAS) -> tuple[Array, Array, Array, float]:
+    """Coefficients, intercepts, leave-one-out scores and alpha, the one of the best mean AUC."""
+    spectrum = Spectrum.of(K)
+    unit = float(spectrum.s.mean()) or 1.0  # alpha relative to the mean eigenvalue
+    tried = [spectrum.leave_one_out(Y, alpha * unit) for alpha in alphas]
+    best = int(np.argmax([mean_auc(Y, S) for S in tried]))
+    alpha = float(alphas[best]) * unit
+    A = spectrum.coefficients(Y, alpha)
+    intercept = Y.mean(axis=0) - (K @ A).mean(axis=0)
+    return A, intercept, tried[best], alpha
+
+
+def mean_auc(Y: Array, S: Array) -> float:
+    """Over the terms that some sets carry and some do not."""
+    aucs = auc_per_label(Y, S)
+    known = aucs[np.isfinite(aucs)]
+    return float(known.mean()) if known.size else 0.5
+
+
+# -- thresholds and probabilities -------------------------------------------------------
+
+
+def best_thresholds(Y: Array, S: Array) -> Array:
+    """For every term the threshold of the best F1 on held-out scores."""
+    found = np.empty(Y.shape[1])
+    for j in range(Y.shape[1]):
+        order = np.argsort(-S[:, j], kind="stable")
+        s, y = S[order, j], Y[order, j]
+        f1 = 2 * np.cumsum(y) / (np.arange(1, len(y) + 1) + y.sum())
+        k = int(np.argmax(f1))
+        below = s[k + 1] if k + 1 < len(s) else s[k] - 1
+        found[j] = (s[k] + below) / 2
+    return found
+
+
+def calibrate(Y: Array, S: Array, n_iter: int = 50) -> tuple[Array, Array]:
+    """Slopes (at least 0) and offsets of sigmoids from held-out scores (Platt's method)."""
+    slopes, offsets = np.zeros(Y.shape[1]), np.zeros(Y.shape[1])
+    for j in range(Y.shape[1]):
+        slopes[j], offsets[j] = _sigmoid(Y[:, j], S[:, j], n_iter)
+    return slopes, offsets
+
+
+def _sigmoid(y: Array, s: Array, n_iter: int) -> tuple[float, float]:
+    """By Newton's method, on targets that leave room for what has not been seen."""
+    n_1, n_0 = y.sum(), len(y) - y.sum()
+    target = np.where(y > 0, (n_1 + 1) / (n_1 + 2), 1 / (n_0 + 2))
+    scale = float(s.std()) or 1.0
+    X = np.column_stack([s / scale, np.ones(len(s))])
+    prior = np.log((n_1 + 1) / (n_0 + 1))
+    w = np.array([0.0, prior])
+    for _ in range(n_iter):
+        p = _logistic(X @ w)
+        g = X.T @ (p - target)
+        H = (X * (p * (1 - p))[:, None]).T @ X + 1e-6 * len(s) * np.eye(2)
+        step = np.linalg.solve(H, g)
+        w = w - step / max(1.0, float(np.abs(step).max()))
+        if np.abs(step).max() < 1e-8:
+            break
+    return (float(w[0] / scale), float(w[1])) if w[0] > 0 else (0.0, float(prior))
+
+
+def _logistic(x: Array) -> Array:
+    return np.asarray(1 / (1 + np.exp(-np.clip(x, -500, 500))))
+
+
+def probabilities(S: Array, slopes: Array, offsets: Array) -> Array:
+    """From scores."""
+    return _logistic(S * slopes + offsets)

@@ -1,0 +1,95 @@
+"""Weights of the kernels: equal, learned by the semi-infinite program, or half of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eigenkit.evaluation.splits import k_fold
+from eigenkit.images.arrays import Array
+from eigenkit.images.ridge import fit_ridge, mean_auc
+from eigenkit.kernels import CenteredKernel
+from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
+from eigenkit.targets import TARGETS, Labels
+
+WEIGHTS = ("equal", "learned", "half", "best")
+TOL, MAX_ITER, ALPHA = 1e-2, 100, 3.0
+
+
+def mixed(K: np.ndarray, theta: Array) -> Array:
+    """sum_j theta_j K_j, brought to a unit diagonal: a view that is missing shrinks nothing."""
+    total = mix(K, theta)
+    return unit_diagonal(total, np.diagonal(total), np.diagonal(total))
+
+
+def mix(K: np.ndarray, theta: Array) -> Array:
+    """sum_j theta_j K_j, in double precision."""
+    total = np.zeros(K.shape[1:])
+    for j in np.flatnonzero(theta):
+        total += theta[j] * K[j]
+    return total
+
+
+def unit_diagonal(K: Array, own: Array, other: Array) -> Array:
+    """K over the roots of the self-similarities."""
+    left, right = (np.sqrt(np.where(d > 0, d, 1)) for d in (own, other))
+    return np.asarray(K / left[:, None] / right)
+
+
+def kernel_weights(K: np.ndarray, Y: Array, how: str, target: str = "clique") -> Array:
+    """Factors theta of the kernels, with sum one."""
+    p = len(K)
+    equal = np.full(p, 1 / p)
+    if how == "equal" or p == 1:
+        return equal
+    theta = _learned(K, Y, target, how == "best")
+    return (theta + equal) / 2 if how == "half" else theta
+
+
+def _learned(K: np.ndarray, Y: Array, target: str, single: bool) -> Array:
+    H = TARGETS[target].rows(Y, Labels(Y.sum(axis=0), Y - Y.mean(axis=0)))
+    bank, scales = _bank(K)
+    bank.aim(np.asarray(H - H.mean(axis=0)), ALPHA)
+    found = best_single(bank) if single else silp(bank, TOL, MAX_ITER)
+    theta = found.weights * scales
+    return np.asarray(theta / theta.sum())
+
+
+def _bank(K: np.ndarray) -> tuple[KernelBank, Array]:
+    """The kernels, centred and with the trace n; and their factors."""
+    p, n = K.shape[:2]
+    bank, scales = KernelBank(p, n), np.zeros(p)
+    for j in range(p):
+        centred = CenteredKernel(K[j].astype(np.float64), overwrite=True).K
+        trace = float(np.trace(centred))
+        if trace > 1e-9 * n:  # a kernel that is the same for all sets tells nothing
+            scales[j] = n / trace
+        bank.put(j, scales[j] * centred)
+    return bank, scales
+
+
+def choose_weights(
+    K: np.ndarray, Y: Array, candidates: Sequence[str], seed: int, folds: int = 3
+) -> tuple[str, dict[str, float]]:
+    """The candidate of the best mean AUC in cross-validation; the first where it is a tie."""
+    scores: dict[str, list[float]] = {how: [] for how in candidates}
+    for fit, check in k_fold(Y, folds, np.random.default_rng(seed)):
+        inside = K[:, fit][:, :, fit]
+        across = K[:, check][:, :, fit]
+        own = np.array([np.diagonal(k)[check] for k in K])
+        for how in candidates:
+            theta = kernel_weights(inside, Y[fit], how)
+            scores[how].append(_validated(inside, across, own, theta, Y, fit, check))
+    means = {how: float(np.mean(values)) for how, values in scores.items()}
+    return max(candidates, key=lambda how: means[how]), means
+
+
+def _validated(
+    inside: Any, across: Any, own: Any, theta: Array, Y: Array, fit: Any, check: Any
+) -> float:
+    K = mix(inside, theta)
+    A, b, _, _ = fit_ridge(mixed(inside, theta), Y[fit])
+    new = unit_diagonal(mix(across, theta), theta @ own, np.diagonal(K))
+    return mean_auc(Y[check], new @ A + b)

@@ -1,0 +1,29 @@
+"""Kernels between sets of vectors: pyramid match, mean maps, Fisher vectors, visual words.
+
+A set may have any number of vectors, in no order. Every kernel is a transformer: ``fit`` takes
+a collection of sets and keeps what it needs of them, ``transform`` gives the kernel between new
+sets and those, ready for any estimator with ``kernel="precomputed"``.
+"""
+
+from __future__ import annotations
+
+from eigenkit.set_kernels._fisher import FisherVectors
+from eigenkit.set_kernels._mean_map import MeanMap
+from eigenkit.set_kernels._pyramid import PyramidMatch, pyramid_match
+from eigenkit.set_kernels._words import VisualWords
+
+SET_KERNELS = {
+    "pyramid": PyramidMatch,
+    "mean_map": MeanMap,
+    "fisher": FisherVectors,
+    "words": VisualWords,
+}
+
+__all__ = [
+    "SET_KERNELS",
+    "FisherVectors",
+    "MeanMap",
+    "PyramidMatch",
+    "VisualWords",
+    "pyramid_match",
+]

@@ -1,0 +1,139 @@
+"""The one home of threads: those of ours, and how many BLAS may use meanwhile.
+
+BLAS has one setting for the whole process. It is lowered while somebody needs that, counted
+over all Python threads, and put back when the last one has finished, in whatever order they do.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+# Up to this order a factorization is too small to gain from a second BLAS thread.
+SMALL = 1500
+
+# With fewer multiplications than this, handing work to threads takes longer than doing it.
+WORTH_THREADS = 1e6
+
+
+class _OneBlasThread:
+    """Counts who needs BLAS to keep to one thread."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.users = 0
+        self.before: list[tuple[Any, int]] = []
+
+    def enter(self) -> None:
+        with self.lock:
+            if self.users == 0:
+                self.before = [(library, library.num_threads) for library in _libraries()]
+                self._set(1)
+            self.users += 1
+
+    def leave(self) -> None:
+        with self.lock:
+            self.users -= 1
+            if self.users == 0:
+                self._restore()
+
+    def allowed(self) -> int:
+        """How many threads BLAS may use when nobody here asks for one."""
+        with self.lock:
+            if self.users:
+                return max((count for _, count in self.before), default=1)
+            return max((library.num_threads for library in _libraries()), default=1)
+
+    def forked(self) -> None:
+        """A child process has only the thread that forked: nobody else will leave."""
+        self.lock = threading.Lock()
+        if self.users:
+            self.users = 0
+            self._restore()
+
+    def _set(self, count: int) -> None:
+        for library, before in self.before:
+            if before != count:
+                library.set_num_threads(count)
+
+    def _restore(self) -> None:
+        for library, count in self.before:
+            if count != 1:
+                library.set_num_threads(count)
+
+
+_ONE = _OneBlasThread()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_ONE.forked)
+
+
+@cache
+def _libraries() -> list[Any]:
+    found = ThreadpoolController().select(user_api="blas")
+    return list(found.lib_controllers)
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    _ONE.enter()
+    try:
+        yield
+    finally:
+        _ONE.leave()
+
+
+def blas_threads(order: int) -> AbstractContextManager[Any]:
+    """One BLAS thread while matrices of a small order are factored.
+
+    numpy and scipy bring a BLAS each, and the idle threads of one, which wait actively for
+    some 20 ms after a large product, take the cores from the other: without this a
+    factorization of order 500 takes ten times as long.
+    """
+    return _one_blas_thread() if order <= SMALL else nullcontext()
+
+
+def available() -> int:
+    """How many threads we may use: no more than cores, than BLAS may, and than OMP_NUM_THREADS."""
+    if hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    given = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
+    asked = int(given) if given.isdecimal() and int(given) > 0 else cores
+    return max(1, min(cores, asked, _ONE.allowed()))
+
+
+def thread_map(
+    function: Callable[[Any], Any], items: Iterable[Any], work: float = float("inf")
+) -> list[Any]:
+    """``[function(item) for item in items]``, in threads where the work is worth it."""
+    items = list(items)
+    threads = 1 if work < WORTH_THREADS or len(items) < 2 else available()
+    if threads == 1:
+        return [function(item) for item in items]
+    results: list[Any] = [None] * len(items)
+    waiting = iter(range(len(items)))
+
+    def drain() -> None:
+        for i in waiting:
+            results[i] = function(items[i])
+
+    # This thread works too: it holds its core, so that the others find one of their own.
+    others = [_pool(os.getpid()).submit(drain) for _ in range(threads - 1)]
+    drain()
+    for other in others:
+        other.result()
+    return results
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Threads that stay; one pool a process, as threads do not survive a fork."""
+    return ThreadPoolExecutor(os.cpu_count() or 1, thread_name_prefix="eigenkit")

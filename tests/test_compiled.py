@@ -1,0 +1,113 @@
+"""The compiled product is scipy's, for every type and width, and can be switched off."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from eigenkit import CCA, compiled
+from eigenkit.sparse_rows import SparseRows
+
+needs_library = pytest.mark.skipif(
+    not compiled.available(), reason="there was no C compiler, or EIGENKIT_COMPILED=0"
+)
+TOL = {"float64": 1e-14, "float32": 1e-6}
+
+
+def matrix(rng: np.random.Generator, real: str, index: str, shape=(40, 30)) -> sparse.csr_array:
+    X = rng.normal(size=shape) * (rng.random(shape) < 0.3)
+    X[3], X[-1] = 0.0, 0.0
+    X = sparse.csr_array(X.astype(real))
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    return X
+
+
+@needs_library
+@pytest.mark.parametrize("index", ["int32", "int64"])
+@pytest.mark.parametrize("real", ["float64", "float32"])
+@pytest.mark.parametrize("k", [1, 2, 3, 4, 7, 20, 31, 32, 33, 71])
+def test_it_is_the_product(rng, real, index, k):
+    X = matrix(rng, real, index)
+    V = rng.normal(size=(30, k)).astype(real)
+    out = np.full((40, k), np.nan, dtype=real)
+    assert compiled.rows_product(X, slice(5, 23), V, out)
+    np.testing.assert_allclose(out[5:23], (X @ V)[5:23], rtol=TOL[real], atol=10 * TOL[real])
+    assert np.isnan(out[:5]).all()
+    assert np.isnan(out[23:]).all()
+
+
+@needs_library
+def test_rows_asked_for_alone_or_together_have_the_same_bits(rng):
+    X, V = matrix(rng, "float64", "int32"), rng.normal(size=(30, 45))
+    whole, parts = np.empty((40, 45)), np.empty((40, 45))
+    compiled.rows_product(X, slice(0, 40), V, whole)
+    for i in range(40):
+        compiled.rows_product(X, slice(i, i + 1), V, parts)
+    assert np.array_equal(whole, parts)
+
+
+@needs_library
+def test_empty_matrices_and_no_columns(rng):
+    for shape, k in (((5, 4), 0), ((1, 4), 3)):
+        X, V = sparse.csr_array(shape), rng.normal(size=(4, k))
+        out = np.full((shape[0], k), np.nan)
+        assert compiled.rows_product(X, slice(0, shape[0]), V, out)
+        assert not out.any()
+
+
+def test_layouts_it_cannot_take_are_left_to_scipy(rng):
+    X, V = matrix(rng, "float64", "int32"), rng.normal(size=(30, 4))
+    mixed = X.copy()
+    mixed.indices = mixed.indices.astype(np.int64)
+    swapped = X.copy()
+    swapped.data = swapped.data.astype(">f8")
+    out = np.zeros((40, 4))
+    for A, B in ((X, np.asfortranarray(V)), (X, V.astype(np.float32)), (mixed, V), (swapped, V)):
+        assert not compiled.rows_product(A, slice(0, 40), B, out)
+    assert not out.any()
+
+
+@pytest.mark.parametrize("switch", ["0", "1"])
+def test_both_ways_give_the_same_model(rng, monkeypatch, switch):
+    monkeypatch.setenv("EIGENKIT_COMPILED", switch)
+    X = matrix(rng, "float64", "int32", shape=(60, 20))
+    Y = rng.normal(size=(60, 3))
+    if switch == "0":
+        assert not compiled.available()
+    sparse_fit = CCA(regression="cg", tol=1e-12).fit(X, Y)
+    dense_fit = CCA(regression="cholesky").fit(X.toarray(), Y)
+    np.testing.assert_allclose(sparse_fit.components_, dense_fit.components_, atol=1e-10)
+
+
+def test_row_blocks_share_the_memory_of_the_matrix(rng, monkeypatch):
+    monkeypatch.setenv("EIGENKIT_COMPILED", "0")
+    from eigenkit.sparse_rows import _row_slice
+
+    X = matrix(rng, "float64", "int32", shape=(400, 30))
+    part = _row_slice(X, slice(3, 9))
+    assert np.shares_memory(part.data, X.data)
+    assert np.shares_memory(part.indices, X.indices)
+    np.testing.assert_array_equal(part.toarray(), X.toarray()[3:9])
+    V = rng.normal(size=(30, 5))
+    np.testing.assert_allclose(SparseRows(X) @ V, X.toarray() @ V, atol=1e-12)
+
+
+def test_without_a_compiler_nothing_is_built_and_nothing_fails(tmp_path):
+    script = Path(__file__).parents[1] / "hatch_build.py"
+    if not script.exists():
+        pytest.skip("the build script is part of the source tree only")
+    folder = tmp_path / "src" / "eigenkit" / "compiled"
+    folder.mkdir(parents=True)
+    (tmp_path / "hatch_build.py").write_text(script.read_text())
+    (folder / "csr_product.c").write_text("this is not C")
+    for environment in ({"PATH": ""}, {"PATH": "/usr/bin:/bin", "CC": "no-such-compiler"}):
+        command = [sys.executable, "hatch_build.py"]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True)
+        assert done.returncode == 1
+        assert not list(folder.glob("*.so"))
+        assert not list(folder.glob("*.part"))

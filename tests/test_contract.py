@@ -1,0 +1,173 @@
+"""scikit-learn's contract, for every public estimator there is: checks, pipelines, searches."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import estimator_checks, get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import eigenkit
+from eigenkit import (
+    CCA,
+    GEPSVM,
+    LDA,
+    PLSDA,
+    AlphaSearchCV,
+    HypergraphSpectral,
+    KernelLDA,
+    MultipleKernelProjection,
+    OrthonormalizedPLS,
+    PLSCanonical,
+    PLSRegression,
+    ReGEC,
+    ShrinkageRegression,
+)
+
+
+def _public() -> list[type]:
+    found = [getattr(eigenkit, name) for name in eigenkit.__all__]
+    return [c for c in found if inspect.isclass(c) and issubclass(c, BaseEstimator)]
+
+
+def _parameters(cls: type) -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(cls).parameters)
+
+
+def default(cls: type) -> Any:
+    """As constructed by default; what wraps an estimator gets a plain one."""
+    needs = _parameters(cls).get("estimator")
+    if needs is not None and needs.default is needs.empty:
+        return cls(LDA(), alphas=(0.1, 10.0), cv=3)
+    return cls()
+
+
+ESTIMATORS = _public()
+PROJECTIONS = [cls for cls in ESTIMATORS if hasattr(cls, "transform")]
+EACH = pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda c: c.__name__)
+EACH_PROJECTION = pytest.mark.parametrize("cls", PROJECTIONS, ids=lambda c: c.__name__)
+
+# -- scikit-learn's checks ---------------------------------------------------------------
+
+# Classes with these names are special to scikit-learn's checks: there fit_transform(X, y) is
+# taken to give a pair, as transform(X, y) does. Ours gives the scores of X, so that it can be
+# a step of a pipeline. Under any other name the same classes pass these checks too.
+TWO_SIDED = ("CCA", "PLSCanonical", "PLSRegression", "PLSSVD")
+PAIRS = ("check_transformer_general", "check_transformer_data_not_an_array")
+SET_OUTPUT = (
+    *("check_set_output_transform", "check_set_output_transform_pandas"),
+    *("check_global_output_transform_pandas", "check_set_output_transform_polars"),
+    *("check_global_set_output_transform_polars", "check_transformer_get_feature_names_out"),
+    "check_transformer_get_feature_names_out_pandas",
+)
+
+
+def expected_failures(estimator: Any) -> dict[str, str]:
+    if type(estimator).__name__ in TWO_SIDED:
+        return dict.fromkeys(PAIRS, "fit_transform gives the scores of X, not a pair")
+    if hasattr(estimator, "cv"):
+        why = "folds cut repeated rows apart, so that weights do not equal repetition"
+        kinds = ("dense", "sparse")
+        return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in kinds}
+    return {}
+
+
+# Ways to the same answers that run other code.
+FURTHER = [
+    *(LDA(solver="direct"), OrthonormalizedPLS(solver="least_squares"), CCA(alpha_y=2.0)),
+    HypergraphSpectral(expansion="clique", alpha=0.1),
+    AlphaSearchCV(OrthonormalizedPLS(), alphas=(0.1, 10.0), cv=3),
+    *(PLSRegression(algorithm="nipals"), PLSCanonical(algorithm="nipals")),
+    *(PLSDA(1, coding="reduced"), PLSDA(1, coding="between"), ShrinkageRegression("ridge")),
+    *(ReGEC(regularization="ridge"), ReGEC(kernel="rbf"), GEPSVM(kernel="rbf")),
+    ReGEC(kernel="rbf", n_landmarks=60),
+    *(MultipleKernelProjection(weights="best"), MultipleKernelProjection(KernelLDA())),
+    *(cls(approximation="cholesky") for cls in ESTIMATORS if "approximation" in _parameters(cls)),
+]
+
+
+@parametrize_with_checks(
+    [default(cls) for cls in ESTIMATORS] + FURTHER, expected_failed_checks=expected_failures
+)
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@EACH_PROJECTION
+@pytest.mark.filterwarnings("ignore")  # the checks mix frames and arrays on purpose
+def test_checks_of_transformers_pass_under_another_name(cls):
+    for name in (*PAIRS, *SET_OUTPUT):
+        getattr(estimator_checks, name)("Projection", default(cls))
+
+
+# -- steps of pipelines ------------------------------------------------------------------
+
+
+def data_for(estimator: Any) -> tuple[np.ndarray, Any]:
+    """Iris, with y as the estimator wants it."""
+    X, y = load_iris(return_X_y=True)
+    if not get_tags(estimator).target_tags.required or not is_regressor(estimator):
+        return X, y
+    return X, np.column_stack([y == 0, y == 1, X[:, 0] * y]).astype(float)
+
+
+@EACH_PROJECTION
+def test_fit_transform_gives_the_scores_of_x(cls):
+    estimator = default(cls)
+    X, y = data_for(estimator)
+    scores = estimator.fit_transform(X, y)
+    assert isinstance(scores, np.ndarray)
+    assert scores.ndim == 2
+    np.testing.assert_allclose(scores, estimator.transform(X), atol=1e-12)
+    weighted = default(cls).fit_transform(X, y, sample_weight=np.arange(1.0, 151))
+    assert weighted.shape[0] == len(X)
+
+
+@EACH_PROJECTION
+def test_projections_are_steps_of_everything(cls):
+    X, y = data_for(default(cls))
+    head = LogisticRegression() if np.ndim(y) == 1 else Ridge()
+    few = X[:, :3].copy()
+    scores = default(cls).fit(few, y).transform(few)
+    union = FeatureUnion([("ours", default(cls)), ("scaled", StandardScaler())])
+    columns = ColumnTransformer([("ours", default(cls), slice(3))], remainder="passthrough")
+    for step, expected in (
+        (
+            union,
+            np.hstack([default(cls).fit(X, y).transform(X), StandardScaler().fit_transform(X)]),
+        ),
+        (columns, np.hstack([scores, X[:, 3:]])),
+    ):
+        np.testing.assert_allclose(step.fit_transform(X, y), expected, atol=1e-10)
+        model = Pipeline([("scale", StandardScaler()), ("step", step), ("head", head)])
+        assert model.fit(X, y).score(X, y) > 0.5
+    pipeline = Pipeline([("ours", default(cls)), ("head", head)])
+    grid = {"head__alpha" if np.ndim(y) == 2 else "head__C": [0.1, 1.0]}
+    search = GridSearchCV(pipeline, grid, cv=3, error_score="raise").fit(X, y)
+    assert search.predict(X).shape[0] == len(X)
+    names = pipeline[:1].fit(X, y).get_feature_names_out()
+    assert len(names) == pipeline[:1].transform(X).shape[1]
+
+
+@EACH_PROJECTION
+def test_transform_of_both_gives_both(cls):
+    if "y" not in inspect.signature(cls.transform).parameters:
+        return
+    estimator = default(cls)
+    X, y = data_for(estimator)
+    if not is_regressor(estimator):
+        y = np.eye(3)[y]
+    x_scores, y_scores = estimator.fit(X, y).transform(X, y)
+    np.testing.assert_array_equal(x_scores, estimator.transform(X))
+    assert x_scores.shape == y_scores.shape

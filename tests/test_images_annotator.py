@@ -1,0 +1,326 @@
+"""The annotator: leave-one-out in closed form, views, files, and terms that were planted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics.pairwise import rbf_kernel
+
+from eigenkit.files import FileError
+from eigenkit.images import (
+    Descriptor,
+    ImageAnnotator,
+    ImageSet,
+    ImageWarning,
+    Plan,
+    load_annotator,
+    make_shapes,
+    save_annotator,
+)
+from eigenkit.images.cache import Cache
+from eigenkit.images.ridge import Spectrum, best_thresholds, calibrate, fit_ridge
+from eigenkit.images.weights import choose_weights, kernel_weights, mixed
+
+pytest.importorskip("PIL.Image", reason="needs the extra [images]")
+
+QUICK = [
+    Plan("hsv"),
+    Plan("thumbnail"),
+    Plan("hog-4"),
+    Plan("correlation-16", "pyramid", {"bins": "vocabulary", "n_levels": 4}),
+]
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    return make_shapes(60, size=64)
+
+
+@pytest.fixture(scope="module")
+def model(shapes):
+    return ImageAnnotator(QUICK, size=(64, 64), weights="equal").fit(*shapes)
+
+
+# -- ridge ------------------------------------------------------------------------------
+
+
+def problem(n=25, k=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 40))
+    return X @ X.T / 40, (X[:, :k] + rng.normal(size=(n, k)) > 0.5).astype(float)
+
+
+def test_leave_one_out_equals_fitting_without_each_set():
+    K, Y = problem()
+    alpha = 0.7
+    S = Spectrum.of(K).leave_one_out(Y, alpha)
+    for i in range(len(K)):
+        rest = np.delete(np.arange(len(K)), i)
+        n = len(rest)
+        C = np.eye(n) - 1 / n
+        Kc = C @ K[np.ix_(rest, rest)] @ C
+        A = np.linalg.solve(Kc + alpha * np.eye(n), Y[rest] - Y[rest].mean(axis=0))
+        row = (K[i, rest] - K[np.ix_(rest, rest)].mean(axis=0)) @ C
+        np.testing.assert_allclose(S[i], row @ A + Y[rest].mean(axis=0), rtol=1e-8)
+
+
+def test_coefficients_predict_the_training_sets():
+    K, Y = problem()
+    A, b, _, alpha = fit_ridge(K, Y)
+    n = len(K)
+    C = np.eye(n) - 1 / n
+    H = C @ K @ C
+    expected = H @ np.linalg.solve(H + alpha * np.eye(n), Y - Y.mean(axis=0)) + Y.mean(axis=0)
+    np.testing.assert_allclose(K @ A + b, expected, atol=1e-8)
+
+
+def test_thresholds_reach_the_best_f1():
+    rng = np.random.default_rng(0)
+    Y = (rng.random((40, 3)) < 0.3).astype(float)
+    S = Y + rng.normal(size=Y.shape)
+    found = best_thresholds(Y, S)
+
+    def f1(j, t):
+        P = S[:, j] > t
+        return 2 * np.sum(P * Y[:, j]) / (P.sum() + Y[:, j].sum())
+
+    for j in range(3):
+        assert f1(j, found[j]) == pytest.approx(max(f1(j, t - 1e-9) for t in S[:, j]))
+
+
+def test_calibration_never_turns_scores_around():
+    rng = np.random.default_rng(0)
+    y = (rng.random((200, 1)) < 0.3).astype(float)
+    slope, offset = calibrate(y, y + rng.normal(size=y.shape))
+    assert slope[0] > 0.3
+    slope, offset = calibrate(y, -y + 0.1 * rng.normal(size=y.shape))
+    assert slope[0] == 0
+    assert 1 / (1 + np.exp(-offset[0])) == pytest.approx(y.mean(), abs=0.01)
+
+
+# -- weights ----------------------------------------------------------------------------
+
+
+def test_learned_weights_find_the_kernel_that_tells():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 6))
+    Y = (X[:, :3] > 0.3).astype(float)
+    both = np.array([rbf_kernel(X[:, 3:], gamma=0.2), rbf_kernel(X[:, :3], gamma=0.2)])
+    for target in ("star", "clique"):
+        theta = kernel_weights(both, Y, "learned", target)
+        assert theta[1] > 0.8
+        assert theta.sum() == pytest.approx(1)
+    half = kernel_weights(both, Y, "half")
+    np.testing.assert_allclose(half, (kernel_weights(both, Y, "learned") + 0.5) / 2)
+    np.testing.assert_array_equal(kernel_weights(both, Y, "best"), [0, 1])
+    how, scores = choose_weights(both, Y, ("equal", "learned"), 0)
+    assert how == max(scores, key=scores.get)
+
+
+def test_a_view_that_is_missing_shrinks_nothing():
+    K = np.ones((2, 3, 3))
+    K[1, 2] = K[1, :, 2] = 0  # the third set lacks the second view
+    M = mixed(K, np.array([0.5, 0.5]))
+    np.testing.assert_allclose(np.diag(M), 1)
+    np.testing.assert_allclose(M[0, 2], 0.5 / np.sqrt(0.5))
+
+
+# -- annotator --------------------------------------------------------------------------
+
+
+def test_planted_terms_are_found(model):
+    sets, Y, _ = make_shapes(30, size=64, seed=5)
+    P = model.predict(sets)
+    hits = (P * Y).sum()
+    assert 2 * hits / (P.sum() + Y.sum()) > 0.8
+    proba = model.predict_proba(sets)
+    assert np.all((proba >= 0) & (proba <= 1))
+    assert np.mean((proba - Y) ** 2) < np.mean((Y.mean(axis=0) - Y) ** 2) / 2
+
+
+def test_attributes(model, shapes):
+    assert model.terms_ == shapes[2]
+    assert sum(model.weights_.values()) == pytest.approx(1)
+    assert [r.support for r in model.report_] == shapes[1].sum(axis=0).tolist()
+    assert model.few_ == []
+
+
+def test_new_sets_alone_and_together_get_the_same_scores(model):
+    sets, _, _ = make_shapes(6, size=64, seed=5)
+    together = model.decision_function(sets)
+    alone = np.vstack([model.decision_function([one]) for one in sets])
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+    backwards = [ImageSet(one.name, one.pictures[::-1]) for one in sets]
+    np.testing.assert_allclose(model.decision_function(backwards), together, atol=1e-5)
+
+
+def test_training_sets_are_like_themselves(model, shapes):
+    K = model.kernel_rows(shapes[0][:10])
+    np.testing.assert_allclose(np.diag(K), 1, atol=1e-5)
+    assert K.argmax(axis=1).tolist() == list(range(10))
+
+
+def test_saved_and_read_again(model, tmp_path):
+    save_annotator(model, tmp_path / "m.ek")
+    again = load_annotator(tmp_path / "m.ek")
+    sets, _, _ = make_shapes(4, size=64, seed=7)
+    np.testing.assert_array_equal(again.predict_proba(sets), model.predict_proba(sets))
+    assert again.terms_ == model.terms_
+    assert again.report_ == model.report_
+
+
+def test_damaged_and_foreign_files(model, tmp_path):
+    path = tmp_path / "m.ek"
+    save_annotator(model, path)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(FileError, match="damaged or was tampered with"):
+        load_annotator(path)
+    from eigenkit.models import load
+
+    save_annotator(model, path)
+    with pytest.raises(FileError, match="use eigenkit annotate predict"):
+        load(path)
+
+
+def test_a_descriptor_of_ones_own(shapes, tmp_path):
+    def mean(image):
+        return image.reshape(-1, 3).mean(axis=0) / 255
+
+    own = Descriptor("mean colour", mean)
+    sets, Y, terms = shapes
+    model = ImageAnnotator(["mean colour", "thumbnail"], descriptors=[own], size=(64, 64))
+    model.fit(sets[:30], Y[:30], terms)
+    save_annotator(model, tmp_path / "m.ek")
+    with pytest.raises(FileError, match="descriptor 'mean colour', which is not ours"):
+        load_annotator(tmp_path / "m.ek")
+    again = load_annotator(tmp_path / "m.ek", [own])
+    np.testing.assert_array_equal(
+        again.decision_function(sets[:3]), model.decision_function(sets[:3])
+    )
+
+
+def test_views_with_missing_ones():
+    rng = np.random.default_rng(0)
+    Y = (rng.random((30, 2)) < 0.5).astype(float)
+    Y[:4] = [[0, 1], [1, 0], [0, 0], [1, 1]]
+
+    def picture(level):
+        return np.clip(rng.normal(0.2 + 0.6 * level, 0.05, (64, 64)), 0, 1)
+
+    sets = []
+    for i, (top, side) in enumerate(Y):
+        views = {"top": picture(top), "side": picture(side)}
+        if i % 5 == 4:
+            views.pop("top")
+        sets.append(ImageSet.from_arrays(f"s{i}", list(views.values()), list(views)))
+    model = ImageAnnotator(["pixels-8"], views=True, size=(64, 64), weights="equal")
+    model.fit(sets, Y, ["top bright", "side bright"])
+    assert list(model.weights_) == ["pixels-8 mean map, side", "pixels-8 mean map, top"]
+    K = model.kernel_rows(sets)
+    np.testing.assert_allclose(np.diag(K), 1, atol=1e-3)  # single precision
+    assert {r.term: r.f1 for r in model.report_}["side bright"] > 0.9
+    strange = ImageSet.from_arrays("odd", [picture(1)], ["below"])
+    assert np.all(np.isfinite(model.predict_proba([strange])))
+
+
+def test_unlabelled_sets_and_few_sets(shapes):
+    sets, Y, terms = shapes
+    Y = Y.copy()
+    Y[:5] = np.nan
+    rare = np.zeros((len(Y), 2))
+    rare[10:12, 0] = 1
+    rare[:5] = np.nan
+    model = ImageAnnotator(["thumbnail"], size=(64, 64))
+    with pytest.warns(ImageWarning, match="2 terms have fewer than 5 sets.*rare, never"):
+        model.fit(sets, np.hstack([Y, rare]), [*terms, "rare", "never"])
+    assert model.few_ == ["rare", "never"]
+    assert len(model._labelled_) == 55
+    assert not model.predict(sets)[:, -1].any()
+    assert model.predict_proba(sets)[:, -1].max() < 0.1
+
+
+def test_a_run_that_was_interrupted_goes_on(shapes, tmp_path, monkeypatch):
+    sets, Y, terms = shapes
+    told = []
+
+    def stop(progress):
+        told.append(progress)
+        if progress.done == 7:
+            raise KeyboardInterrupt
+
+    model = ImageAnnotator(["hsv"], size=(64, 64), cache=tmp_path, progress=stop)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(sets, Y, terms)
+    assert not hasattr(model, "terms_")
+    assert len(list(tmp_path.rglob("*.ek"))) == 7
+    assert told[-1].total == sum(map(len, sets))
+    assert told[-1].remaining > 0
+    computed = []
+    plain = Descriptor.vectors
+    monkeypatch.setattr(
+        Descriptor, "vectors", lambda self, frame: (computed.append(1), plain(self, frame))[1]
+    )
+    model.set_params(progress=None).fit(sets, Y, terms)
+    assert len(computed) == sum(map(len, sets)) - 7
+
+
+def test_a_damaged_cache_is_computed_again(tmp_path):
+    cache = Cache(tmp_path)
+    cache.put("d", (4, 4), {"a": np.ones(3, dtype=np.float32)})
+    cache.put("d", (4, 4), {"b": np.zeros(2, dtype=np.float32)})
+    assert sorted(cache.get("d", (4, 4))) == ["a", "b"]
+    assert cache.get("d", (4, 5)) == {}
+    (path,) = tmp_path.rglob("*.ek")
+    path.write_bytes(path.read_bytes()[:-5])
+    assert cache.get("d", (4, 4)) == {}
+
+
+def test_two_processes_give_the_same(shapes):
+    sets, Y, terms = shapes
+    one, two = (
+        ImageAnnotator(["hsv"], size=(64, 64), n_jobs=n).fit(sets[:20], Y[:20], terms)
+        for n in (1, 2)
+    )
+    np.testing.assert_array_equal(one._coefficients_, two._coefficients_)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"sets": [1]}, TypeError, "not a list of ImageSet"),
+        ({"Y": np.ones((60, 9, 1))}, ValueError, "Y has the shape"),
+        ({"Y": np.full((60, 2), 2.0)}, ValueError, "other numbers than 0 and 1"),
+        ({"Y": np.zeros((60, 2))}, ValueError, "no term is carried by two sets"),
+        ({"Y": "x"}, ValueError, "Y is not a matrix"),
+        ({"terms": ["a"]}, ValueError, "terms names 1 columns, but Y has 9"),
+    ],
+)
+def test_bad_input(shapes, change, error, message):
+    given = dict(zip(("sets", "Y", "terms"), shapes, strict=True))
+    if "Y" in change:
+        given.pop("terms")
+    with pytest.raises(error, match=message):
+        ImageAnnotator(["pixels-8"], size=(64, 64)).fit(**{**given, **change})
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"kernels": "all"}, "kernels='all' is not known"),
+        ({"kernels": []}, "give at least one"),
+        ({"kernels": [Plan("hsv", "mean")]}, "kind='mean' is not known"),
+        ({"kernels": ["colour"]}, "descriptor 'colour' is not known"),
+        ({"weights": "some"}, "weights='some' is not known"),
+    ],
+)
+def test_bad_parameters(shapes, params, message):
+    with pytest.raises(ValueError, match=message):
+        ImageAnnotator(**{"size": (64, 64), **params}).fit(*shapes)
+
+
+def test_clone_and_repr(model):
+    assert clone(model).get_params()["size"] == (64, 64)
+    assert "ImageAnnotator" in repr(model)

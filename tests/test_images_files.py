@@ -1,0 +1,228 @@
+"""Image sets from folders: every odd picture is read right, every bad one refused in a sentence."""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+
+import numpy as np
+import pytest
+
+from eigenkit.files import FileError
+from eigenkit.images import ImageSet, ImageWarning, read_labels, read_sets
+
+Image = pytest.importorskip("PIL.Image", reason="needs the extra [images]")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / "images" / name).mkdir(parents=True)
+        Image.new("RGB", (6, 4), (200, 10, 30)).save(tmp_path / "images" / name / "1.png")
+    return tmp_path / "images"
+
+
+def put(folder, image, name="2.png", **options):
+    image.save(folder / "a" / name, **options)
+    (picture,) = (p for p in read_sets(folder)[0].pictures if p.name == name)
+    return picture.pixels()
+
+
+def test_sets_views_and_order(folder):
+    (folder / "b" / "ventral").mkdir()
+    Image.new("L", (6, 4)).save(folder / "b" / "ventral" / "z.jpg")
+    a, b = read_sets(folder)
+    assert (a.name, len(a), a.views) == ("a", 1, ("",))
+    assert (b.name, len(b), b.views) == ("b", 2, ("", "ventral"))
+    assert a.pictures[0].digest == b.pictures[0].digest
+    assert a.pictures[0].shape == (4, 6)
+    np.testing.assert_array_equal(a.pictures[0].pixels()[0, 0], [200, 10, 30])
+    assert a.pictures[0].pixels((8, 3)).shape == (8, 3, 3)
+
+
+def test_a_table_groups_files(folder, tmp_path):
+    table = tmp_path / "files.csv"
+    table.write_text("file,set,view\na/1.png,x,left\nb/1.png,x,right\n")
+    (one,) = read_sets(folder, table=table)
+    assert (one.name, one.views) == ("x", ("left", "right"))
+    table.write_text("file,set\n../../secret.png,x\n")
+    with pytest.raises(FileError, match=r"line 2: '../../secret.png' is not in the folder"):
+        read_sets(folder, table=table)
+    table.write_text("name,set\n")
+    with pytest.raises(FileError, match="no column 'file'"):
+        read_sets(folder, table=table)
+
+
+def test_sixteen_bits_alpha_cmyk_palette_and_rotation(folder):
+    deep = Image.fromarray(np.full((4, 6), 0x8000, dtype=np.uint16))
+    assert np.all(put(folder, deep) == 0x80)
+    clear = Image.new("RGBA", (6, 4), (0, 0, 0, 0))
+    assert np.all(put(folder, clear) == 255)
+    half = put(folder, Image.new("LA", (6, 4), (0, 128)))
+    assert np.all(np.abs(half.astype(int) - 127) <= 1)
+    cmyk = put(folder, Image.new("CMYK", (6, 4), (0, 255, 255, 0)), "2.jpg")
+    assert cmyk[0, 0, 0] > 200
+    assert cmyk[0, 0, 1:].max() < 60
+    assert put(folder, Image.new("P", (6, 4))).shape == (4, 6, 3)
+    assert put(folder, Image.new("1", (6, 4), 1)).min() == 255
+    turned = Image.new("RGB", (6, 4), "white")
+    exif = turned.getexif()
+    exif[0x0112] = 6
+    pixels = put(folder, turned, "3.jpg", exif=exif)
+    assert pixels.shape == (6, 4, 3)
+    assert read_sets(folder)[0].pictures[-1].shape == (6, 4)
+
+
+def test_the_first_frame_of_several(folder):
+    frames = [Image.new("RGB", (6, 4), colour) for colour in ("red", "blue")]
+    for name in ("2.tif", "2.webp", "2.png"):
+        pixels = put(folder, frames[0], name, save_all=True, append_images=frames[1:])
+        (folder / "a" / name).unlink()
+        assert pixels[0, 0, 0] > 200
+        assert pixels[0, 0, 2] < 60
+
+
+def test_the_content_counts_and_not_the_name(folder):
+    Image.new("RGB", (6, 4), "red").save(folder / "a" / "2.jpg", format="PNG")
+    assert read_sets(folder)[0].pictures[-1].pixels()[0, 0, 0] == 255
+
+
+def test_names_with_markup_and_bytes(folder):
+    odd = "<img src=x onerror=alert(1)>"
+    os.rename(folder / "a", folder / odd)
+    assert read_sets(folder)[0].name == odd
+
+
+def bomb(width, height):
+    """A PNG whose header claims any size."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(b"\0" * 100)), (b"IEND", b"")]
+    body = b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in chunks
+    )
+    return b"\x89PNG\r\n\x1a\n" + body
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "it is no PNG, JPEG, TIFF or WebP"),
+        (b"not an image", "it is no PNG, JPEG, TIFF or WebP"),
+        (b"GIF89a" + b"\0" * 50, "it is no PNG, JPEG, TIFF or WebP"),
+        (bomb(60_000, 60_000), "too many pixels, the limit is 50000000"),
+        (bomb(20_000, 5_000), "20000 x 5000 pixels, the limit is 50000000"),
+        (bomb(2**31 - 1, 2**31 - 1), "limit"),
+    ],
+)
+def test_refused_when_listed(folder, content, message):
+    (folder / "a" / "2.png").write_bytes(content)
+    with pytest.raises(FileError, match=message) as error:
+        read_sets(folder)
+    assert str(error.value).startswith(str(folder / "a" / "2.png"))
+    with pytest.warns(ImageWarning, match="left out"):
+        assert len(read_sets(folder, unreadable="skip")[0]) == 1
+
+
+@pytest.mark.parametrize("name", ["2.png", "2.jpg", "2.webp", "2.tif"])
+def test_truncated(folder, name):
+    rng = np.random.default_rng(0)
+    noise = Image.fromarray(rng.integers(0, 255, (64, 64, 3), dtype=np.uint8))
+    noise.save(folder / "a" / name)
+    content = (folder / "a" / name).read_bytes()
+    (folder / "a" / name).write_bytes(content[: len(content) // 2])
+    with pytest.raises(FileError, match="cannot be read as an image"):
+        read_sets(folder)[0].pictures[-1].pixels()
+    with pytest.warns(ImageWarning, match="left out"):
+        assert len(read_sets(folder, unreadable="skip")[0]) == 1
+
+
+def test_links_out_of_the_folder_and_strange_files(folder, tmp_path):
+    Image.new("RGB", (6, 4)).save(tmp_path / "secret.png")
+    (folder / "a" / "2.png").symlink_to(tmp_path / "secret.png")
+    with pytest.raises(FileError, match="link that leads out of the folder"):
+        read_sets(folder)
+    (folder / "a" / "2.png").unlink()
+    (folder / "a" / "2.png").symlink_to(folder / "a" / "nowhere.png")
+    with pytest.raises(FileError, match="cannot be read"):
+        read_sets(folder)
+    (folder / "a" / "2.png").unlink()
+    os.mkfifo(folder / "a" / "2.png")
+    with pytest.raises(FileError, match="it is not a file"):
+        read_sets(folder)
+    (folder / "a" / "2.png").unlink()
+    (folder / "a" / "notes.txt").write_text("x")
+    with pytest.warns(ImageWarning, match="1 files are not images by their names"):
+        assert len(read_sets(folder)[0]) == 1
+
+
+def test_links_of_folders_lead_nowhere_outside(folder, tmp_path):
+    (tmp_path / "other").mkdir()
+    Image.new("RGB", (6, 4)).save(tmp_path / "other" / "1.png")
+    (folder / "c").symlink_to(tmp_path / "other")
+    with pytest.raises(FileError, match="link that leads out of the folder"):
+        read_sets(folder)
+
+
+def test_empty_folders(folder, tmp_path):
+    (folder / "c").mkdir()
+    with pytest.raises(FileError, match="this set holds no image"):
+        read_sets(folder)
+    with pytest.raises(FileError, match="no such folder"):
+        read_sets(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FileError, match="holds no set of images"):
+        read_sets(tmp_path / "empty")
+
+
+@pytest.mark.parametrize("array", [np.zeros(3), np.zeros((2, 2, 2)), np.full((2, 2), 7.0), "a"])
+def test_bad_arrays(array):
+    with pytest.raises(ValueError, match="image 0 of set 'x'"):
+        ImageSet.from_arrays("x", [array])
+
+
+# -- labels -----------------------------------------------------------------------------
+
+
+def test_labels_as_lists_and_as_columns(folder, tmp_path):
+    sets = read_sets(folder)
+    table = tmp_path / "labels.csv"
+    table.write_text("set,terms\nb,sea|sky\na,sky\n")
+    Y, terms = read_labels(table, sets)
+    assert terms == ["sea", "sky"]
+    np.testing.assert_array_equal(Y, [[0, 1], [1, 1]])
+    table.write_text("set;sea;sky\nb;1;1\na;0;1\n")
+    Y, terms = read_labels(table, sets)
+    np.testing.assert_array_equal(Y, [[0, 1], [1, 1]])
+
+
+def test_sets_without_labels_and_labels_without_sets(folder, tmp_path):
+    table = tmp_path / "labels.csv"
+    table.write_text("set,terms\na,sky\nz,sea\n")
+    with pytest.warns(ImageWarning) as told:
+        Y, _ = read_labels(table, read_sets(folder))
+    assert np.isnan(Y[1]).all()
+    assert {str(w.message).split(":")[0] for w in told} == {
+        "1 rows of the labels name sets without images",
+        "1 sets have no labels and are kept as unlabelled",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name,terms\na,b\n", "no column 'set'"),
+        ("set,terms\na,b\na,c\n", "line 3: set 'a' has a row already"),
+        ("set,sea\na,2\n", "line 2, column 'sea': '2' is neither 0 nor 1"),
+        ("set,sea,sea\na,1,1\n", "two columns have the same name"),
+        ("set,sea\na\n", "line 2: it has 1 cells, expected 2"),
+        ("set\na\n", "no column of terms"),
+        ("", "no column 'set'"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::eigenkit.images.ImageWarning")
+def test_bad_labels(folder, tmp_path, text, message):
+    (tmp_path / "labels.csv").write_text(text)
+    with pytest.raises(FileError, match=message):
+        read_labels(tmp_path / "labels.csv", read_sets(folder))

@@ -1,0 +1,49 @@
+"""The linear SVM by Newton's method: optimality, and scikit-learn's answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.svm import LinearSVC
+
+from eigenkit.solvers.margin import squared_hinge
+
+
+def problem(n: int, l: int, share: float, noise: float) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(n + l)
+    Z = rng.normal(size=(n, l))
+    s = Z @ rng.normal(size=(l, 3)) / np.sqrt(l) + noise * rng.normal(size=(n, 3))
+    return Z, (s > np.quantile(s, 1 - share, axis=0)).astype(float)
+
+
+CASES = [(200, 5, 0.3, 0.7), (200, 5, 0.02, 0.7), (30, 40, 0.5, 0.7), (100, 3, 0.5, 0.0)]
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("case", CASES)
+def test_the_gradient_vanishes(case: tuple, C: float) -> None:
+    Z, Y = problem(*case)
+    coef, intercept = squared_hinge(Z, Y, C)
+    sign = 2 * Y - 1
+    gap = np.maximum(0.0, 1 - sign * (Z @ coef.T + intercept))
+    pull = 2 * C * (sign * gap).T @ np.column_stack([Z, np.ones(len(Z))])
+    w = np.column_stack([coef, intercept])
+    np.testing.assert_allclose(w, pull, atol=1e-9 * np.abs(2 * C * Z).sum())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_is_the_machine_of_scikit_learn(case: tuple) -> None:
+    Z, Y = problem(*case)
+    coef, intercept = squared_hinge(Z, Y)
+    for y, w, b in zip(Y.T, coef, intercept, strict=True):
+        theirs = LinearSVC(tol=1e-9, max_iter=10**6).fit(Z, y)
+        np.testing.assert_allclose(w, theirs.coef_[0], atol=1e-5 * np.abs(w).max())
+        np.testing.assert_allclose(b, theirs.intercept_[0], atol=1e-5)
+
+
+def test_columns_of_zeros_and_one_column_for_all() -> None:
+    Z, Y = problem(50, 4, 0.4, 0.5)
+    Z[:, 1] = 0.0
+    coef, _ = squared_hinge(Z, Y)
+    assert np.all(coef[:, 1] == 0)
+    assert np.isfinite(coef).all()
