@@ -10,7 +10,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 
-from eigenkit.linalg import blas_threads
+from eigenkit.threads import blas_threads
 
 Progress = bool | Callable[[int, int], Any] | None
 
