@@ -17,6 +17,7 @@ from eigenkit import (
     CanonicalRidge,
     HypergraphSpectral,
     KernelPCA,
+    LeastSquaresProjection,
     MultilabelLDA,
     MultiviewCCA,
     OrthonormalizedPLS,
@@ -160,8 +161,8 @@ def test_resamples_that_cannot_be_fitted_are_drawn_again() -> None:
 def test_selection_frequencies() -> None:
     found = bootstrap(SparseCCA(1, n_nonzero_x=1, n_nonzero_y=1), X, Y, n_bootstraps=40)
     assert np.array_equal(found.selection[:, 0], [1, 0, 0, 0, 0, 0])
-    path = LDA(1, alpha=5.0, solver="least_squares", penalty="l1")
-    found = bootstrap(path, X, CLASSES, n_bootstraps=40)
+    lasso = LeastSquaresProjection(1, target="lda", alpha=5.0, l1_ratio=1.0)
+    found = bootstrap(lasso, X, CLASSES, n_bootstraps=40)
     assert found.selection[0, 0] == 1
     assert found.selection[1:, 0].max() < 1
     assert bootstrap(CCA(1), X, Y, n_bootstraps=20).selection.min() == 1

@@ -17,6 +17,7 @@ from eigenkit.estimators import (
     HypergraphSpectral,
     KernelCCA,
     KernelPLS,
+    LeastSquaresProjection,
     MultilabelLDA,
     MultiviewCCA,
 )
@@ -59,10 +60,10 @@ def _refuse(estimator: Any) -> None:
             "estimator is a MultilabelLDA, which gives samples unequal weights, so their rows "
             "cannot be exchanged: use HypergraphSpectral, or CCA on the label matrix."
         )
-    if getattr(estimator, "solver", None) == "least_squares":
-        raise ValueError(
-            f"{name} with solver='least_squares' is a model of its own, which permutation_test "
-            "does not cover: use solver='auto', or bootstrap for how often features are selected."
+    if isinstance(estimator, LeastSquaresProjection):
+        raise TypeError(
+            "estimator is a LeastSquaresProjection, which is not a singular value problem: test the "
+            "projection that it stands for, or use bootstrap for how often features are selected."
         )
     if getattr(estimator, "approximation", None) is not None:
         raise ValueError(
