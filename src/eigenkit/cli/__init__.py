@@ -19,6 +19,7 @@ from eigenkit.cli._compare import compare, demo, methods, report
 from eigenkit.cli._console import command, speak_any_encoding
 from eigenkit.cli._fit import fit
 from eigenkit.cli._inspect import inspect
+from eigenkit.cli._score import score
 
 app = typer.Typer(
     name="eigenkit",
@@ -46,7 +47,7 @@ def _main(
     pass
 
 
-for _function in (demo, methods, compare, report, fit, transform, predict, inspect):
+for _function in (demo, methods, compare, report, fit, transform, predict, score, inspect):
     command(app, _function.__name__)(_function)
 
 
