@@ -5,6 +5,9 @@ A label that a sample carries is to score higher than one that it does not:
     min  1/2 sum_k |w_k|^2 + C sum_i c_i sum_{p in Y_i, q in N_i} max(0, 1 - s_ip + s_iq)^2
 
 with s_ik = w_k'x_i + b_k, Y_i the labels of sample i, N_i the others and c_i = 1 / (|Y_i| |N_i|).
+Scores are comparable within a sample only; as in the original, a threshold t(x) makes them
+comparable between samples: the best one of every training sample, regressed on its scores.
+
 The hinge is squared, as in liblinear's SVM of the other rows, so that the problem is smooth. The
 thesis does not state the kernel and C of its Rank-SVM: ours is linear, C by cross-validation.
 """
@@ -34,6 +37,7 @@ class RankSVM(BaseEstimator):
     ----------
     coef_ : array of shape (n_labels, n_features)
     intercept_ : array of shape (n_labels,)
+    threshold_ : array of shape (n_labels + 1,)
     """
 
     def __init__(self, C: float = 1.0, max_iter: int = 500) -> None:
@@ -58,11 +62,36 @@ class RankSVM(BaseEstimator):
         )
         W = found.x.reshape(d + 1, k)
         self.coef_, self.intercept_ = W[:d].T, W[d]
+        S = self._scores(X)
+        self.threshold_ = np.linalg.lstsq(_with_ones(S), best_thresholds(S, carried), rcond=None)[0]
         return self
 
-    def decision_function(self, X: Any) -> Array:
-        """Scores of the labels (n x k)."""
+    def _scores(self, X: Any) -> Array:
         return np.asarray(X @ self.coef_.T + self.intercept_)
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores of the labels less the threshold of the sample (n x k)."""
+        S = self._scores(X)
+        return S - (_with_ones(S) @ self.threshold_)[:, None]
+
+
+def _with_ones(S: Array) -> Array:
+    return np.hstack([S, np.ones((len(S), 1))])
+
+
+def best_thresholds(S: Array, carried: np.ndarray) -> Array:
+    """For every sample the threshold between two of its scores that errs on the fewest labels."""
+    order = np.argsort(S, axis=1)
+    sorted_S = np.take_along_axis(S, order, axis=1)
+    hit = np.take_along_axis(carried, order, axis=1)
+    # With j labels below the threshold: carried ones among them, and others above it.
+    none = np.zeros((len(S), 1), dtype=int)
+    lost = np.hstack([none, np.cumsum(hit, axis=1)])
+    false = (~carried).sum(axis=1, keepdims=True) - np.hstack([none, np.cumsum(~hit, axis=1)])
+    j = np.argmin(lost + false, axis=1)
+    edges = np.hstack([sorted_S[:, :1] - 1.0, sorted_S, sorted_S[:, -1:] + 1.0])
+    rows = np.arange(len(S))
+    return np.asarray((edges[rows, j] + edges[rows, j + 1]) / 2)
 
 
 def _pair_weights(carried: np.ndarray) -> Array:
