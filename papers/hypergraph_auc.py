@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
 from eigenkit.datasets import Dataset
-from eigenkit.evaluation.splits import Split
 from eigenkit.evaluation.trial import Plan, run_trial
+from eigenkit.splits import Split
 from papers import multilabel as ml
 from papers.blocks import Block, Figure, Note, Table, Value
 from papers.drawing import COLORS, lines

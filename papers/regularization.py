@@ -19,8 +19,9 @@ from eigenkit.datasets import Dataset, make_planted
 from eigenkit.evaluation.classifiers import decide, make_classifier
 from eigenkit.evaluation.metrics import score_all
 from eigenkit.evaluation.samples import Samples, read_samples
-from eigenkit.evaluation.splits import Split, make_splits
+from eigenkit.evaluation.splits import make_splits
 from eigenkit.evaluation.trial import fit_one, project_rows
+from eigenkit.splits import Split
 from papers.blocks import Block, Figure, Note, Table
 from papers.drawing import COLORS
 from papers.equivalence import TECHNIQUES

@@ -13,7 +13,7 @@ PACKAGE = Path(eigenkit.__file__).parent
 
 # Lower layers first; a module imports from its own layer (packages: their own files) or below.
 LAYERS = [
-    {"exceptions", "threads", "linalg", "compiled"},
+    {"exceptions", "threads", "linalg", "compiled", "splits"},
     {"operators", "sparse_rows", "targets", "kernels"},
     {"pencil"},
     {"moments"},

@@ -95,6 +95,24 @@ _LIST = [
             ("zhou", "Zhou's normalized Laplacian"),
         ]
     ),
+    *(
+        Method(
+            f"ls_{name}",
+            f"{_OURS}:LeastSquaresProjection",
+            kind,
+            targets,
+            f"least squares model of {name}; l1_ratio=1 is the lasso",
+            {"target": name},
+        )
+        for name, kind, targets in [
+            ("cca", "projection", _ANY),
+            ("opls", "projection", _ANY),
+            ("lda", "classifier", (CLASSES,)),
+            ("star", "projection", _BOTH),
+            ("clique", "projection", _BOTH),
+            ("zhou", "projection", _BOTH),
+        ]
+    ),
     Method("mlda", f"{_OURS}:MultilabelLDA", "projection", _BOTH, "class-balanced multi-label LDA"),
     Method("canonical_ridge", f"{_OURS}:CanonicalRidge", "projection", _ANY, "from CCA to PLS"),
     Method("sparse_cca", f"{_OURS}:SparseCCA", "projection", (LABELS,), "CCA with few features"),

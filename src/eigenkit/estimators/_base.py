@@ -24,6 +24,7 @@ from eigenkit.estimators._validation import (
     check_choice,
     check_count,
     check_real,
+    check_solver,
     check_weight,
     check_X,
     check_X_varies,
@@ -35,13 +36,11 @@ from eigenkit.moments import Problem, Rows
 from eigenkit.operators import project
 from eigenkit.pencil import Solution
 from eigenkit.solvers import (
-    PENALTIES,
     REGRESSIONS,
     SOLVERS,
     Choice,
     Settings,
     choose,
-    solve,
     solve_path,
 )
 from eigenkit.streaming import Moments
@@ -72,8 +71,6 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         alpha: float = 1.0,
         solver: str = "auto",
         regression: str = "auto",
-        penalty: str = "l2",
-        l1_ratio: float = 0.5,
         tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
@@ -81,8 +78,6 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.alpha = alpha
         self.solver = solver
         self.regression = regression
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
         self.tol = tol
         self.max_iter = max_iter
 
@@ -107,7 +102,13 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         """The answer to the pencil."""
-        return solve(problem.pencil, settings)
+        return self._solve_path(problem, [problem.pencil.alpha], settings)[0]
+
+    def _solve_path(
+        self, problem: Problem, alphas: Sequence[float], settings: Settings
+    ) -> list[Solution]:
+        """The answers for other alphas: one each, at little more than the cost of one."""
+        return solve_path(problem.pencil, alphas, settings)
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         """Attributes beyond the common ones."""
@@ -156,12 +157,10 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             check_count("n_components", self.n_components, hint=", or None for all")
         check_real("alpha", self.alpha)
         return Settings(
-            solver=check_choice("solver", self.solver, SOLVERS),
+            solver=check_solver(self.solver, SOLVERS),
             regression=check_choice("regression", self.regression, ("auto", *REGRESSIONS)),
             tol=check_real("tol", self.tol),
             max_iter=check_count("max_iter", self.max_iter),
-            penalty=check_choice("penalty", self.penalty, PENALTIES),
-            l1_ratio=check_real("l1_ratio", self.l1_ratio, high=1.0),
         )
 
     def _rows(
@@ -332,7 +331,8 @@ def alpha_path(
     parameters = first.get_params()
     described = {n: v for n, v in vars(first).items() if n not in parameters}
     models = []
-    for alpha, solution in zip(alphas, solve_path(problem.pencil, alphas, settings), strict=True):
+    solutions = first._solve_path(problem, alphas, settings)
+    for alpha, solution in zip(alphas, solutions, strict=True):
         model = clone(estimator)
         model.__dict__.update(described)
         model.set_params(alpha=alpha)._keep(problem, solution)

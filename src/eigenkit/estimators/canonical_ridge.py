@@ -128,22 +128,18 @@ class CanonicalRidge(CCA):
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         share = 1.0 - float(self.gamma_x)
         if share == 0:
-            return covariance_axes(problem.pencil)
-        solution = solve(problem.pencil, settings)
-        # The pencil has Xc'Xc + gamma / (1 - gamma) I: divide by what it is too large.
-        values = solution.eigenvalues / share
-        return replace(solution, W=solution.W / np.sqrt(share), eigenvalues=values)
+            solution = covariance_axes(problem.pencil)
+        else:
+            solution = solve(problem.pencil, settings)
+            # The pencil has Xc'Xc + gamma / (1 - gamma) I: divide by what it is too large.
+            values = solution.eigenvalues / share
+            solution = replace(solution, W=solution.W / np.sqrt(share), eigenvalues=values)
+        T = _scores(problem, solution.W)  # y is predicted by least squares on these
+        return replace(solution, gram=T.T @ T)
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         super()._keep_more(problem, solution)
         self.n_iter_ = self.n_iter_[0]
-
-    def _keep_coefficients(self, problem: Problem, solution: Solution, to_y: Array) -> None:
-        """Least squares of y on the scores T: W (T'T)^+ T'Y."""
-        l = self.n_components_
-        T = _scores(problem, solution.W[:, :l])
-        to_H = np.sqrt(solution.eigenvalues[:l, None]) * solution.basis[:, :l].T
-        self._keep_regression(problem, np.linalg.pinv(T.T @ T) @ to_H @ to_y)
 
     def _x_loadings(self, problem: Problem, W: Array, values: Array, basis: Array) -> Array:
         T = _scores(problem, W)

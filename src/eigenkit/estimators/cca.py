@@ -37,14 +37,10 @@ class CCA(ResponseProjection):
         than features it then finds correlations of 1 in anything, and says so.
     alpha_y : float
         Ridge on y. With all components it only rotates the projection of X.
-    solver : {"auto", "two_stage", "direct", "least_squares"}
+    solver : {"auto", "two_stage", "direct"}
         How the pencil is solved; "auto" is "two_stage", which is exact.
     regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
         The method of the first stage; :meth:`plan` tells what "auto" would take.
-    penalty : {"l2", "l1", "elasticnet"}
-        For ``solver="least_squares"`` only.
-    l1_ratio : float
-        Share of the l1 penalty for "elasticnet".
     tol, max_iter : float, int
         Relative residual and number of iterations at which iterative methods stop.
 
@@ -89,8 +85,6 @@ class CCA(ResponseProjection):
         alpha_y: float = 0.0,
         solver: str = "auto",
         regression: str = "auto",
-        penalty: str = "l2",
-        l1_ratio: float = 0.5,
         tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
@@ -99,8 +93,6 @@ class CCA(ResponseProjection):
             alpha=alpha,
             solver=solver,
             regression=regression,
-            penalty=penalty,
-            l1_ratio=l1_ratio,
             tol=tol,
             max_iter=max_iter,
         )

@@ -5,14 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._encoding import check_two_classes, encode_classes
+from eigenkit.estimators._heads import (
+    checked_priors,
+    log_posterior,
+    most_probable,
+    on_features,
+    posterior,
+)
 from eigenkit.estimators._streams import Result
-from eigenkit.estimators._validation import check_classes, indicator_matrix
-from eigenkit.linalg import EPS, Array
+from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.operators import project
 from eigenkit.pencil import Solution
@@ -35,14 +41,10 @@ class LDA(ClassifierMixin, Projection):
         Class probabilities; by default the shares of the classes in the data.
     alpha : float
         Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
-    solver : {"auto", "two_stage", "direct", "least_squares"}
+    solver : {"auto", "two_stage", "direct"}
         How the pencil is solved; "auto" is "two_stage", which is exact.
     regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
         The method of the first stage; :meth:`plan` tells what "auto" would take.
-    penalty : {"l2", "l1", "elasticnet"}
-        For ``solver="least_squares"`` only.
-    l1_ratio : float
-        Share of the l1 penalty for "elasticnet".
     tol, max_iter : float, int
         Relative residual and number of iterations at which iterative methods stop.
 
@@ -81,8 +83,6 @@ class LDA(ClassifierMixin, Projection):
         alpha: float = 1.0,
         solver: str = "auto",
         regression: str = "auto",
-        penalty: str = "l2",
-        l1_ratio: float = 0.5,
         tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
@@ -91,8 +91,6 @@ class LDA(ClassifierMixin, Projection):
             alpha=alpha,
             solver=solver,
             regression=regression,
-            penalty=penalty,
-            l1_ratio=l1_ratio,
             tol=tol,
             max_iter=max_iter,
         )
@@ -108,15 +106,12 @@ class LDA(ClassifierMixin, Projection):
         return TARGETS["lda"]
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
-        y = check_classes(y, n, instead="for several labels use HypergraphSpectral or CCA")
-        if reset:
-            self.classes_ = np.unique(y if classes is None else np.asarray(classes))
-        return indicator_matrix(y, self.classes_)
+        instead = "for several labels use HypergraphSpectral or CCA"
+        return encode_classes(self, y, n, classes, reset, instead)
 
     def _check_informative(self, problem: Problem) -> None:
+        check_two_classes(problem.labels.degree)
         present = int(np.sum(problem.labels.degree > 0))
-        if present < 2:
-            raise ValueError(f"y holds {present} class, but at least two are needed to separate.")
         if problem.total <= present * problem.labels.one:
             raise ValueError(
                 f"y holds {present} classes for {problem.n_rows} samples: some class needs more "
@@ -126,48 +121,18 @@ class LDA(ClassifierMixin, Projection):
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         degree = problem.labels.degree
-        self.priors_ = self._cast(self._checked_priors(degree / problem.total))
-        root = np.sqrt(np.where(degree > 0, degree, 1.0))
-        # Class means in the projection, from H'Z W = basis sqrt(lambda); a class that has not
-        # been seen sits at the overall mean, with a prior of zero.
-        means = solution.basis * np.sqrt(solution.eigenvalues) / root[:, None]
-        self._keep_means(problem, root)
-        self._keep_classifier(problem, solution, means)
+        priors = checked_priors(self.priors, degree / problem.total)
+        self.priors_ = self._cast(priors)
+        self._keep_means(problem, np.sqrt(np.where(degree > 0, degree, 1.0)))
+        coef, offset = on_features(problem, solution, priors)
+        self._offset_ = self._cast(offset)
+        self.coef_ = self._cast(coef)
+        self.intercept_ = self._cast(offset - coef @ problem.mean)
 
     def _keep_means(self, problem: Problem, root: Array) -> None:
         pencil = problem.pencil
         C = pencil.C if pencil.Z.m is None else pencil.C / np.asarray(pencil.Z.unit).reshape(-1, 1)
         self.means_ = self._cast(problem.mean + (C / root).T)
-
-    def _keep_classifier(self, problem: Problem, solution: Solution, means: Array) -> None:
-        center = self.priors_.astype(np.float64) @ means
-        means = means - center
-        # Total scatter (with the ridge) is I here and between-class scatter diag(lambda); where
-        # nothing is left within classes, what is left is rounding.
-        within = np.maximum(1 - solution.eigenvalues, EPS * problem.n_rows)
-        precision = problem.total / within
-        with np.errstate(divide="ignore"):
-            log_priors = np.log(self.priors_.astype(np.float64))
-        scaled = means * precision
-        coef = scaled @ solution.W.T
-        intercept = log_priors - 0.5 * np.sum(scaled * means, axis=1) - scaled @ center
-        if len(coef) == 2:
-            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-        self._offset_ = self._cast(intercept)
-        self.coef_ = self._cast(coef)
-        self.intercept_ = self._cast(intercept - coef @ problem.mean)
-
-    def _checked_priors(self, shares: Array) -> Array:
-        if self.priors is None:
-            return shares
-        priors = np.asarray(self.priors, dtype=np.float64)
-        if priors.shape != shares.shape or not np.all(np.isfinite(priors)) or np.any(priors < 0):
-            raise ValueError(
-                f"priors={self.priors!r} is not valid: give {len(shares)} numbers >= 0."
-            )
-        if not priors.sum() > 0:
-            raise ValueError(f"priors={self.priors!r} is zero for every class.")
-        return priors / priors.sum()
 
     def decision_function(self, X: Any) -> Array:
         """Log of prior times likelihood up to a term common to all classes.
@@ -195,9 +160,7 @@ class LDA(ClassifierMixin, Projection):
         -------
         array of shape (n_samples,)
         """
-        scores = self.decision_function(X)
-        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[index])
+        return most_probable(self.decision_function(X), self.classes_)
 
     def predict_proba(self, X: Any) -> Array:
         """Posterior probabilities of the classes.
@@ -210,11 +173,7 @@ class LDA(ClassifierMixin, Projection):
         -------
         array of shape (n_samples, n_classes)
         """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            positive = expit(scores)
-            return np.column_stack([1 - positive, positive])
-        return np.asarray(softmax(scores, axis=1))
+        return posterior(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the posterior probabilities, without underflow.
@@ -227,7 +186,4 @@ class LDA(ClassifierMixin, Projection):
         -------
         array of shape (n_samples, n_classes)
         """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            scores = np.column_stack([np.zeros_like(scores), scores])
-        return np.asarray(log_softmax(scores, axis=1))
+        return log_posterior(self.decision_function(X))

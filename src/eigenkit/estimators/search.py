@@ -20,7 +20,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import Projection, alpha_path
+from eigenkit.estimators._base import alpha_path
 from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
@@ -29,9 +29,10 @@ from eigenkit.estimators._validation import (
     check_real,
     check_weight,
 )
+from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.linalg import Array
-from eigenkit.solvers import l1_path as _l1_path
 from eigenkit.solvers.choice import GRAM_LIMIT_BYTES
+from eigenkit.solvers.least_squares import l1_path as _l1_path
 
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
 
@@ -206,7 +207,7 @@ class AlphaSearchCV(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
 
 
 def l1_path(
-    estimator: Projection,
+    estimator: LeastSquaresProjection,
     X: Any,
     y: Any,
     *,
@@ -216,15 +217,15 @@ def l1_path(
     max_iter: int = 1000,
     sample_weight: Any = None,
 ) -> list[tuple[Array, Array]]:
-    """The whole path of the l1-penalized least squares model (LS-X_1 of the papers).
+    """The lasso of a least squares model for all alphas (LS-X_1 of the papers).
 
-    Minimizes ``||Xc w - t||^2 + alpha ||w||_1`` for every target t of the estimator, from the
-    alpha at which the first feature enters to where all have.
+    Minimizes ``||Xc w - t||^2 + alpha ||w||_1`` for every target t of the model, from the alpha
+    at which the first feature enters to where all have.
 
     Parameters
     ----------
-    estimator : projection of eigenkit
-        Gives the targets; need not be fitted.
+    estimator : LeastSquaresProjection
+        Gives the targets; need not be fitted, and its penalty does not matter.
     X, y, sample_weight
         As in ``fit``.
     method : {"lars", "cd"}
@@ -238,18 +239,24 @@ def l1_path(
     Returns
     -------
     list of (alphas, coefs)
-        One pair per target: alphas decreasing, coefs of shape (n_features, len(alphas)).
+        One pair per target, in the order of the labels or classes (one for two classes):
+        alphas decreasing, coefs of shape (n_features, len(alphas)).
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from eigenkit import LDA, l1_path
+    >>> from eigenkit import LeastSquaresProjection, l1_path
     >>> X, y = load_iris(return_X_y=True)
-    >>> alphas, coefs = l1_path(LDA(), X, y)[0]
+    >>> alphas, coefs = l1_path(LeastSquaresProjection(target="lda"), X, y)[0]
     >>> (coefs != 0).sum(axis=0)[:3]
     array([0, 1, 2])
     """
     check_choice("method", method, ("lars", "cd"))
+    if not isinstance(estimator, LeastSquaresProjection):
+        raise TypeError(
+            f"estimator is a {type(estimator).__name__}: l1_path needs a LeastSquaresProjection, "
+            "whose target says what to regress."
+        )
     model = clone(estimator)
     model._settings()
     rows = model._rows(X, y, sample_weight, None, reset=True, min_samples=2)

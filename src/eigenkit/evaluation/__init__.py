@@ -17,13 +17,37 @@ from eigenkit.estimators._validation import check_choice, check_count, check_rea
 from eigenkit.evaluation.classifiers import CLASSIFIERS, make_baselines, make_classifier
 from eigenkit.evaluation.glance import describe
 from eigenkit.evaluation.metrics import METRICS
+from eigenkit.evaluation.ranking import (
+    f1_by_frequency,
+    inverse_propensities,
+    ndcg_at_k,
+    precision_at_k,
+    propensity_scored_precision_at_k,
+    top_labels,
+)
 from eigenkit.evaluation.samples import Samples, read_samples, ridge_scale
-from eigenkit.evaluation.splits import Split, k_fold, make_splits, partition, stratify
+from eigenkit.evaluation.splits import k_fold, make_splits, partition
 from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
 from eigenkit.evaluation.trial import ROC_GRID, Outcome, Plan, run_trial
 from eigenkit.record import SCHEMA, VERSION, Protocol, Run, to_dict
+from eigenkit.splits import LabelStratifiedKFold, Split, stratify
 
-__all__ = ["CLASSIFIERS", "METRICS", "auto_alphas", "evaluate", "k_fold", "partition", "stratify"]
+__all__ = [
+    "CLASSIFIERS",
+    "METRICS",
+    "LabelStratifiedKFold",
+    "auto_alphas",
+    "evaluate",
+    "f1_by_frequency",
+    "inverse_propensities",
+    "k_fold",
+    "ndcg_at_k",
+    "partition",
+    "precision_at_k",
+    "propensity_scored_precision_at_k",
+    "stratify",
+    "top_labels",
+]
 
 Progress = Callable[[int, int, str], None]
 

@@ -1,9 +1,4 @@
-"""Partitions of the samples that keep the share of every label.
-
-Iterative stratification after the idea of Sechidis, Tsoumakas and Vlahavas (2011): the
-rarest label that is left is dealt out first, each of its samples to the part that still
-lacks most of that label, so that rare labels reach every part.
-"""
+"""The splits of a comparison: folds and random partitions that keep the share of every label."""
 
 from __future__ import annotations
 
@@ -12,70 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from eigenkit.estimators._validation import check_count
-
-Split = tuple[np.ndarray, np.ndarray]
-
-
-def stratify(Y: np.ndarray, shares: Sequence[float], rng: np.random.Generator) -> np.ndarray:
-    """Deal the rows of a 0/1 label matrix into parts of the given shares.
-
-    Parameters
-    ----------
-    Y : array of shape (n_samples, n_labels)
-    shares : sequence of float
-        Positive; they are scaled to add up to one.
-    rng : numpy.random.Generator
-        Decides the order of the samples and ties.
-
-    Returns
-    -------
-    array of shape (n_samples,)
-        The part of every sample. The size of part j is within one of ``shares[j] * n``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenkit.evaluation import stratify
-    >>> Y = np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1]]
-    >>> part = stratify(Y, [0.5, 0.5], np.random.default_rng(0))
-    >>> [int(Y[part == j, 0].sum()) for j in range(2)]
-    [2, 2]
-    """
-    share = np.asarray(shares, dtype=np.float64) / np.sum(shares)
-    order = rng.permutation(len(Y))
-    J = np.asarray(Y)[order] != 0
-    part = np.full(len(J), -1)
-    room = _sizes(len(J), share, rng)
-    lacking = np.outer(J.sum(axis=0), share)  # how many of label i part j still wants
-    left = J.sum(axis=0)
-    while left.any():
-        rarest = int(np.argmin(np.where(left > 0, left, np.iinfo(left.dtype).max)))
-        for i in np.flatnonzero(J[:, rarest] & (part < 0)):
-            part[i] = _neediest(lacking[rarest], room, rng)
-            room[part[i]] -= 1
-            lacking[J[i], part[i]] -= 1
-            left -= J[i]
-    without = np.flatnonzero(part < 0)
-    part[without] = rng.permutation(np.repeat(np.arange(len(room)), room))
-    found = np.empty_like(part)
-    found[order] = part
-    return found
-
-
-def _sizes(n: int, share: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Whole numbers near n * share that add up to n; who gets the odd sample is drawn."""
-    size = np.floor(n * share + 1e-9).astype(int)
-    odd = rng.permutation(len(share))[: n - size.sum()]
-    size[odd] += 1
-    return size
-
-
-def _neediest(lacking: np.ndarray, room: np.ndarray, rng: np.random.Generator) -> int:
-    """The part with room that lacks most of the label; ties by room, then by lot."""
-    want = np.where(room > 0, lacking, -np.inf)
-    best = np.flatnonzero(want >= want.max() - 1e-9)
-    best = best[room[best] == room[best].max()]
-    return int(best[0] if len(best) == 1 else rng.choice(best))
+from eigenkit.splits import Split, stratify
 
 
 def k_fold(Y: np.ndarray, n_folds: int, rng: np.random.Generator) -> Iterator[Split]:

@@ -13,7 +13,6 @@ import threadpoolctl
 
 from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.samples import Samples, deviations
-from eigenkit.evaluation.splits import Split
 from eigenkit.evaluation.trial import Outcome, project_rows
 from eigenkit.linalg import Array
 from eigenkit.record import (
@@ -27,6 +26,7 @@ from eigenkit.record import (
     Score,
     Solved,
 )
+from eigenkit.splits import Split
 
 TOP_COMPONENTS = 6
 TOP_FEATURES = 10

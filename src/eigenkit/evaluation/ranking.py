@@ -1,0 +1,166 @@
+"""How good the first labels of a ranking are: the measures of data with many labels.
+
+The truth Y is a 0/1 matrix (n x k, dense or sparse), S scores of the same shape. In a sparse S
+what is not stored counts as lower than everything that is: a model that names only some labels
+need not score the rest. Ties go to the label with the smaller number, a place in the ranking
+that is left empty counts as a miss, and a sample without labels counts as 0.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.linalg import Array
+
+
+def top_labels(S: Any, k: int) -> np.ndarray:
+    """The numbers of the k best labels of every sample, best first; -1 where there are fewer.
+
+    Parameters
+    ----------
+    S : array or sparse matrix of shape (n_samples, n_labels)
+    k : int
+
+    Returns
+    -------
+    int array of shape (n_samples, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.evaluation import top_labels
+    >>> top_labels(np.array([[0.1, 0.7, 0.2]]), 2)
+    array([[1, 2]])
+    """
+    if sparse.issparse(S):
+        return _top_sparse(sparse.csr_array(S), k)
+    S = np.asarray(S)
+    width = min(k, S.shape[1])
+    best = np.argsort(-S, axis=1, kind="stable")[:, :width]
+    return np.pad(best, ((0, 0), (0, k - width)), constant_values=-1)
+
+
+def _top_sparse(S: sparse.csr_array, k: int) -> np.ndarray:
+    row = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
+    order = np.lexsort((S.indices, -S.data, row))
+    place = np.arange(S.nnz) - S.indptr[row]  # sorting keeps the rows where they are
+    first = place < k
+    best = np.full((S.shape[0], k), -1)
+    best[row[first], place[first]] = S.indices[order][first]
+    return best
+
+
+def _hits(Y: Any, S: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Whether each of the first k labels is right (n x k), and the labels."""
+    best = top_labels(S, k)
+    Y = sparse.csr_array(Y)
+    if Y.shape[0] != len(best):
+        raise ValueError(f"Y and S have different numbers of samples: {Y.shape[0]}, {len(best)}.")
+    if (best >= Y.shape[1]).any():
+        raise ValueError(f"S has more labels than the {Y.shape[1]} of Y.")
+    rows = np.repeat(np.arange(len(best)), k)
+    hit = np.asarray(Y[rows, np.maximum(best, 0).ravel()]).reshape(best.shape) != 0
+    return hit & (best >= 0), best
+
+
+def precision_at_k(Y: Any, S: Any, k: int = 1) -> float:
+    """Mean share of the k best labels that are right (P@k).
+
+    Examples
+    --------
+    >>> from eigenkit.evaluation import precision_at_k
+    >>> precision_at_k([[1, 0, 1]], [[0.9, 0.5, 0.1]], k=2)
+    0.5
+    """
+    return float(_hits(Y, S, k)[0].mean())
+
+
+def ndcg_at_k(Y: Any, S: Any, k: int = 5) -> float:
+    """Mean discounted gain of the k best labels over that of the best order possible (nDCG@k).
+
+    A label that is right at place p counts 1 / log2(p + 1).
+
+    Examples
+    --------
+    >>> from eigenkit.evaluation import ndcg_at_k
+    >>> ndcg_at_k([[1, 0, 1]], [[0.9, 0.1, 0.5]], k=3)
+    1.0
+    """
+    hits, _ = _hits(Y, S, k)
+    gain = 1.0 / np.log2(np.arange(2.0, k + 2.0))
+    carried = np.minimum(np.asarray(sparse.csr_array(Y).sum(axis=1)).ravel().astype(int), k)
+    best = np.concatenate([[0.0], np.cumsum(gain)])[carried]
+    return float(np.divide(hits @ gain, best, out=np.zeros(len(hits)), where=best > 0).mean())
+
+
+def inverse_propensities(Y: Any, a: float = 0.55, b: float = 1.5) -> Array:
+    """1 / p_j, how much a hit on label j counts when rare labels are often missing.
+
+    ``1 / p_j = 1 + C (n_j + b)^(-a)`` with ``C = (log(n) - 1) (b + 1)^a`` and n_j the number of
+    training samples with label j (Jain, Prabhu and Varma, 2016).
+
+    Parameters
+    ----------
+    Y : array or sparse matrix of shape (n_samples, n_labels)
+        The labels of the training samples.
+    a, b : float
+        Constants of the model; the defaults are those for most data sets.
+    """
+    Y = sparse.csr_array(Y)
+    count = np.asarray((Y != 0).sum(axis=0)).ravel()
+    C = (np.log(Y.shape[0]) - 1) * (b + 1) ** a
+    return np.asarray(1 + C * (count + b) ** -a)
+
+
+def propensity_scored_precision_at_k(Y: Any, S: Any, weight: Array, k: int = 1) -> float:
+    """P@k in which a hit on label j counts ``weight[j]``, over the best that is possible (PSP@k).
+
+    Parameters
+    ----------
+    Y, S
+        Truth and scores.
+    weight : array of shape (n_labels,)
+        From :func:`inverse_propensities` of the training labels.
+    k : int
+    """
+    hits, labels = _hits(Y, S, k)
+    weight = np.asarray(weight, dtype=np.float64)
+    got = np.sum(hits * weight[np.maximum(labels, 0)])
+    weighted = sparse.csr_array(sparse.csr_array(Y, dtype=np.float64) * weight)
+    ideal, _ = _hits(Y, weighted, k)
+    best = np.sum(ideal * weight[np.maximum(top_labels(weighted, k), 0)])
+    return float(got / best) if best > 0 else 0.0
+
+
+def f1_by_frequency(
+    Y: Any, P: Any, frequency: Array, bounds: tuple[int, ...] = (10, 100)
+) -> dict[str, float]:
+    """Macro F1 over labels with few, some and many training samples.
+
+    Parameters
+    ----------
+    Y, P : 0/1 arrays or sparse matrices of shape (n_samples, n_labels)
+        Truth and decisions.
+    frequency : array of shape (n_labels,)
+        Number of training samples of every label; labels without any are left out.
+    bounds : tuple of int
+        Where one class of frequency ends and the next begins.
+
+    Returns
+    -------
+    dict
+        From words such as ``"10 to 99"`` to macro F1 (nan where no label is so frequent).
+    """
+    Y, P = sparse.csc_array(Y) != 0, sparse.csc_array(P) != 0
+    hit, told, true = (np.asarray(A.sum(axis=0)).ravel() for A in (Y.multiply(P), P, Y))
+    f1 = np.divide(2.0 * hit, told + true, out=np.zeros(len(hit)), where=(told + true) > 0)
+    found = {}
+    for low, high in pairwise((1, *bounds, np.inf)):
+        among = (frequency >= low) & (frequency < high)
+        words = f"{low} and more" if high == np.inf else f"{low} to {high - 1}"
+        found[words] = float(f1[among].mean()) if among.any() else float("nan")
+    return found
