@@ -194,6 +194,7 @@ def test_too_many_features_for_a_summary(monkeypatch, rng):
     with pytest.raises(ValueError, match=said):
         model.partial_fit(X[14:], y[14:])
     assert model._intake_.moments.n_rows == 14
+    monkeypatch.setattr("eigenkit.streaming.LIMIT_BYTES", 1000)
     X, y = _data("star", 40, 3, rng)
     with pytest.raises(ValueError, match=r"X and the distinct label sets have .* expansion='zhou'"):
         HypergraphSpectral().partial_fit(X, np.hstack([y, rng.permutation(y), y[::-1]]))
