@@ -26,7 +26,7 @@ LAYERS = [
     {"report"},
     {"images"},
     {"__init__"},
-    {"inference"},
+    {"analysis"},
     {"demo"},
     {"cli"},
     {"__main__"},

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         AlphaSearchCV,
         CanonicalRidge,
         HypergraphSpectral,
+        KeepSearchCV,
         KernelCCA,
         KernelHypergraphSpectral,
         KernelLDA,
@@ -32,10 +33,13 @@ if TYPE_CHECKING:
         ReGEC,
         ShrinkageRegression,
         SparseCCA,
+        SparsePLS,
+        SparsePLSDA,
         alpha_path,
         copy_transformation,
         l1_path,
         label_powerset,
+        selection_frequency,
         shrinkage_factors,
     )
     from eigenkit.kernels import Kernel
@@ -53,6 +57,7 @@ __all__ = [
     "AlphaSearchCV",
     "CanonicalRidge",
     "HypergraphSpectral",
+    "KeepSearchCV",
     "Kernel",
     "KernelCCA",
     "KernelHypergraphSpectral",
@@ -71,10 +76,13 @@ __all__ = [
     "ReGEC",
     "ShrinkageRegression",
     "SparseCCA",
+    "SparsePLS",
+    "SparsePLSDA",
     "alpha_path",
     "copy_transformation",
     "l1_path",
     "label_powerset",
+    "selection_frequency",
     "shrinkage_factors",
 ]
 

@@ -4,6 +4,7 @@ from eigenkit.estimators._base import Projection, alpha_path
 from eigenkit.estimators.canonical_ridge import CanonicalRidge
 from eigenkit.estimators.cca import CCA
 from eigenkit.estimators.hypergraph import HypergraphSpectral
+from eigenkit.estimators.keep_search import KeepSearchCV, selection_frequency
 from eigenkit.estimators.kernel import (
     KernelCCA,
     KernelHypergraphSpectral,
@@ -25,6 +26,7 @@ from eigenkit.estimators.plsda import PLSDA
 from eigenkit.estimators.search import AlphaSearchCV, l1_path
 from eigenkit.estimators.shrinkage import ShrinkageRegression, shrinkage_factors
 from eigenkit.estimators.sparse_cca import SparseCCA
+from eigenkit.estimators.sparse_pls import SparsePLS, SparsePLSDA
 
 __all__ = [
     "CCA",
@@ -37,6 +39,7 @@ __all__ = [
     "AlphaSearchCV",
     "CanonicalRidge",
     "HypergraphSpectral",
+    "KeepSearchCV",
     "KernelCCA",
     "KernelHypergraphSpectral",
     "KernelLDA",
@@ -55,9 +58,12 @@ __all__ = [
     "ReGEC",
     "ShrinkageRegression",
     "SparseCCA",
+    "SparsePLS",
+    "SparsePLSDA",
     "alpha_path",
     "copy_transformation",
     "l1_path",
     "label_powerset",
+    "selection_frequency",
     "shrinkage_factors",
 ]

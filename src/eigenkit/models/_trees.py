@@ -36,6 +36,7 @@ CLASSES = {
     "MeanMap": "eigenkit.set_kernels:MeanMap",
     "FisherVectors": "eigenkit.set_kernels:FisherVectors",
     "Mixture": "eigenkit.set_kernels._fisher:Mixture",
+    "Pooled": "eigenkit.set_kernels:Pooled",
     "VisualWords": "eigenkit.set_kernels:VisualWords",
     "ImageAnnotator": "eigenkit.images:ImageAnnotator",
     "Descriptor": "eigenkit.images:Descriptor",
