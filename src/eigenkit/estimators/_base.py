@@ -17,6 +17,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.estimators._instead import Instead
 from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import (
@@ -49,7 +50,9 @@ from eigenkit.targets import Target
 _FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1}
 
 
-class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Projection(
+    Instead, Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Supervised projection by the pencil of a target; see the subclasses."""
 
     components_ = Result()
@@ -318,6 +321,11 @@ def alpha_path(
     if not isinstance(estimator, Projection):
         raise TypeError(
             f"estimator is a {type(estimator).__name__}: alpha_path needs a projection of eigenkit."
+        )
+    if getattr(estimator, "shrinkage", None) is not None:
+        raise ValueError(
+            f"shrinkage={estimator.shrinkage!r} takes the place of alpha: set it to None to try "
+            "several alphas."
         )
     alphas = [check_real("alphas", alpha) for alpha in alphas]
     if not alphas:

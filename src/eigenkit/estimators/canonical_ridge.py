@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -57,6 +58,8 @@ class CanonicalRidge(CCA):
         the number of samples) at the other.
     x_rotations_, y_rotations_, x_weights_, y_weights_, x_loadings_, y_loadings_
         As in :class:`CCA`.
+    x_scores_, y_scores_ : array of shape (n_samples, n_components_)
+        As in :class:`CCA`.
     components_ : array of shape (n_components_, n_features)
     eigenvalues_ : array of shape (n_components_,)
     mean_, y_mean_ : array
@@ -81,6 +84,12 @@ class CanonicalRidge(CCA):
     >>> CanonicalRidge(2, gamma_x=1, gamma_y=1).fit_transform(X, Y).shape
     (20, 2)
     """
+
+    _instead: ClassVar = {
+        **CCA._instead,
+        "alpha": "use gamma_x = alpha / (1 + alpha)",
+        "alpha_y": "use gamma_y = alpha_y / (1 + alpha_y)",
+    }
 
     def __init__(
         self,
