@@ -10,15 +10,20 @@ the identity and cross'cross diagonal; nothing here assumes that.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy import linalg as sla
 from scipy.special import expit, log_softmax, softmax
 
+from eigenkit.exceptions import EigenkitWarning
 from eigenkit.linalg import EPS, Array, eigenpairs
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
+
+# Priors typed with five digits are meant to sum to one.
+PRIORS_TOL = 1e-5
 
 
 def whitened(gram: Array) -> Array:
@@ -90,6 +95,12 @@ def checked_priors(priors: Any, shares: Array) -> Array:
         raise ValueError(f"priors={priors!r} is not valid: give {len(shares)} numbers >= 0.")
     if not given.sum() > 0:
         raise ValueError(f"priors={priors!r} is zero for every class.")
+    if abs(given.sum() - 1) > PRIORS_TOL:
+        warnings.warn(
+            f"priors sum to {given.sum():g}, not to 1: they are divided by their sum",
+            EigenkitWarning,
+            stacklevel=2,
+        )
     return given / given.sum()
 
 

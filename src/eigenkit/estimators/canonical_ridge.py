@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
 from eigenkit.estimators._validation import check_choice, check_count, check_real
 from eigenkit.estimators.cca import CCA
 from eigenkit.linalg import Array
-from eigenkit.moments import Moments, Problem
+from eigenkit.moments import Problem, Rows
 from eigenkit.pencil import Solution
 from eigenkit.solvers import REGRESSIONS, Settings, solve
 from eigenkit.solvers.spectral import covariance_axes
+from eigenkit.streaming import Moments
 
 SOLVERS = ("auto", "two_stage", "direct")
 
@@ -57,6 +59,8 @@ class CanonicalRidge(CCA):
         the number of samples) at the other.
     x_rotations_, y_rotations_, x_weights_, y_weights_, x_loadings_, y_loadings_
         As in :class:`CCA`.
+    x_scores_, y_scores_ : array of shape (n_samples, n_components_)
+        As in :class:`CCA`.
     components_ : array of shape (n_components_, n_features)
     eigenvalues_ : array of shape (n_components_,)
     mean_, y_mean_ : array
@@ -81,6 +85,12 @@ class CanonicalRidge(CCA):
     >>> CanonicalRidge(2, gamma_x=1, gamma_y=1).fit_transform(X, Y).shape
     (20, 2)
     """
+
+    _instead: ClassVar = {
+        **CCA._instead,
+        "alpha": "use gamma_x = alpha / (1 + alpha)",
+        "alpha_y": "use gamma_y = alpha_y / (1 + alpha_y)",
+    }
 
     def __init__(
         self,
@@ -119,7 +129,7 @@ class CanonicalRidge(CCA):
     def _y_penalty(self) -> tuple[float, float]:
         return 1.0 - float(self.gamma_y), float(self.gamma_y)
 
-    def _state(self, moments: Moments) -> Problem:
+    def _state(self, moments: Rows | Moments) -> Problem:
         share = 1.0 - float(self.gamma_x)
         alpha = float(self.gamma_x) / share if share else np.inf
         return moments.problem(self._target(), 1.0, alpha)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._class_covariance import shrunken, shrunken_by_class
 from eigenkit.estimators._encoding import check_two_classes, encode_classes
 from eigenkit.estimators._heads import (
     checked_priors,
@@ -18,10 +20,13 @@ from eigenkit.estimators._heads import (
     posterior,
 )
 from eigenkit.estimators._streams import Result
-from eigenkit.linalg import Array
-from eigenkit.moments import Problem
+from eigenkit.estimators._validation import check_choice, check_real
+from eigenkit.linalg import EPS, Array
+from eigenkit.moments import Problem, Rows
 from eigenkit.operators import project
 from eigenkit.pencil import Solution
+from eigenkit.solvers import Settings
+from eigenkit.streaming import Moments
 from eigenkit.targets import TARGETS, Target
 
 
@@ -38,9 +43,17 @@ class LDA(ClassifierMixin, Projection):
         Number of components of :meth:`transform`, at most n_classes - 1; all by default.
         The classifier always uses all of them.
     priors : array of shape (n_classes,), optional
-        Class probabilities; by default the shares of the classes in the data.
+        Class probabilities; by default the shares of the classes in the data. The covariance is
+        pooled with those shares in any case.
     alpha : float
         Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
+    shrinkage : float between 0 and 1, "auto" or None
+        In place of alpha: mix the covariance with a multiple of I of the same trace, in these
+        proportions. "auto" shrinks the covariance of every class towards its diagonal as far as
+        Ledoit and Wolf's estimate says, for dense X. With the shares of the classes as priors
+        both give scikit-learn's classifier.
+    store_covariance : bool
+        Whether to keep ``covariance_``.
     solver : {"auto", "two_stage", "direct"}
         How the pencil is solved; "auto" is "two_stage", which is exact.
     regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
@@ -53,10 +66,21 @@ class LDA(ClassifierMixin, Projection):
     components_ : array of shape (n_components_, n_features)
     eigenvalues_ : array of shape (n_components_,)
         Shares of the variance along each component that lies between the classes.
+    explained_variance_ratio_ : array of shape (n_components_,)
+        Variance between the classes in units of that within, as shares of its sum over all
+        components.
     mean_ : array of shape (n_features,)
+        Mean of all samples.
     classes_ : array of shape (n_classes,)
     priors_ : array of shape (n_classes,)
     means_ : array of shape (n_classes, n_features)
+    xbar_ : array of shape (n_features,)
+        Mean of the class means, weighted by the priors.
+    scalings_ : array of shape (n_features, n_components_)
+        The components in units in which the variance within classes is 1, as scikit-learn has
+        them.
+    covariance_ : array of shape (n_features, n_features)
+        Of the Gaussians, with ``store_covariance=True``.
     coef_ : array of shape (n_classes, n_features), or (1, n_features) for two classes
     intercept_ : array of shape (n_classes,), or (1,)
     n_components_, n_iter_, solver_, regression_, report_
@@ -75,12 +99,18 @@ class LDA(ClassifierMixin, Projection):
     0.98
     """
 
+    _instead: ClassVar = {
+        "covariance_estimator": "use shrinkage, or alpha for a ridge",
+    }
+
     def __init__(
         self,
         n_components: int | None = None,
         *,
         priors: Any = None,
         alpha: float = 1.0,
+        shrinkage: Any = None,
+        store_covariance: bool = False,
         solver: str = "auto",
         regression: str = "auto",
         tol: float = 1e-8,
@@ -95,12 +125,43 @@ class LDA(ClassifierMixin, Projection):
             max_iter=max_iter,
         )
         self.priors = priors
+        self.shrinkage = shrinkage
+        self.store_covariance = store_covariance
+
+    def _settings(self) -> Settings:
+        self._shrunken_to()
+        return super()._settings()
+
+    def _shrunken_to(self) -> float:
+        """What is left of the covariance of the samples: 1 - shrinkage where that is a number."""
+        if self.shrinkage is None or isinstance(self.shrinkage, str):
+            if self.shrinkage is not None:
+                check_choice("shrinkage", self.shrinkage, ("auto",))
+            return 1.0
+        left = 1.0 - check_real("shrinkage", self.shrinkage, high=1.0)
+        if left > 0:
+            return left
+        raise ValueError(
+            "shrinkage=1 leaves nothing of the covariance: give a number below 1, or use "
+            "scikit-learn's NearestCentroid."
+        )
+
+    def _state(self, moments: Rows | Moments) -> Problem:
+        if self.shrinkage is None:
+            return super()._state(moments)
+        problem = moments.problem(self._target(), 1.0, 0.0)
+        if self.shrinkage == "auto":
+            return shrunken_by_class(moments, problem)
+        return shrunken(problem, float(self.shrinkage), self.n_features_in_)
 
     priors_ = Result()
     means_ = Result()
     coef_ = Result()
     intercept_ = Result()
+    explained_variance_ratio_ = Result()
+    covariance_ = Result("fit with store_covariance=True to keep it")
     _offset_ = Result()
+    _precision_ = Result()
 
     def _target(self) -> Target:
         return TARGETS["lda"]
@@ -124,15 +185,53 @@ class LDA(ClassifierMixin, Projection):
         priors = checked_priors(self.priors, degree / problem.total)
         self.priors_ = self._cast(priors)
         self._keep_means(problem, np.sqrt(np.where(degree > 0, degree, 1.0)))
-        coef, offset = on_features(problem, solution, priors)
+        counted = replace(problem, total=problem.total / self._shrunken_to())
+        coef, offset = on_features(counted, solution, priors)
         self._offset_ = self._cast(offset)
         self.coef_ = self._cast(coef)
         self.intercept_ = self._cast(offset - coef @ problem.mean)
+        self._keep_variances(counted, solution.eigenvalues)
+        if self.store_covariance:
+            self._keep_covariance(problem)
+
+    def _keep_variances(self, problem: Problem, shares: Array) -> None:
+        """Between classes in units of within; ``shares`` of the total lie between them."""
+        l, within = self.n_components_, np.maximum(1 - shares, EPS * problem.n_rows)
+        ratio = shares / within
+        self.explained_variance_ratio_ = self._cast(ratio[:l] / ratio.sum())
+        self._precision_ = self._cast((problem.total / within)[:l])
 
     def _keep_means(self, problem: Problem, root: Array) -> None:
         pencil = problem.pencil
         C = pencil.C if pencil.Z.m is None else pencil.C / np.asarray(pencil.Z.unit).reshape(-1, 1)
         self.means_ = self._cast(problem.mean + (C / root).T)
+
+    def _keep_covariance(self, problem: Problem) -> None:
+        """(B - A) / n: what is not between the classes, with its ridge."""
+        pencil, unit = problem.pencil, np.broadcast_to(problem.pencil.Z.unit, problem.mean.shape)
+        within = pencil.Z.gram() - pencil.C @ pencil.C.T
+        within.flat[:: len(within) + 1] += pencil.ridge
+        within *= self._shrunken_to() / problem.total
+        self.covariance_ = self._cast(within / unit / unit[:, None])
+        self._ridge_variance_ = pencil.alpha * self._shrunken_to() / problem.total
+
+    def _keep_columns(self, columns: np.ndarray | None) -> None:
+        super()._keep_columns(columns)
+        if columns is not None and self.store_covariance:
+            whole = self._spread(self._spread(self.covariance_, 0), 1)
+            empty = np.setdiff1d(np.arange(len(whole)), columns)
+            whole[empty, empty] = self._ridge_variance_
+            self.covariance_ = whole
+
+    @property
+    def scalings_(self) -> Array:
+        """Components with unit variance within classes, one column each."""
+        return self.components_.T * np.sqrt(self._precision_)
+
+    @property
+    def xbar_(self) -> Array:
+        """The mean of the class means, weighted by the priors."""
+        return self.priors_ @ self.means_
 
     def decision_function(self, X: Any) -> Array:
         """Log of prior times likelihood up to a term common to all classes.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +13,7 @@ from scipy.special import gammaln
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._instead import UNCHANGED
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import (
     check_choice,
@@ -23,12 +24,22 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import EPS, Array, power_of_two
-from eigenkit.moments import Moments, Problem, Rows
+from eigenkit.moments import Problem, Rows
 from eigenkit.operators import Centered, project
 from eigenkit.pencil import Solution
 from eigenkit.solvers import Settings
 from eigenkit.solvers.spectral import METHODS, principal_axes
+from eigenkit.streaming import Moments
 from eigenkit.targets import TARGETS, Target
+
+# scikit-learn's names of the ways to solve.
+SVD_SOLVERS = {
+    "auto": "auto",
+    "full": "svd",
+    "covariance_eigh": "gram",
+    "arpack": "lanczos",
+    "randomized": "lanczos",
+}
 
 
 class PCA(Projection):
@@ -49,6 +60,11 @@ class PCA(Projection):
         Eigenvalues of the smaller Gram matrix, a singular value decomposition of Xc, or a
         block Lanczos method for a few components of large data; "auto" decides by cost and
         takes "svd" where a Gram matrix would lose digits.
+    svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, optional
+        scikit-learn's names, in place of ``solver``: "svd", "gram", and for the last two
+        "lanczos", which needs no luck.
+    random_state : ignored
+        Nothing here is random; taken so that code for scikit-learn runs.
     tol, max_iter : float, int
         Where "lanczos" stops: residual relative to the largest eigenvalue, and blocks.
 
@@ -88,18 +104,31 @@ class PCA(Projection):
     array([0.925, 0.053])
     """
 
+    _instead: ClassVar = {
+        "copy": UNCHANGED,
+        "batch_size": "give the batches to partial_fit",
+        **dict.fromkeys(
+            ("iterated_power", "n_oversamples", "power_iteration_normalizer"),
+            "nothing here is random; tol and max_iter say where solver='lanczos' stops",
+        ),
+    }
+
     def __init__(
         self,
         n_components: int | float | str | None = None,
         *,
         whiten: bool = False,
         solver: str = "auto",
+        svd_solver: str | None = None,
         tol: float = 1e-10,
         max_iter: int = 1000,
+        random_state: Any = None,
     ) -> None:
         self.n_components = n_components  # type: ignore[assignment]
         self.whiten = whiten
         self.solver = solver
+        self.svd_solver = svd_solver
+        self.random_state = random_state
         self.tol = tol
         self.max_iter = max_iter
 
@@ -131,7 +160,13 @@ class PCA(Projection):
         return super().fit(X, (), sample_weight)
 
     def partial_fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        classes: Any = None,
+        *,
+        half_life: float | None = None,
     ) -> Self:
         """Take in one more batch of rows; any partition into batches gives the same answer.
 
@@ -141,12 +176,15 @@ class PCA(Projection):
             One row is enough.
         y, classes : ignored
         sample_weight : array of shape (n_samples,), optional
+        half_life : float, optional
+            Forget: everything seen before counts half as much after so many rows. By default
+            nothing is forgotten.
 
         Returns
         -------
         self
         """
-        return super().partial_fit(X, (), sample_weight)
+        return super().partial_fit(X, (), sample_weight, half_life=half_life)
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
         return np.empty((n, 0))
@@ -156,12 +194,23 @@ class PCA(Projection):
 
     def _settings(self) -> Settings:
         self._wanted()
-        check_choice("solver", self.solver, METHODS)
         return Settings(
-            solver=self.solver,
+            solver=self._chosen_solver(),
             tol=check_real("tol", self.tol),
             max_iter=check_count("max_iter", self.max_iter),
         )
+
+    def _chosen_solver(self) -> str:
+        check_choice("solver", self.solver, METHODS)
+        if self.svd_solver is None:
+            return self.solver
+        chosen = SVD_SOLVERS[check_choice("svd_solver", self.svd_solver, SVD_SOLVERS)]
+        if self.solver not in ("auto", chosen):
+            raise ValueError(
+                f"solver={self.solver!r} and svd_solver={self.svd_solver!r} say different things: "
+                "give one of them."
+            )
+        return chosen
 
     def _wanted(self) -> int | None:
         """The number of components to compute; None for all."""
@@ -178,13 +227,13 @@ class PCA(Projection):
     def _check_informative(self, problem: Problem) -> None:
         check_X_varies(problem.pencil.Z)
 
-    def _state(self, moments: Moments) -> Problem:
+    def _state(self, moments: Rows | Moments) -> Problem:
         problem = moments.problem(self._target(), 1.0, 0.0)
         if np.ndim(problem.pencil.Z.unit) == 0:
             return problem
-        return self._in_one_unit(moments, problem)
+        return self._in_one_unit(problem)
 
-    def _in_one_unit(self, moments: Moments, problem: Problem) -> Problem:
+    def _in_one_unit(self, problem: Problem) -> Problem:
         """Columns of extreme sizes: one factor for all, as here their units matter."""
         unit = np.asarray(problem.pencil.Z.unit)
         spread = float(np.log10(unit.max()) - np.log10(unit.min()))
@@ -195,11 +244,10 @@ class PCA(Projection):
                 ConditionWarning,
                 stacklevel=2,
             )
-        whole = isinstance(moments, Rows)
-        X = moments.X if isinstance(moments, Rows) else moments.R
-        weight = moments.weight if isinstance(moments, Rows) else None
-        self._unit_ = float(power_of_two(np.abs(X).max()))
-        Z = Centered(X / self._unit_, weight, center=whole)
+        Z = problem.pencil.Z
+        self._unit_ = float(power_of_two(np.abs(Z.X).max()))
+        X, n = Z.X / self._unit_, Z.n_samples
+        Z = Centered(X, Z.weight, center=Z.center, n_samples=n)
         pencil = replace(problem.pencil, Z=Z)
         return replace(problem, pencil=pencil)
 
