@@ -27,8 +27,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 from eigenkit import GEPSVM, ReGEC
+from eigenkit.analysis.plots import plot_decision_regions
 from eigenkit.datasets import Dataset, make_ndc
-from eigenkit.plots import plot_decision_regions
 from papers.blocks import Block, Claim, Figure, Note, Table
 from papers.planes_paper import (
     DELTAS,
