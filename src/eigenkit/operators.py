@@ -59,6 +59,9 @@ class Centered:
         Positive row weights.
     center : bool
         False takes X as centred already (a factor of a scatter matrix).
+    n_samples : int, optional
+        The number of samples that such a factor stands for: what is rounding in it follows from
+        that, not from its number of rows.
 
     Examples
     --------
@@ -71,10 +74,18 @@ class Centered:
     array([False,  True])
     """
 
-    def __init__(self, X: Any, weight: Array | None = None, *, center: bool = True) -> None:
+    def __init__(
+        self,
+        X: Any,
+        weight: Array | None = None,
+        *,
+        center: bool = True,
+        n_samples: int | None = None,
+    ) -> None:
         self.sparse = sparse.issparse(X)
         self.X = X.astype(np.float64, copy=False) if self.sparse else X
         self.shape: tuple[int, int] = X.shape
+        self.n_samples: int = X.shape[0] if n_samples is None else n_samples
         self.center = center
         self.weight = weight
         self.r = None if weight is None else np.sqrt(weight)
