@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
-from eigenkit.operators import SAFE_RANGE, check_finite
+from eigenkit.operators import SAFE_RANGE, check_finite, check_size
 
 # -- parameters -------------------------------------------------------------------------
 
@@ -121,8 +121,11 @@ def as_labels(y: Any) -> Any:
         ) from error
 
 
-def check_numeric_Y(Y: Any, n: int) -> Array:
-    """Y as a float64 matrix of real numbers (n x k), one column for one response."""
+def check_numeric_Y(Y: Any, n: int, limits: tuple[float, float] = SAFE_RANGE) -> Array:
+    """Y as a float64 matrix of real numbers (n x k), one column for one response.
+
+    Its largest number must lie within the limits: wider ones are for methods that scale y.
+    """
     if sparse.issparse(Y):
         Y = Y.toarray()
     Y = check_array(
@@ -133,6 +136,7 @@ def check_numeric_Y(Y: Any, n: int) -> Array:
     Y = Y.reshape(len(Y), -1)
     check_same_rows(n, len(Y))
     check_finite("y", Y)
+    check_size("y", float(np.abs(Y).max(initial=0.0)), limits)
     return Y
 
 

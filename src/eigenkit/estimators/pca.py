@@ -22,12 +22,12 @@ from eigenkit.estimators._validation import (
     check_X_varies,
 )
 from eigenkit.exceptions import ConditionWarning
-from eigenkit.linalg import EPS, Array, power_of_two
+from eigenkit.linalg import EPS, Array
 from eigenkit.moments import Moments, Problem, Rows
 from eigenkit.operators import Centered, project
-from eigenkit.pencil import Solution
-from eigenkit.solvers import Settings
-from eigenkit.solvers.spectral import METHODS, principal_axes
+from eigenkit.pencil import Pencil, Solution
+from eigenkit.solvers import Choice, Settings
+from eigenkit.solvers.spectral import METHODS, cheapest, principal_axes
 from eigenkit.targets import TARGETS, Target
 
 
@@ -198,10 +198,14 @@ class PCA(Projection):
         whole = isinstance(moments, Rows)
         X = moments.X if isinstance(moments, Rows) else moments.R
         weight = moments.weight if isinstance(moments, Rows) else None
-        self._unit_ = float(power_of_two(np.abs(X).max()))
-        Z = Centered(X / self._unit_, weight, center=whole)
+        Z = Centered(X, weight, center=whole, one_unit=True)
         pencil = replace(problem.pencil, Z=Z)
         return replace(problem, pencil=pencil)
+
+    def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
+        if settings.solver != "auto":
+            return Choice(settings.solver, "as asked", {})
+        return Choice(*cheapest(pencil.Z, self._wanted()), {})
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         Z = problem.pencil.Z
@@ -225,10 +229,10 @@ class PCA(Projection):
         freedom = problem.total - problem.labels.one
         s, total = solution.eigenvalues, float(Z.column_squares().sum())
         l = self._count(s**2, total, freedom, problem.n_rows)
-        unit = float(np.ravel(Z.unit)[0]) / self.__dict__.pop("_unit_", 1.0)
+        unit = float(np.ravel(Z.unit)[0])
         bound = min(problem.n_rows, self.n_features_in_)
         left = s[l:] @ s[l:] if len(s) > l else max(total - float(s[:l] @ s[:l]), 0.0)
-        if left <= EPS * bound * total:
+        if l == bound or left <= EPS * bound * total:
             left = 0.0  # rounding of the sums: nothing is left out
         with np.errstate(over="ignore", under="ignore"):
             self.singular_values_ = s[:l] / unit

@@ -81,10 +81,13 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
     for problem, (regression, report) in zip(
         problems, _regress(pencil, problems, settings), strict=True
     ):
+        report = replace(report, solver="two_stage")
+        if regression.components is not None:
+            solutions.append(_finish(problem, *regression.components, report))
+            continue
         values, basis = diagonalize(problem, regression.W1)
         W, BW, WBW = _settled(problem, regression, basis / np.sqrt(values))
         W, BW, values, basis = rayleigh_ritz(problem, W, BW, WBW, values, basis)
-        report = replace(report, solver="two_stage")
         solutions.append(_finish(problem, W, values, basis, report, BW))
     return solutions
 
