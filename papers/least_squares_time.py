@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
+from eigenkit import LeastSquaresProjection
 from papers.blocks import Block, Note
 from papers.study import Experiment, Study
 from papers.timing import (
     MULTILABEL,
     SETTING,
     STAND_IN,
+    TARGET_NAMES,
     Approaches,
     Sweep,
     shown,
     time_sweeps,
 )
 
+
+def _model(technique: str, regression: str) -> LeastSquaresProjection:
+    return LeastSquaresProjection(target=TARGET_NAMES[technique], regression=regression)
+
+
 APPROACHES: Approaches = {
-    "least squares by LSQR": {"solver": "least_squares", "regression": "lsqr"},
-    "least squares": {"solver": "least_squares"},
+    "least squares by LSQR": partial(_model, regression="lsqr"),
+    "least squares": partial(_model, regression="auto"),
 }
 
 _D, _N = "least-squares-time-d", "least-squares-time-n"

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from sklearn.base import clone
 
 from papers.blocks import Block, Note
+from papers.equivalence import TECHNIQUES
 from papers.study import Experiment, Study
 from papers.timing import (
     MULTILABEL,
@@ -16,7 +21,15 @@ from papers.timing import (
     time_sweeps,
 )
 
-APPROACHES: Approaches = {"two-stage": {}, "two-stage by LSQR": {"regression": "lsqr"}}
+
+def _model(technique: str, regression: str) -> Any:
+    return clone(TECHNIQUES[technique]).set_params(regression=regression)
+
+
+APPROACHES: Approaches = {
+    "two-stage": partial(_model, regression="auto"),
+    "two-stage by LSQR": partial(_model, regression="lsqr"),
+}
 
 _STEPS = range(500, 3001, 500)
 _LONG = range(500, 5001, 500)

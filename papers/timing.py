@@ -13,7 +13,6 @@ import numpy as np
 from scipy import linalg as sla
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
-from sklearn.base import clone
 from sklearn.preprocessing import normalize
 
 from eigenkit.datasets import Dataset, make_planted
@@ -24,7 +23,6 @@ from eigenkit.moments import Rows
 from eigenkit.targets import TARGETS
 from papers.blocks import Block, Figure, Note, Table
 from papers.drawing import lines, slope
-from papers.equivalence import TECHNIQUES
 from papers.study import Study
 
 MULTILABEL = ("CCA", "OPLS", "HSL-Clique", "HSL-Star")
@@ -129,8 +127,8 @@ class Sweep:
         return f"{'nd'[self.grown]} = {self.axis[0]} to {self.axis[-1]}, {self.fixed}"
 
 
-# The parameters of an estimator, by the name of the approach; the direct one comes by itself.
-Approaches = Mapping[str, Mapping[str, Any]]
+# An unfitted estimator of a technique, by the name of the approach; the direct one comes by itself.
+Approaches = Mapping[str, Callable[[str], Any]]
 # Seconds by technique and approach, in the order of the sizes.
 Times = dict[str, dict[str, list[float]]]
 
@@ -151,14 +149,14 @@ def _measure(
 ) -> dict[str, float]:
     X, Y = documents.corner(n, d)
 
-    def estimate(settings: Mapping[str, Any]) -> None:
-        model = clone(TECHNIQUES[technique]).set_params(alpha=GAMMA, **settings)
+    def estimate(make: Callable[[str], Any]) -> None:
+        model = make(technique).set_params(alpha=GAMMA)
         model.fit(X, target_for(model, Y, documents.single))
 
     works: dict[str, Callable[[], Any]] = {
         DIRECT: partial(lanczos_direct, X, Y, TARGET_NAMES[technique], GAMMA)
     }
-    works |= {name: partial(estimate, settings) for name, settings in approaches.items()}
+    works |= {name: partial(estimate, make) for name, make in approaches.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # terms that no document of a corner holds
         return best_of(works, repetitions)

@@ -25,7 +25,7 @@ LAYERS = [
     {"report"},
     {"images"},
     {"__init__"},
-    {"inference"},
+    {"analysis"},
     {"demo"},
     {"cli"},
     {"__main__"},

@@ -160,7 +160,7 @@ def test_compare_and_report(data: Path) -> None:
         (["fit", "data.csv", *TAG_OPTIONS, "-o", "data.csv"], 1, "data.csv: the file exists"),
         (["fit", "data.csv", *TAG_OPTIONS, "-o", "no/m.ek"], 1, "its folder does not exist"),
         (["fit", "data.csv", "--ignore", "class", "-o", "m.ek"], 1, "no labels: say with --labels"),
-        (["fit", "data.csv", "--labels", "tag_*", "-o", "m.ek"], 1, "'class': it holds text"),
+        (["fit", "data.csv", "--labels", "tag_*", "-o", "m.ek"], 1, "column 'class' holds text"),
         (["fit", "data.csv", "--labels", "clas", "-o", "m.ek"], 1, "did you mean 'class'?"),
         (["fit", "data.csv", *TAG_OPTIONS, "-m", "lda", "-o", "m.ek"], 1, "lda does not learn"),
         (["fit", "data.csv", *TAG_OPTIONS, "-o", "m.ek", "--alpha", "-1"], 2, "at least 0"),

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cross_decomposition import CCA as SklearnCCA
@@ -39,6 +40,8 @@ def test_lda_is_that_of_scikit_learn(priors, two_classes):
         priors = None if priors is None else [0.3, 0.7]
     ours = LDA(alpha=0.0, priors=priors).fit(X, y)
     theirs = LinearDiscriminantAnalysis(priors=priors).fit(X, y)
+    if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9):
+        pytest.skip("divides the covariance by n - k, where ours and later versions divide by n")
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-8)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-8)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-8)
@@ -122,19 +125,6 @@ def test_correlations_of_one_by_construction_are_named(rng):
         CCA(alpha=1.0).fit(X, Y)
 
 
-def test_least_squares_tells_when_it_is_another_model(rng):
-    y = labels_for("star", 12, rng)
-    for shape, alpha, same in (
-        ((12, 40), 0.0, True),
-        ((12, 40), 1.0, False),
-        ((12, 5), 0.0, False),
-    ):
-        model = HypergraphSpectral(alpha=alpha, solver="least_squares").fit(
-            rng.normal(size=shape), y
-        )
-        assert model.report_.equivalent is same
-
-
 # -- numbers and containers --------------------------------------------------------------
 
 
@@ -182,7 +172,7 @@ def test_inputs_are_never_changed(name, rng):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EigenkitWarning)
         for data in (X, S):
-            for solver in ("two_stage", "direct", "least_squares"):
+            for solver in ("two_stage", "direct"):
                 ESTIMATORS[name](solver=solver).fit(data, y, np.arange(50)).transform(data)
     np.testing.assert_array_equal(X, copies[0])
     np.testing.assert_array_equal(y, copies[1])
@@ -351,29 +341,3 @@ def test_a_path_of_alphas_knows_the_features_that_never_occur():
         one = CCA(alpha=model.alpha).fit(X.tocsr(), Y)
         np.testing.assert_allclose(model.x_loadings_, one.x_loadings_, atol=1e-12)
         assert model.x_rotations_.shape == (14, model.n_components_)
-
-
-def test_a_lasso_does_not_depend_on_the_order_of_samples():
-    """Targets of CCA have equal singular values: no rotation of them may be left to chance."""
-    rng = np.random.default_rng(6)
-    X, Y = rng.normal(size=(80, 10)), labels_for("cca", 80, rng)
-    order = rng.permutation(80)
-    how = {"solver": "least_squares", "penalty": "l1", "alpha": 0.3, "tol": 1e-10}
-    for labels in (Y, np.hstack([Y, Y[:, :1]])):  # and with a label twice
-        one, other = CCA(**how).fit(X, labels), CCA(**how).fit(X[order], labels[order])
-        assert 0 < np.count_nonzero(one.components_) < one.components_.size
-        np.testing.assert_allclose(other.components_, one.components_, atol=1e-7)
-
-
-@pytest.mark.parametrize("estimator", ["cca", "opls", "star"])
-def test_a_lasso_does_not_depend_on_the_order_of_labels(estimator):
-    """Column j of the symmetric root stands for label j; principal axes would not."""
-    rng = np.random.default_rng(7)
-    X, Y = rng.normal(size=(80, 10)), labels_for("cca", 80, rng)
-    order = [2, 0, 3, 1]
-    how = {"solver": "least_squares", "penalty": "l1", "alpha": 0.3, "tol": 1e-10}
-    one, other = (ESTIMATORS[estimator](**how).fit(X, Z) for Z in (Y, Y[:, order]))
-    if estimator == "cca":
-        np.testing.assert_allclose(other.components_, one.components_[order], atol=1e-7)
-    assert 0 < np.count_nonzero(one.components_) < one.components_.size
-    assert projector_distance(other.components_.T, one.components_.T) < 1e-6

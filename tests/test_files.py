@@ -153,7 +153,7 @@ def test_fast_and_slow_path_agree(tmp_path: Path) -> None:
         ("a,b\n1,2\n3,4,5\n", ", line 3: 3 cells, where the first row has 2."),
         ("a,b\n1,2\n3,x\n4,5\n", ", line 3, column 'b': 'x' is not a number."),
         ("a,b\n1,2\n3,1_0\n4,5\n", ", line 3, column 'b': '1_0' is not a number."),
-        ("a,b\n1,u\n3,v\n", "column 'b': it holds text ('u'): name it with --labels or --text"),
+        ("a,b\n1,u\n3,v\n", "column 'b' holds text ('u'): add --text b, name it with --labels"),
         ("a,a\n1,2\n", "two columns are named 'a': rename one."),
         ("a,b\n1,\x1b[31m" + "x" * 10000 + "\n2,3\n4,5\n", "'\\x1b[31mxxx"),
         (b"\x00\x01\x02" * 100, "it holds binary data, not text"),
@@ -164,6 +164,51 @@ def test_fast_and_slow_path_agree(tmp_path: Path) -> None:
 )
 def test_bad_csv(tmp_path: Path, text: str | bytes, message: str) -> None:
     fails(write(tmp_path / "a.csv", text), message)
+
+
+def test_an_index_column_is_no_feature(tmp_path: Path) -> None:
+    for text in (",a,b\n0,1,2\n1,3,4\n", "a,b\nr1,1,2\nr2,3,4\n", "Unnamed: 0,a,b\n0,1,2\n1,3,4\n"):
+        data = get(write(tmp_path / "a.csv", text))
+        assert data.source.feature_names == ["a", "b"], text
+        assert np.array_equal(data.X, [[1, 2], [3, 4]])
+    data = get(write(tmp_path / "a.csv", "id,a\nx,1\ny,2\n"), index="id")
+    assert data.source.feature_names == ["a"]
+    assert data.found["index"] == "id"
+
+
+def test_decimal_commas_and_thousands(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "a;b\n1,5;2\n-0,25;3,125\n")
+    assert np.array_equal(get(path).X, [[1.5, 2], [-0.25, 3.125]])
+    assert get(path).found["decimal"] == ","
+    path = write(tmp_path / "a.csv", 'a,b\n"1.234,5",2\n"7,25",3\n')
+    fails(path, "column 'a' holds text ('1.234,5'): if '1.234,5' is a number, give --decimal")
+    assert np.array_equal(get(path, decimal=",", thousands=".").X, [[1234.5, 2], [7.25, 3]])
+    path = write(tmp_path / "a.csv", "a;b\n1,000;2\n2,000;3\n")
+    fails(path, "give --decimal or --thousands")
+    assert np.array_equal(get(path, thousands=",").X, [[1000, 2], [2000, 3]])
+    fails(path, "are the same mark", decimal=",", thousands=",")
+
+
+def test_booleans_dates_and_comments(tmp_path: Path) -> None:
+    text = (
+        "# made today\na,d,e\nTrue,1970-01-02,yes\n# between\nfalse,1970-01-03 12:00,no\nNA,,no\n"
+    )
+    data = get(write(tmp_path / "a.csv", text), comment="#")
+    np.testing.assert_array_equal(data.X, [[1, 1, 1], [0, 2.5, 0], [np.nan, np.nan, 0]])
+    fails(write(tmp_path / "b.csv", "a\nyes\nno\nperhaps\n"), "'perhaps' is not a number")
+
+
+def test_all_columns_that_cannot_be_used_are_named_at_once(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{'uv'[i % 2]},word {i}\n" for i in range(6))
+    path = write(tmp_path / "a.csv", "a,city,notes\n" + rows)
+    fails(path, "2 columns hold text ('city', 'notes'): add --categorical city --text notes")
+
+
+def test_columns_that_look_like_labels_are_told(tmp_path: Path) -> None:
+    text = "a,b,c,tag_u,tag_v\n1,2,3,0,1\n3,4,5,1,0\n"
+    data = get(write(tmp_path / "a.csv", text), labels=("tag_u",))
+    assert data.found["like_labels"] == ["tag_v"]
+    assert get(tmp_path / "a.csv", labels=("tag_*",)).found["like_labels"] == []
 
 
 def test_line_numbers_hold_far_into_a_file(tmp_path: Path) -> None:

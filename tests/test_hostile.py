@@ -125,7 +125,6 @@ ERRORS: dict[str, tuple[Any, str]] = {
     "alpha text": (lambda X, y: (X, y, {"alpha": "1"}), "alpha='1'"),
     "unknown solver": (lambda X, y: (X, y, {"solver": "magic"}), "choose one of 'auto'"),
     "unknown regression": (lambda X, y: (X, y, {"regression": "x"}), "choose one of 'auto'"),
-    "unknown penalty": (lambda X, y: (X, y, {"penalty": "l0"}), "choose one of 'l2'"),
     "tol NaN": (lambda X, y: (X, y, {"tol": np.nan}), "tol=nan"),
     "max_iter 0": (lambda X, y: (X, y, {"max_iter": 0}), "max_iter=0"),
     "ragged X": (lambda X, y: ([[1.0, 2.0], [3.0]] * 20, y), ""),

@@ -65,6 +65,19 @@ def test_leave_one_out_equals_fitting_without_each_set():
         np.testing.assert_allclose(S[i], row @ A + Y[rest].mean(axis=0), rtol=1e-8)
 
 
+def test_groups_are_left_out_together():
+    K, Y = problem()
+    groups = np.arange(len(K)) // 3
+    S = Spectrum.of(K).leave_one_out(Y, 0.7, groups)
+    out = np.flatnonzero(groups == 2)
+    rest = np.flatnonzero(groups != 2)
+    C = np.eye(len(rest)) - 1 / len(rest)
+    inside = K[np.ix_(rest, rest)]
+    A = np.linalg.solve(C @ inside @ C + 0.7 * np.eye(len(rest)), Y[rest] - Y[rest].mean(axis=0))
+    rows = (K[np.ix_(out, rest)] - inside.mean(axis=0)) @ C
+    np.testing.assert_allclose(S[out], rows @ A + Y[rest].mean(axis=0), rtol=1e-8)
+
+
 def test_coefficients_predict_the_training_sets():
     K, Y = problem()
     A, b, _, alpha = fit_ridge(K, Y)
@@ -324,3 +337,45 @@ def test_bad_parameters(shapes, params, message):
 def test_clone_and_repr(model):
     assert clone(model).get_params()["size"] == (64, 64)
     assert "ImageAnnotator" in repr(model)
+
+
+# -- reasons ----------------------------------------------------------------------------
+
+
+def test_parts_of_kernels_and_of_points_add_up(model):
+    (one,), _, _ = make_shapes(1, size=64, seed=11)
+    why = model.explain(one)
+    (scores,) = model.decision_function([one])
+    np.testing.assert_allclose(why.scores, scores, atol=1e-8)
+    np.testing.assert_allclose(why.base + sum(why.kernels.values()), scores, atol=1e-8)
+    assert [e.picture for e in why.evidence] == list(range(len(one)))
+    shares = sum(e.shares.sum(axis=0) for e in why.evidence)
+    np.testing.assert_allclose(shares, why.kernels["correlation-16 pyramid"], atol=1e-6)
+    assert why.evidence[0].shares.shape == (len(why.evidence[0].places), 9)
+    assert why.top(1)[0][1] == why.probabilities.max()
+    assert len(why.neighbours) == 5
+
+
+def test_the_nearest_set_of_a_training_set_is_itself(model, shapes):
+    name, similarity, terms = model.explain(shapes[0][3]).neighbours[0]
+    assert name == shapes[0][3].name
+    assert similarity == pytest.approx(1, abs=1e-5)
+    assert terms == [t for t, has in zip(shapes[2], shapes[1][3], strict=True) if has]
+
+
+def test_evidence_lies_where_the_thing_is():
+    """A dark square on the left or none: patches on the right do not see it."""
+    rng = np.random.default_rng(0)
+
+    def picture(left):
+        image = rng.uniform(0.85, 1, (64, 64))
+        image[24:40, 8:24] -= 0.8 * left
+        return image
+
+    y = np.arange(40) % 2
+    sets = [ImageSet.from_arrays(f"s{i}", [picture(has)]) for i, has in enumerate(y)]
+    plan = Plan("correlation-16", "pyramid", {"bins": "vocabulary", "n_levels": 4})
+    model = ImageAnnotator([plan], size=(64, 64)).fit(sets, np.column_stack([y, 1 - y]))
+    (evidence,) = model.explain(ImageSet.from_arrays("new", [picture(True)])).evidence
+    left, right = (evidence.shares[evidence.places[:, 0] == x, 0].sum() for x in (0.25, 0.75))
+    assert left > 4 * abs(right)

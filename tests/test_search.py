@@ -11,7 +11,15 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from conftest import ESTIMATORS, labels_for
-from eigenkit import CCA, LDA, AlphaSearchCV, HypergraphSpectral, alpha_path, l1_path
+from eigenkit import (
+    CCA,
+    LDA,
+    AlphaSearchCV,
+    HypergraphSpectral,
+    LeastSquaresProjection,
+    alpha_path,
+    l1_path,
+)
 from eigenkit.operators import Centered
 
 
@@ -78,8 +86,9 @@ def test_search_refuses_bad_grids():
 
 def test_l1_path_is_that_of_the_model():
     X, y = load_iris(return_X_y=True)
-    paths = l1_path(LDA(), X, y)
-    model = LDA(solver="least_squares", penalty="l1", tol=1e-12)
+    paths = l1_path(LeastSquaresProjection(target="lda"), X, y)
+    assert len(paths) == 3
+    model = LeastSquaresProjection(target="lda", l1_ratio=1.0, tol=1e-12)
     for alphas, coefs in paths:
         fitted = model.set_params(alpha=float(alphas[1])).fit(X, y)
         found = np.abs(fitted.components_) - np.abs(coefs[:, 1])
@@ -90,10 +99,10 @@ def test_l1_path_needs_coordinate_descent_for_many_features(rng):
     X = sparse.random_array((30, 20_000), density=0.01, rng=rng, format="csr")
     y = np.arange(30) % 2
     with pytest.raises(ValueError, match="use method='cd'"):
-        l1_path(LDA(), X, y)
-    ((_, coefs),) = l1_path(LDA(), X, y, method="cd", n_alphas=5)
+        l1_path(LeastSquaresProjection(target="lda"), X, y)
+    ((_, coefs),) = l1_path(LeastSquaresProjection(target="lda"), X, y, method="cd", n_alphas=5)
     assert coefs.shape == (20_000, 5)
     assert not coefs[:, 0].any()
     assert np.count_nonzero(coefs[:, -1]) > 0
     with pytest.raises(ValueError, match="method='x' is not known"):
-        l1_path(LDA(), X, y, method="x")
+        l1_path(LeastSquaresProjection(target="lda"), X, y, method="x")

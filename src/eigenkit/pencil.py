@@ -101,7 +101,7 @@ class Report:
         Estimate of the condition number of B on the space that is used (nan where the
         method yields none).
     equivalent : bool
-        Whether W solves the pencil; False for a least squares model off its assumption.
+        Whether W solves the pencil; False for a least squares model that differs from it.
     """
 
     solver: str
@@ -119,11 +119,19 @@ class Report:
 class Solution:
     """The answer to a pencil: all components with a non-zero eigenvalue.
 
-    ``W`` (d x l) is in the units of X. ``basis`` (k x l) holds the eigenvectors of the
-    small second-stage matrix: H'Z W = basis diag(sqrt(eigenvalues)).
+    ``W`` (d x l) is in the units of X. ``basis`` (k x l) says what the scores Z W have to do
+    with the target: H'Z W = basis diag(sqrt(eigenvalues)). ``gram`` (l x l) is W'B W, the
+    products of the scores with each other and the ridge; None where it is the identity, as it
+    is for every W that solves the pencil.
     """
 
     W: Array
     eigenvalues: Array
     basis: Array
     report: Report = field(compare=False)
+    gram: Array | None = None
+
+    @property
+    def cross(self) -> Array:
+        """H'Z W (k x l)."""
+        return self.basis * np.sqrt(self.eigenvalues)

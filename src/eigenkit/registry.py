@@ -95,12 +95,38 @@ _LIST = [
             ("zhou", "Zhou's normalized Laplacian"),
         ]
     ),
+    *(
+        Method(
+            f"ls_{name}",
+            f"{_OURS}:LeastSquaresProjection",
+            kind,
+            targets,
+            f"least squares model of {name}; l1_ratio=1 is the lasso",
+            {"target": name},
+        )
+        for name, kind, targets in [
+            ("cca", "projection", _ANY),
+            ("opls", "projection", _ANY),
+            ("lda", "classifier", (CLASSES,)),
+            ("star", "projection", _BOTH),
+            ("clique", "projection", _BOTH),
+            ("zhou", "projection", _BOTH),
+        ]
+    ),
     Method("mlda", f"{_OURS}:MultilabelLDA", "projection", _BOTH, "class-balanced multi-label LDA"),
     Method("canonical_ridge", f"{_OURS}:CanonicalRidge", "projection", _ANY, "from CCA to PLS"),
     Method("sparse_cca", f"{_OURS}:SparseCCA", "projection", (LABELS,), "CCA with few features"),
     Method("pls", f"{_OURS}:PLSRegression", "projection", _REAL, "partial least squares (PLS2)"),
     Method("simpls", f"{_OURS}:SIMPLS", "projection", _REAL, "PLS without deflation of X"),
+    Method("sparse_pls", f"{_OURS}:SparsePLS", "projection", _REAL, "PLS with few features"),
     Method("plsda", f"{_OURS}:PLSDA", "classifier", (CLASSES,), "PLS for classes"),
+    Method(
+        "sparse_plsda",
+        f"{_OURS}:SparsePLSDA",
+        "classifier",
+        (CLASSES,),
+        "PLS for classes with few features",
+    ),
     Method("pca", f"{_OURS}:PCA", "projection", _BOTH, "principal components, without labels"),
     Method("regec", f"{_OURS}:ReGEC", "classifier", (CLASSES,), "nearest plane, one eigenproblem"),
     Method("gepsvm", f"{_OURS}:GEPSVM", "classifier", (CLASSES,), "nearest plane, one for a class"),

@@ -16,7 +16,7 @@ import eigenkit
 from eigenkit.cli import _annotate
 from eigenkit.cli._apply import predict, transform
 from eigenkit.cli._compare import compare, demo, methods, report
-from eigenkit.cli._console import command
+from eigenkit.cli._console import command, speak_any_encoding
 from eigenkit.cli._fit import fit
 from eigenkit.cli._inspect import inspect
 
@@ -56,9 +56,11 @@ app.add_typer(_annotate.app, name="annotate")
 def run() -> None:
     """Run the command line as a program of its own."""
     signal.signal(signal.SIGTERM, _terminate)
+    speak_any_encoding()
     app()
 
 
 def _terminate(number: int, frame: Any) -> None:
     # As an exception, so that half-written files are taken away on the way out.
+    print("error: terminated: no output was written.", file=sys.stderr, flush=True)
     sys.exit(128 + number)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, clean, command, progress, table
+from eigenkit.cli._console import Result, clean, command, progress
+from eigenkit.cli._console import table as table_of
 
 if TYPE_CHECKING:
     from eigenkit.images import ImageAnnotator, ImageSet
@@ -55,6 +56,7 @@ def fit(
     images: Folder,
     labels: LabelFile,
     out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")],
+    report: ReportFile = None,
     kernels: Kernels = "default",
     weights: Weights = "auto",
     views: Views = False,
@@ -74,6 +76,7 @@ def fit(
     from eigenkit.images import ImageAnnotator, read_labels, save_annotator
 
     place = check_output(out, force)
+    page = check_output(report, force) if report else None
     sets = _read(images, table, skip_unreadable)
     Y, terms = read_labels(labels, sets)
     with progress("annotate", as_json) as advance:
@@ -90,6 +93,12 @@ def fit(
     save_annotator(model, place)
     record = {"model": str(place), "bytes": place.stat().st_size, **_described(model)}
     lines = [*_summary(model), f"wrote {clean(place)}"]
+    if page is not None:
+        from eigenkit.images.page import write_page
+        from eigenkit.images.record import fitted_record
+
+        write_page(fitted_record(model, sets, f"{Path(images).name} annotated"), page)
+        lines.append(f"wrote {clean(page)}, to open in a browser")
     return Result(record, "\n".join(lines))
 
 
@@ -99,6 +108,10 @@ def predict(
     out: Annotated[
         str, typer.Option("--out", "-o", help="CSV or TSV by its name; - to the screen.")
     ] = "-",
+    report: ReportFile = None,
+    labels: Annotated[
+        str | None, typer.Option("--labels", help="Terms that are known, to compare with.")
+    ] = None,
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Also a column for every term.")
     ] = False,
@@ -116,20 +129,159 @@ def predict(
     from eigenkit.images import load_annotator
 
     place = None if out == "-" else check_output(out, force)
+    page = check_output(report, force) if report else None
     fitted = load_annotator(model)
     sets = _read(images, table, skip_unreadable)
+    known = _known(labels, sets, fitted) if labels else None
     with progress("annotate", as_json) as advance:
         fitted.set_params(cache=_cache(cache, no_cache), n_jobs=jobs, progress=_teller(advance))
         S = fitted.decision_function(sets)
+    if page is not None:
+        from eigenkit.images.page import write_page
+        from eigenkit.images.record import predicted_record
+
+        write_page(predicted_record(fitted, sets, f"{Path(images).name} annotated", known), page)
     rows = _write(fitted, sets, S, place, probabilities)
     record = {"sets": rows, "out": None if place is None else str(place)}
     return Result(record, f"wrote {clean(place)}" if place else "")
+
+
+def compare(
+    images: Folder,
+    labels: LabelFile,
+    report: ReportFile = None,
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
+    rivals: Annotated[
+        str | None, typer.Option(help="Names with semicolons; by default all.")
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(help="CSV with columns set and group: groups are never on both sides."),
+    ] = None,
+    kernels: Kernels = "default",
+    views: Views = False,
+    size: Size = None,
+    table: Table = None,
+    cache: CacheFolder = None,
+    no_cache: NoCache = False,
+    jobs: Jobs = -1,
+    skip_unreadable: Skip = False,
+    seed: o.Seed = 0,
+    force: o.Force = False,
+    as_json: o.Json = False,
+    debug: o.Debug = False,
+) -> Result:
+    """Compare ways to annotate on folds, and say which to take."""
+    from eigenkit.files import check_output
+    from eigenkit.images import ImageAnnotator, read_labels
+    from eigenkit.images.comparison import as_records, verdict
+    from eigenkit.images.comparison import compare as run
+    from eigenkit.images.rivals import RIVALS
+
+    page = check_output(report, force) if report else None
+    chosen = [name.strip() for name in rivals.split(";")] if rivals else list(RIVALS)
+    for name in chosen:
+        o.choice("--rivals", name, RIVALS)
+    sets = _read(images, table, skip_unreadable)
+    Y, terms = read_labels(labels, sets)
+    grouped = _groups(groups, sets) if groups else None
+    model = ImageAnnotator(
+        _kernels(kernels),
+        views=views,
+        size=_size(size),
+        cache=_cache(cache, no_cache),
+        n_jobs=jobs,
+        random_state=seed,
+    )
+    with progress("annotate", as_json) as advance:
+        found = run(
+            sets,
+            Y,
+            terms,
+            annotator=model,
+            rivals=chosen,
+            groups=grouped,
+            folds=folds,
+            seed=seed,
+            progress=_teller(advance),
+        )
+    rows = as_records(found)
+    lines = [_methods_table(rows), verdict(found)]
+    if page is not None:
+        from eigenkit.images.page import write_page
+        from eigenkit.images.record import compared_record
+
+        write_page(compared_record(found, f"{Path(images).name} compared"), page)
+        lines.append(f"wrote {clean(page)}, to open in a browser")
+    record = {"methods": rows, "recommended": found.recommended, "level": found.level}
+    return Result(record, "\n".join(lines))
+
+
+def demo(
+    folder: Annotated[
+        str, typer.Option("--out", "-o", help="A folder for pictures, model and pages.")
+    ] = "eigenkit-shapes",
+    seed: o.Seed = 0,
+    as_json: o.Json = False,
+    debug: o.Debug = False,
+) -> Result:
+    """Draw sets of shapes, learn their terms, annotate new ones, and leave a page to look at."""
+    from eigenkit.images.demo import run
+
+    place = Path(folder)
+    with progress("annotate", as_json) as advance:
+        found = run(place, seed, _teller(advance))
+    lines = [
+        f"{found['n_train']} sets of shapes to learn from, {found['n_test']} new ones",
+        f"macro F1 of the planted terms in the new sets: {found['f1']:.3f}",
+        f"wrote {clean(found['model'])} and {clean(found['page'])}, to open in a browser",
+    ]
+    return Result(found, "\n".join(lines))
+
+
+def _groups(path: str, sets: list[ImageSet]) -> list[str]:
+    """The group of every set; one without a row is a group of its own."""
+    from eigenkit.files import FileError
+    from eigenkit.images.files import read_rows
+
+    rows = list(read_rows(Path(path)))
+    if not rows or rows[0][1][:2] != ["set", "group"]:
+        raise FileError(path, "its columns must be set and group.")
+    known = {cells[0]: f"group {cells[1]}" for _, cells in rows[1:] if len(cells) > 1}
+    return [known.get(one.name, f"set {one.name}") for one in sets]
+
+
+def _methods_table(rows: list[dict[str, Any]]) -> str:
+    titles = ["method", "mean AUC", "P@1", "macro F1", "AUC - plain", "seconds"]
+    cells = [
+        [
+            row["name"],
+            *(f"{row[key]:.3f} ± {row[key + '_error']:.3f}" for key in ("auc", "p1", "f1")),
+            f"{row['difference']:+.3f} ± {row['difference_error']:.3f}",
+            f"{row['seconds']:.1f}",
+        ]
+        for row in rows
+    ]
+    return table_of(titles, cells, right=(1, 2, 3, 4, 5))
 
 
 def _read(folder: str, table: str | None, skip: bool) -> list[ImageSet]:
     from eigenkit.images import read_sets
 
     return read_sets(folder, table=table, unreadable="skip" if skip else "error")
+
+
+def _known(path: str, sets: list[ImageSet], model: ImageAnnotator) -> Any:
+    """Given terms in the order of the model's; those that it does not know are left out."""
+    import numpy as np
+
+    from eigenkit.images import read_labels
+
+    Y, terms = read_labels(path, sets)
+    known = 0 * Y[:, :1]  # NaN stays NaN
+    place = {term: j for j, term in enumerate(terms)}
+    columns = [Y[:, [place[t]]] if t in place else known for t in model.terms_]
+    return np.hstack(columns)
 
 
 def _write(
@@ -215,9 +367,9 @@ def _summary(model: ImageAnnotator) -> list[str]:
         f"weights of the kernels ({model.weights_chosen_}): "
         + ", ".join(f"{clean(name)} {w:.3f}" for name, w in weights),
         "every set predicted by all others:",
-        table(titles, rows, right=(1, 2, 3, 4, 5)),
+        table_of(titles, rows, right=(1, 2, 3, 4, 5)),
     ]
 
 
-for _function in (fit, predict):
+for _function in (fit, predict, compare, demo):
     command(app, _function.__name__)(_function)

@@ -80,12 +80,17 @@ def compare(
     text_features: o.TextFeatures = "tfidf",
     text_size: o.TextSize = 65536,
     ngrams: o.Ngrams = 1,
+    categorical: o.Categorical = None,
     ignore: o.Ignore = None,
+    index: o.Index = None,
     missing: o.Missing = "error",
     format_: o.Format = None,
     delimiter: o.Delimiter = None,
     encoding: o.Encoding = None,
     header: o.Header = None,
+    decimal: o.Decimal = None,
+    thousands: o.Thousands = None,
+    comment: o.Comment = None,
     dtype: o.Dtype = "float64",
     index_base: o.IndexBase = None,
     max_memory: o.MaxMemory = "4G",
@@ -100,7 +105,7 @@ def compare(
     labels never do.
     """
     given = locals()
-    names = o.method_names(methods)
+    names = o.method_names(methods, "--methods")
     ridges = _ridges(alphas)
     options = reading(given)
     check_choices(given)

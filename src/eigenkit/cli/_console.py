@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 import functools
+import io
 import json
 import os
+import shutil
 import sys
+import textwrap
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -16,6 +21,32 @@ from typing import Any
 import typer
 
 FAILED, INTERRUPTED = 1, 130
+
+
+# Signs of ours that an old code page may not have.
+_PLAIN = {"─": "-", "━": "-", "│": "|", "±": "+/-", "…": "...", "≤": "<=", "²": "2"}
+
+
+def speak_any_encoding() -> None:
+    """Let output that the terminal cannot show come out in other letters, not end the program."""
+    codecs.register_error("eigenkit", _in_other_letters)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="eigenkit")
+
+
+def _in_other_letters(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    bad = error.object[error.start : error.end]
+    return "".join(
+        _PLAIN.get(c, c.encode("ascii", "backslashreplace").decode()) for c in bad
+    ), error.end
+
+
+def width() -> int:
+    """Columns to write to: those of the terminal, or 100 where there is none."""
+    return max(40, shutil.get_terminal_size((100, 24)).columns)
 
 
 @dataclass
@@ -130,24 +161,44 @@ def _warnings_as_notes() -> Iterator[list[str]]:
 
 
 def table(titles: list[str], rows: list[list[Any]], right: tuple[int, ...] = ()) -> str:
-    """Plain columns, as wide as they need to be."""
+    """Plain columns, as wide as they need to be; the last one is wrapped where it is too wide."""
     cells = [titles, *[[cell(value) for value in row] for row in rows]]
     widths = [max(len(row[j]) for row in cells) for j in range(len(titles))]
-    lines = []
-    for row in cells:
-        padded = [
-            value.rjust(w) if j in right else value.ljust(w)
-            for j, (value, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(padded).rstrip())
+    room = width() - sum(widths[:-1]) - 2 * (len(widths) - 1)
+    if room < 20:
+        return _as_list(titles, cells[1:])
+    widths[-1] = min(widths[-1], room)
+    lines = [_row(row, widths, right) for row in cells]
     return "\n".join([lines[0], "  ".join("-" * w for w in widths), *lines[1:]])
+
+
+def _row(row: list[str], widths: list[int], right: tuple[int, ...]) -> str:
+    first, *more = textwrap.wrap(row[-1], widths[-1]) or [""]
+    padded = [
+        value.rjust(w) if j in right else value.ljust(w)
+        for j, (value, w) in enumerate(zip([*row[:-1], first], widths, strict=True))
+    ]
+    indent = " " * (sum(widths[:-1]) + 2 * (len(widths) - 1))
+    return "\n".join(["  ".join(padded).rstrip(), *(indent + line for line in more)])
+
+
+def _as_list(titles: list[str], rows: list[list[str]]) -> str:
+    """One cell a line, for narrow terminals."""
+    lines = []
+    for row in rows:
+        lines.append(row[0])
+        for title, value in zip(titles[1:], row[1:], strict=True):
+            lines += textwrap.wrap(
+                f"{title}: {value}", width(), initial_indent="  ", subsequent_indent="    "
+            )
+    return "\n".join(lines)
 
 
 @contextmanager
 def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int | None, str], None]]:
-    """A bar on the terminal, ``advance(done, total, message)``; nothing anywhere else."""
+    """A bar on the terminal, ``advance(done, total, message)``; else a line now and then."""
     if quiet or not sys.stderr.isatty():
-        yield lambda done, total, message: None
+        yield _nothing if quiet else _Lines().advance
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -160,3 +211,27 @@ def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int | None, str
             bar.update(task, completed=done, total=total, description=clean(message, 60))
 
         yield advance
+
+
+def _nothing(done: int, total: int | None, message: str) -> None:
+    pass
+
+
+class _Lines:
+    """Progress where no bar can be drawn: a line after half a minute, and then now and then."""
+
+    every = 30.0
+
+    def __init__(self) -> None:
+        self.start = self.last = time.monotonic()
+
+    def advance(self, done: int, total: int | None, message: str) -> None:
+        """Say how far it is, if it is time to."""
+        now = time.monotonic()
+        if now - self.last < self.every:
+            return
+        self.last = now
+        left = ""
+        if total and done:
+            left = f", about {(now - self.start) * (total - done) / done:.0f} s left"
+        print(f"{clean(message, 60)} ({now - self.start:.0f} s{left})", file=sys.stderr, flush=True)

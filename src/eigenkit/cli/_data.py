@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,13 @@ _READING = [
     "label_separator",
     "label_list",
     "text",
+    "categorical",
     "ignore",
+    "index",
+    "decimal",
+    "thousands",
+    "comment",
+    "keep",
     "format_",
     "delimiter",
     "encoding",
@@ -35,7 +42,7 @@ def reading(options: dict[str, Any], **more: Any) -> Reading:
     choice("--format", options.get("format_"), FORMATS)
     choice("--dtype", options["dtype"], ("float64", "float32"))
     found = {name.rstrip("_"): options[name] for name in _READING if name in options}
-    for name in ("labels", "text", "ignore"):
+    for name in ("labels", "text", "categorical", "ignore", "keep"):
         found[name] = split(found.get(name))
     return Reading(**found, max_bytes=memory(options["max_memory"]), **more)
 
@@ -52,12 +59,33 @@ def check_choices(options: dict[str, Any]) -> None:
 
 
 def load_data(path: str, options: Reading, quiet: bool) -> Data:
-    """The whole file."""
+    """The whole file, sparse where most of it is zeros."""
     from eigenkit.files import open_file, read
+    from eigenkit.files._reading import stored_sparse
 
     with progress("reading", quiet) as advance:
         rows = Counter(advance)
-        return read(open_file(path, options), rows.reading)
+        data = read(open_file(path, options), rows.reading)
+    _warn_of_labels_among_features(data.source)
+    return replace(data, X=stored_sparse(data.X))
+
+
+def _warn_of_labels_among_features(source: Source) -> None:
+    from eigenkit.files._common import listed
+
+    alike = source.found.get("like_labels") or []
+    if alike:
+        plural = (
+            "columns are named like the labels and are features"
+            if alike[1:]
+            else ("column is named like the labels and is a feature")
+        )
+        warnings.warn(
+            f"{len(alike)} {plural} ({listed(alike, 4)}): choose with --labels, or leave out with "
+            "--ignore.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def open_in_memory_or_blocks(
@@ -99,8 +127,12 @@ def found_line(path: str, found: dict[str, Any]) -> str:
         words.append(str(found["encoding"]))
     if "delimiter" in found:
         words.append(f"delimiter {found['delimiter']!r}")
+    if found.get("decimal", ".") != ".":
+        words.append(f"decimal {found['decimal']!r}")
     if "header" in found:
         words.append("header" if found["header"] else "no header")
+    if found.get("index") is not None:
+        words.append(f"rows named by {found['index']!r}")
     if "index_base" in found:
         words.append(f"first feature {found['index_base']}")
     return clean(f"{path}: {', '.join(words)}, {found.get('columns')} columns")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -70,7 +70,7 @@ def _facts(model: Model) -> list[str]:
     text = ", ".join(f"{c.name} ({c.kind}, {c.size})" for c in model.features.text)
     facts = {
         "fitted on": found_line(how["data"], how["found"]),
-        "targets": ", ".join(cell(name) for name in model.target.names[:20]),
+        "targets": _first(model.target.names, 20),
         "text": text,
         "scaling": how["scale"],
         "missing values": how["missing"],
@@ -78,6 +78,11 @@ def _facts(model: Model) -> list[str]:
         "made with": ", ".join(f"{k} {v}" for k, v in how["versions"].items()),
     }
     return [f"  {name}: {clean(value)}" for name, value in facts.items() if value]
+
+
+def _first(names: Sequence[str], most: int) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(cell(name) for name in names[:most]) + more
 
 
 def top_features(model: Model, top: int) -> list[dict[str, Any]]:

@@ -52,9 +52,22 @@ Ignore = Annotated[
     list[str] | None,
     typer.Option("--ignore", help="Columns to leave out."),
 ]
+Categorical = Annotated[
+    list[str] | None,
+    typer.Option("--categorical", help="Columns of categories, of which each becomes a feature."),
+]
+Index = Annotated[
+    str | None,
+    typer.Option("--index", help="The column that names the rows; a first one without a name is."),
+]
+Decimal = Annotated[
+    str | None, typer.Option(help="Decimal mark in numbers, if it is not the point.")
+]
+Thousands = Annotated[str | None, typer.Option(help="Mark between thousands in numbers.")]
+Comment = Annotated[str | None, typer.Option(help="Leave out lines that begin with this.")]
 Missing = Annotated[
     str,
-    typer.Option(help="Missing values: error, drop the row, or mean."),
+    typer.Option(help="Missing values: error, drop the row, or the mean or median of the column."),
 ]
 Format = Annotated[
     str | None,
@@ -139,7 +152,7 @@ def parameters(items: list[str] | None) -> dict[str, Any]:
     return found
 
 
-def method_names(text: str | None) -> list[str]:
+def method_names(text: str | None, option: str = "--method") -> list[str]:
     """Names of methods with commas, each of them known."""
     from eigenkit.registry import find
 
@@ -147,4 +160,4 @@ def method_names(text: str | None) -> list[str]:
     try:
         return [find(name).name for name in names]
     except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--method") from None
+        raise typer.BadParameter(str(error), param_hint=option) from None

@@ -4,6 +4,7 @@ from eigenkit.estimators._base import Projection, alpha_path
 from eigenkit.estimators.canonical_ridge import CanonicalRidge
 from eigenkit.estimators.cca import CCA
 from eigenkit.estimators.hypergraph import HypergraphSpectral
+from eigenkit.estimators.keep_search import KeepSearchCV, selection_frequency
 from eigenkit.estimators.kernel import (
     KernelCCA,
     KernelHypergraphSpectral,
@@ -12,6 +13,7 @@ from eigenkit.estimators.kernel import (
 )
 from eigenkit.estimators.kernel_components import KernelPCA, KernelPLS
 from eigenkit.estimators.lda import LDA
+from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.estimators.multilabel import MultilabelLDA, copy_transformation, label_powerset
 from eigenkit.estimators.multiple_kernels import MultipleKernelProjection
 from eigenkit.estimators.multiview import MultiviewCCA
@@ -24,6 +26,7 @@ from eigenkit.estimators.plsda import PLSDA
 from eigenkit.estimators.search import AlphaSearchCV, l1_path
 from eigenkit.estimators.shrinkage import ShrinkageRegression, shrinkage_factors
 from eigenkit.estimators.sparse_cca import SparseCCA
+from eigenkit.estimators.sparse_pls import SparsePLS, SparsePLSDA
 
 __all__ = [
     "CCA",
@@ -36,12 +39,14 @@ __all__ = [
     "AlphaSearchCV",
     "CanonicalRidge",
     "HypergraphSpectral",
+    "KeepSearchCV",
     "KernelCCA",
     "KernelHypergraphSpectral",
     "KernelLDA",
     "KernelOrthonormalizedPLS",
     "KernelPCA",
     "KernelPLS",
+    "LeastSquaresProjection",
     "MultilabelLDA",
     "MultipleKernelProjection",
     "MultiviewCCA",
@@ -53,9 +58,12 @@ __all__ = [
     "ReGEC",
     "ShrinkageRegression",
     "SparseCCA",
+    "SparsePLS",
+    "SparsePLSDA",
     "alpha_path",
     "copy_transformation",
     "l1_path",
     "label_powerset",
+    "selection_frequency",
     "shrinkage_factors",
 ]

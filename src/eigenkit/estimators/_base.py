@@ -17,6 +17,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.estimators._instead import Instead
 from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import (
@@ -24,6 +25,7 @@ from eigenkit.estimators._validation import (
     check_choice,
     check_count,
     check_real,
+    check_solver,
     check_weight,
     check_X,
     check_X_varies,
@@ -35,13 +37,11 @@ from eigenkit.moments import Moments, Problem, Rows
 from eigenkit.operators import project
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.solvers import (
-    PENALTIES,
     REGRESSIONS,
     SOLVERS,
     Choice,
     Settings,
     choose,
-    solve,
     solve_path,
 )
 from eigenkit.targets import Target
@@ -50,7 +50,9 @@ from eigenkit.targets import Target
 _FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1}
 
 
-class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class Projection(
+    Instead, Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Supervised projection by the pencil of a target; see the subclasses."""
 
     components_ = Result()
@@ -71,8 +73,6 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         alpha: float = 1.0,
         solver: str = "auto",
         regression: str = "auto",
-        penalty: str = "l2",
-        l1_ratio: float = 0.5,
         tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
@@ -80,8 +80,6 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
         self.alpha = alpha
         self.solver = solver
         self.regression = regression
-        self.penalty = penalty
-        self.l1_ratio = l1_ratio
         self.tol = tol
         self.max_iter = max_iter
 
@@ -106,7 +104,13 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         """The answer to the pencil."""
-        return solve(problem.pencil, settings)
+        return self._solve_path(problem, [problem.pencil.alpha], settings)[0]
+
+    def _solve_path(
+        self, problem: Problem, alphas: Sequence[float], settings: Settings
+    ) -> list[Solution]:
+        """The answers for other alphas: one each, at little more than the cost of one."""
+        return solve_path(problem.pencil, alphas, settings)
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         """Attributes beyond the common ones."""
@@ -164,12 +168,10 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, B
             check_count("n_components", self.n_components, hint=", or None for all")
         check_real("alpha", self.alpha)
         return Settings(
-            solver=check_choice("solver", self.solver, SOLVERS),
+            solver=check_solver(self.solver, SOLVERS),
             regression=check_choice("regression", self.regression, ("auto", *REGRESSIONS)),
             tol=check_real("tol", self.tol),
             max_iter=check_count("max_iter", self.max_iter),
-            penalty=check_choice("penalty", self.penalty, PENALTIES),
-            l1_ratio=check_real("l1_ratio", self.l1_ratio, high=1.0),
         )
 
     def _rows(
@@ -329,6 +331,11 @@ def alpha_path(
         raise TypeError(
             f"estimator is a {type(estimator).__name__}: alpha_path needs a projection of eigenkit."
         )
+    if getattr(estimator, "shrinkage", None) is not None:
+        raise ValueError(
+            f"shrinkage={estimator.shrinkage!r} takes the place of alpha: set it to None to try "
+            "several alphas."
+        )
     alphas = [check_real("alphas", alpha) for alpha in alphas]
     if not alphas:
         raise ValueError("alphas is empty: give at least one value.")
@@ -340,7 +347,8 @@ def alpha_path(
     parameters = first.get_params()
     described = {n: v for n, v in vars(first).items() if n not in parameters}
     models = []
-    for alpha, solution in zip(alphas, solve_path(problem.pencil, alphas, settings), strict=True):
+    solutions = first._solve_path(problem, alphas, settings)
+    for alpha, solution in zip(alphas, solutions, strict=True):
         model = clone(estimator)
         model.__dict__.update(described)
         model.set_params(alpha=alpha)._keep(problem, solution)

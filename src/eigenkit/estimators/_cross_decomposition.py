@@ -15,6 +15,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.estimators._instead import UNCHANGED, Instead
 from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
@@ -70,8 +71,10 @@ class Fit:
     squares: tuple[float, float]
 
 
-class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class CrossDecomposition(Instead, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """What the PLS family shares: validate, decompose X'Y, keep; see the subclasses."""
+
+    _instead: ClassVar = {"copy": UNCHANGED}
 
     _deflation: ClassVar[str]
 

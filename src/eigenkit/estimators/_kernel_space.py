@@ -16,6 +16,7 @@ from eigenkit.estimators._validation import (
     check_choice,
     check_count,
     check_real,
+    check_solver,
     check_weight,
     check_X,
 )
@@ -36,7 +37,7 @@ from eigenkit.linalg import Array, signs
 from eigenkit.moments import KernelMatrix, Problem, Rows
 from eigenkit.operators import check_finite, constant_columns, project
 from eigenkit.pencil import Solution
-from eigenkit.solvers import Settings
+from eigenkit.solvers import SOLVERS, Settings
 
 APPROXIMATIONS = ("cholesky", "nystroem")
 
@@ -249,7 +250,7 @@ class KernelProjection(KernelSpace, Projection):
             check_count("n_components", self.n_components, hint=", or None for all")
         check_real("alpha", self.alpha)
         self._check_kernel_space()
-        solver = check_choice("solver", self.solver, ("auto", "two_stage", "direct"))
+        solver = check_solver(self.solver, SOLVERS)
         # Features of landmarks are few: Cholesky, and a singular value decomposition where
         # that is not enough, take them all.
         return Settings(solver=solver, regression="cholesky")

@@ -7,11 +7,14 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._kernel_space import check_kernel_params, refuse_overflow, symmetry_tol
 from eigenkit.estimators._landmarks import LANDMARKS, landmark_rows
+from eigenkit.estimators._probabilities import held_out_distances, softmax_scale
 from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
     NO_VARIANCE,
@@ -77,6 +80,17 @@ class ClassRows:
         return np.eye(order)[:-1] if self.R is None else self.R[:-1]
 
 
+_REFIT = "This %(name)s has learned no probabilities: fit it with probability=True."
+
+
+def _learns_probabilities(model: Any) -> bool:
+    if not model.probability:
+        raise AttributeError(
+            f"{type(model).__name__} gives probabilities when it is fitted with probability=True."
+        )
+    return True
+
+
 class ProximalPlanes(ClassifierMixin, BaseEstimator):
     """One plane per class, near to it and far from the rest; the nearest plane wins."""
 
@@ -94,6 +108,7 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
         n_landmarks: int | None = None,
         landmarks: str = "cholesky",
         random_state: Any = None,
+        probability: bool = False,
     ) -> None:
         self.alpha = alpha
         self.kernel = kernel
@@ -104,6 +119,7 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
         self.random_state = random_state
+        self.probability = probability
 
     # -- what a subclass says ----------------------------------------------------------
 
@@ -151,6 +167,11 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
                 self._fit_linear(X[order], bounds, root)
             else:
                 self._fit_kernel(X, order, bounds, root)
+            if self.probability:
+                kept, w = np.sort(order), None if weight is None else weight[np.sort(order)]
+                rows = X[np.ix_(kept, kept)] if self._is_precomputed else X[kept]
+                distances = held_out_distances(self, rows, codes[kept], w)
+                self.probability_scale_ = softmax_scale(distances, codes[kept], w)
         return self
 
     @property
@@ -341,6 +362,40 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
         """
         nearest = self.distances(X).argmin(axis=1)
         return np.asarray(self.classes_[nearest])
+
+    @available_if(_learns_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """Probabilities of the classes, with ``probability=True``.
+
+        ``softmax(-probability_scale_ * distances(X))``: the nearest class is the most probable.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return np.asarray(softmax(self._log_odds(X), axis=1))
+
+    @available_if(_learns_probabilities)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the probabilities, with ``probability=True``.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return np.asarray(log_softmax(self._log_odds(X), axis=1))
+
+    def _log_odds(self, X: Any) -> Array:
+        check_is_fitted(self, "probability_scale_", msg=_REFIT)
+        return -self.probability_scale_ * self.distances(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._encoding import encode_responses
+from eigenkit.estimators._heads import regression
 from eigenkit.estimators._streams import Result
-from eigenkit.estimators._validation import (
-    check_classes,
-    check_numeric_Y,
-    indicator_matrix,
-)
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.operators import project
@@ -25,26 +21,15 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
     """A projection of X towards responses, and the reduced-rank regression that goes with it."""
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
-        """Numbers as they are; a vector of strings as indicator columns of its classes."""
-        if y.ndim == 1 and y.dtype.kind in "OUT" and all(isinstance(v, str) for v in y):
-            y = check_classes(y, n, instead="encode them as columns")
-            if reset:
-                self.classes_ = np.unique(y if classes is None else np.asarray(classes))
-            return indicator_matrix(y, self.classes_)
-        Y = check_numeric_Y(y, n)
-        if reset:
-            self._one_response_ = y.ndim == 1
-        return Y
+        return encode_responses(self, y, n, classes, reset)
 
     intercept_ = Result()
     _to_y_ = Result()
     _y_mean_ = Result()
 
     def _keep_coefficients(self, problem: Problem, solution: Solution, to_y: Array) -> None:
-        """Regress y on the projection: W W'Z'Y, with H'Z W = basis sqrt(eigenvalues)."""
-        l = self.n_components_
-        scores_to_H = np.sqrt(solution.eigenvalues[:l, None]) * solution.basis[:, :l].T
-        self._keep_regression(problem, scores_to_H @ to_y)
+        """Regress y on the scores that are kept; ``to_y`` takes H to Yc."""
+        self._keep_regression(problem, regression(solution, self.n_components_) @ to_y)
 
     def _keep_regression(self, problem: Problem, to_y: Array) -> None:
         """Keep what takes scores to y (l x k): few numbers, where coef_ may be very many."""

@@ -48,7 +48,13 @@ class Intake:
 
 
 class Result:
-    """A fitted attribute: ``fit`` sets it, a stream has it from its :class:`Intake`."""
+    """A fitted attribute: ``fit`` sets it, a stream has it from its :class:`Intake`.
+
+    Where there is none, ``advice`` says what to do.
+    """
+
+    def __init__(self, advice: str = "") -> None:
+        self.advice = advice
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -60,7 +66,10 @@ class Result:
         intake = vars(model).get("_intake_")
         found = {} if intake is None else vars(intake.fitted())
         if self.name not in found:
-            raise AttributeError(f"{type(model).__name__!r} object has no attribute {self.name!r}")
+            advice = f": {self.advice}" if self.advice else ""
+            raise AttributeError(
+                f"{type(model).__name__!r} object has no attribute {self.name!r}{advice}"
+            )
         return found[self.name]
 
 

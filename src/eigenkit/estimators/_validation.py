@@ -48,6 +48,16 @@ def check_choice(name: str, value: Any, choices: Any) -> str:
     return value
 
 
+def check_solver(value: Any, choices: Any) -> str:
+    """``value``, one of ``choices``, which all reach the same answer."""
+    if isinstance(value, str) and value == "least_squares":
+        raise ValueError(
+            "solver='least_squares' would be another model: use LeastSquaresProjection, or choose "
+            f"one of {', '.join(repr(choice) for choice in choices)}."
+        )
+    return check_choice("solver", value, choices)
+
+
 # -- data -------------------------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -57,6 +58,8 @@ class CanonicalRidge(CCA):
         the number of samples) at the other.
     x_rotations_, y_rotations_, x_weights_, y_weights_, x_loadings_, y_loadings_
         As in :class:`CCA`.
+    x_scores_, y_scores_ : array of shape (n_samples, n_components_)
+        As in :class:`CCA`.
     components_ : array of shape (n_components_, n_features)
     eigenvalues_ : array of shape (n_components_,)
     mean_, y_mean_ : array
@@ -81,6 +84,12 @@ class CanonicalRidge(CCA):
     >>> CanonicalRidge(2, gamma_x=1, gamma_y=1).fit_transform(X, Y).shape
     (20, 2)
     """
+
+    _instead: ClassVar = {
+        **CCA._instead,
+        "alpha": "use gamma_x = alpha / (1 + alpha)",
+        "alpha_y": "use gamma_y = alpha_y / (1 + alpha_y)",
+    }
 
     def __init__(
         self,
@@ -132,22 +141,18 @@ class CanonicalRidge(CCA):
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         share = 1.0 - float(self.gamma_x)
         if share == 0:
-            return covariance_axes(problem.pencil)
-        solution = solve(problem.pencil, settings)
-        # The pencil has Xc'Xc + gamma / (1 - gamma) I: divide by what it is too large.
-        values = solution.eigenvalues / share
-        return replace(solution, W=solution.W / np.sqrt(share), eigenvalues=values)
+            solution = covariance_axes(problem.pencil)
+        else:
+            solution = solve(problem.pencil, settings)
+            # The pencil has Xc'Xc + gamma / (1 - gamma) I: divide by what it is too large.
+            values = solution.eigenvalues / share
+            solution = replace(solution, W=solution.W / np.sqrt(share), eigenvalues=values)
+        T = _scores(problem, solution.W)  # y is predicted by least squares on these
+        return replace(solution, gram=T.T @ T)
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         super()._keep_more(problem, solution)
         self.n_iter_ = self.n_iter_[0]
-
-    def _keep_coefficients(self, problem: Problem, solution: Solution, to_y: Array) -> None:
-        """Least squares of y on the scores T: W (T'T)^+ T'Y."""
-        l = self.n_components_
-        T = _scores(problem, solution.W[:, :l])
-        to_H = np.sqrt(solution.eigenvalues[:l, None]) * solution.basis[:, :l].T
-        self._keep_regression(problem, np.linalg.pinv(T.T @ T) @ to_H @ to_y)
 
     def _x_loadings(self, problem: Problem, W: Array, values: Array, basis: Array) -> Array:
         T = _scores(problem, W)

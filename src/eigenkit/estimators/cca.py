@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.estimators._instead import UNCHANGED
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import as_labels, check_real, check_X
@@ -37,14 +38,10 @@ class CCA(ResponseProjection):
         than features it then finds correlations of 1 in anything, and says so.
     alpha_y : float
         Ridge on y. With all components it only rotates the projection of X.
-    solver : {"auto", "two_stage", "direct", "least_squares"}
+    solver : {"auto", "two_stage", "direct"}
         How the pencil is solved; "auto" is "two_stage", which is exact.
     regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
         The method of the first stage; :meth:`plan` tells what "auto" would take.
-    penalty : {"l2", "l1", "elasticnet"}
-        For ``solver="least_squares"`` only.
-    l1_ratio : float
-        Share of the l1 penalty for "elasticnet".
     tol, max_iter : float, int
         Relative residual and number of iterations at which iterative methods stop.
 
@@ -56,6 +53,8 @@ class CCA(ResponseProjection):
         The projection of X (one matrix under both of scikit-learn's names).
     y_rotations_, y_weights_ : array of shape (n_targets, n_components_)
         The projection of y.
+    x_scores_, y_scores_ : array of shape (n_samples, n_components_)
+        What :meth:`transform` gives for the training samples; not after :meth:`partial_fit`.
     x_loadings_, y_loadings_ : array
         Regression of X and y on their scores, for :meth:`inverse_transform`.
     components_ : array of shape (n_components_, n_features)
@@ -81,6 +80,12 @@ class CCA(ResponseProjection):
     >>> x_scores, y_scores = model.transform(X, Y)
     """
 
+    _instead: ClassVar = {
+        "copy": UNCHANGED,
+        "scale": "correlations do not depend on units; to have alpha count alike for all features, "
+        "scale X first (StandardScaler)",
+    }
+
     def __init__(
         self,
         n_components: int | None = None,
@@ -89,8 +94,6 @@ class CCA(ResponseProjection):
         alpha_y: float = 0.0,
         solver: str = "auto",
         regression: str = "auto",
-        penalty: str = "l2",
-        l1_ratio: float = 0.5,
         tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
@@ -99,13 +102,13 @@ class CCA(ResponseProjection):
             alpha=alpha,
             solver=solver,
             regression=regression,
-            penalty=penalty,
-            l1_ratio=l1_ratio,
             tol=tol,
             max_iter=max_iter,
         )
         self.alpha_y = alpha_y
 
+    x_scores_ = Result("a stream keeps no samples; use transform")
+    y_scores_ = Result("a stream keeps no samples; use transform")
     canonical_correlations_ = Result()
     y_rotations_ = Result()
     y_loadings_ = Result()
@@ -115,6 +118,26 @@ class CCA(ResponseProjection):
     def _settings(self) -> Settings:
         check_real("alpha_y", self.alpha_y)
         return super()._settings()
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit both projections.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Sparse X is never made dense.
+        y : array, frame or sparse matrix of shape (n_samples,) or (n_samples, n_targets)
+            Numbers, or a vector of strings, which stand for classes.
+        sample_weight : array of shape (n_samples,), optional
+            As in every projection: integer weights equal repeated rows.
+
+        Returns
+        -------
+        self
+        """
+        super().fit(X, y, sample_weight)
+        self.x_scores_, self.y_scores_ = self._both_scores(X, y)
+        return self
 
     def _x_penalty(self) -> tuple[float, float]:
         """(a, b) of the matrix a Xc'Xc + b I that normalizes the projection of X."""
@@ -195,10 +218,13 @@ class CCA(ResponseProjection):
         array of shape (n_samples, n_components_), or a tuple of two of them
         """
         check_is_fitted(self)
+        if y is None:
+            return project(check_X(self, X, reset=False), self.mean_, self.x_rotations_)
+        return self._both_scores(X, y)
+
+    def _both_scores(self, X: Any, y: Any) -> tuple[Array, Array]:
         X = check_X(self, X, reset=False)
         x_scores = project(X, self.mean_, self.x_rotations_)
-        if y is None:
-            return x_scores
         Y = self._encode(as_labels(y), X.shape[0], None, reset=False)
         if Y.shape[1] != self._n_labels_:
             raise ValueError(

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._encoding import check_two_classes, encode_labels
 from eigenkit.estimators._validation import (
     check_choice,
-    check_classes,
-    check_indicator,
-    indicator_matrix,
     warn_degenerate,
 )
 from eigenkit.linalg import Array
@@ -39,14 +37,10 @@ class HypergraphSpectral(Projection):
         Positive weights of the labels (hyperedges); 1 by default.
     alpha : float
         Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
-    solver : {"auto", "two_stage", "direct", "least_squares"}
+    solver : {"auto", "two_stage", "direct"}
         How the pencil is solved; "auto" is "two_stage", which is exact.
     regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
         The method of the first stage; :meth:`plan` tells what "auto" would take.
-    penalty : {"l2", "l1", "elasticnet"}
-        For ``solver="least_squares"`` only.
-    l1_ratio : float
-        Share of the l1 penalty for "elasticnet".
     tol, max_iter : float, int
         Relative residual and number of iterations at which iterative methods stop.
 
@@ -84,8 +78,6 @@ class HypergraphSpectral(Projection):
         alpha: float = 1.0,
         solver: str = "auto",
         regression: str = "auto",
-        penalty: str = "l2",
-        l1_ratio: float = 0.5,
         tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
@@ -94,8 +86,6 @@ class HypergraphSpectral(Projection):
             alpha=alpha,
             solver=solver,
             regression=regression,
-            penalty=penalty,
-            l1_ratio=l1_ratio,
             tol=tol,
             max_iter=max_iter,
         )
@@ -110,12 +100,7 @@ class HypergraphSpectral(Projection):
         return TARGETS[self.expansion]
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
-        if y.ndim == 2:
-            return check_indicator(y, n)
-        y = check_classes(y, n, instead="give a 0/1 matrix")
-        if reset:
-            self.classes_ = np.unique(y if classes is None else np.asarray(classes))
-        return indicator_matrix(y, self.classes_)
+        return encode_labels(self, y, n, classes, reset)
 
     def _edge_weight(self, n_labels: int) -> Array | float:
         if self.label_weights is None:
@@ -132,8 +117,8 @@ class HypergraphSpectral(Projection):
         degree = problem.labels.degree
         if not np.any(degree):
             raise ValueError("y holds no label at all: there is nothing to learn from it.")
-        if "classes_" in self.__dict__ and np.sum(degree > 0) < 2:
-            raise ValueError("y holds 1 class, but at least two are needed.")
+        if "classes_" in self.__dict__:
+            check_two_classes(degree)
         super()._check_informative(problem)
         empty = (degree == 0) | (degree >= problem.total * (1 - 1e-12))
         warn_degenerate(empty, "labels are carried by no sample or by every sample")

@@ -294,6 +294,10 @@ class KernelLDA(LDA, KernelProjection):
         )
         self.priors = priors
 
+    # Covariances belong to the space of the kernel, and the ridge shrinks them.
+    shrinkage: Any = None
+    store_covariance: Any = False
+
     def _keep_means(self, problem: Problem, root: Array) -> None:
         """The means of classes are points of the feature space: there is nothing to keep."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.estimators._instead import UNCHANGED, Instead
 from eigenkit.estimators._kernel_space import KernelProjection, KernelSpace
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators._state import forget, unchanged_on_error
@@ -31,7 +32,9 @@ from eigenkit.targets import TARGETS, Target
 ONE_BY_ONE = "one component after the other"
 
 
-class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class KernelPCA(
+    Instead, KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Principal component analysis in the space of a kernel.
 
     Kc = V diag(eigenvalues) V' for the centred kernel; the scores of the training samples are
@@ -71,6 +74,8 @@ class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Their shares of its trace.
     components_ : array of shape (n_components_, n_fit)
         Dual coefficients: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
+    eigenvectors_ : array of shape (n_fit, n_components_)
+        Of the centred kernel matrix: ``components_.T * sqrt(eigenvalues_)``. Not with landmarks.
     mean_ : array of shape (n_fit,)
         Mean of the training rows of the kernel.
     X_fit_ : array or sparse matrix of shape (n_fit, n_features)
@@ -88,16 +93,26 @@ class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     >>> from sklearn.datasets import make_circles
     >>> from eigenkit import KernelPCA
     >>> X, _ = make_circles(factor=0.3, random_state=0)
-    >>> model = KernelPCA(2, gamma=2.0, fit_inverse_transform=True, alpha=0.01).fit(X)
+    >>> model = KernelPCA(2, kernel="rbf", gamma=2.0, fit_inverse_transform=True, alpha=0.01).fit(X)
     >>> model.inverse_transform(model.transform(X)).shape
     (100, 2)
     """
+
+    _instead: ClassVar = {
+        "copy_X": UNCHANGED,
+        "n_jobs": "threads are those of the linear algebra library",
+        "remove_zero_eig": "components without variance are never kept",
+        **dict.fromkeys(
+            ("eigen_solver", "iterated_power", "tol", "max_iter"),
+            "the eigenvalues are exact, and a few of many come from a Lanczos method",
+        ),
+    }
 
     def __init__(
         self,
         n_components: int | None = None,
         *,
-        kernel: Any = "rbf",
+        kernel: Any = "linear",
         gamma: Any = None,
         degree: float = 3,
         coef0: float = 1,
@@ -234,6 +249,17 @@ class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             )
         K = self._score_kernel_(np.asarray(X, dtype=np.float64), self._score_fit_)
         return (K @ self.dual_coef_).astype(self._dtype_, copy=False)
+
+    @property
+    def eigenvectors_(self) -> Array:
+        """Eigenvectors of the centred kernel matrix, one column per component."""
+        check_is_fitted(self)
+        if self.approximation is not None:
+            raise AttributeError(
+                "eigenvectors_ has a row for every sample, which a model by landmarks does not "
+                "keep: use transform."
+            )
+        return self.components_.T * np.sqrt(self.eigenvalues_)
 
     @property
     def _n_features_out(self) -> int:

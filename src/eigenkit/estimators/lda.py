@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._class_covariance import shrunken, shrunken_by_class
+from eigenkit.estimators._encoding import check_two_classes, encode_classes
+from eigenkit.estimators._heads import (
+    checked_priors,
+    log_posterior,
+    most_probable,
+    on_features,
+    posterior,
+)
 from eigenkit.estimators._streams import Result
-from eigenkit.estimators._validation import check_classes, indicator_matrix
+from eigenkit.estimators._validation import check_choice, check_real
 from eigenkit.linalg import EPS, Array
-from eigenkit.moments import Problem
+from eigenkit.moments import Moments, Problem
 from eigenkit.operators import project
 from eigenkit.pencil import Solution
+from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Target
 
 
@@ -32,17 +42,21 @@ class LDA(ClassifierMixin, Projection):
         Number of components of :meth:`transform`, at most n_classes - 1; all by default.
         The classifier always uses all of them.
     priors : array of shape (n_classes,), optional
-        Class probabilities; by default the shares of the classes in the data.
+        Class probabilities; by default the shares of the classes in the data. The covariance is
+        pooled with those shares in any case.
     alpha : float
         Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
-    solver : {"auto", "two_stage", "direct", "least_squares"}
+    shrinkage : float between 0 and 1, "auto" or None
+        In place of alpha: mix the covariance with a multiple of I of the same trace, in these
+        proportions. "auto" shrinks the covariance of every class towards its diagonal as far as
+        Ledoit and Wolf's estimate says, for dense X. With the shares of the classes as priors
+        both give scikit-learn's classifier.
+    store_covariance : bool
+        Whether to keep ``covariance_``.
+    solver : {"auto", "two_stage", "direct"}
         How the pencil is solved; "auto" is "two_stage", which is exact.
     regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
         The method of the first stage; :meth:`plan` tells what "auto" would take.
-    penalty : {"l2", "l1", "elasticnet"}
-        For ``solver="least_squares"`` only.
-    l1_ratio : float
-        Share of the l1 penalty for "elasticnet".
     tol, max_iter : float, int
         Relative residual and number of iterations at which iterative methods stop.
 
@@ -51,10 +65,21 @@ class LDA(ClassifierMixin, Projection):
     components_ : array of shape (n_components_, n_features)
     eigenvalues_ : array of shape (n_components_,)
         Shares of the variance along each component that lies between the classes.
+    explained_variance_ratio_ : array of shape (n_components_,)
+        Variance between the classes in units of that within, as shares of its sum over all
+        components.
     mean_ : array of shape (n_features,)
+        Mean of all samples.
     classes_ : array of shape (n_classes,)
     priors_ : array of shape (n_classes,)
     means_ : array of shape (n_classes, n_features)
+    xbar_ : array of shape (n_features,)
+        Mean of the class means, weighted by the priors.
+    scalings_ : array of shape (n_features, n_components_)
+        The components in units in which the variance within classes is 1, as scikit-learn has
+        them.
+    covariance_ : array of shape (n_features, n_features)
+        Of the Gaussians, with ``store_covariance=True``.
     coef_ : array of shape (n_classes, n_features), or (1, n_features) for two classes
     intercept_ : array of shape (n_classes,), or (1,)
     n_components_, n_iter_, solver_, regression_, report_
@@ -73,16 +98,20 @@ class LDA(ClassifierMixin, Projection):
     0.98
     """
 
+    _instead: ClassVar = {
+        "covariance_estimator": "use shrinkage, or alpha for a ridge",
+    }
+
     def __init__(
         self,
         n_components: int | None = None,
         *,
         priors: Any = None,
         alpha: float = 1.0,
+        shrinkage: Any = None,
+        store_covariance: bool = False,
         solver: str = "auto",
         regression: str = "auto",
-        penalty: str = "l2",
-        l1_ratio: float = 0.5,
         tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
@@ -91,32 +120,58 @@ class LDA(ClassifierMixin, Projection):
             alpha=alpha,
             solver=solver,
             regression=regression,
-            penalty=penalty,
-            l1_ratio=l1_ratio,
             tol=tol,
             max_iter=max_iter,
         )
         self.priors = priors
+        self.shrinkage = shrinkage
+        self.store_covariance = store_covariance
+
+    def _settings(self) -> Settings:
+        self._shrunken_to()
+        return super()._settings()
+
+    def _shrunken_to(self) -> float:
+        """What is left of the covariance of the samples: 1 - shrinkage where that is a number."""
+        if self.shrinkage is None or isinstance(self.shrinkage, str):
+            if self.shrinkage is not None:
+                check_choice("shrinkage", self.shrinkage, ("auto",))
+            return 1.0
+        left = 1.0 - check_real("shrinkage", self.shrinkage, high=1.0)
+        if left > 0:
+            return left
+        raise ValueError(
+            "shrinkage=1 leaves nothing of the covariance: give a number below 1, or use "
+            "scikit-learn's NearestCentroid."
+        )
+
+    def _state(self, moments: Moments) -> Problem:
+        if self.shrinkage is None:
+            return super()._state(moments)
+        problem = moments.problem(self._target(), 1.0, 0.0)
+        if self.shrinkage == "auto":
+            return shrunken_by_class(moments, problem)
+        return shrunken(problem, float(self.shrinkage), self.n_features_in_)
 
     priors_ = Result()
     means_ = Result()
     coef_ = Result()
     intercept_ = Result()
+    explained_variance_ratio_ = Result()
+    covariance_ = Result("fit with store_covariance=True to keep it")
     _offset_ = Result()
+    _precision_ = Result()
 
     def _target(self) -> Target:
         return TARGETS["lda"]
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
-        y = check_classes(y, n, instead="for several labels use HypergraphSpectral or CCA")
-        if reset:
-            self.classes_ = np.unique(y if classes is None else np.asarray(classes))
-        return indicator_matrix(y, self.classes_)
+        instead = "for several labels use HypergraphSpectral or CCA"
+        return encode_classes(self, y, n, classes, reset, instead)
 
     def _check_informative(self, problem: Problem) -> None:
+        check_two_classes(problem.labels.degree)
         present = int(np.sum(problem.labels.degree > 0))
-        if present < 2:
-            raise ValueError(f"y holds {present} class, but at least two are needed to separate.")
         if problem.total <= present * problem.labels.one:
             raise ValueError(
                 f"y holds {present} classes for {problem.n_rows} samples: some class needs more "
@@ -126,48 +181,56 @@ class LDA(ClassifierMixin, Projection):
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         degree = problem.labels.degree
-        self.priors_ = self._cast(self._checked_priors(degree / problem.total))
-        root = np.sqrt(np.where(degree > 0, degree, 1.0))
-        # Class means in the projection, from H'Z W = basis sqrt(lambda); a class that has not
-        # been seen sits at the overall mean, with a prior of zero.
-        means = solution.basis * np.sqrt(solution.eigenvalues) / root[:, None]
-        self._keep_means(problem, root)
-        self._keep_classifier(problem, solution, means)
+        priors = checked_priors(self.priors, degree / problem.total)
+        self.priors_ = self._cast(priors)
+        self._keep_means(problem, np.sqrt(np.where(degree > 0, degree, 1.0)))
+        counted = replace(problem, total=problem.total / self._shrunken_to())
+        coef, offset = on_features(counted, solution, priors)
+        self._offset_ = self._cast(offset)
+        self.coef_ = self._cast(coef)
+        self.intercept_ = self._cast(offset - coef @ problem.mean)
+        self._keep_variances(counted, solution.eigenvalues)
+        if self.store_covariance:
+            self._keep_covariance(problem)
+
+    def _keep_variances(self, problem: Problem, shares: Array) -> None:
+        """Between classes in units of within; ``shares`` of the total lie between them."""
+        l, within = self.n_components_, np.maximum(1 - shares, EPS * problem.n_rows)
+        ratio = shares / within
+        self.explained_variance_ratio_ = self._cast(ratio[:l] / ratio.sum())
+        self._precision_ = self._cast((problem.total / within)[:l])
 
     def _keep_means(self, problem: Problem, root: Array) -> None:
         pencil = problem.pencil
         C = pencil.C if pencil.Z.m is None else pencil.C / np.asarray(pencil.Z.unit).reshape(-1, 1)
         self.means_ = self._cast(problem.mean + (C / root).T)
 
-    def _keep_classifier(self, problem: Problem, solution: Solution, means: Array) -> None:
-        center = self.priors_.astype(np.float64) @ means
-        means = means - center
-        # Total scatter (with the ridge) is I here and between-class scatter diag(lambda); where
-        # nothing is left within classes, what is left is rounding.
-        within = np.maximum(1 - solution.eigenvalues, EPS * problem.n_rows)
-        precision = problem.total / within
-        with np.errstate(divide="ignore"):
-            log_priors = np.log(self.priors_.astype(np.float64))
-        scaled = means * precision
-        coef = scaled @ solution.W.T
-        intercept = log_priors - 0.5 * np.sum(scaled * means, axis=1) - scaled @ center
-        if len(coef) == 2:
-            coef, intercept = coef[1:] - coef[:1], intercept[1:] - intercept[:1]
-        self._offset_ = self._cast(intercept)
-        self.coef_ = self._cast(coef)
-        self.intercept_ = self._cast(intercept - coef @ problem.mean)
+    def _keep_covariance(self, problem: Problem) -> None:
+        """(B - A) / n: what is not between the classes, with its ridge."""
+        pencil, unit = problem.pencil, np.broadcast_to(problem.pencil.Z.unit, problem.mean.shape)
+        within = pencil.Z.gram() - pencil.C @ pencil.C.T
+        within.flat[:: len(within) + 1] += pencil.ridge
+        within *= self._shrunken_to() / problem.total
+        self.covariance_ = self._cast(within / unit / unit[:, None])
+        self._ridge_variance_ = pencil.alpha * self._shrunken_to() / problem.total
 
-    def _checked_priors(self, shares: Array) -> Array:
-        if self.priors is None:
-            return shares
-        priors = np.asarray(self.priors, dtype=np.float64)
-        if priors.shape != shares.shape or not np.all(np.isfinite(priors)) or np.any(priors < 0):
-            raise ValueError(
-                f"priors={self.priors!r} is not valid: give {len(shares)} numbers >= 0."
-            )
-        if not priors.sum() > 0:
-            raise ValueError(f"priors={self.priors!r} is zero for every class.")
-        return priors / priors.sum()
+    def _keep_columns(self, columns: np.ndarray | None) -> None:
+        super()._keep_columns(columns)
+        if columns is not None and self.store_covariance:
+            whole = self._spread(self._spread(self.covariance_, 0), 1)
+            empty = np.setdiff1d(np.arange(len(whole)), columns)
+            whole[empty, empty] = self._ridge_variance_
+            self.covariance_ = whole
+
+    @property
+    def scalings_(self) -> Array:
+        """Components with unit variance within classes, one column each."""
+        return self.components_.T * np.sqrt(self._precision_)
+
+    @property
+    def xbar_(self) -> Array:
+        """The mean of the class means, weighted by the priors."""
+        return self.priors_ @ self.means_
 
     def decision_function(self, X: Any) -> Array:
         """Log of prior times likelihood up to a term common to all classes.
@@ -195,9 +258,7 @@ class LDA(ClassifierMixin, Projection):
         -------
         array of shape (n_samples,)
         """
-        scores = self.decision_function(X)
-        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[index])
+        return most_probable(self.decision_function(X), self.classes_)
 
     def predict_proba(self, X: Any) -> Array:
         """Posterior probabilities of the classes.
@@ -210,11 +271,7 @@ class LDA(ClassifierMixin, Projection):
         -------
         array of shape (n_samples, n_classes)
         """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            positive = expit(scores)
-            return np.column_stack([1 - positive, positive])
-        return np.asarray(softmax(scores, axis=1))
+        return posterior(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the posterior probabilities, without underflow.
@@ -227,7 +284,4 @@ class LDA(ClassifierMixin, Projection):
         -------
         array of shape (n_samples, n_classes)
         """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            scores = np.column_stack([np.zeros_like(scores), scores])
-        return np.asarray(log_softmax(scores, axis=1))
+        return log_posterior(self.decision_function(X))

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._encoding import encode_labels
 from eigenkit.estimators._validation import (
     as_labels,
-    check_classes,
     check_indicator,
     check_X,
-    indicator_matrix,
     warn_degenerate,
 )
 from eigenkit.linalg import Array
@@ -38,14 +37,10 @@ class MultilabelLDA(Projection):
         Number of components, at most one less than labels; all by default.
     alpha : float
         Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
-    solver : {"auto", "two_stage", "direct", "least_squares"}
+    solver : {"auto", "two_stage", "direct"}
         How the pencil is solved; "auto" is "two_stage", which is exact.
     regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
         The method of the first stage; :meth:`plan` tells what "auto" would take.
-    penalty : {"l2", "l1", "elasticnet"}
-        For ``solver="least_squares"`` only.
-    l1_ratio : float
-        Share of the l1 penalty for "elasticnet".
     tol, max_iter : float, int
         Relative residual and number of iterations at which iterative methods stop.
 
@@ -74,12 +69,7 @@ class MultilabelLDA(Projection):
         return TARGETS["lda"]
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
-        if y.ndim == 2:
-            return check_indicator(y, n)
-        y = check_classes(y, n, instead="give a 0/1 matrix")
-        if reset:
-            self.classes_ = np.unique(y if classes is None else np.asarray(classes))
-        return indicator_matrix(y, self.classes_)
+        return encode_labels(self, y, n, classes, reset)
 
     def _rows(self, *args: Any, **options: Any) -> Rows:
         """A row stands for its copies: their number in the weight, their labels in equal parts."""

@@ -23,14 +23,10 @@ class OrthonormalizedPLS(ResponseProjection):
         Number of components, at most the rank of Xc'Yc; all by default.
     alpha : float
         Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
-    solver : {"auto", "two_stage", "direct", "least_squares"}
+    solver : {"auto", "two_stage", "direct"}
         How the pencil is solved; "auto" is "two_stage", which is exact.
     regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
         The method of the first stage; :meth:`plan` tells what "auto" would take.
-    penalty : {"l2", "l1", "elasticnet"}
-        For ``solver="least_squares"`` only.
-    l1_ratio : float
-        Share of the l1 penalty for "elasticnet".
     tol, max_iter : float, int
         Relative residual and number of iterations at which iterative methods stop.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +13,7 @@ from scipy.special import gammaln
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._instead import UNCHANGED
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import (
     check_choice,
@@ -29,6 +30,15 @@ from eigenkit.pencil import Pencil, Solution
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.spectral import METHODS, cheapest, principal_axes
 from eigenkit.targets import TARGETS, Target
+
+# scikit-learn's names of the ways to solve.
+SVD_SOLVERS = {
+    "auto": "auto",
+    "full": "svd",
+    "covariance_eigh": "gram",
+    "arpack": "lanczos",
+    "randomized": "lanczos",
+}
 
 
 class PCA(Projection):
@@ -49,6 +59,11 @@ class PCA(Projection):
         Eigenvalues of the smaller Gram matrix, a singular value decomposition of Xc, or a
         block Lanczos method for a few components of large data; "auto" decides by cost and
         takes "svd" where a Gram matrix would lose digits.
+    svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, optional
+        scikit-learn's names, in place of ``solver``: "svd", "gram", and for the last two
+        "lanczos", which needs no luck.
+    random_state : ignored
+        Nothing here is random; taken so that code for scikit-learn runs.
     tol, max_iter : float, int
         Where "lanczos" stops: residual relative to the largest eigenvalue, and blocks.
 
@@ -88,18 +103,31 @@ class PCA(Projection):
     array([0.925, 0.053])
     """
 
+    _instead: ClassVar = {
+        "copy": UNCHANGED,
+        "batch_size": "give the batches to partial_fit",
+        **dict.fromkeys(
+            ("iterated_power", "n_oversamples", "power_iteration_normalizer"),
+            "nothing here is random; tol and max_iter say where solver='lanczos' stops",
+        ),
+    }
+
     def __init__(
         self,
         n_components: int | float | str | None = None,
         *,
         whiten: bool = False,
         solver: str = "auto",
+        svd_solver: str | None = None,
         tol: float = 1e-10,
         max_iter: int = 1000,
+        random_state: Any = None,
     ) -> None:
         self.n_components = n_components  # type: ignore[assignment]
         self.whiten = whiten
         self.solver = solver
+        self.svd_solver = svd_solver
+        self.random_state = random_state
         self.tol = tol
         self.max_iter = max_iter
 
@@ -156,12 +184,23 @@ class PCA(Projection):
 
     def _settings(self) -> Settings:
         self._wanted()
-        check_choice("solver", self.solver, METHODS)
         return Settings(
-            solver=self.solver,
+            solver=self._chosen_solver(),
             tol=check_real("tol", self.tol),
             max_iter=check_count("max_iter", self.max_iter),
         )
+
+    def _chosen_solver(self) -> str:
+        check_choice("solver", self.solver, METHODS)
+        if self.svd_solver is None:
+            return self.solver
+        chosen = SVD_SOLVERS[check_choice("svd_solver", self.svd_solver, SVD_SOLVERS)]
+        if self.solver not in ("auto", chosen):
+            raise ValueError(
+                f"solver={self.solver!r} and svd_solver={self.svd_solver!r} say different things: "
+                "give one of them."
+            )
+        return chosen
 
     def _wanted(self) -> int | None:
         """The number of components to compute; None for all."""

@@ -55,6 +55,10 @@ class GEPSVM(ProximalPlanes):
         How they are chosen: by a pivoted Cholesky factorization, or at random (Nystroem).
     random_state : int or RandomState, optional
         For ``landmarks="random"``.
+    probability : bool
+        Whether to learn :meth:`predict_proba`, which takes five more fits: the factor in
+        softmax(-factor * distance) is that of largest likelihood for held-out samples, so that
+        the nearest class is always the most probable.
 
     Attributes
     ----------
@@ -69,6 +73,8 @@ class GEPSVM(ProximalPlanes):
     landmarks_, landmark_indices_, kernel_
         The samples that span the surfaces, their rows in the training data, and the kernel
         (:class:`eigenkit.kernels.Kernel`).
+    probability_scale_ : float
+        The factor, with ``probability=True``.
     classes_ : array of shape (n_classes,)
     n_iter_, n_features_in_, feature_names_in_
 
@@ -126,6 +132,10 @@ class ReGEC(ProximalPlanes):
         How they are chosen: by a pivoted Cholesky factorization, or at random (Nystroem).
     random_state : int or RandomState, optional
         For ``landmarks="random"``.
+    probability : bool
+        Whether to learn :meth:`predict_proba`, which takes five more fits: the factor in
+        softmax(-factor * distance) is that of largest likelihood for held-out samples, so that
+        the nearest class is always the most probable.
 
     Attributes
     ----------
@@ -140,6 +150,8 @@ class ReGEC(ProximalPlanes):
     landmarks_, landmark_indices_, kernel_
         The samples that span the surfaces, their rows in the training data, and the kernel
         (:class:`eigenkit.kernels.Kernel`).
+    probability_scale_ : float
+        The factor, with ``probability=True``.
     classes_ : array of shape (n_classes,)
     n_iter_, n_features_in_, feature_names_in_
 
@@ -167,6 +179,7 @@ class ReGEC(ProximalPlanes):
         n_landmarks: int | None = None,
         landmarks: str = "cholesky",
         random_state: Any = None,
+        probability: bool = False,
     ) -> None:
         super().__init__(
             alpha,
@@ -178,6 +191,7 @@ class ReGEC(ProximalPlanes):
             n_landmarks=n_landmarks,
             landmarks=landmarks,
             random_state=random_state,
+            probability=probability,
         )
         self.regularization = regularization
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import (
-    BaseEstimator,
-    MetaEstimatorMixin,
-    TransformerMixin,
     clone,
     is_classifier,
 )
@@ -17,10 +14,9 @@ from sklearn.linear_model import LinearRegression, RidgeClassifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._base import Projection, alpha_path
+from eigenkit.estimators._base import alpha_path
+from eigenkit.estimators._best import BestEstimator
 from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
@@ -29,21 +25,15 @@ from eigenkit.estimators._validation import (
     check_real,
     check_weight,
 )
+from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.linalg import Array
-from eigenkit.solvers import l1_path as _l1_path
 from eigenkit.solvers.choice import GRAM_LIMIT_BYTES
+from eigenkit.solvers.least_squares import l1_path as _l1_path
 
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
 
 
-def _estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
-    def check(self: Any) -> bool:
-        return hasattr(getattr(self, "best_estimator_", self.estimator), name)
-
-    return available_if(check)
-
-
-class AlphaSearchCV(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
+class AlphaSearchCV(BestEstimator):
     """A projection with alpha chosen by cross-validation.
 
     In every fold the whole grid is fitted at once by :func:`alpha_path`, so that seven alphas
@@ -132,9 +122,7 @@ class AlphaSearchCV(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             }
             model = clone(self.estimator).set_params(alpha=self.alpha_)
             self.best_estimator_ = model.fit(X, y, sample_weight)
-            for name in ("classes_", "n_features_in_", "feature_names_in_"):
-                if hasattr(model, name):
-                    setattr(self, name, getattr(model, name))
+            self._describe()
         return self
 
     def _scores(self, X: Any, y: Any, sample_weight: Any) -> Array:
@@ -163,50 +151,9 @@ class AlphaSearchCV(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         fitted = clone(head).fit(model.transform(X_train), y_train)
         return float(check_scoring(fitted, scoring=self.scoring)(fitted, model.transform(X), y))
 
-    def _best(self) -> Any:
-        check_is_fitted(self)
-        return self.best_estimator_
-
-    def transform(self, X: Any) -> Any:
-        """Project with the best alpha; see the projection."""
-        return self._best().transform(X)
-
-    @_estimator_has("predict")
-    def predict(self, X: Any) -> Any:
-        """Predict with the best alpha; see the projection."""
-        return self._best().predict(X)
-
-    @_estimator_has("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities with the best alpha; see the projection."""
-        return self._best().predict_proba(X)
-
-    @_estimator_has("decision_function")
-    def decision_function(self, X: Any) -> Any:
-        """Scores of the classes with the best alpha; see the projection."""
-        return self._best().decision_function(X)
-
-    @_estimator_has("score")
-    def score(self, X: Any, y: Any) -> float:
-        """The projection's own score with the best alpha."""
-        return float(self._best().score(X, y))
-
-    def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Names of the components; see the projection."""
-        return self._best().get_feature_names_out(input_features)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = self.estimator.__sklearn_tags__()
-        tags.estimator_type = inner.estimator_type
-        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
-        tags.transformer_tags, tags.target_tags = inner.transformer_tags, inner.target_tags
-        tags.input_tags = inner.input_tags
-        return tags
-
 
 def l1_path(
-    estimator: Projection,
+    estimator: LeastSquaresProjection,
     X: Any,
     y: Any,
     *,
@@ -216,15 +163,15 @@ def l1_path(
     max_iter: int = 1000,
     sample_weight: Any = None,
 ) -> list[tuple[Array, Array]]:
-    """The whole path of the l1-penalized least squares model (LS-X_1 of the papers).
+    """The lasso of a least squares model for all alphas (LS-X_1 of the papers).
 
-    Minimizes ``||Xc w - t||^2 + alpha ||w||_1`` for every target t of the estimator, from the
-    alpha at which the first feature enters to where all have.
+    Minimizes ``||Xc w - t||^2 + alpha ||w||_1`` for every target t of the model, from the alpha
+    at which the first feature enters to where all have.
 
     Parameters
     ----------
-    estimator : projection of eigenkit
-        Gives the targets; need not be fitted.
+    estimator : LeastSquaresProjection
+        Gives the targets; need not be fitted, and its penalty does not matter.
     X, y, sample_weight
         As in ``fit``.
     method : {"lars", "cd"}
@@ -238,18 +185,24 @@ def l1_path(
     Returns
     -------
     list of (alphas, coefs)
-        One pair per target: alphas decreasing, coefs of shape (n_features, len(alphas)).
+        One pair per target, in the order of the labels or classes (one for two classes):
+        alphas decreasing, coefs of shape (n_features, len(alphas)).
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from eigenkit import LDA, l1_path
+    >>> from eigenkit import LeastSquaresProjection, l1_path
     >>> X, y = load_iris(return_X_y=True)
-    >>> alphas, coefs = l1_path(LDA(), X, y)[0]
+    >>> alphas, coefs = l1_path(LeastSquaresProjection(target="lda"), X, y)[0]
     >>> (coefs != 0).sum(axis=0)[:3]
     array([0, 1, 2])
     """
     check_choice("method", method, ("lars", "cd"))
+    if not isinstance(estimator, LeastSquaresProjection):
+        raise TypeError(
+            f"estimator is a {type(estimator).__name__}: l1_path needs a LeastSquaresProjection, "
+            "whose target says what to regress."
+        )
     model = clone(estimator)
     model._settings()
     rows = model._rows(X, y, sample_weight, None, reset=True, min_samples=2)

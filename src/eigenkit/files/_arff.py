@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
+from eigenkit.files._cells import as_number
 from eigenkit.files._common import Block, FileError, Reading, check_unique, roles, shown
 from eigenkit.files._delimited import Delimited, _Lines
 from eigenkit.files._streams import Origin, guess_encoding
@@ -35,13 +36,15 @@ class Arff(Delimited):
     def __init__(self, origin: Origin, options: Reading) -> None:
         self.path, self.origin = origin.path, origin
         self.encoding = guess_encoding(origin, options)
-        self.delimiter, self.header = ",", True
+        self.delimiter, self.header, self.decimal = ",", True, "."
+        self.convert, self.kinds = as_number, {}
         self._read_header()
         self.options = replace(options, labels=options.labels or self._listed_labels(options))
         self.roles = roles(self.path, self.names, True, self.options)
         self.feature_names = [self.names[j] for j in self.roles.features]
         self.label_names = [self.names[j] for j in self.roles.labels]
         self.text_names = [self.names[j] for j in self.roles.text]
+        self.categorical_names = [self.names[j] for j in self.roles.categorical]
         self._check_types()
         self.found = {
             "format": "arff",
@@ -96,8 +99,8 @@ class Arff(Delimited):
             if not self._numeric(j):
                 raise FileError(
                     self.path,
-                    f"it is of type {shown(self.types[j])}, not numeric: name it with --labels "
-                    "or --text, or leave it out with --ignore.",
+                    f"it is of type {shown(self.types[j])}, not numeric: name it with --labels, "
+                    "--categorical or --text, or leave it out with --ignore.",
                     column=self.names[j],
                 )
         split = self.options.label_separator is not None

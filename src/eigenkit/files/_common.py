@@ -8,14 +8,10 @@ import fnmatch
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-import numpy as np
-
 _POSITION = re.compile(r"-?[0-9]{1,9}")
-# Cells that stand for a missing value, compared in lower case.
-MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 
 
 class FileError(ValueError):
@@ -97,8 +93,18 @@ class Reading:
         Mulan's XML file with the names of the labels.
     text : tuple of str
         Columns of text.
+    categorical : tuple of str
+        Columns of categories, of which each becomes a feature.
     ignore : tuple of str
         Columns to leave out.
+    index : str, optional
+        The column that names the rows; by default a first column without a name.
+    decimal, thousands : str, optional
+        Marks in numbers; a decimal comma is found out where the delimiter is another.
+    comment : str, optional
+        Lines that begin with this are left out.
+    keep : tuple of str
+        Columns whose cells are wanted as they are, beside everything else.
     dtype : {"float64", "float32"}
     index_base : {0, 1}, optional
         Number of the first feature in svmlight files; by default 0 if it occurs, else 1.
@@ -120,7 +126,13 @@ class Reading:
     label_separator: str | None = None
     label_list: str | None = None
     text: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    index: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    comment: str | None = None
+    keep: tuple[str, ...] = ()
     dtype: str = "float64"
     index_base: int | None = None
     max_bytes: int = 4 * 2**30
@@ -143,11 +155,13 @@ class Block:
     """Some rows: features, columns of text, and labels as they stand in the file.
 
     ``labels`` is a matrix of numbers, a list of cells, a list of tuples of labels, or None.
+    ``kept`` holds the cells of columns that were asked for as they are.
     """
 
     X: Any
     text: dict[str, list[str]] = field(default_factory=dict)
     labels: Any = None
+    kept: dict[str, list[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -162,6 +176,7 @@ class Source(Protocol):
     feature_names: list[str] | None
     label_names: list[str]
     text_names: list[str]
+    categorical_names: list[str]  # those of the text that are categories
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most ``n_rows`` at a time."""
@@ -175,6 +190,10 @@ class Roles:
     features: list[int]
     text: list[int]
     labels: list[int]
+    index: int | None = None
+    like_labels: tuple[str, ...] = ()  # features whose names say that they are labels, too
+    kept: tuple[int, ...] = ()
+    categorical: tuple[int, ...] = ()
 
 
 def pick(path: Any, wanted: Iterable[str], names: Sequence[str], what: str) -> list[int]:
@@ -208,15 +227,45 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Roles:
     """Who is who among the columns of a table."""
     if options.expected is not None:
-        return _expected_roles(path, names, header, options.expected)
+        found = _expected_roles(path, names, header, options.expected)
+        return replace(found, kept=tuple(pick(path, options.keep, names, "--keep")))
     labels = pick(path, options.labels, names, "--labels")
     text = pick(path, options.text, names, "--text")
+    categorical = pick(path, options.categorical, names, "--categorical")
+    text += [j for j in categorical if j not in text]
     ignored = pick(path, options.ignore, names, "--ignore")
     both = sorted(set(labels) & set(text))
     if both:
         raise FileError(path, f"column {shown(names[both[0]])} is both label and text: choose one.")
-    taken = {*labels, *text, *ignored}
-    return Roles([j for j in range(len(names)) if j not in taken], text, labels)
+    index = index_column(path, names, header, options)
+    index = None if index in {*labels, *text} else index
+    taken = {*labels, *text, *ignored, index}
+    features = [j for j in range(len(names)) if j not in taken]
+    alike = _like_labels(names, labels, features, header)
+    return Roles(features, text, labels, index, alike, categorical=tuple(categorical))
+
+
+def index_column(path: Any, names: Sequence[str], header: bool, options: Reading) -> int | None:
+    """The column that names the rows: the one asked for, or a first one without a name."""
+    if options.index is not None:
+        return pick(path, [options.index], names, "--index")[0]
+    nameless = header and names and names[0].strip() in ("", "Unnamed: 0")
+    return 0 if nameless and len(names) > 1 else None
+
+
+def _like_labels(
+    names: Sequence[str], labels: list[int], features: list[int], header: bool
+) -> tuple[str, ...]:
+    """Features that begin as the labels do (tag_a, tag_b), if most others do not."""
+    stems = {stem for j in labels if header and (stem := _stem(names[j]))}
+    alike = tuple(names[j] for j in features if _stem(names[j]) in stems)
+    return alike if 2 * len(alike) < len(features) else ()
+
+
+def _stem(name: str) -> str:
+    """What a name shares with others of its kind: ``tag_`` of ``tag_red``, ``y`` of ``y3``."""
+    found = re.match(r"(.+[_.:\-/])[^_.:\-/]+$|(\D+)\d+$", name)
+    return (found[1] or found[2]) if found else ""
 
 
 def _expected_roles(path: Any, names: Sequence[str], header: bool, model: Expected) -> Roles:
@@ -254,19 +303,6 @@ def check_unique(path: Any, names: Sequence[str], line: int | None = None) -> No
         if name in seen:
             raise FileError(path, f"two columns are named {shown(name)}: rename one.", line=line)
         seen.add(name)
-
-
-def as_number(cell: str) -> float:
-    """The number in a cell, NaN where it is missing; ValueError if it is something else."""
-    try:
-        value = float(cell)
-    except ValueError:
-        if cell.strip().lower() in MISSING:
-            return np.nan
-        raise
-    if "_" in cell:  # Python's own notation, not a number in data
-        raise ValueError(cell)
-    return value
 
 
 def size(n_bytes: float) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -15,13 +16,23 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from eigenkit.files._cells import (
+    KINDS,
+    MISSING,
+    Convert,
+    has_decimal_commas,
+    is_number,
+    kind_of,
+    looks_marked,
+    written_with,
+)
 from eigenkit.files._common import (
     Block,
     FileError,
     Reading,
-    as_number,
     check_unique,
     default_names,
+    listed,
     roles,
     shown,
 )
@@ -67,20 +78,28 @@ class Delimited:
     def __init__(self, origin: Origin, options: Reading) -> None:
         self.path, self.origin, self.options = origin.path, origin, options
         self.encoding = guess_encoding(origin, options)
-        _, lines = _Lines(origin, self.encoding).take(_SAMPLE)
+        lines = self._without_comments(_Lines(origin, self.encoding).take(_SAMPLE)[1])
         self.delimiter = self._delimiter(lines)
         rows = [row for _, row in self._rows(1, lines) if row]
         if not rows:
             raise FileError(self.path, "it holds no rows.")
+        self._find_decimal(rows)
         self._name_columns(rows)
-        self._find_text(rows[self.header :])
+        self._find_kinds(rows[self.header :])
         self.found = {
             "format": "tsv" if self.delimiter == "\t" else "csv",
             "encoding": self.encoding,
             "delimiter": self.delimiter,
+            "decimal": self.decimal,
             "header": self.header,
             "columns": len(self.names),
+            "index": None if self.roles.index is None else self.names[self.roles.index],
+            "like_labels": list(self.roles.like_labels),
         }
+
+    def _without_comments(self, lines: list[str]) -> list[str]:
+        mark = self.options.comment
+        return lines if mark is None else [_no_comment(line, mark) for line in lines]
 
     # -- finding out -------------------------------------------------------------------
 
@@ -96,10 +115,20 @@ class Delimited:
         steady = {m: min(c) for m, c in counts.items() if c and min(c) > 0}
         return max(steady, key=lambda mark: steady[mark]) if steady else ","
 
+    def _find_decimal(self, rows: list[list[str]]) -> None:
+        cells = [cell for row in rows[1:] for cell in row]
+        commas = self.delimiter != "," and has_decimal_commas(_numeric_looking(cells))
+        self.decimal = self.options.decimal or ("," if commas else ".")
+        if self.decimal == self.options.thousands:
+            raise FileError(self.path, "--decimal and --thousands are the same mark.")
+        self.convert = written_with(self.decimal, self.options.thousands)
+
     def _name_columns(self, rows: list[list[str]]) -> None:
         asked = self.options.header
         first = [cell.strip() for cell in rows[0]]
-        guess = self._is_asked_for(first) or _looks_like_header(rows)
+        if len(rows) > 1 and asked is not False and len(rows[1]) == len(first) + 1:
+            first = ["", *first]  # as R writes tables: the column of row names has no name
+        guess = self._is_asked_for(first) or _looks_like_header([first, *rows[1:]])
         self.header = guess if asked is None else asked
         self.names = first if self.header else default_names(len(first))
         check_unique(self.path, self.names, line=1)
@@ -109,29 +138,62 @@ class Delimited:
         self.feature_names: list[str] | None = [self.names[j] for j in self.roles.features]
         self.label_names = [self.names[j] for j in self.roles.labels]
         self.text_names = [self.names[j] for j in self.roles.text]
+        self.categorical_names = [self.names[j] for j in self.roles.categorical]
 
     def _is_asked_for(self, first: list[str]) -> bool:
         """Whether the first row holds a name that the user or the model knows."""
         wanted = {*self.options.labels, *self.options.text, *self.options.ignore}
+        wanted |= {*self.options.categorical, *filter(None, [self.options.index])}
         if self.options.expected is not None:
             wanted = {*(self.options.expected.features or ()), *self.options.expected.text}
-        return any(name in wanted and not _is_number(name) for name in first)
+        return any(name in wanted and not is_number(name) for name in first)
 
-    def _find_text(self, rows: list[list[str]]) -> None:
-        """Label columns may hold text; a feature column that does must be spoken for."""
+    def _find_kinds(self, rows: list[list[str]]) -> None:
+        """What the columns of features hold; those of text must be spoken for, all at once."""
+        self.kinds: dict[int, Convert] = {}
+        strange: dict[str, list[str]] = {}
         for j in self.roles.features:
             cells = [row[j] for row in rows if j < len(row)]
-            strange = [cell for cell in cells if not _is_number(cell)]
-            if 2 * len(strange) > len(cells):
-                raise FileError(
-                    self.path,
-                    f"it holds text ({shown(strange[0])}): name it with --labels or --text, or "
-                    "leave it out with --ignore.",
-                    column=self.names[j],
-                )
+            bad = [cell for cell in cells if not self._fits(cell)]
+            if 2 * len(bad) <= len(cells):
+                continue
+            kind = kind_of(cells)
+            if kind is None:
+                strange[self.names[j]] = cells
+            else:
+                self.kinds[j] = KINDS[kind]
+        if strange:
+            raise self._not_numbers(strange)
         cells = [row[j] for j in self.roles.labels for row in rows if j < len(row)]
         split = self.options.label_separator is not None
-        self.numeric_labels = not split and all(_is_number(cell) for cell in cells)
+        self.numeric_labels = not split and all(self._fits(cell) for cell in cells)
+
+    def _fits(self, cell: str) -> bool:
+        try:
+            self.convert(cell)
+        except ValueError:
+            return False
+        return True
+
+    def _not_numbers(self, columns: dict[str, list[str]]) -> FileError:
+        """All columns that cannot be used as they are, and what to add to the command."""
+        names = list(columns)
+        if len(names) == 1:
+            what = f"column {shown(names[0])} holds text ({shown(_example(columns[names[0]]))})"
+        else:
+            what = f"{len(names)} columns hold text ({listed(names)})"
+        if all(looks_marked(_example(cells)) for cells in columns.values()):
+            example = shown(_example(columns[names[0]]))
+            return FileError(
+                self.path, f"{what}: if {example} is a number, give --decimal or --thousands."
+            )
+        few = [name for name in names if _repeats(columns[name])]
+        options = [("--categorical", few), ("--text", [name for name in names if name not in few])]
+        add = " ".join(f"{option} {shlex.quote(','.join(n))}" for option, n in options if n)
+        return FileError(
+            self.path,
+            f"{what}: add {add}, name it with --labels, or leave it out with --ignore.",
+        )
 
     # -- reading -----------------------------------------------------------------------
 
@@ -143,6 +205,7 @@ class Delimited:
             first, block = lines.take(n_rows)
             if not block:
                 return
+            block = self._without_comments(block)
             if skip:
                 n = self._header_lines(block)
                 first, block, skip = first + n, block[n:], False
@@ -157,12 +220,18 @@ class Delimited:
         return reader.line_num
 
     def _block(self, first: int, lines: list[str]) -> Block:
-        if self.numeric_labels and not self.roles.text:
+        if self._plain():
             table = self._numbers(lines)
             if table is not None:
                 labels = table[:, self.roles.labels].astype(float) if self.roles.labels else None
                 return Block(self._features(table), labels=labels)
         return self._slowly(first, lines)
+
+    def _plain(self) -> bool:
+        """Whether nothing but numbers is wanted, written as numpy reads them."""
+        special = self.roles.text or self.roles.kept or self.kinds
+        usual = self.decimal == "." and self.options.thousands is None
+        return self.numeric_labels and usual and not special
 
     def _features(self, table: np.ndarray) -> np.ndarray:
         if len(self.roles.features) == table.shape[1]:
@@ -185,6 +254,7 @@ class Delimited:
     def _slowly(self, first: int, lines: list[str]) -> Block:
         X = np.empty((len(lines), len(self.roles.features)), dtype=self.options.dtype)
         text: dict[str, list[str]] = {name: [] for name in self.text_names}
+        kept: dict[str, list[str]] = {self.names[j]: [] for j in self.roles.kept}
         labels: list[list[str]] = []
         n, places = 0, []
         for line, row in self._rows(first, lines):
@@ -194,10 +264,12 @@ class Delimited:
             X[n] = self._row_of_numbers(line, row)
             for name, j in zip(self.text_names, self.roles.text, strict=True):
                 text[name].append(row[j])
+            for j in self.roles.kept:
+                kept[self.names[j]].append(row[j])
             labels.append([row[j] for j in self.roles.labels])
             places.append(line)
             n += 1
-        return Block(X[:n], text, self._labels(labels, places))
+        return Block(X[:n], text, self._labels(labels, places), kept)
 
     def _rows(self, first: int, lines: list[str]) -> Iterator[tuple[int, list[str]]]:
         """Rows of cells with the number of their last line."""
@@ -222,15 +294,16 @@ class Delimited:
             )
 
     def _row_of_numbers(self, line: int, row: list[str]) -> list[float]:
-        cells = [row[j] for j in self.roles.features]
         try:
-            return [as_number(cell) for cell in cells]
+            if not self.kinds:
+                return [self.convert(row[j]) for j in self.roles.features]
         except ValueError:
-            return [self._number(line, j, row[j]) for j in self.roles.features]
+            pass  # to say where
+        return [self._number(line, j, row[j]) for j in self.roles.features]
 
     def _number(self, line: int, j: int, cell: str) -> float:
         try:
-            return as_number(cell)
+            return self.kinds.get(j, self.convert)(cell)
         except ValueError:
             raise FileError(
                 self.path,
@@ -266,20 +339,29 @@ def split_labels(cell: str, separator: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in cell.split(separator) if part.strip())
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        as_number(cell)
-    except ValueError:
-        return False
-    return True
+def _example(cells: list[str]) -> str:
+    return next(cell for cell in cells if not is_number(cell))
+
+
+def _repeats(cells: list[str]) -> bool:
+    """Whether cells are categories rather than text: few of them, again and again."""
+    return 2 * len({cell.strip() for cell in cells}) <= len(cells)
+
+
+def _numeric_looking(cells: list[str]) -> list[str]:
+    return [cell for cell in cells if cell.strip()[:1] in set("+-,0123456789") and cell.strip()]
+
+
+def _no_comment(line: str, mark: str) -> str:
+    return "\n" if line.startswith(mark) else line
 
 
 def _looks_like_header(rows: list[list[str]]) -> bool:
     """A header has no numbers in it, and where numbers are below it says so by being text."""
     first, rest = rows[0], rows[1:]
     names = [cell.strip() for cell in first]
-    if any(_is_number(cell) for cell in names):
+    if any(is_number(cell) and cell.lower() not in MISSING for cell in names):
         return False
     if not rest:
         return True
-    return any(_is_number(cell) for row in rest for cell in row)
+    return any(is_number(cell) or kind_of([cell]) for row in rest for cell in row)

@@ -33,6 +33,7 @@ class Npz:
         self._find_X()
         self._labels = self._find_labels()
         self.text_names: list[str] = []
+        self.categorical_names: list[str] = []
         self.found: dict[str, Any] = {
             "format": "npz",
             "sparse": self._prefix is not None,

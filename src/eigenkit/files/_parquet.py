@@ -11,6 +11,7 @@ from eigenkit.files._common import Block, FileError, Reading, check_unique, guar
 from eigenkit.files._delimited import split_labels
 from eigenkit.files._streams import Origin
 
+_MICROSECONDS = 86400e6  # of a day
 _DAMAGED = "the Parquet data are damaged."
 
 
@@ -39,6 +40,7 @@ class Parquet:
         self.feature_names: list[str] | None = [self.names[j] for j in self.roles.features]
         self.label_names = [self.names[j] for j in self.roles.labels]
         self.text_names = [self.names[j] for j in self.roles.text]
+        self.categorical_names = [self.names[j] for j in self.roles.categorical]
         self._check()
         self.found: dict[str, Any] = {"format": "parquet", "columns": len(self.names)}
 
@@ -53,19 +55,21 @@ class Parquet:
             if not self._is_number(j):
                 raise FileError(
                     self.path,
-                    f"it holds {self._schema.types[j]}, not numbers: name it with --labels or "
-                    "--text, or leave it out with --ignore.",
+                    f"it holds {self._schema.types[j]}, not numbers: name it with --labels, "
+                    "--categorical or --text, or leave it out with --ignore.",
                     column=self.names[j],
                 )
 
     def _is_number(self, j: int) -> bool:
         types, kind = self.arrow.types, self._schema.types[j]
         plain = types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)
-        return bool(plain or types.is_decimal(kind))
+        return bool(plain or types.is_decimal(kind) or types.is_temporal(kind))
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most ``n_rows`` at a time."""
-        wanted = [*self.feature_names, *self.text_names, *self.label_names]  # type: ignore[misc]
+        kept = [self.names[j] for j in self.roles.kept]
+        wanted = [*(self.feature_names or ()), *self.text_names, *self.label_names, *kept]
+        wanted = list(dict.fromkeys(wanted))
         with guarded(self.path, _DAMAGED):
             for batch in self._file.iter_batches(batch_size=n_rows, columns=wanted):
                 yield self._block(batch)
@@ -74,13 +78,17 @@ class Parquet:
         X = np.empty((batch.num_rows, len(self.roles.features)), self.options.dtype)
         for p, name in enumerate(self.feature_names or []):
             X[:, p] = self._numbers(batch.column(name))
-        text = {
-            name: ["" if v is None else str(v) for v in batch.column(name).to_pylist()]
-            for name in self.text_names
-        }
-        return Block(X, text, self._labels(batch))
+        text = {name: self._cells(batch, name) for name in self.text_names}
+        kept = {self.names[j]: self._cells(batch, self.names[j]) for j in self.roles.kept}
+        return Block(X, text, self._labels(batch), kept)
+
+    def _cells(self, batch: Any, name: str) -> list[str]:
+        return ["" if v is None else str(v) for v in batch.column(name).to_pylist()]
 
     def _numbers(self, column: Any) -> np.ndarray:
+        if self.arrow.types.is_temporal(column.type):  # days, as in tables of text
+            column = column.cast(self.arrow.timestamp("us"), safe=False).cast(self.arrow.int64())
+            return column.to_numpy(zero_copy_only=False) / _MICROSECONDS
         return column.cast(self.arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
 
     def _labels(self, batch: Any) -> Any:

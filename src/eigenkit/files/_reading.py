@@ -29,6 +29,8 @@ _SUFFIXES = {
 }
 _PAIRS = re.compile(rb"\s*[^\s:]*(\s+\d+:\S+)+\s*(#.*)?")
 _BLOCK_BYTES = 8 * 2**20
+# Products with a sparse matrix pay below this share of entries, on more than a few numbers.
+_MOSTLY, _LARGE = 0.15, 100_000
 
 
 @dataclass
@@ -152,6 +154,13 @@ def read(source: Source, tick: Callable[[int], None] | None = None) -> Data:
         if tick is not None:
             tick(len(block))
     return Data(rows.finish(), text, join_labels(labels), source, dict(source.found))
+
+
+def stored_sparse(X: Any) -> Any:
+    """A large dense matrix that is mostly zeros, as a sparse one."""
+    if sparse.issparse(X) or X.size < _LARGE or np.count_nonzero(X) > _MOSTLY * X.size:
+        return X
+    return sparse.csr_array(X)
 
 
 def join_labels(parts: Iterable[Any]) -> Any:

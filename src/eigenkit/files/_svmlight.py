@@ -28,6 +28,7 @@ class SvmLight:
         self.feature_names: list[str] | None = None
         self.label_names: list[str] = []
         self.text_names: list[str] = []
+        self.categorical_names: list[str] = []
         self.index_base, self.n_features = self._shape()
         self.found: dict[str, Any] = {
             "format": "svmlight",

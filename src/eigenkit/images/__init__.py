@@ -8,6 +8,7 @@ from __future__ import annotations
 from eigenkit.images.annotator import ImageAnnotator, TermReport
 from eigenkit.images.descriptors import DESCRIPTORS, Descriptor
 from eigenkit.images.exceptions import ImageWarning
+from eigenkit.images.explain import Evidence, Explanation
 from eigenkit.images.extraction import Progress
 from eigenkit.images.files import ImageSet, Picture, read_sets
 from eigenkit.images.kernels import Plan
@@ -18,6 +19,8 @@ from eigenkit.images.shapes import make_shapes
 __all__ = [
     "DESCRIPTORS",
     "Descriptor",
+    "Evidence",
+    "Explanation",
     "ImageAnnotator",
     "ImageSet",
     "ImageWarning",

@@ -19,6 +19,7 @@ from eigenkit.images.arrays import Array
 from eigenkit.images.cache import Cache
 from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.exceptions import ImageWarning
+from eigenkit.images.explain import Explanation, explain
 from eigenkit.images.extraction import Progress, Vectors, common_size, extract, fitted
 from eigenkit.images.files import ImageSet
 from eigenkit.images.kernels import ViewKernel, fit_kernels, plans_of
@@ -130,7 +131,13 @@ class ImageAnnotator(BaseEstimator):
 
     # -- fitting -----------------------------------------------------------------------
 
-    def fit(self, sets: Sequence[ImageSet], Y: Any, terms: Sequence[str] | None = None) -> Self:
+    def fit(
+        self,
+        sets: Sequence[ImageSet],
+        Y: Any,
+        terms: Sequence[str] | None = None,
+        groups: Any = None,
+    ) -> Self:
         """Learn the terms of sets.
 
         Parameters
@@ -141,6 +148,9 @@ class ImageAnnotator(BaseEstimator):
             vocabularies only. The columns of a frame name the terms.
         terms : sequence of str, optional
             Names of the columns of Y.
+        groups : array of shape (n_sets,), optional
+            Sets of one group (of one gene, say) are left out together where alpha, weights and
+            thresholds are chosen, as they would be if the model met a new group.
 
         Returns
         -------
@@ -149,25 +159,38 @@ class ImageAnnotator(BaseEstimator):
         check_choice("weights", self.weights, ("auto", *WEIGHTS))
         sets = check_sets(sets)
         Y, names = check_terms(Y, terms, len(sets))
+        groups = None if groups is None else check_groups(groups, len(sets))
         with unchanged_on_error(self):
-            self.terms_ = names
-            labelled = ~np.isnan(Y).any(axis=1)
-            K = self._fit_kernels(sets)
-            self._labelled_ = np.flatnonzero(labelled)
-            self._Y_ = Y[labelled].astype(np.int8)
-            self.set_names_ = [one.name for one in sets]
-            self._fit_weights(K[:, labelled][:, :, labelled])
+            self._prepare(sets)
+            self.fit_vectors(sets, self._vectors(sets), Y, names, groups)
         return self
 
-    def _fit_kernels(self, sets: Sequence[ImageSet]) -> np.ndarray:
+    def fit_vectors(
+        self, sets: Sequence[ImageSet], vectors: Vectors, Y: Array, terms: list[str], groups: Any
+    ) -> np.ndarray:
+        """The rest of fit, when the vectors are known; gives the kernels of the labelled sets."""
+        self.terms_ = terms
+        labelled = ~np.isnan(Y).any(axis=1)
+        K = self._fit_kernels(sets, vectors)[:, labelled][:, :, labelled]
+        self._labelled_ = np.flatnonzero(labelled)
+        self._Y_ = Y[labelled].astype(np.int8)
+        self.set_names_ = [one.name for one in sets]
+        self._thumbnails_ = small_pictures(sets, self.size_)
+        self._fit_weights(K, None if groups is None else groups[labelled])
+        return K
+
+    def _prepare(self, sets: Sequence[ImageSet]) -> None:
+        """The size of images, and the descriptors."""
         plans = plans_of(self.kernels, self.descriptors)
         own = {d.name: d for d in self.descriptors}
         wanted = list(dict.fromkeys(plan.descriptor for plan in plans))
         self.size_ = check_size(self.size) if self.size is not None else common_size(sets)
         made = [own.get(name) or Descriptor(name) for name in wanted]
         self._descriptors_ = fitted(sets, made, self.size_)
+
+    def _fit_kernels(self, sets: Sequence[ImageSet], vectors: Vectors) -> np.ndarray:
+        plans = plans_of(self.kernels, self.descriptors)
         views = sorted({v for one in sets for v in one.views}) if self.views else [None]
-        vectors = self._vectors(sets)
         start = time.monotonic()
 
         def tell(done: int, total: int, name: str) -> None:
@@ -178,7 +201,7 @@ class ImageAnnotator(BaseEstimator):
         )
         return K
 
-    def _fit_weights(self, K: np.ndarray) -> None:
+    def _fit_weights(self, K: np.ndarray, groups: Any) -> None:
         Y = self._Y_.astype(np.float64)
         learnable = (Y.sum(axis=0) >= 2) & (Y.sum(axis=0) < len(Y))
         if not learnable.any():
@@ -187,7 +210,7 @@ class ImageAnnotator(BaseEstimator):
         if how == "auto":
             candidates = ("equal", "half", "learned") if len(K) > 1 else ("equal",)
             how, self.weights_scores_ = choose_weights(
-                K, Y[:, learnable], candidates, int(self.random_state)
+                K, Y[:, learnable], candidates, int(self.random_state), groups
             )
         self.weights_chosen_ = how
         self._theta_ = kernel_weights(K, Y[:, learnable], how)
@@ -195,10 +218,10 @@ class ImageAnnotator(BaseEstimator):
             kernel.name: float(t) for kernel, t in zip(self._kernels_, self._theta_, strict=True)
         }
         self._own_ = np.diagonal(mix(K, self._theta_)).copy()
-        self._fit_ridge(mixed(K, self._theta_), Y, learnable)
+        self._fit_ridge(mixed(K, self._theta_), Y, learnable, groups)
 
-    def _fit_ridge(self, K: Array, Y: Array, learnable: np.ndarray) -> None:
-        A, b, held_out, self.alpha_ = fit_ridge(K, Y)
+    def _fit_ridge(self, K: Array, Y: Array, learnable: np.ndarray, groups: Any) -> None:
+        A, b, held_out, self.alpha_ = fit_ridge(K, Y, groups)
         self._coefficients_, self._intercept_ = A, b
         self.thresholds_ = np.where(learnable, best_thresholds(Y, held_out), NEVER)
         slopes, offsets = calibrate(Y, held_out)
@@ -242,11 +265,30 @@ class ImageAnnotator(BaseEstimator):
 
     def predict_proba(self, sets: Sequence[ImageSet]) -> Array:
         """Probabilities of terms, calibrated on leave-one-out scores."""
-        return probabilities(self.decision_function(sets), *self._calibration_)
+        return self.probabilities(self.decision_function(sets))
+
+    def probabilities(self, scores: Array) -> Array:
+        """Probabilities of terms from scores."""
+        return probabilities(scores, *self._calibration_)
 
     def predict(self, sets: Sequence[ImageSet]) -> np.ndarray:
         """0 or 1 for every set and term."""
         return (self.decision_function(sets) > self.thresholds_).astype(np.int8)
+
+    def explain(self, one: ImageSet) -> Explanation:
+        """Why a set gets its terms: parts of kernels and points, and the sets most like it.
+
+        Parameters
+        ----------
+        one : ImageSet
+
+        Returns
+        -------
+        Explanation
+        """
+        check_is_fitted(self)
+        (one,) = check_sets([one])
+        return explain(self, one)
 
     # -- inside ------------------------------------------------------------------------
 
@@ -269,6 +311,13 @@ class ImageAnnotator(BaseEstimator):
             self.progress(progress)
 
 
+def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int], longer: int = 48) -> np.ndarray:
+    """The first picture of every set, small: what a page shows of the sets seen in fit."""
+    scale = longer / max(size)
+    small = max(round(scale * size[0]), 1), max(round(scale * size[1]), 1)
+    return np.array([one.pictures[0].pixels(small) for one in sets])
+
+
 def check_size(size: Any) -> tuple[int, int]:
     """Height and width, large enough for the patches of local descriptors."""
     try:
@@ -288,6 +337,14 @@ def check_sets(sets: Any) -> list[ImageSet]:
     if not found or not all(isinstance(one, ImageSet) for one in found):
         raise TypeError("sets is not a list of ImageSet: give what read_sets returns.")
     return found
+
+
+def check_groups(groups: Any, n: int) -> np.ndarray:
+    """A name or number for every set."""
+    given = np.asarray(groups)
+    if given.shape != (n,):
+        raise ValueError(f"groups has the shape {given.shape}: give one for each of the {n} sets.")
+    return given
 
 
 def check_terms(Y: Any, terms: Sequence[str] | None, n: int) -> tuple[Array, list[str]]:

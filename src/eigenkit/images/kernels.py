@@ -29,7 +29,7 @@ class Plan:
     ----------
     descriptor : str
         A name of :data:`eigenkit.images.DESCRIPTORS`, or of a descriptor of your own.
-    kind : {"mean_map", "pyramid", "fisher", "words"}
+    kind : {"mean_map", "pyramid", "fisher", "words", "pooled"}
     params : dict
         Of the class in :data:`eigenkit.set_kernels.SET_KERNELS`.
     """
@@ -53,6 +53,7 @@ DEFAULT = (
 )
 PLANS = {
     "default": DEFAULT,
+    "pooled": (Plan("joined", "pooled"),),
     "thesis": tuple(Plan(name, "pyramid", _PYRAMID) for name in THESIS),
 }
 
@@ -154,7 +155,10 @@ class ViewKernel(BaseEstimator):
         everything = np.vstack([v for one in chosen for v in one] or [np.zeros((0, 1))])
         local = places is not None
         kind = self.plan.descriptor.rpartition("-")[0]
-        self.preparation_ = Preparation(64 if local else 256, 1.0, kind in _OWN_UNITS)
+        most = 64 if local else 256
+        if self.plan.kind == "pooled":  # a maximum of components is not that of the numbers
+            most = everything.shape[1]
+        self.preparation_ = Preparation(most, 1.0, kind in _OWN_UNITS)
         self.preparation_.fit(everything, random)
         cls = SET_KERNELS[self.plan.kind]
         self.kernel_ = cls(**{"random_state": self.random_state, **self.plan.params})

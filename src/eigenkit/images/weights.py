@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from eigenkit.evaluation.splits import k_fold
 from eigenkit.images.arrays import Array
-from eigenkit.images.ridge import fit_ridge, mean_auc
+from eigenkit.images.ridge import fit_ridge, quality
 from eigenkit.kernels import CenteredKernel
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
 from eigenkit.targets import TARGETS, Labels
@@ -50,14 +50,14 @@ def kernel_weights(K: np.ndarray, Y: Array, how: str, target: str = "clique") ->
 
 def _learned(K: np.ndarray, Y: Array, target: str, single: bool) -> Array:
     H = TARGETS[target].rows(Y, Labels(Y.sum(axis=0), Y - Y.mean(axis=0)))
-    bank, scales = _bank(K)
+    bank, scales = bank_of(K)
     bank.aim(np.asarray(H - H.mean(axis=0)), ALPHA)
     found = best_single(bank) if single else silp(bank, TOL, MAX_ITER)
     theta = found.weights * scales
     return np.asarray(theta / theta.sum())
 
 
-def _bank(K: np.ndarray) -> tuple[KernelBank, Array]:
+def bank_of(K: np.ndarray) -> tuple[KernelBank, Array]:
     """The kernels, centred and with the trace n; and their factors."""
     p, n = K.shape[:2]
     bank, scales = KernelBank(p, n), np.zeros(p)
@@ -71,11 +71,16 @@ def _bank(K: np.ndarray) -> tuple[KernelBank, Array]:
 
 
 def choose_weights(
-    K: np.ndarray, Y: Array, candidates: Sequence[str], seed: int, folds: int = 3
+    K: np.ndarray,
+    Y: Array,
+    candidates: Sequence[str],
+    seed: int,
+    groups: Any = None,
+    folds: int = 3,
 ) -> tuple[str, dict[str, float]]:
-    """The candidate of the best mean AUC in cross-validation; the first where it is a tie."""
+    """The candidate of the best quality in cross-validation; the first where it is a tie."""
     scores: dict[str, list[float]] = {how: [] for how in candidates}
-    for fit, check in k_fold(Y, folds, np.random.default_rng(seed)):
+    for fit, check in folds_of(Y, groups, folds, seed):
         inside = K[:, fit][:, :, fit]
         across = K[:, check][:, :, fit]
         own = np.array([np.diagonal(k)[check] for k in K])
@@ -86,10 +91,20 @@ def choose_weights(
     return max(candidates, key=lambda how: means[how]), means
 
 
+def folds_of(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any, Any]]:
+    """Folds that keep groups together."""
+    if groups is None:
+        yield from k_fold(Y, folds, np.random.default_rng(seed))
+        return
+    names, inside = np.unique(groups, return_inverse=True)
+    part = np.random.default_rng(seed).permutation(len(names))[inside] % folds
+    yield from ((np.flatnonzero(part != f), np.flatnonzero(part == f)) for f in range(folds))
+
+
 def _validated(
     inside: Any, across: Any, own: Any, theta: Array, Y: Array, fit: Any, check: Any
 ) -> float:
     K = mix(inside, theta)
     A, b, _, _ = fit_ridge(mixed(inside, theta), Y[fit])
     new = unit_diagonal(mix(across, theta), theta @ own, np.diagonal(K))
-    return mean_auc(Y[check], new @ A + b)
+    return quality(Y[check], new @ A + b)

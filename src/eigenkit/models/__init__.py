@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eigenkit.models._features import MISSING, SCALES, TEXT_KINDS, Features, TextColumn
+from eigenkit.models._features import MISSING, SCALES, TEXT_KINDS, Features, Preparation, TextColumn
 from eigenkit.models._fitting import fit_model
 from eigenkit.models._linear import Linear
 from eigenkit.models._model import Model, load, save, versions
@@ -14,6 +14,7 @@ __all__ = [
     "Features",
     "Linear",
     "Model",
+    "Preparation",
     "TextColumn",
     "fit_model",
     "load",

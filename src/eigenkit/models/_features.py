@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from eigenkit.files import Block, Expected, FileError, Source, shown
+from eigenkit.files._common import listed
 
 TEXT_KINDS = ("tfidf", "hashing")
 SCALES = ("none", "standard", "maxabs")
-MISSING = ("error", "drop", "mean")
+MISSING = ("error", "drop", "mean", "median")
+_CATEGORIES = "categories"
+# More categories than this are text, or numbers of rows.
+_MOST_CATEGORIES = 10_000
 Blocks = Callable[[], Iterable[Block]]
 
 
@@ -24,13 +29,15 @@ class TextColumn:
     Parameters
     ----------
     name : str
-    kind : {"tfidf", "hashing"}
+    kind : {"tfidf", "hashing", "categories"}
+        Words weighed by how rare they are, words hashed, or the whole cell as one of a few
+        categories, each a feature of its own.
     size : int
         Number of features: the length of the vocabulary, or of the hash table.
     ngrams : int
         Sequences of up to so many words are features.
     words : tuple of str
-        The vocabulary of tf-idf, in the order of the features.
+        The vocabulary of tf-idf or the categories, in the order of the features.
     idf : array of shape (size,)
         Weights of the words, empty for hashing.
     """
@@ -44,17 +51,36 @@ class TextColumn:
 
     def matrix(self, cells: list[str]) -> Any:
         """Texts as a sparse matrix with a row each."""
+        if self.kind == _CATEGORIES:
+            return self._indicator(cells)
         if self.kind == "hashing":
             return _hashing(self.size, self.ngrams).transform(cells)
         vectorizer = _tfidf(self.ngrams, vocabulary={w: j for j, w in enumerate(self.words)})
         vectorizer.idf_ = self.idf
         return vectorizer.transform(cells)
 
+    def _indicator(self, cells: list[str]) -> Any:
+        """1 for the category of a row; a row of zeros where it is missing or was never seen."""
+        place = {word: j for j, word in enumerate(self.words)}
+        found = np.array([place.get(cell.strip(), -1) for cell in cells], dtype=np.int64)
+        strange = sorted({cells[i].strip() for i in np.flatnonzero(found < 0)} - {""})
+        if strange:
+            warnings.warn(
+                f"column {shown(self.name)} holds categories that were not there when the model "
+                f"was fitted ({listed(strange, 3)}): they count as none.",
+                UserWarning,
+                stacklevel=2,
+            )
+        known = np.flatnonzero(found >= 0)
+        ones = np.ones(len(known))
+        return sparse.csr_array((ones, (known, found[known])), shape=(len(cells), self.size))
+
     def feature_names(self) -> list[str]:
         """Names of the features, for the reader."""
         if self.kind == "hashing":
             return [f"{self.name}#{j}" for j in range(self.size)]
-        return [f"{self.name}:{word}" for word in self.words]
+        mark = "=" if self.kind == _CATEGORIES else ":"
+        return [f"{self.name}{mark}{word}" for word in self.words]
 
 
 def _hashing(size: int, ngrams: int) -> Any:
@@ -84,6 +110,17 @@ def learn_text(
     return TextColumn(name, kind, len(words), ngrams, words, vectorizer.idf_)
 
 
+def learn_categories(path: str, name: str, blocks: Blocks) -> TextColumn:
+    """The categories of a column, in their natural order."""
+    found = {cell.strip() for block in blocks() for cell in block.text[name]} - {""}
+    if not 1 < len(found) <= _MOST_CATEGORIES:
+        what = "the same everywhere" if found else "empty"
+        problem = f"it holds {len(found)} categories" if len(found) > 1 else f"it is {what}"
+        raise FileError(path, f"{problem}: leave it out with --ignore.", column=name)
+    words = tuple(sorted(found))
+    return TextColumn(name, _CATEGORIES, len(words), 1, words, np.empty(0))
+
+
 @dataclass(frozen=True)
 class Features:
     """Everything between a file and the estimator.
@@ -95,9 +132,9 @@ class Features:
     n_numbers : int
         How many columns of numbers.
     text : tuple of TextColumn
-    missing : {"error", "drop", "mean"}
+    missing : {"error", "drop", "mean", "median"}
     fill : array of shape (n_numbers,)
-        What takes the place of missing values, empty unless ``missing`` is "mean".
+        What takes the place of missing values; empty unless that is a mean or median.
     scale : array of shape (n_features,)
         X is divided by this; empty for no scaling.
     index_base : int
@@ -130,29 +167,36 @@ class Features:
 
     def matrix(self, path: str, block: Block) -> Any:
         """X of some rows, missing values filled in or refused."""
-        X = self._complete(path, block.X)
-        if self.text:
-            parts = [column.matrix(block.text[column.name]) for column in self.text]
-            numbers = [sparse.csr_array(X)] if self.n_numbers else []
-            X = sparse.csr_array(sparse.hstack([*numbers, *parts], format="csr"))
-        return self._scaled(X)
+        X = filled(self._checked(path, block.X), self.fill)
+        return divided(self._with_text(X, block), self.scale)
 
-    def _complete(self, path: str, X: Any) -> Any:
+    def raw(self, path: str, block: Block) -> Any:
+        """X before anything is filled in or scaled: what a :class:`Preparation` learns from."""
+        return self._with_text(self._checked(path, block.X), block)
+
+    def _with_text(self, X: Any, block: Block) -> Any:
+        if not self.text:
+            return X
+        parts = [column.matrix(block.text[column.name]) for column in self.text]
+        if self._dense():
+            return np.hstack([X, *[part.toarray().astype(X.dtype) for part in parts]])
+        numbers = [sparse.csr_array(X)] if self.n_numbers else []
+        return sparse.csr_array(sparse.hstack([*numbers, *parts], format="csr"))
+
+    def _dense(self) -> bool:
+        """A few categories beside numbers are not worth a sparse matrix."""
+        width = sum(column.size for column in self.text)
+        return all(c.kind == _CATEGORIES for c in self.text) and width <= 10 * self.n_numbers + 50
+
+    def _checked(self, path: str, X: Any) -> Any:
         values = X.data if sparse.issparse(X) else X
         if np.isinf(values).any():
             raise self._strange(path, X, np.isinf, "is infinite")
-        if not np.isnan(values).any():
-            return X
-        if self.missing != "mean" or not len(self.fill):
+        if np.isnan(values).any() and self.missing not in ("mean", "median"):
             raise self._strange(
                 path, X, np.isnan, "is missing: fit with --missing mean, or complete the file"
             )
-        if sparse.issparse(X):
-            X = X.copy()
-            gaps = np.isnan(X.data)
-            X.data[gaps] = self.fill[X.indices[gaps]]
-            return X
-        return np.where(np.isnan(X), self.fill.astype(X.dtype), X)
+        return X
 
     def _strange(self, path: str, X: Any, test: Callable[[Any], Any], what: str) -> FileError:
         if sparse.issparse(X):
@@ -164,14 +208,72 @@ class Features:
         name = shown(self.names[column]) if self.names else str(column + self.index_base)
         return FileError(path, f"the value in row {row + 1}, column {name} {what}.")
 
-    def _scaled(self, X: Any) -> Any:
-        if not len(self.scale):
-            return X
-        if sparse.issparse(X):
-            X = X.copy()
-            X.data /= self.scale[X.indices].astype(X.dtype)
-            return X
-        return X / self.scale.astype(X.dtype)
+
+def filled(X: Any, fill: np.ndarray) -> Any:
+    """X with what is missing replaced, column by column."""
+    gaps = np.isnan(X.data if sparse.issparse(X) else X)
+    if not gaps.any():
+        return X
+    if sparse.issparse(X):
+        X = X.copy()
+        X.data[gaps] = fill[X.indices[gaps]]
+        return X
+    return np.where(gaps, fill.astype(X.dtype), X)
+
+
+def divided(X: Any, scale: np.ndarray) -> Any:
+    """X with its columns divided by their scale, if there is one; zeros stay zeros."""
+    if not len(scale):
+        return X
+    if sparse.issparse(X):
+        X = X.copy()
+        X.data /= scale[X.indices].astype(X.dtype)
+        return X
+    return X / scale.astype(X.dtype)
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Filling in and scaling, learned from some rows and applied to others.
+
+    Parameters
+    ----------
+    missing : {"error", "drop", "mean", "median"}
+    scale : {"none", "standard", "maxabs"}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.models import Preparation
+    >>> prepare = Preparation("median", "none")(np.array([[1.0], [3.0], [8.0]]))
+    >>> prepare(np.array([[np.nan], [5.0]]))
+    array([[3.],
+           [5.]])
+    """
+
+    missing: str
+    scale: str
+
+    def __call__(self, X: Any) -> Callable[[Any], Any]:
+        """What these rows teach, as a function of others."""
+        fill = learn_fill(lambda: [Block(X)], X.shape[1], self.missing)
+        scale = learn_scale([filled(X, fill)], self.scale)
+        return lambda rows: divided(filled(rows, fill), scale)
+
+
+def learn_fill(blocks: Blocks, d: int, missing: str) -> np.ndarray:
+    """What takes the place of missing values; empty where nothing does."""
+    if missing == "mean":
+        return _means(blocks, d)
+    return _medians(blocks, d) if missing == "median" else np.empty(0)
+
+
+def learn_scale(parts: Iterable[Any], scale: str) -> np.ndarray:
+    """What columns are divided by; empty for no scaling."""
+    if scale == "none":
+        return np.empty(0)
+    found = _deviations(parts) if scale == "standard" else _largest(parts)
+    return np.where(found > 0, found, 1.0)
 
 
 def learn_features(
@@ -188,24 +290,24 @@ def learn_features(
     names = source.feature_names
     n_numbers = next(iter(blocks())).X.shape[1]
     text = tuple(
-        learn_text(source.path, name, blocks, text_kind, text_size, ngrams)
+        learn_categories(source.path, name, blocks)
+        if name in source.categorical_names
+        else learn_text(source.path, name, blocks, text_kind, text_size, ngrams)
         for name in source.text_names
     )
-    none = np.empty(0)
-    base = int(source.found.get("index_base", 1))
-    fill = _means(blocks, n_numbers) if missing == "mean" else none
     features = Features(
-        None if names is None else tuple(names), n_numbers, text, missing, fill, none, base
+        None if names is None else tuple(names),
+        n_numbers,
+        text,
+        missing,
+        learn_fill(blocks, n_numbers, missing),
+        np.empty(0),
+        int(source.found.get("index_base", 1)),
     )
     if features.n_features == 0:
         raise FileError(source.path, "no column is left for features.")
-    if scale == "none":
-        return features
     parts = (features.matrix(source.path, block) for block in complete(blocks, missing))
-    found = _deviations(parts) if scale == "standard" else _largest(parts)
-    return Features(
-        features.names, n_numbers, text, missing, fill, np.where(found > 0, found, 1.0), base
-    )
+    return replace(features, scale=learn_scale(parts, scale))
 
 
 def complete(blocks: Blocks, missing: str) -> Iterator[Block]:
@@ -244,6 +346,18 @@ def _means(blocks: Blocks, d: int) -> np.ndarray:
             total += np.nansum(block.X, axis=0)
             count += np.sum(~np.isnan(block.X), axis=0)
     return total / np.maximum(count, 1)
+
+
+def _medians(blocks: Blocks, d: int) -> np.ndarray:
+    """Medians of what is there, 0 for a column of which nothing is; all rows at once."""
+    first, *more = blocks()
+    if more:
+        raise ValueError("medians cannot be learned in blocks: use --missing mean.")
+    X = first.X
+    if sparse.issparse(X):
+        raise ValueError("the median of a sparse column is 0: use --missing mean.")
+    empty = np.isnan(X).all(axis=0)
+    return np.nanmedian(np.where(empty, 0.0, X), axis=0).astype(np.float64)
 
 
 def _deviations(parts: Iterable[Any]) -> np.ndarray:

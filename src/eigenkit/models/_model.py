@@ -14,12 +14,13 @@ import numpy as np
 from eigenkit.files import Block, Expected, FileError, Target, atomic
 from eigenkit.linalg import Array
 from eigenkit.models._container import damaged, read_container, write_container
-from eigenkit.models._features import Features, TextColumn
+from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
 from eigenkit.models._linear import Linear
 from eigenkit.models._trees import TreeError, from_tree, to_tree
 
 # The most that a model file may hold.
 MAX_BYTES = 4 * 2**30
+_TEXT = (*TEXT_KINDS, "categories")
 _PARTS: dict[str, Any] = {"features": Features, "linear": Linear, "target": Target}
 
 
@@ -224,7 +225,7 @@ def _check_features(features: Features, largest: int) -> None:
     """Sizes must agree; what weighs every feature is stored, so no claim can exceed that."""
     fine = 0 < features.n_features <= largest and features.n_numbers >= 0
     fine &= all(0 < column.size <= 2**30 and 1 <= column.ngrams <= 10 for column in features.text)
-    fine &= all(column.kind in ("tfidf", "hashing") for column in features.text)
+    fine &= all(column.kind in _TEXT for column in features.text)
     fine &= features.names is None or len(features.names) == features.n_numbers
     fine &= len(features.scale) in (0, features.n_features) and not np.any(features.scale == 0)
     fine &= len(features.fill) in (0, features.n_numbers)

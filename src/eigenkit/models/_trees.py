@@ -35,6 +35,7 @@ CLASSES = {
     "MeanMap": "eigenkit.set_kernels:MeanMap",
     "FisherVectors": "eigenkit.set_kernels:FisherVectors",
     "Mixture": "eigenkit.set_kernels._fisher:Mixture",
+    "Pooled": "eigenkit.set_kernels:Pooled",
     "VisualWords": "eigenkit.set_kernels:VisualWords",
     "ImageAnnotator": "eigenkit.images:ImageAnnotator",
     "Descriptor": "eigenkit.images:Descriptor",
@@ -43,6 +44,8 @@ CLASSES = {
     "ViewKernel": "eigenkit.images.kernels:ViewKernel",
     "Preparation": "eigenkit.images.kernels:Preparation",
 }
+# Parameters that estimators had when earlier files were written; they do not bear on its use.
+RETIRED = {"penalty", "l1_ratio"}
 
 
 class TreeError(ValueError):
@@ -195,6 +198,8 @@ def _object(tree: Any, arrays: Any) -> Any:
     record: bool = dataclasses.is_dataclass(cls)
     if record:
         return cls(**state)
+    gone = RETIRED - set(cls._get_param_names())
+    state = {name: v for name, v in state.items() if name not in gone}
     _check_names(cls, state)
     intake = state.get("_intake_")
     if intake is not None and not (isinstance(intake, Intake) and type(intake.model) is cls):

@@ -24,19 +24,19 @@ from eigenkit.report.words import visible
 def page(run: Run, record: dict[str, Any]) -> str:
     """The whole document."""
     library, packed = _plotly()
-    script = _asset("page.js")
+    script = asset("page.js")
     title = f"{visible(run.data.name)}: eigenkit report"
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_policy(library, script)}">
+<meta http-equiv="Content-Security-Policy" content="{policy(library, script)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="eigenkit">
 <title>{escape(title)}</title>
 <style>
-{_asset("page.css")}</style>
+{asset("page.css")}</style>
 </head>
 <body>
 {body(run)}
@@ -55,7 +55,7 @@ def json_block(value: Any) -> str:
     return text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
 
 
-def _policy(*scripts: str) -> str:
+def policy(*scripts: str) -> str:
     """Nothing may be loaded or sent; only these scripts may run."""
     allowed = " ".join(f"'sha256-{_hash(script)}'" for script in scripts)
     rules = {
@@ -73,8 +73,9 @@ def _hash(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
-def _asset(name: str) -> str:
-    return files("eigenkit.report").joinpath(name).read_text(encoding="utf-8")
+def asset(name: str, package: str = "eigenkit.report") -> str:
+    """A file that is part of a package."""
+    return files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from eigenkit.set_kernels._fisher import FisherVectors
 from eigenkit.set_kernels._mean_map import MeanMap
+from eigenkit.set_kernels._pooled import Pooled
 from eigenkit.set_kernels._pyramid import PyramidMatch, pyramid_match
 from eigenkit.set_kernels._words import VisualWords
 
@@ -17,12 +18,14 @@ SET_KERNELS = {
     "mean_map": MeanMap,
     "fisher": FisherVectors,
     "words": VisualWords,
+    "pooled": Pooled,
 }
 
 __all__ = [
     "SET_KERNELS",
     "FisherVectors",
     "MeanMap",
+    "Pooled",
     "PyramidMatch",
     "VisualWords",
     "pyramid_match",

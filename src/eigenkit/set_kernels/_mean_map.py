@@ -59,10 +59,7 @@ class MeanMap(SetKernel):
 
     def _learn(self, points: Array) -> None:
         random = check_random_state(self.random_state)
-        drawn = sample(points, PAIRS, random)
-        distances = _squared_distances(drawn, drawn)[np.triu_indices(len(drawn), 1)]
-        apart = distances[distances > 0]  # a vector is at no distance from a copy of itself
-        self.scale_ = float(self.gamma) / float(np.median(apart)) if len(apart) else 1.0
+        self.scale_ = float(self.gamma) / typical_distance(points, random)
 
     def _represent(self, points: Array, sizes: np.ndarray) -> tuple[Array, np.ndarray]:
         return points, sizes
@@ -74,7 +71,7 @@ class MeanMap(SetKernel):
         for start, stop in _blocks(sizes):
             rows = X[sizes[:start].sum() : sizes[:stop].sum()]
             if len(rows) and len(Y):
-                columns = sums(self._gaussian(rows, Y).T, other_sizes).T
+                columns = sums(gaussian(rows, Y, self.scale_).T, other_sizes).T
                 K[start:stop] = sums(np.ascontiguousarray(columns), sizes[start:stop])
         return K / np.outer(np.maximum(sizes, 1), np.maximum(other_sizes, 1)).astype(K.dtype)
 
@@ -82,12 +79,23 @@ class MeanMap(SetKernel):
         X, sizes = sets
         ends = np.cumsum(sizes)
         inside = [X[end - size : end] for end, size in zip(ends, sizes, strict=True)]
-        return np.array([self._gaussian(x, x).mean() if len(x) else 0.0 for x in inside])
+        s = self.scale_
+        return np.array([gaussian(x, x, s).mean() if len(x) else 0.0 for x in inside])
 
-    def _gaussian(self, X: Array, Y: Array) -> Array:
-        D = _squared_distances(X, Y)
-        D *= -self.scale_
-        return np.exp(D, out=D)
+
+def typical_distance(points: Array, random: Any) -> float:
+    """The median of squared distances between points; 1 where all are the same."""
+    drawn = sample(points, PAIRS, random)
+    distances = _squared_distances(drawn, drawn)[np.triu_indices(len(drawn), 1)]
+    apart = distances[distances > 0]  # a vector is at no distance from a copy of itself
+    return float(np.median(apart)) if len(apart) else 1.0
+
+
+def gaussian(X: Array, Y: Array, scale: float) -> Array:
+    """exp(-scale |x - y|^2) between rows."""
+    D = _squared_distances(X, Y)
+    D *= -scale
+    return np.exp(D, out=D)
 
 
 def _blocks(sizes: np.ndarray) -> list[tuple[int, int]]:

@@ -7,7 +7,7 @@ removes from S what the new component explains. With t = X_i w, u = Y_i c the sc
 deflation   method                what is removed
 =========== ===================== ====================================================
 regression  PLS2 (PLS1: k = 1)    X and Y by t:   S -= (t't) p q',  q = Y't / t't
-canonical   PLS Mode A            X by t, Y by u: S -= sigma (p c' + w q' - p q')
+canonical   PLS Mode A            X by t, Y by u: S -= p w'S + S c q' - sigma p q'
 simpls      SIMPLS                S by the span of the loadings p: S -= v v'S
 svd         PLS-SB                S by the pair itself: S -= sigma w c'
 =========== ===================== ====================================================
@@ -129,7 +129,8 @@ def _canonical(s: _State, w: Array, c: Array, sigma: float) -> bool:
     if found is None or uu <= (EPS * len(ry)) ** 2 * np.trace(s.cross.yy) * (ry @ ry):
         return False
     p, q = found[0] / found[1], gy / uu
-    s.S -= sigma * (p[:, None] * (c - q) + w[:, None] * q)
+    onto_t, onto_u = w @ s.S, s.S @ c  # sigma c and sigma w only for a singular pair
+    s.S -= p[:, None] * (onto_t - sigma * q) + onto_u[:, None] * q
     s.x.keep(w, r, p, found[1])
     s.y.keep(c, ry, q, uu)
     return True
@@ -169,8 +170,20 @@ DEFLATIONS: dict[str, Deflation] = {
 }
 
 
-def decompose(cross: CrossProducts, n_components: int, deflation: str) -> Components:
-    """Take up to ``n_components`` components; fewer where nothing is left but rounding."""
+# A pair of unit weights (w, c) for S, sigma = w'S c, and the steps it took; called with the
+# number of components before it.
+FindPair = Callable[[Array, int], tuple[Array, Array, float, int]]
+
+
+def decompose(
+    cross: CrossProducts, n_components: int, deflation: str, find: FindPair | None = None
+) -> Components:
+    """Take up to ``n_components`` components; fewer where nothing is left but rounding.
+
+    ``find`` gives the pairs of weights, which are then kept as they are; by default they are
+    the leading singular pairs.
+    """
+    pair = find or (lambda S, _: (*leading_pair(S), 1))
     d, k = cross.xy.shape
     # So that squares stay in range; dividing by a power of two rounds nothing.
     unit = float(power_of_two(np.max(np.abs(cross.xy), initial=0.0)))
@@ -178,15 +191,19 @@ def decompose(cross: CrossProducts, n_components: int, deflation: str) -> Compon
     basis = np.zeros((n_components if deflation == "simpls" else 0, d))
     state = _State(cross, unit, S, _Side(d, n_components), _Side(k, n_components), basis)
     values: list[float] = []
+    n_iter: list[int] = []
     with cross.threads():
-        for _ in range(n_components):
-            w, c, sigma = leading_pair(S)
+        for i in range(n_components):
+            w, c, sigma, steps = pair(S, i)
             if sigma <= (values[0] if values else 0.0) * EPS * max(d, k):
                 break
             if not DEFLATIONS[deflation](state, w, c, sigma):
                 break
+            if find is not None:
+                state.y.W[i] = c  # where y is regressed on t, its loadings stand there
             values.append(sigma)
-    return _components(state.x, state.y, unit * np.array(values), [1] * len(values))
+            n_iter.append(steps)
+    return _components(state.x, state.y, unit * np.array(values), n_iter)
 
 
 def leading_pair(S: Array) -> tuple[Array, Array, float]:

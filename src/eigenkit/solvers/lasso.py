@@ -66,7 +66,12 @@ def thresholded(c: Array, sparsity: Sparsity) -> Array:
         return soft(c, sparsity.penalty * float(size.max()), sparsity.nonnegative)
     if sparsity.n_nonzero >= len(c):
         return soft(c, 0.0, sparsity.nonnegative)
-    return soft(c, float(np.sort(size)[-1 - sparsity.n_nonzero]), sparsity.nonnegative)
+    order = np.argsort(-size, kind="stable")
+    left = soft(c, float(size[order[sparsity.n_nonzero]]), sparsity.nonnegative)
+    if not np.any(left):  # the largest are all equal: the first of them, alike
+        kept = order[: sparsity.n_nonzero]
+        left[kept] = np.sign(c[kept]) * (size[kept] > 0)
+    return left
 
 
 Fit = Callable[[Array, Array], Array]

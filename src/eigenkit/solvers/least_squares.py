@@ -1,14 +1,15 @@
 """The least squares model of the papers (LS-X, LS-X_2, LS-X_1).
 
-    H = Q R (column pivoting),  R = U diag(sigma) V',  T = Q U,
-    W = argmin ||Z W - T||^2 + penalty(W)
+    T = H (H'H)^(+1/2),  column j stands for column j of H
+    W = argmin ||Z W - T||^2 + alpha (rho ||W||_1 + (1 - rho) ||W||_2^2)
 
 Without a penalty W is the solution of the pencil exactly when every target is fitted exactly
-(rank(Z) = n - 1 is enough); otherwise it is a model of its own. Penalties:
+(rank(Z) = n - 1 is enough); otherwise it is a model of its own. Among all orthonormal bases of
+the span of H the symmetric root is the one closest to H, so no order of labels and no rotation
+among equal singular values (for CCA all are equal) enters the lasso.
 
-    l2          alpha ||W||_2^2
-    l1          alpha ||W||_1
-    elasticnet  alpha (l1_ratio ||W||_1 + (1 - l1_ratio) ||W||_2^2)
+A ridge does not see a rotation of the targets, and neither do distances between scores: with
+rho = 0 the columns of W are turned to the axes along which H'Z W is diagonal.
 
 This is the one file of the solvers that uses scikit-learn: for coordinate descent and LARS.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from scipy import linalg as sla
@@ -24,55 +26,112 @@ from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 from sklearn.linear_model import ElasticNet, lars_path_gram
 
 from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import Array, orthonormalize
+from eigenkit.linalg import RANK_TOL, Array, orthonormalize
 from eigenkit.operators import Centered
-from eigenkit.pencil import Pencil
+from eigenkit.pencil import Pencil, Report, Solution
+from eigenkit.solvers.stages import Settings, finish, regress, settled
 
-PENALTIES = ("l2", "l1", "elasticnet")
+# Targets fitted to this, relatively, count as fitted exactly.
+EXACT = 1e-8
+# Columns of a projection have lengths up to 1 and are known to rounding: below this length, or
+# this close to parallel, they are nothing, or one.
+PARALLEL = 1e-10
 
 
-# Singular values of a target that differ by less than this, relatively, are equal.
-TIE = 1e-8
+def targets(H: Array) -> Array:
+    """T = H (H'H)^(+1/2) (n x k), with one column for columns that are multiples of each other.
 
-
-def targets(H: Array) -> tuple[Array, Array, Array]:
-    """T (n x r), sigma and V of H = T diag(sigma) V'.
-
-    Where singular values are equal (for CCA all are) any rotation of their columns would do,
-    but not to a lasso: the one is taken in which a target stands for as few labels as can be.
+    T T' is the projection on the span of H in either case. Two classes have one target, and so
+    has a label that is listed twice.
     """
     Q, R = orthonormalize(H)
-    U, sigma, Vt = sla.svd(R, full_matrices=False)
-    V = Vt.T
-    ends = np.flatnonzero(np.diff(sigma) < -TIE * sigma.max(initial=0.0)) + 1
-    for equal in np.split(np.arange(len(sigma)), ends):
-        if len(equal) > 1:
-            turn = _towards_labels(V[:, equal])
-            U[:, equal], V[:, equal] = U[:, equal] @ turn, V[:, equal] @ turn
-    return Q @ U, sigma, V
+    U, _, Vt = sla.svd(R, full_matrices=False)
+    T = U @ Vt
+    length = np.linalg.norm(T, axis=0)
+    T, length = T[:, length > PARALLEL], length[length > PARALLEL]
+    unit = T / length
+    first = np.argmax(np.abs(unit.T @ unit) > 1 - PARALLEL, axis=1)
+    together = np.sqrt(np.bincount(first, length**2, minlength=len(first)))
+    own = np.unique(first)
+    return Q @ (unit[:, own] * together[own])
 
 
-def _towards_labels(V: Array) -> Array:
-    """The rotation that makes V triangular on its leading labels: its span decides alone.
+def least_squares_path(
+    pencil: Pencil, alphas: Sequence[float], l1_ratio: float, settings: Settings
+) -> list[Solution]:
+    """The model for every alpha; eigenvalues are w'Z'H H'Z w / w'Z'Z w, decreasing."""
+    T = targets(pencil.H)
+    plain = replace(pencil, alpha=0.0)  # scores are measured without the penalty
+    runs = _runs(pencil.Z, T, alphas, l1_ratio, settings)
+    return [
+        _ordered(plain, T, W, l1_ratio == 0, replace(report, solver="least_squares"), alpha)
+        for alpha, (W, report) in zip(alphas, runs, strict=True)
+    ]
 
-    Where labels are independent it makes V the identity, whatever their order; where some are
-    collinear, of labels that say equally much the first is taken.
-    """
-    left, chosen = V, []
-    for _ in range(V.shape[1]):
-        size = np.linalg.norm(left, axis=1)
-        chosen.append(int(np.argmax(size >= (1 - TIE) * size.max())))
-        q = left[chosen[-1]] / size[chosen[-1]]
-        left = left - np.outer(left @ q, q)
-    turn, R = sla.qr(V[chosen].T, mode="economic")
-    return np.asarray((turn * np.where(R.diagonal() < 0, -1.0, 1.0))[:, np.argsort(chosen)])
+
+def _runs(
+    Z: Centered, T: Array, alphas: Sequence[float], l1_ratio: float, settings: Settings
+) -> list[tuple[Array, Report]]:
+    """W, in the units of Z, and how it was found, for every alpha."""
+    smooth = [alpha for alpha in alphas if alpha * l1_ratio == 0]
+    sparse = [alpha for alpha in alphas if alpha * l1_ratio != 0]
+    done = dict(zip(smooth, _ridge(Z, T, smooth, settings), strict=True))
+    if sparse:
+        answers, sweeps = coordinate_descent(
+            Z, T, sparse, l1_ratio, settings.tol, settings.max_iter
+        )
+        report = Report("", "coordinate_descent", f"l1_ratio={l1_ratio:g}", n_iter=sweeps)
+        done |= {a: (_in_units_of(Z, W), report) for a, W in zip(sparse, answers, strict=True)}
+    return [done[alpha] for alpha in alphas]
+
+
+def _ridge(
+    Z: Centered, T: Array, alphas: list[float], settings: Settings
+) -> list[tuple[Array, Report]]:
+    problems = [Pencil(Z, T, alpha) for alpha in alphas]
+    whole = np.eye(T.shape[1])
+    runs = regress(problems[0], alphas, settings) if alphas else []
+    return [
+        (settled(problem, found, whole)[0], report)
+        for problem, (found, report) in zip(problems, runs, strict=True)
+    ]
+
+
+def _in_units_of(Z: Centered, W: Array) -> Array:
+    m = np.ones(Z.shape[1]) if Z.m is None else np.where(Z.m > 0, Z.m, 1.0)
+    return W / m[:, None]
+
+
+def _ordered(
+    pencil: Pencil, T: Array, W: Array, turn: bool, report: Report, alpha: float
+) -> Solution:
+    """The components by decreasing eigenvalue, turned to the axes of H'Z W where that is free."""
+    exact = alpha == 0 and _norm(pencil.Z.matmat(W) - T) <= EXACT * _norm(T)
+    if turn:
+        _, s, Vt = sla.svd(pencil.C.T @ W, full_matrices=False)
+        W = W @ Vt[s > RANK_TOL * s.max(initial=0.0)].T
+    scores, cross = pencil.Z.matmat(W), pencil.C.T @ W
+    between, total = (np.einsum("ij,ij->j", A, A) for A in (cross, scores))
+    values = np.divide(between, total, out=np.zeros_like(total), where=total > 0)
+    order = np.argsort(-values, kind="stable")
+    values, cross, scores = values[order], cross[:, order], scores[:, order]
+    basis = np.divide(cross, np.sqrt(values), out=np.zeros_like(cross), where=values > 0)
+    BW, gram = pencil.Z.rmatmat(scores), scores.T @ scores
+    return finish(pencil, W[:, order], values, basis, replace(report, equivalent=exact), BW, gram)
+
+
+def _norm(A: Array) -> float:
+    return float(np.linalg.norm(A))
+
+
+# -- the lasso -------------------------------------------------------------------------------
 
 
 def coordinate_descent(
     Z: Centered, T: Array, alphas: Sequence[float], l1_ratio: float, tol: float, max_iter: int
 ) -> tuple[list[Array], int]:
-    """W (d x r, in the units of X) for each alpha, warm-started, and the sweeps it took."""
-    model = ElasticNet(tol=tol, max_iter=max_iter, warm_start=True)
+    """W (d x k, in the units of X) for each alpha, warm-started, and the sweeps it took."""
+    model = ElasticNet(tol=tol, max_iter=max_iter, warm_start=True, fit_intercept=Z.center)
     raw = T if Z.r is None else T / Z.r[:, None]
     answers, sweeps = [], 0
     with warnings.catch_warnings(record=True) as caught:
@@ -109,7 +168,7 @@ def l1_path(
     ``method`` "lars" gives every kink of the path from Z'Z, "cd" a grid by coordinate
     descent, which never forms a d x d matrix.
     """
-    T, _, _ = targets(pencil.H)
+    T = targets(pencil.H)
     if method == "lars":
         gram = pencil.Z.gram()
         return [_lars(pencil.Z, gram, t, max_iter) for t in T.T]

@@ -17,8 +17,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import whole
-from eigenkit.images.descriptors.frame import Frame, grid
-from eigenkit.images.descriptors.local import LOCAL, local
+from eigenkit.images.descriptors.frame import Frame, grid, unit
+from eigenkit.images.descriptors.local import DENSE, LOCAL, dense, local
 
 # Changes when a descriptor changes, so that nothing old is taken from a cache.
 VERSION = 1
@@ -57,7 +57,7 @@ class Descriptor(TransformerMixin, BaseEstimator):
     def radius(self) -> int | None:
         """Of the patches of a local descriptor; None for a global one."""
         kind, _, r = self.name.rpartition("-")
-        return int(r) if kind in LOCAL and self.function is None else None
+        return int(r) if kind in {*LOCAL, *DENSE} and self.function is None else None
 
     @property
     def learns(self) -> bool:
@@ -98,7 +98,8 @@ class Descriptor(TransformerMixin, BaseEstimator):
         """Centres of the patches, relative to the sides (x, y); None for a global one."""
         if self.radius is None:
             return None
-        return grid(size, self.radius) / np.array(size[::-1], dtype=np.float32)
+        step = self.radius // (2 if self.name.startswith("dense") else 1)
+        return grid(size, self.radius, step) / np.array(size[::-1], dtype=np.float32)
 
 
 def _as_rows(name: str, given: Any) -> Array:
@@ -119,6 +120,7 @@ THESIS: dict[str, Callable[[Frame], Array]] = {
 }
 DESCRIPTORS: dict[str, Callable[[Frame], Array]] = {
     **THESIS,
+    **{f"{name}-16": dense(name, 16) for name in DENSE},
     "hog-8": partial(whole.hog, cells=8),
     "hog-4": partial(whole.hog, cells=4),
     "hsv": whole.hsv_histogram,
@@ -126,6 +128,11 @@ DESCRIPTORS: dict[str, Callable[[Frame], Array]] = {
     "thumbnail": whole.thumbnail,
     "lbp": whole.lbp,
 }
+
+
+# Global ones side by side, each of unit length: what a plain machine would be given.
+_JOINED = ("hog-8", "hog-4", "hsv", "lab", "thumbnail", "gabor-fine", "lbp")
+DESCRIPTORS["joined"] = lambda frame: np.hstack([unit(DESCRIPTORS[n](frame)) for n in _JOINED])
 
 
 def find(name: str) -> Callable[[Frame], Array]:

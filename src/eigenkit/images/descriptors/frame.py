@@ -9,6 +9,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from scipy import ndimage
 
 from eigenkit.images.arrays import Array
+from eigenkit.images.descriptors.colour import hsv, lab
 
 # A patch whose grey levels deviate less than this is flat: a quarter of one step of a byte.
 FLAT = 1e-3
@@ -37,6 +38,16 @@ class Frame:
         weights = np.array([0.299, 0.587, 0.114], dtype=np.float32) / 255
         return np.asarray(self.pixels.astype(np.float32) @ weights)
 
+    @cached_property
+    def hsv(self) -> Array:
+        """Hue, saturation and value."""
+        return hsv(self.pixels)
+
+    @cached_property
+    def lab(self) -> Array:
+        """L*a*b*."""
+        return lab(self.pixels)
+
     def gradient(self, r: int) -> Array:
         """Derivatives along x and y (2, height, width) at the scale of patches of radius r."""
         return self._once("gradient", r, lambda: gradient(smoothed(self.grey, r / 10)))
@@ -45,9 +56,10 @@ class Frame:
         """Strength of edges, thinned and linked (Canny), zero elsewhere."""
         return self._once("edges", r, lambda: canny(self.gradient(r)))
 
-    def patches(self, maps: Array, r: int) -> Array:
+    def patches(self, maps: Array, r: int, step: int = 0) -> Array:
         """Squares of side 2r around the grid points: (n_points, n_maps, 4 r^2)."""
-        windows = sliding_window_view(maps, (2 * r, 2 * r), axis=(1, 2))[:, ::r, ::r]
+        step = step or r
+        windows = sliding_window_view(maps, (2 * r, 2 * r), axis=(1, 2))[:, ::step, ::step]
         m, rows, columns = windows.shape[:3]
         return np.ascontiguousarray(np.moveaxis(windows, 0, 2)).reshape(
             rows * columns, m, 4 * r * r
@@ -65,8 +77,8 @@ class Frame:
         return self._kept[what, r]
 
 
-def grid(size: tuple[int, int], r: int) -> Array:
-    """Centres (x, y) of the patches of radius r: at r, 2r, ... up to the side less r.
+def grid(size: tuple[int, int], r: int, step: int = 0) -> Array:
+    """Centres (x, y) of the patches of radius r: from r to the side less r, in steps of r.
 
     Examples
     --------
@@ -74,7 +86,7 @@ def grid(size: tuple[int, int], r: int) -> Array:
     >>> len(grid((128, 320), 16)), len(grid((128, 320), 32))
     (133, 27)
     """
-    rows, columns = (np.arange(r, side - r + 1, r) for side in size)
+    rows, columns = (np.arange(r, side - r + 1, step or r) for side in size)
     y, x = np.meshgrid(rows, columns, indexing="ij")
     return np.column_stack([x.ravel(), y.ravel()]).astype(np.float32)
 

@@ -124,9 +124,9 @@ def rings(r: int) -> Array:
 # -- descriptors ------------------------------------------------------------------------
 
 
-def sift(frame: Frame, r: int) -> Array:
+def sift(frame: Frame, r: int, step: int = 0) -> Array:
     """Gradients in 8 directions over 4 x 4 cells; unit length, clipped at 0.2, unit length."""
-    R = frame.patches(orientations(frame.gradient(r), 8), r) @ soft_cells(r)
+    R = frame.patches(orientations(frame.gradient(r), 8), r, step) @ soft_cells(r)
     v = unit(np.moveaxis(R, 1, 2).reshape(len(R), -1))
     return unit(np.minimum(v, 0.2))
 
@@ -218,6 +218,14 @@ def correlation(frame: Frame, r: int) -> Array:
     return standardized(frame.patches(frame.grey[None], r)[:, 0] @ cells(r, 9))
 
 
+def colours(frame: Frame, r: int, step: int = 0) -> Array:
+    """Means and deviations of L*a*b* over 4 x 4 cells."""
+    maps = frame.lab
+    R = frame.patches(np.concatenate([maps, maps**2]), r, step) @ cells(r, 4)
+    deviations = np.sqrt(np.maximum(R[:, 3:] - R[:, :3] ** 2, 0))
+    return np.hstack([R[:, :3].reshape(len(R), -1), deviations.reshape(len(R), -1)])
+
+
 LOCAL: dict[str, tuple[Callable[..., Array], int]] = {
     "sift": (sift, 128),
     "pca_sift": (gradient_patches, 36),
@@ -229,8 +237,18 @@ LOCAL: dict[str, tuple[Callable[..., Array], int]] = {
     "moments": (moments, 20),
     "correlation": (correlation, 81),
 }
+# Beside the thesis: patches that overlap by half.
+DENSE: dict[str, tuple[Callable[..., Array], int]] = {
+    "dense_sift": (sift, 128),
+    "dense_colours": (colours, 96),
+}
 
 
 def local(name: str, r: int) -> Callable[[Frame], Any]:
     """The descriptor of that name on patches of radius r."""
     return partial(LOCAL[name][0], r=r)
+
+
+def dense(name: str, r: int) -> Callable[[Frame], Any]:
+    """The same on patches that overlap by half."""
+    return partial(DENSE[name][0], r=r, step=r // 2)

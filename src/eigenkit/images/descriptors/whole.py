@@ -61,35 +61,7 @@ def pixels(frame: Frame, factor: int) -> Array:
     return one_row(pooled(frame.grey, max(h // factor, 1), max(w // factor, 1)))
 
 
-# -- colour -----------------------------------------------------------------------------
-
-
-def hsv(rgb: np.ndarray) -> Array:
-    """Hue in turns, saturation, value, each in [0, 1]: (3, height, width)."""
-    channels = np.moveaxis(rgb.astype(np.float32) / 255, 2, 0)
-    r, g, b = channels
-    top, low = channels.max(axis=0), channels.min(axis=0)
-    span = top - low
-    safe = np.where(span > 0, span, 1)
-    hue = np.where(
-        top == r, (g - b) / safe, np.where(top == g, 2 + (b - r) / safe, 4 + (r - g) / safe)
-    )
-    saturation = span / np.where(top > 0, top, 1)
-    return np.stack([(hue / 6) % 1, saturation, top])
-
-
-def lab(rgb: np.ndarray) -> Array:
-    """CIE L*a*b* (D65) of sRGB: (3, height, width), L in [0, 100]."""
-    x = rgb.astype(np.float32) / 255
-    linear = np.where(x <= 0.04045, x / 12.92, ((x + 0.055) / 1.055) ** 2.4)
-    to_xyz = np.array(
-        [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
-    )
-    t = linear @ (to_xyz / to_xyz.sum(axis=1, keepdims=True)).T.astype(np.float32)
-    f = np.where(t > 0.008856, np.cbrt(t), 7.787 * t + 16 / 116)
-    return np.stack(
-        [116 * f[..., 1] - 16, 500 * (f[..., 0] - f[..., 1]), 200 * (f[..., 1] - f[..., 2])]
-    )
+# -- colour ----------------------------------------------------------------------------
 
 
 def _histograms(channels: Array, bins: tuple[int, int, int]) -> Array:
@@ -110,18 +82,18 @@ def _histograms(channels: Array, bins: tuple[int, int, int]) -> Array:
 
 def hsv_histogram(frame: Frame) -> Array:
     """12 hues x 4 saturations x 4 values, whole and quarters: 960 numbers."""
-    return _histograms(hsv(frame.pixels), (12, 4, 4))
+    return _histograms(frame.hsv, (12, 4, 4))
 
 
 def lab_histogram(frame: Frame) -> Array:
     """5 x 6 x 6 cells of L*a*b*, whole and quarters: 900 numbers."""
-    L, a, b = lab(frame.pixels)
+    L, a, b = frame.lab
     return _histograms(np.stack([L / 100, (a + 90) / 180, (b + 90) / 180]), (5, 6, 6))
 
 
 def thumbnail(frame: Frame) -> Array:
     """Colours in L*a*b* of the image made 16 x 16."""
-    return one_row(pooled(lab(frame.pixels), 16, 16))
+    return one_row(pooled(frame.lab, 16, 16))
 
 
 # -- texture and form -------------------------------------------------------------------

@@ -1,0 +1,69 @@
+"""Random draws in batches, in parallel: the same bits whatever the number of jobs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.utils import check_random_state
+
+from eigenkit.threads import blas_threads
+
+Progress = bool | Callable[[int, int], Any] | None
+
+
+def root_seed(random_state: Any) -> int:
+    """One number from which all seeds of a run are made."""
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def sizes(n_draws: int, batch: int) -> list[int]:
+    """How many draws each batch makes."""
+    return [min(batch, n_draws - start) for start in range(0, n_draws, batch)]
+
+
+def in_parallel(
+    work: Callable[..., Any],
+    tasks: Sequence[tuple[Any, ...]],
+    weights: Sequence[int],
+    n_jobs: int | None,
+    progress: Progress,
+) -> list[Any]:
+    """``work`` of every task, in order; ``weights`` say how many draws each task makes."""
+    jobs = (delayed(_alone)(work, task) for task in tasks)
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
+    return list(_watched(results, weights, progress))
+
+
+def _alone(work: Callable[..., Any], task: tuple[Any, ...]) -> Any:
+    """With one BLAS thread: the number of threads changes bits, and jobs have their own."""
+    with blas_threads(0):
+        return work(*task)
+
+
+def generator(*seed: int) -> np.random.Generator:
+    """The generator of one task."""
+    return np.random.default_rng(list(seed))
+
+
+def _watched(results: Any, weights: Sequence[int], progress: Progress) -> Iterator[Any]:
+    done, total = 0, sum(weights)
+    report = _bar if progress is True else progress
+    for result, weight in zip(results, weights, strict=True):
+        done += weight
+        if callable(report):
+            report(done, total)
+        yield result
+
+
+def _bar(done: int, total: int) -> None:
+    """One line on stderr, only where someone watches."""
+    if not sys.stderr.isatty():
+        return
+    filled = 30 * done // total
+    end = "\n" if done == total else ""
+    sys.stderr.write(f"\r[{'#' * filled}{'.' * (30 - filled)}] {done}/{total}{end}")
+    sys.stderr.flush()

@@ -1,0 +1,355 @@
+"""Which components are more than chance."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import linalg as sla
+from sklearn.base import BaseEstimator
+
+from eigenkit.analysis import _steps as steps
+from eigenkit.analysis._draws import Progress, generator, in_parallel, root_seed, sizes
+from eigenkit.analysis._sides import sides
+from eigenkit.analysis._views import View, residuals
+from eigenkit.estimators._validation import as_labels, check_choice, check_count, check_X
+from eigenkit.exceptions import DegenerateDataWarning
+from eigenkit.linalg import Array, power_of_two
+from eigenkit.operators import check_finite
+
+STATISTICS = ("auto", "wilks", "trace", "roy")
+
+# T within this share of the observed one counts as equal to it.
+TIE = 1e-10
+
+
+@dataclass(frozen=True, repr=False)
+class PermutationTest:
+    """Is each component more than chance?
+
+    Attributes
+    ----------
+    method : str
+        The class of the estimator.
+    statistic : str
+        "wilks", "trace" or "roy".
+    singular_values : array of shape (n_tested,)
+        What the sides share along each component: canonical correlations (shrunken by a
+        ridge), or covariances not divided by the number of samples.
+    statistics : array of shape (n_tested,)
+        The observed statistic of each step.
+    p_values : array of shape (n_tested,)
+        Never decreasing: a component counts only if all before it do, which keeps the
+        family-wise error at the level.
+    null : list of array
+        The statistics of the permutations, for every step.
+    n_samples, n_permutations, n_blocks : int
+    exact : tuple of bool
+        For every step, whether all permutations were made rather than random ones.
+    """
+
+    method: str
+    statistic: str
+    singular_values: Array
+    statistics: Array
+    p_values: Array
+    null: list[Array] = field(compare=False)
+    n_samples: int
+    n_permutations: int
+    n_blocks: int
+    exact: tuple[bool, ...]
+
+    def n_significant(self, level: float = 0.05) -> int:
+        """How many leading components have a p-value of at most ``level``."""
+        return int(np.sum(self.p_values <= level))
+
+    def summary(self, level: float = 0.05) -> str:
+        """A table of the components, and how many count at ``level``."""
+        blocks = f" within {self.n_blocks} blocks" if self.n_blocks > 1 else ""
+        lines = [
+            f"Permutation test of {self.method}: {self.n_samples} samples, "
+            f"{self.n_permutations} permutations{blocks}",
+            f"{'component':>9}  {'value':>10}  {self.statistic:>10}  {'p':>8}",
+        ]
+        table = zip(self.singular_values, self.statistics, self.p_values, strict=True)
+        for j, (value, observed, p) in enumerate(table, start=1):
+            lines.append(f"{j:>9}  {value:>10.4g}  {observed:>10.4g}  {p:>8.4g}")
+        tested = len(self.p_values)
+        lines.append(f"{self.n_significant(level)} of {tested} components at level {level:g}")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        p_values = ", ".join(f"{p:.4g}" for p in self.p_values)
+        return f"<PermutationTest of {self.method}: p = {p_values}>"
+
+
+def permutation_test(
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    nuisance: Any = None,
+    groups: Any = None,
+    statistic: str = "auto",
+    n_permutations: int = 999,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    progress: Progress = None,
+    sample_weight: None = None,
+) -> PermutationTest:
+    """Test the components of a supervised projection one after the other.
+
+    Component j asks whether X and y still share something when the components before it, and
+    the nuisance variables, are gone from both sides. The first step without nuisance
+    variables is exact for any distribution; the later steps hold their level closely (see the
+    table in the docs). Where an early component is weak, later ones are tested cautiously.
+
+    Parameters
+    ----------
+    estimator : CCA, CanonicalRidge, MultiviewCCA, OrthonormalizedPLS, LDA, \
+HypergraphSpectral, PLSRegression, PLSCanonical, PLSSVD, SIMPLS, PLSDA, or a kernel version
+        Its penalties are used, and as many components as it asks for are tested. It need not
+        be fitted. The PLS family is tested by the pairs of singular vectors of X'Y, at most
+        as many as there are responses: what deflation adds to them serves prediction, and its
+        number is a matter of cross-validation.
+    X, y
+        As in its ``fit``.
+    nuisance : array of shape (n_samples,) or (n_samples, n_variables), optional
+        Variables whose linear influence on both sides is removed.
+    groups : array of shape (n_samples,), optional
+        Samples are exchanged only with samples of the same group (block), and differences
+        between groups are removed from both sides.
+    statistic : {"auto", "wilks", "trace", "roy"}
+        Of the singular values s from j on: Wilks' ``-sum log(1 - s^2)``, the trace ``sum s^2``,
+        or the largest ``s^2`` (Roy). "auto" is Wilks where they are correlations, and the
+        trace otherwise.
+    n_permutations : int
+        Where there are no more permutations than that, all of them are made.
+    random_state : int, RandomState or None
+    n_jobs : int, optional
+        As in joblib; the result does not depend on it.
+    progress : bool or callable, optional
+        True draws a bar on stderr where that is a terminal; a function is called with the
+        numbers of permutations done and to do.
+    sample_weight : None
+        Refused: samples of unequal weight cannot be exchanged.
+
+    Returns
+    -------
+    PermutationTest
+
+    References
+    ----------
+    A. M. Winkler, O. Renaud, S. M. Smith, T. E. Nichols: Permutation inference for canonical
+    correlation analysis. NeuroImage 220, 2020.
+
+    M.-H. Huh, M. Jhun: Random permutation testing in multiple linear regression.
+    Communications in Statistics 30, 2001.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from eigenkit import CCA
+    >>> from eigenkit.analysis import permutation_test
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> test = permutation_test(CCA(alpha=0), X, Y, n_permutations=199)
+    >>> test.singular_values.round(2)
+    array([0.8 , 0.2 , 0.07])
+    >>> print(test.n_significant(level=0.1))
+    1
+    """
+    if sample_weight is not None:
+        raise ValueError(
+            "sample_weight is not valid here: samples of unequal weight cannot be exchanged."
+        )
+    check_count("n_permutations", n_permutations)
+    check_choice("statistic", statistic, STATISTICS)
+    views = sides(estimator, X, y)
+    n = views[0].data.shape[0]
+    blocks = _blocks(groups, n)
+    Z = _nuisance(nuisance, n)
+    name = _statistic(statistic, views)
+    rows = [view.rows(_basis(Z, blocks)) for view in views]
+    found = steps.decompose([A for A, _ in rows])
+    n_steps = _n_steps(estimator, found, Z, blocks)
+    plan = [_step(found, j, Z, blocks) for j in range(n_steps)]
+    observed, null, exact = _run(plan, name, int(n_permutations), random_state, n_jobs, progress)
+    factor = _factor([unit for _, unit in rows])
+    return PermutationTest(
+        method=type(estimator).__name__,
+        statistic=name,
+        singular_values=found.values[:n_steps] * factor,
+        statistics=observed,
+        p_values=_p_values(observed, null, exact),
+        null=null,
+        n_samples=n,
+        n_permutations=int(n_permutations),
+        n_blocks=len(blocks),
+        exact=exact,
+    )
+
+
+def _factor(units: list[float]) -> float:
+    """What turns singular values to the units of the data; for more views, to correlations."""
+    return float(np.prod(units)) if len(units) == 2 else 1.0 / (len(units) - 1)
+
+
+# -- what is asked for ------------------------------------------------------------------
+
+
+def _blocks(groups: Any, n: int) -> steps.Blocks:
+    """The rows of each group; all of them in one without groups."""
+    if groups is None:
+        return [np.arange(n)]
+    groups = as_labels(groups)
+    if groups.shape != (n,):
+        raise ValueError(
+            f"groups has shape {groups.shape}: give one group for each of {n} samples."
+        )
+    labels, index = np.unique(groups, return_inverse=True)
+    blocks = [np.flatnonzero(index == i) for i in range(len(labels))]
+    if max(len(rows) for rows in blocks) < 2:
+        raise ValueError("groups holds every group once: there is nothing to exchange within them.")
+    return blocks
+
+
+def _nuisance(nuisance: Any, n: int) -> Array:
+    """The nuisance variables as a dense matrix, in units of the order of 1."""
+    if nuisance is None:
+        return np.empty((n, 0))
+    Z = as_labels(nuisance)
+    Z = Z.reshape(-1, 1) if Z.ndim == 1 else Z
+    Z = check_X(BaseEstimator(), Z, reset=True, finite=False)
+    check_finite("nuisance", Z.data if hasattr(Z, "toarray") else Z)
+    Z = np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
+    if len(Z) != n:
+        raise ValueError(f"nuisance has {len(Z)} rows: give one for each of {n} samples.")
+    return Z
+
+
+def _basis(Z: Array, blocks: steps.Blocks) -> Array:
+    """An orthonormal basis of the block indicators and the nuisance variables."""
+    B = np.zeros((len(Z), len(blocks)))
+    for i, rows in enumerate(blocks):
+        B[rows, i] = len(rows) ** -0.5
+    R, size = residuals(Z / power_of_two(np.abs(Z).max(axis=0, initial=0.0)), B)
+    R = R[:, size > 0] / size[size > 0]
+    return np.hstack([B, sla.orth(R) if R.size else R])
+
+
+def _statistic(name: str, views: list[View]) -> str:
+    bounded = all(view.whitened for view in views)
+    if name == "auto":
+        return "wilks" if bounded else "trace"
+    if name == "wilks" and not bounded:
+        raise ValueError(
+            "statistic='wilks' is made of correlations, and this method looks for covariance: use "
+            "'trace' or 'roy'."
+        )
+    return name
+
+
+def _n_steps(estimator: Any, found: Any, Z: Array, blocks: steps.Blocks) -> int:
+    """As many components as asked for, there are, and the samples allow to test.
+
+    Step j (from 1) takes j + cols(Z) rows from every block, and two must be left.
+    """
+    asked = estimator.n_components
+    wanted = len(found.values) if asked is None else min(int(asked), len(found.values))
+    smallest = min(len(rows) for rows in blocks)
+    possible = smallest - 2 - Z.shape[1]
+    if Z.shape[1] == 0:
+        possible = max(possible, 1)  # the first step exchanges rows as they are
+    if possible < 1:
+        raise ValueError(
+            f"the smallest block has {smallest} samples: with {Z.shape[1]} nuisance variables a "
+            f"test needs {3 + Z.shape[1]} in each."
+        )
+    if possible < wanted:
+        warnings.warn(
+            f"only {possible} of {wanted} components can be tested: the smallest block has "
+            f"{smallest} samples, and component j needs j + {2 + Z.shape[1]}",
+            DegenerateDataWarning,
+            stacklevel=3,
+        )
+    return min(wanted, possible)
+
+
+# -- the steps --------------------------------------------------------------------------
+
+Step = tuple[list[Array], steps.Blocks]
+
+
+def _step(found: Any, j: int, Z: Array, blocks: steps.Blocks) -> Step:
+    """The sides of step j (from 0), and which of their rows may be exchanged."""
+    left = found.left(j)
+    if j == 0 and Z.shape[1] == 0:
+        return left, blocks
+    removed = np.hstack([np.ones((len(Z), 1)), Z, found.scores[:, :j]])
+    return steps.freed_rows(left, removed, blocks)
+
+
+def _run(
+    plan: list[Step],
+    name: str,
+    n_permutations: int,
+    random_state: Any,
+    n_jobs: int | None,
+    progress: Progress,
+) -> tuple[Array, list[Array], tuple[bool, ...]]:
+    """Observed statistics, those of the permutations, and whether these are all there are."""
+    root = root_seed(random_state)
+    tasks: list[tuple[Any, ...]] = []
+    exact = []
+    for j, (parts, blocks) in enumerate(plan):
+        every = len(parts) == 2 and steps.arrangements(blocks) <= n_permutations
+        exact.append(every)
+        counts = (
+            [steps.arrangements(blocks)]
+            if every
+            else sizes(n_permutations, steps.batch_size(parts))
+        )
+        tasks += [
+            (name, parts, blocks, count, every, (root, j, i)) for i, count in enumerate(counts)
+        ]
+    draws = in_parallel(_batch, tasks, [task[3] for task in tasks], n_jobs, progress)
+    null = [
+        np.concatenate([d for d, task in zip(draws, tasks, strict=True) if task[5][1] == j])
+        for j in range(len(plan))
+    ]
+    observed = np.array([_observed(name, parts) for parts, _ in plan])
+    return observed, null, tuple(exact)
+
+
+def _batch(
+    name: str,
+    parts: list[Array],
+    blocks: steps.Blocks,
+    count: int,
+    every: bool,
+    seed: tuple[int, ...],
+) -> Array:
+    if every:
+        return steps.statistic(name, parts, [steps.every_order(blocks)])
+    rng = generator(*seed)
+    orders = [steps.random_orders(blocks, count, rng) for _ in parts[1:]]
+    return steps.statistic(name, parts, orders)
+
+
+def _observed(name: str, parts: list[Array]) -> float:
+    identity = np.arange(len(parts[0]))[None]
+    return float(steps.statistic(name, parts, [identity] * (len(parts) - 1))[0])
+
+
+def _p_values(observed: Array, null: list[Array], exact: tuple[bool, ...]) -> Array:
+    """(1 + how many reach the observed) / (1 + all), never decreasing."""
+    p = []
+    for T, draws, every in zip(observed, null, exact, strict=True):
+        reached = int(np.sum(draws >= T * (1 - TIE)))
+        p.append(reached / len(draws) if every else (1 + reached) / (1 + len(draws)))
+    return np.maximum.accumulate(np.array(p))

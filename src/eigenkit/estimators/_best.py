@@ -1,0 +1,71 @@
+"""What a search does once it has found the best estimator: hand everything on to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+
+def _estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
+    def check(self: Any) -> bool:
+        return hasattr(getattr(self, "best_estimator_", self.estimator), name)
+
+    return available_if(check)
+
+
+class BestEstimator(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
+    """A search over an ``estimator`` that leaves ``best_estimator_``; see the subclasses."""
+
+    estimator: Any
+    best_estimator_: Any
+
+    def _describe(self) -> None:
+        """Take over what the best estimator says of the data."""
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self.best_estimator_, name):
+                setattr(self, name, getattr(self.best_estimator_, name))
+
+    def _best(self) -> Any:
+        check_is_fitted(self)
+        return self.best_estimator_
+
+    def transform(self, X: Any) -> Any:
+        """Project; see the estimator."""
+        return self._best().transform(X)
+
+    @_estimator_has("predict")
+    def predict(self, X: Any) -> Any:
+        """Predict; see the estimator."""
+        return self._best().predict(X)
+
+    @_estimator_has("predict_proba")
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities; see the estimator."""
+        return self._best().predict_proba(X)
+
+    @_estimator_has("decision_function")
+    def decision_function(self, X: Any) -> Any:
+        """Scores of the classes; see the estimator."""
+        return self._best().decision_function(X)
+
+    @_estimator_has("score")
+    def score(self, X: Any, y: Any) -> float:
+        """The estimator's own score."""
+        return float(self._best().score(X, y))
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the components; see the estimator."""
+        return self._best().get_feature_names_out(input_features)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = self.estimator.__sklearn_tags__()
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
+        tags.transformer_tags, tags.target_tags = inner.transformer_tags, inner.target_tags
+        tags.input_tags = inner.input_tags
+        return tags

@@ -1,0 +1,72 @@
+"""Shrunken covariances of classes, stated as a pencil (Ledoit and Wolf 2004)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.linalg import Array
+from eigenkit.moments import Moments, Problem, Rows
+from eigenkit.operators import Centered
+from eigenkit.pencil import Pencil
+
+
+def ledoit_wolf(X: Array, weight: Array) -> tuple[float, float]:
+    """(s, m) of the estimate ``(1 - s) S + s m I`` for the covariance of centred rows.
+
+    s = min(b, d) / d with d = ||S - m I||^2 and b the variance of S, as the rows estimate it;
+    ||S|| comes from the smaller of the two Gram matrices.
+    """
+    n, d = float(weight.sum()), X.shape[1]
+    R = X * np.sqrt(weight)[:, None]
+    G = R @ R.T if len(R) < d else R.T @ R
+    squares = float(np.sum(G * G)) / n**2
+    m = float(np.sum(R * R)) / (n * d)
+    distance = squares - d * m * m
+    noise = (float(weight @ np.sum(X * X, axis=1) ** 2) / n - squares) / n
+    return (min(noise, distance) / distance if distance > 0 and noise > 0 else 0.0), m
+
+
+def shrunken_by_class(moments: Moments, problem: Problem) -> Problem:
+    """The problem of LDA with the covariance of every class shrunken towards its diagonal.
+
+    The rows of Z are those that sum to the new scatter matrices: within classes
+    ``sqrt(w (1 - s_j)) (x - m_j)`` and the roots of ``sum_j n_j s_j m_j diag(std_j^2)``, between
+    them ``sqrt(n_j) (m_j - m)``, which alone belong to H.
+    """
+    if not isinstance(moments, Rows):
+        raise ValueError("shrinkage='auto' needs all rows at once: use fit, or give a number.")
+    if sparse.issparse(moments.X):
+        raise ValueError(
+            "X is sparse, but shrinkage='auto' needs dense deviations from the class means: give a "
+            "number, or alpha."
+        )
+    X, weights = np.asarray(moments.X, dtype=np.float64), moments.weights()
+    within, between, diagonal = [], [], np.zeros(X.shape[1])
+    for own in moments.Y.T > 0:
+        if not own.any():
+            between.append(np.zeros(X.shape[1]))
+            continue
+        w = weights[own]
+        mean = w @ X[own] / w.sum()
+        deviations = X[own] - mean
+        std = np.sqrt(w @ deviations**2 / w.sum())
+        std[std == 0] = 1.0
+        s, m = ledoit_wolf(deviations / std, w)
+        within.append(np.sqrt((1 - s) * w)[:, None] * deviations)
+        between.append(np.sqrt(w.sum()) * (mean - problem.mean))
+        diagonal += w.sum() * s * m * std**2
+    Z = np.vstack([*within, np.diag(np.sqrt(diagonal)), *between])
+    H = np.vstack([np.zeros((len(Z) - len(between), len(between))), np.eye(len(between))])
+    return replace(problem, pencil=Pencil(Centered(Z, center=False), H, 0.0))
+
+
+def shrunken(problem: Problem, shrinkage: float, d: int) -> Problem:
+    """The problem with the ridge that stands for ``(1 - s) Sw + s tr(Sw) / d I``, over 1 - s."""
+    Z, C = problem.pencil.Z, problem.pencil.C
+    squares = Z.column_squares() - np.sum(C * C, axis=1)
+    within = float(np.sum(np.maximum(squares, 0.0) / np.square(Z.unit)))
+    alpha = shrinkage / (1 - shrinkage) * within / d
+    return replace(problem, pencil=replace(problem.pencil, alpha=alpha))

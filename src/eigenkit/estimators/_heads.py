@@ -1,0 +1,125 @@
+"""Predicting y from the scores of a projection: one formula for every projection.
+
+Of the scores S = Z W of the training samples a head needs only
+
+    gram = S'S (with the ridge of the problem, if it has one),   cross = H'S
+
+which come with every :class:`~eigenkit.pencil.Solution`. For a W that solves the pencil gram is
+the identity and cross'cross diagonal; nothing here assumes that.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from scipy import linalg as sla
+from scipy.special import expit, log_softmax, softmax
+
+from eigenkit.exceptions import EigenkitWarning
+from eigenkit.linalg import EPS, Array, eigenpairs
+from eigenkit.moments import Problem
+from eigenkit.pencil import Solution
+
+# Priors typed with five digits are meant to sum to one.
+PRIORS_TOL = 1e-5
+
+
+def whitened(gram: Array) -> Array:
+    """F (l x r) with F' gram F = I on the range of gram; units of the scores do not matter."""
+    length = np.sqrt(np.maximum(gram.diagonal(), 0.0))
+    inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+    values, V = eigenpairs(gram * inverse * inverse[:, None])
+    # Eigenvalues of a matrix of products: rounding is EPS of the largest, for each of the l terms.
+    keep = values > len(gram) * EPS * values.max(initial=0.0)
+    return inverse[:, None] * V[:, keep] / np.sqrt(values[keep])
+
+
+def regression(solution: Solution, l: int) -> Array:
+    """Least squares of H on the first l scores (l x k): gram^+ cross'."""
+    cross = solution.cross[:, :l]
+    if solution.gram is None:
+        return cross.T
+    F = whitened(solution.gram[:l, :l])
+    return F @ (F.T @ cross.T)
+
+
+def discriminants(solution: Solution) -> tuple[Array, Array]:
+    """Axes of the scores (l x r) along which gram is I and the between-class scatter diagonal.
+
+    The second value is that diagonal: shares of the scatter that lie between the classes.
+    """
+    if solution.gram is None:
+        return np.eye(len(solution.eigenvalues)), solution.eigenvalues
+    F = whitened(solution.gram)
+    _, s, Vt = sla.svd(solution.cross @ F, full_matrices=False)
+    return F @ Vt.T, s**2
+
+
+def gaussian(problem: Problem, solution: Solution, priors: Array) -> tuple[Array, Array]:
+    """Coefficients (k x l) on the scores and offsets (k) of Gaussians with a common covariance.
+
+    The columns of H are those of LDA. Where nothing is left within the classes, what is left is
+    rounding. A class without samples sits at the overall mean, with a prior of zero.
+    """
+    axes, between = discriminants(solution)
+    degree = problem.labels.degree
+    means = solution.cross / np.sqrt(np.where(degree > 0, degree, 1.0))[:, None] @ axes
+    center = priors @ means
+    means = means - center
+    within = np.maximum(1 - between, EPS * problem.n_rows)
+    scaled = means * (problem.total / within)
+    with np.errstate(divide="ignore"):
+        offset = np.log(priors) - 0.5 * np.sum(scaled * means, axis=1) - scaled @ center
+    return scaled @ axes.T, offset
+
+
+def on_features(problem: Problem, solution: Solution, priors: Array) -> tuple[Array, Array]:
+    """The same as coefficients of X (k x d) and values at the mean of X; one row for two classes.
+
+    The difference of the two classes is what their log odds depend on.
+    """
+    on_scores, offset = gaussian(problem, solution, priors)
+    if len(on_scores) == 2:
+        on_scores, offset = on_scores[1:] - on_scores[:1], offset[1:] - offset[:1]
+    return on_scores @ solution.W.T, offset
+
+
+def checked_priors(priors: Any, shares: Array) -> Array:
+    """Probabilities of the classes: those given, made to sum to one, or their shares."""
+    if priors is None:
+        return shares
+    given = np.asarray(priors, dtype=np.float64)
+    if given.shape != shares.shape or not np.all(np.isfinite(given)) or np.any(given < 0):
+        raise ValueError(f"priors={priors!r} is not valid: give {len(shares)} numbers >= 0.")
+    if not given.sum() > 0:
+        raise ValueError(f"priors={priors!r} is zero for every class.")
+    if abs(given.sum() - 1) > PRIORS_TOL:
+        warnings.warn(
+            f"priors sum to {given.sum():g}, not to 1: they are divided by their sum",
+            EigenkitWarning,
+            stacklevel=2,
+        )
+    return given / given.sum()
+
+
+def most_probable(decision: Array, classes: np.ndarray) -> np.ndarray:
+    """The class of each row of decision values (log odds where there are two classes)."""
+    index = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
+    return np.asarray(classes[index])
+
+
+def posterior(decision: Array) -> Array:
+    """Probabilities of the classes."""
+    if decision.ndim == 1:
+        positive = expit(decision)
+        return np.column_stack([1 - positive, positive])
+    return np.asarray(softmax(decision, axis=1))
+
+
+def log_posterior(decision: Array) -> Array:
+    """Logarithms of the probabilities, without underflow."""
+    if decision.ndim == 1:
+        decision = np.column_stack([np.zeros_like(decision), decision])
+    return np.asarray(log_softmax(decision, axis=1))

@@ -1,0 +1,249 @@
+"""How many variables a sparse component keeps, and how sure it is of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing, check_random_state, indexable
+
+from eigenkit.estimators._best import BestEstimator
+from eigenkit.estimators._state import unchanged_on_error
+from eigenkit.estimators._validation import (
+    as_labels,
+    check_choice,
+    check_count,
+    check_real,
+    check_weight,
+)
+from eigenkit.estimators.pls_cv import RULES, one_standard_error
+from eigenkit.linalg import Array
+
+
+class KeepSearchCV(BestEstimator):
+    """Sparse PLS with the numbers of variables and of components chosen by cross-validation.
+
+    Component by component: with what the components before keep held fixed, every number of
+    the grid is scored on held-out samples, and one is chosen. Of the numbers of components the
+    same rule then chooses one too.
+
+    Parameters
+    ----------
+    estimator : SparsePLS or SparsePLSDA
+        Its ``keep_x`` is replaced; its ``n_components`` is the largest number to try.
+    keep_x : sequence of int, optional
+        The grid; by default 1, 2, 4, ... and all features.
+    cv : int, splitter or iterable, optional
+        As in scikit-learn's GridSearchCV; 5 folds by default.
+    rule : {"one_standard_error", "min"}
+        The fewest variables whose mean score is within one standard error of the best, or
+        those of the best score (the least error).
+    scoring : str or callable, optional
+        What to maximize; by default the estimator's ``score``, for classes the balanced
+        accuracy.
+
+    Attributes
+    ----------
+    keep_x_ : list of int
+        What each component keeps.
+    n_components_ : int
+    best_estimator_ : fitted SparsePLS or SparsePLSDA
+    fold_scores_ : array of shape (n_components, n_folds, n_grid)
+        Score with 1, 2, ... components, on every fold, for every number of the grid.
+    grid_ : array of shape (n_grid,)
+    classes_, n_features_in_, feature_names_in_
+        Those of the best estimator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit import KeepSearchCV, SparsePLS
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 50))
+    >>> y = X[:, :3].sum(axis=1) + 0.5 * rng.normal(size=100)
+    >>> search = KeepSearchCV(SparsePLS(1), keep_x=[1, 3, 10, 50]).fit(X, y)
+    >>> search.keep_x_
+    [3]
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        keep_x: Sequence[int] | None = None,
+        cv: Any = None,
+        rule: str = "one_standard_error",
+        scoring: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.keep_x = keep_x
+        self.cv = cv
+        self.rule = rule
+        self.scoring = scoring
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Search the grid and fit the best.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in the estimator's ``fit``; the weights do not enter the scores.
+
+        Returns
+        -------
+        self
+        """
+        check_choice("rule", self.rule, RULES)
+        if y is None:
+            raise ValueError("KeepSearchCV requires y to be passed, but the target y is None.")
+        with unchanged_on_error(self):
+            whole = clone(self.estimator).fit(X, y, sample_weight)
+            self.grid_ = self._grid(whole.n_features_in_)
+            folds = list(self._folds(X, as_labels(y), sample_weight))
+            keep: list[int] = []
+            paths, scores = [], []
+            for _ in range(whole.n_components_):
+                found = self._scores(folds, keep)
+                chosen = self._choose(found)
+                keep.append(int(self.grid_[chosen]))
+                scores.append(found)
+                paths.append(found[:, chosen])
+            self.fold_scores_ = np.array(scores)
+            self.n_components_ = 1 + self._choose(np.column_stack(paths))
+            self.keep_x_ = keep[: self.n_components_]
+            model = clone(self.estimator)
+            model.set_params(n_components=self.n_components_, keep_x=self.keep_x_)
+            self.best_estimator_ = model.fit(X, y, sample_weight)
+            self._describe()
+        return self
+
+    def _grid(self, d: int) -> np.ndarray:
+        """Numbers to try, increasing: the rule prefers the first ones."""
+        if self.keep_x is None:
+            powers = 2 ** np.arange(int(np.log2(d)) + 1)
+            return np.unique(np.append(powers, d))
+        grid = [check_count("keep_x", n, hint=" in the grid") for n in self.keep_x]
+        if not grid:
+            raise ValueError("keep_x is empty: give the numbers of variables to try.")
+        return np.unique(np.minimum(grid, d))
+
+    def _folds(self, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[tuple, tuple]]:
+        X, y = indexable(X, y)
+        weight = check_weight(sample_weight, y.shape[0])
+        classes = is_classifier(self.estimator)
+        for train, test in check_cv(self.cv, y, classifier=classes).split(X, y):
+            w = None if weight is None else weight[train]
+            yield (
+                (_safe_indexing(X, train), _safe_indexing(y, train), w),
+                (_safe_indexing(X, test), _safe_indexing(y, test)),
+            )
+
+    def _scores(self, folds: list[tuple[tuple, tuple]], before: list[int]) -> Array:
+        """Scores of every number of the grid (columns) on every fold (rows)."""
+        table = np.empty((len(folds), len(self.grid_)))
+        for i, (train, test) in enumerate(folds):
+            for j, count in enumerate(self.grid_):
+                keep = [*before, int(count)]
+                model = clone(self.estimator).set_params(n_components=len(keep), keep_x=keep)
+                model.fit(*train)
+                table[i, j] = self._scorer(model)(model, *test)
+        return table
+
+    def _scorer(self, model: Any) -> Any:
+        one_class = is_classifier(model) and not model._multilabel_
+        default = "balanced_accuracy" if one_class else None
+        return check_scoring(model, scoring=default if self.scoring is None else self.scoring)
+
+    def _choose(self, scores: Array) -> int:
+        if self.rule == "min":
+            return int(np.argmax(scores.mean(axis=0)))
+        return one_standard_error(-scores)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Shares of the resamples in which a variable was kept.
+
+    ``by_component`` has shape (n_features, n_components), ``overall`` (n_features,) counts a
+    variable that is in any component.
+    """
+
+    by_component: Array
+    overall: Array
+
+
+def selection_frequency(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    n_resamples: int = 100,
+    fraction: float = 0.5,
+    random_state: Any = None,
+) -> Selection:
+    """How often each variable of X is kept when a part of the samples is drawn anew.
+
+    What is kept in nearly every draw is there for a reason; what comes and goes is one of many
+    that would do as well. Samples are drawn without replacement, from each class alike.
+
+    Parameters
+    ----------
+    estimator : SparsePLS, SparsePLSDA or SparseCCA
+        With a number for ``n_components``; need not be fitted.
+    X, y
+        As in its ``fit``.
+    n_resamples : int
+        Number of draws.
+    fraction : float between 0 and 1
+        The part of the samples in each.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    Selection
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit import SparsePLS, selection_frequency
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(80, 40))
+    >>> y = X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=80)
+    >>> found = selection_frequency(SparsePLS(1, keep_x=2), X, y, random_state=0)
+    >>> np.flatnonzero(found.overall > 0.9)
+    array([0, 1])
+    """
+    check_count("n_resamples", n_resamples)
+    check_real("fraction", fraction, high=1.0)
+    check_count("n_components", estimator.n_components)
+    X, y = indexable(X, as_labels(y))
+    random = check_random_state(random_state)
+    strata = np.unique(y, return_inverse=True)[1] if is_classifier(estimator) else np.zeros(len(y))
+    draws = []
+    for _ in range(n_resamples):
+        rows = _drawn(strata, fraction, random)
+        model = clone(estimator).fit(_safe_indexing(X, rows), _safe_indexing(y, rows))
+        draws.append(_padded(model.x_weights_ != 0, model.n_components))
+    kept = np.mean(draws, axis=0)
+    return Selection(kept[:, :-1], kept[:, -1])
+
+
+def _drawn(strata: np.ndarray, fraction: float, random: Any) -> np.ndarray:
+    """Sorted rows: the fraction of each stratum, two of it at least."""
+    parts = []
+    for stratum in np.unique(strata):
+        rows = np.flatnonzero(strata == stratum)
+        size = min(len(rows), max(2, round(fraction * len(rows))))
+        parts.append(random.choice(rows, size, replace=False))
+    return np.sort(np.concatenate(parts))
+
+
+def _padded(kept: np.ndarray, l: int) -> np.ndarray:
+    """Columns for l components, of which a draw may have found fewer, and one for any of them."""
+    missing = np.zeros((len(kept), l - kept.shape[1]), dtype=bool)
+    return np.column_stack([kept, missing, kept.any(axis=1)])

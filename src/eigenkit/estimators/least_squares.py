@@ -1,0 +1,286 @@
+"""The least squares models of the projections, with ridge, lasso or elastic net."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._base import Projection
+from eigenkit.estimators._encoding import (
+    check_two_classes,
+    encode_classes,
+    encode_labels,
+    encode_responses,
+)
+from eigenkit.estimators._heads import (
+    log_posterior,
+    most_probable,
+    on_features,
+    posterior,
+    regression,
+)
+from eigenkit.estimators._streams import Result
+from eigenkit.estimators._validation import check_choice, check_count, check_real
+from eigenkit.linalg import Array
+from eigenkit.moments import Problem
+from eigenkit.operators import project
+from eigenkit.pencil import Solution
+from eigenkit.solvers import REGRESSIONS, Choice, Settings
+from eigenkit.solvers.least_squares import least_squares_path
+from eigenkit.targets import TARGETS, Target
+
+RESPONSES = ("cca", "opls")
+CLASSES = ("lda",)
+
+
+def _for(*targets: str) -> Callable[[Callable[..., Any]], Any]:
+    """Methods that there are for some targets only."""
+    return available_if(lambda self: self.target in targets)
+
+
+class LeastSquaresProjection(Projection):
+    """The least squares model of a projection: its targets regressed on X, with a penalty.
+
+    With ``T = H (H'H)^(-1/2)`` for the H of the target (see the page on mathematics), minimizes
+
+    ``||Xc W - T||^2 + alpha (l1_ratio ||W||_1 + (1 - l1_ratio) ||W||_2^2)``.
+
+    It equals the projection itself when ``alpha=0`` and every target is fitted exactly, as it is
+    on fewer samples than features in general position; otherwise it is a model of its own. Its
+    use is the lasso, by which most features get no weight at all.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, those of the largest eigenvalues; all by default.
+    target : {"cca", "opls", "lda", "star", "clique", "zhou"}
+        Which projection: :class:`CCA`, :class:`OrthonormalizedPLS`, :class:`LDA`, or an expansion
+        of :class:`HypergraphSpectral`. It says what y may be.
+    alpha : float
+        Weight of the penalty.
+    l1_ratio : float between 0 and 1
+        0 is ridge, 1 the lasso, between them lies the elastic net.
+    regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
+        The method for ridge, as in the other projections. The lasso and the elastic net are
+        solved by coordinate descent.
+    tol, max_iter : float, int
+        Relative residual (coordinate descent: duality gap) and number of iterations at which
+        iterative methods stop.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components_, n_features)
+        With the lasso one per target, which stands for one label or class (one for two classes);
+        components without any feature come last.
+    eigenvalues_ : array of shape (n_components_,)
+        ``|H'Xc w|^2 / |Xc w|^2``, decreasing.
+    mean_ : array of shape (n_features,)
+    coef_, intercept_ : array
+        The regression of y on the scores (targets "cca" and "opls") or the Gaussian classifier
+        on the scores ("lda"), in terms of X.
+    classes_ : array
+        Where y held classes.
+    n_components_, n_iter_, solver_, regression_, report_
+        What was done; see :class:`eigenkit.pencil.Report`. ``report_.equivalent`` tells whether
+        this is the projection itself.
+    n_features_in_, feature_names_in_
+
+    See Also
+    --------
+    l1_path : Every alpha at which a feature enters or leaves.
+
+    Notes
+    -----
+    The papers write LS-X for alpha = 0, LS-X_2 for ridge and LS-X_1 for the lasso. T is the
+    symmetric root, so nothing depends on the order of labels. A ridge leaves the rotation of W
+    open (scores have the same distances); the one is taken in which ``H'Xc W`` has orthogonal
+    columns.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenkit import LeastSquaresProjection
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LeastSquaresProjection(target="lda", alpha=2.0, l1_ratio=1.0).fit(X, y)
+    >>> (model.components_ != 0).sum(axis=1)
+    array([2, 1, 2])
+    >>> round(model.score(X, y), 2)
+    0.95
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        target: str = "cca",
+        alpha: float = 1.0,
+        l1_ratio: float = 0.0,
+        regression: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        self.n_components = n_components
+        self.target = target
+        self.alpha = alpha
+        self.l1_ratio = l1_ratio
+        self.regression = regression
+        self.tol = tol
+        self.max_iter = max_iter
+
+    coef_ = Result()
+    intercept_ = Result()
+    _offset_ = Result()
+
+    # -- stating and solving -----------------------------------------------------------
+
+    def _settings(self) -> Settings:
+        if self.n_components is not None:
+            check_count("n_components", self.n_components, hint=", or None for all")
+        check_choice("target", self.target, TARGETS)
+        check_real("alpha", self.alpha)
+        check_real("l1_ratio", self.l1_ratio, high=1.0)
+        return Settings(
+            regression=check_choice("regression", self.regression, ("auto", *REGRESSIONS)),
+            tol=check_real("tol", self.tol),
+            max_iter=check_count("max_iter", self.max_iter),
+        )
+
+    def _target(self) -> Target:
+        return TARGETS[self.target]
+
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+        if self.target in CLASSES:
+            instead = "for several labels take target='star' or 'cca'"
+            return encode_classes(self, y, n, classes, reset, instead)
+        encode = encode_responses if self.target in RESPONSES else encode_labels
+        return encode(self, y, n, classes, reset)
+
+    def _check_informative(self, problem: Problem) -> None:
+        if "classes_" in self.__dict__:
+            check_two_classes(problem.labels.degree)
+        super()._check_informative(problem)
+
+    def _solve_path(
+        self, problem: Problem, alphas: Sequence[float], settings: Settings
+    ) -> list[Solution]:
+        return least_squares_path(problem.pencil, alphas, float(self.l1_ratio), settings)
+
+    def plan(self, X: Any, y: Any, sample_weight: Any = None) -> Choice:
+        """How :meth:`fit` would find W on these data, and why, without fitting."""
+        if self.alpha * self.l1_ratio:
+            return Choice("coordinate_descent", f"l1_ratio={self.l1_ratio:g}", {})
+        return super().plan(X, y, sample_weight)
+
+    # -- the head ----------------------------------------------------------------------
+
+    def _keep_more(self, problem: Problem, solution: Solution) -> None:
+        if self.target in CLASSES:
+            priors = problem.labels.degree / problem.total
+            coef, offset = on_features(problem, solution, priors)
+        elif self.target in RESPONSES:
+            l = self.n_components_
+            to_H = regression(solution, l)
+            to_y = to_H @ problem.labels.whiteners[1] if self.target == "cca" else to_H
+            coef, offset = (solution.W[:, :l] @ to_y).T, problem.labels.degree / problem.total
+        else:
+            return
+        self.coef_ = self._cast(coef)
+        self._offset_ = self._cast(offset)
+        self.intercept_ = self._cast(offset - coef @ problem.mean)
+
+    def _values(self, X: Any) -> Array:
+        check_is_fitted(self)
+        return project(self._features(X), self.mean_, self.coef_.T) + self._offset_
+
+    @_for(*CLASSES)
+    def decision_function(self, X: Any) -> Array:
+        """Log of prior times likelihood up to a term common to all classes (target "lda").
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes); for two classes the log odds, (n_samples,)
+        """
+        values = self._values(X)
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    @_for(*CLASSES, *RESPONSES)
+    def predict(self, X: Any) -> np.ndarray:
+        """Predict from the scores: classes for the target "lda", else responses.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_targets)
+        """
+        if self.target in CLASSES:
+            return most_probable(self.decision_function(X), self.classes_)
+        values = self._values(X)
+        return values[:, 0] if self.__dict__.get("_one_response_") else values
+
+    @_for(*CLASSES)
+    def predict_proba(self, X: Any) -> Array:
+        """Posterior probabilities of the classes (target "lda").
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return posterior(self.decision_function(X))
+
+    @_for(*CLASSES)
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the posterior probabilities (target "lda").
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+        """
+        return log_posterior(self.decision_function(X))
+
+    @_for(*CLASSES, *RESPONSES)
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Accuracy for the target "lda", else the coefficient of determination.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        measure = accuracy_score if self.target in CLASSES else r2_score
+        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if self.target in CLASSES:
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
+        elif self.target in RESPONSES:
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags(poor_score=True)
+            tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,252 @@
+"""Sparse partial least squares, for numbers and for classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from eigenkit.estimators._cross_decomposition import Fit, Rows
+from eigenkit.estimators._validation import check_choice, check_count, check_real
+from eigenkit.estimators.pls import PLSRegressor
+from eigenkit.estimators.plsda import PLSDA
+from eigenkit.linalg import Array
+from eigenkit.operators import Centered
+from eigenkit.solvers.cross_products import blocks
+from eigenkit.solvers.deflation import decompose
+from eigenkit.solvers.lasso import Sparsity
+from eigenkit.solvers.sparse_pls import Request, finder
+
+Keep = int | Sequence[int] | None
+
+MODES = ("regression", "canonical")
+
+
+class _SparsePairs:
+    """What both classes share: pairs of weights with few non-zeros in the loop of PLS."""
+
+    penalty_y: float = 0.0
+    keep_y: Keep = None
+    n_components: int | None
+    n_iter_: int
+    tol: float
+    max_iter: int
+
+    def _check_sparsity(self) -> None:
+        for side in ("x", "y"):
+            penalty = getattr(self, f"penalty_{side}")
+            if check_real(f"penalty_{side}", penalty, high=1.0) == 1.0:
+                raise ValueError(f"penalty_{side}=1 leaves no variable: give a number below 1.")
+            self._kept(side, 1)
+        check_real("tol", self.tol)
+        check_count("max_iter", self.max_iter)
+
+    def _kept(self, side: str, l: int) -> list[int | None]:
+        """How many variables of a side to keep in each of l components; None for no bound."""
+        name = f"keep_{side}"
+        keep = getattr(self, name)
+        if keep is None or np.ndim(keep) == 0:
+            return [None if keep is None else check_count(name, keep, hint=", or None")] * l
+        counts = [check_count(name, count, hint=" for every component") for count in keep]
+        if len(counts) < l:
+            raise ValueError(
+                f"{name} has {len(counts)} numbers for {l} components: give one for each, or one "
+                "number for all."
+            )
+        return list(counts)
+
+    def _sparse_fit(
+        self, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int, deflation: str
+    ) -> Fit:
+        x, y = (
+            [Sparsity(float(getattr(self, f"penalty_{side}")), n) for n in self._kept(side, l)]
+            for side in ("x", "y")
+        )
+        X, B, cross = blocks(Z, Y, scale, l)
+        request = Request(x, y, float(self.tol), int(self.max_iter))
+        found = decompose(cross, l, deflation, finder(request))
+        self.n_iter_ = max(found.n_iter, default=1)
+        return Fit(X, B, found, (cross.trace, float(np.trace(cross.yy))))
+
+
+class SparsePLS(_SparsePairs, PLSRegressor):
+    """PLS with few variables in each component, of X and of y.
+
+    Component by component, with S = Xi'Yi of the deflated data, the weights settle at
+
+    ``w = soft(S c) / |soft(S c)|,  c = soft(S'w) / |soft(S'w)|``
+
+    from the leading singular pair of S on; soft moves every entry towards zero by a threshold.
+    Then X is deflated by its score t = Xi w, and y by t too (``mode="regression"``) or by its
+    own score u = Yi c (``"canonical"``).
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of components; None for all.
+    keep_x, keep_y : int or sequence of int, optional
+        How many variables to keep in a component, or in each of them: the threshold is the
+        largest entry that is not kept.
+    penalty_x, penalty_y : float of at least 0 and below 1
+        Where no number is given: the threshold as a share of the largest entry. 0 keeps all.
+    mode : {"regression", "canonical"}
+        Whether y is predicted, or X and y play the same part.
+    scale : bool or (bool, bool)
+        Whether to divide X and y by the standard deviations of their columns, without which a
+        threshold favours variables of large units.
+    tol, max_iter : float, int
+        Change of the weights and number of steps at which a component is done.
+
+    Attributes
+    ----------
+    x_weights_ : array of shape (n_features, n_components_)
+        w of each component, of unit length, with few non-zeros.
+    y_weights_ : array of shape (n_targets, n_components_)
+        c of each component.
+    x_loadings_, y_loadings_ : array
+        Regression of X and y on the scores; dense.
+    x_rotations_, y_rotations_ : array
+        What gives the scores of undeflated data; with as many zeros in the first component.
+    x_scores_, y_scores_ : array of shape (n_samples, n_components_)
+    coef_, intercept_, coef_path_
+        As in :class:`PLSRegression`; ``coef_`` is zero for variables in no component.
+    x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
+    x_mean_, y_mean_, x_std_, y_std_ : array
+    n_components_, n_iter_, n_features_in_, feature_names_in_
+
+    See Also
+    --------
+    KeepSearchCV : chooses the numbers by cross-validation.
+    selection_frequency : how often each variable is kept when samples are drawn anew.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit import SparsePLS
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 200))
+    >>> Y = X[:, [3, 8]] @ [[1.0, 1.0], [1.0, 0.5]] + 0.1 * rng.normal(size=(60, 2))
+    >>> model = SparsePLS(1, keep_x=2).fit(X, Y)
+    >>> np.flatnonzero(model.coef_.any(axis=0))
+    array([3, 8])
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = 2,
+        *,
+        keep_x: Keep = None,
+        keep_y: Keep = None,
+        penalty_x: float = 0.0,
+        penalty_y: float = 0.0,
+        mode: str = "regression",
+        scale: bool | tuple[bool, bool] = True,
+        tol: float = 1e-6,
+        max_iter: int = 500,
+    ) -> None:
+        super().__init__(n_components, scale=scale)
+        self.keep_x = keep_x
+        self.keep_y = keep_y
+        self.penalty_x = penalty_x
+        self.penalty_y = penalty_y
+        self.mode = mode
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @property
+    def _deflation(self) -> str:  # type: ignore[override]
+        return self.mode
+
+    def _check_parameters(self) -> tuple[bool, bool]:
+        check_choice("mode", self.mode, MODES)
+        self._check_sparsity()
+        return super()._check_parameters()
+
+    def _decompose(
+        self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
+    ) -> Fit:
+        return self._sparse_fit(Z, Y, scale, l, self._deflation)
+
+    def _keep(self, rows: Rows, fit: Fit) -> None:
+        super()._keep(rows, fit)
+        self.y_weights_ = self._cast(fit.components.y_weights)  # of unit length, in no unit
+
+    def _y_scores(self, Y: Array, T: Array) -> Array:
+        """u_i = Y_i c_i, with Y_i deflated by the scores before i."""
+        if self.mode == "canonical":
+            return super()._y_scores(Y, T)
+        C = self.y_weights_.astype(np.float64)
+        return Y @ C - T @ np.triu(self.y_loadings_.T @ C, 1)
+
+
+class SparsePLSDA(_SparsePairs, PLSDA):
+    """Sparse PLS discriminant analysis: few variables that tell the classes apart.
+
+    :class:`SparsePLS` on the 0/1 columns of the classes, all of which are kept, and a
+    classifier: the columns are regressed on the scores, and the largest wins.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of components; None for all.
+    keep_x : int or sequence of int, optional
+        How many variables to keep in a component, or in each of them.
+    penalty_x : float of at least 0 and below 1
+        Where no number is given: the threshold as a share of the largest entry. 0 keeps all.
+    scale : bool
+        Whether to divide the features and the columns of the classes by their deviations; the
+        latter gives rare classes the say of common ones.
+    tol, max_iter : float, int
+        Change of the weights and number of steps at which a component is done.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+    x_weights_ : array of shape (n_features, n_components_)
+        Of unit length, with few non-zeros.
+    coef_, intercept_, x_rotations_, x_loadings_, x_scores_, y_weights_, ...
+        As in :class:`PLSDA`; ``coef_`` is zero for variables in no component.
+    n_components_, n_iter_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from eigenkit import SparsePLSDA
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = SparsePLSDA(2, keep_x=4).fit(X, y)
+    >>> (model.x_weights_ != 0).sum(axis=0)
+    array([4, 4])
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    coding = "indicator"
+
+    def __init__(
+        self,
+        n_components: int | None = 2,
+        *,
+        keep_x: Keep = None,
+        penalty_x: float = 0.0,
+        scale: bool = True,
+        tol: float = 1e-6,
+        max_iter: int = 500,
+    ) -> None:
+        self.n_components = n_components
+        self.keep_x = keep_x
+        self.penalty_x = penalty_x
+        self.scale = scale
+        self.tol = tol
+        self.max_iter = max_iter
+
+    _deflation = "regression"
+
+    def _check_parameters(self) -> tuple[bool, bool]:
+        self._check_sparsity()
+        scaled = super()._check_parameters()[0]
+        return scaled, scaled
+
+    def _decompose(
+        self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
+    ) -> Fit:
+        return self._sparse_fit(Z, Y, scale, l, self._deflation)

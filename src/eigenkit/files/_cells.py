@@ -1,0 +1,125 @@
+"""What the cells of a table mean: numbers as people write them, yes and no, dates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+
+import numpy as np
+
+# Cells that stand for a missing value, compared in lower case.
+MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
+_TRUTH = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
+_COMMA = re.compile(r"[+-]?(\d+,\d+|\d*,\d+)([eE][+-]?\d+)?")
+_GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+_MARKED = re.compile(r"[+-]?\d[\d.,'\s]*")
+_DAY = 86400.0
+
+Convert = Callable[[str], float]
+
+
+def as_number(cell: str) -> float:
+    """The number in a cell, NaN where it is missing; ValueError if it is something else."""
+    try:
+        value = float(cell)
+    except ValueError:
+        if cell.strip().lower() in MISSING:
+            return np.nan
+        raise
+    if "_" in cell:  # Python's own notation, not a number in data
+        raise ValueError(cell)
+    return value
+
+
+def written_with(decimal: str, thousands: str | None) -> Convert:
+    """Numbers with another decimal mark, or with marks between thousands.
+
+    Examples
+    --------
+    >>> from eigenkit.files._cells import written_with
+    >>> written_with(",", ".")("1.234,5")
+    1234.5
+    """
+    if decimal == "." and thousands is None:
+        return as_number
+
+    def convert(cell: str) -> float:
+        if thousands is not None:
+            cell = cell.replace(thousands, "")
+        if decimal != "." and "." in cell:
+            raise ValueError(cell)
+        return as_number(cell.replace(decimal, "."))
+
+    return convert
+
+
+def as_truth(cell: str) -> float:
+    """1 for true and yes, 0 for false and no."""
+    word = cell.strip().lower()
+    if word in MISSING:
+        return np.nan
+    if word in _TRUTH:
+        return _TRUTH[word]
+    return as_number(cell)
+
+
+def as_day(cell: str) -> float:
+    """A date, with or without time, as days since 1970; ValueError if it is none.
+
+    Examples
+    --------
+    >>> from eigenkit.files._cells import as_day
+    >>> as_day("1970-01-02"), as_day("1970-01-01 12:00")
+    (1.0, 0.5)
+    """
+    word = cell.strip()
+    if word.lower() in MISSING:
+        return np.nan
+    if not _DATE.fullmatch(word):
+        raise ValueError(cell)
+    if len(word) == 10:
+        return float(date.fromisoformat(word).toordinal() - date(1970, 1, 1).toordinal())
+    moment = datetime.fromisoformat(word)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return moment.timestamp() / _DAY
+
+
+KINDS: dict[str, Convert] = {"yes or no": as_truth, "date": as_day}
+
+
+def kind_of(cells: Sequence[str]) -> str | None:
+    """ "yes or no" or "date" where most of the cells that are there are that, else None."""
+    there = [cell for cell in cells if cell.strip().lower() not in MISSING]
+    for kind, convert in KINDS.items():
+        if there and 2 * sum(_fits(convert, cell) for cell in there) > len(there):
+            return kind
+    return None
+
+
+def has_decimal_commas(cells: Sequence[str]) -> bool:
+    """Whether cells that are no numbers are ones with a comma for the point."""
+    strange = [cell for cell in cells if not _fits(as_number, cell)]
+    if not strange or not all(_COMMA.fullmatch(cell.strip()) for cell in strange):
+        return False
+    return not all(_GROUPED.fullmatch(cell.strip()) for cell in strange)  # 1,000 may be a thousand
+
+
+def looks_marked(cell: str) -> bool:
+    """Whether a cell may be a number with marks that are not understood."""
+    return bool(_MARKED.fullmatch(cell.strip()))
+
+
+def is_number(cell: str) -> bool:
+    """Whether a cell holds a number, or nothing."""
+    return _fits(as_number, cell)
+
+
+def _fits(convert: Convert, cell: str) -> bool:
+    try:
+        convert(cell)
+    except ValueError:
+        return False
+    return True

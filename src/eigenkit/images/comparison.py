@@ -1,0 +1,239 @@
+"""Rivals on the same folds: which way to annotate suits these sets, and by how much."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from eigenkit.images.annotator import ImageAnnotator, check_groups, check_sets, check_terms
+from eigenkit.images.arrays import Array
+from eigenkit.images.descriptors import Descriptor
+from eigenkit.images.extraction import Progress, Vectors
+from eigenkit.images.files import ImageSet
+from eigenkit.images.ridge import mean_auc, precision_at_one
+from eigenkit.images.rivals import PLAIN, RIVALS, Fold
+from eigenkit.images.weights import folds_of
+
+MEASURES = ("auc", "p1", "f1")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One rival: its measures on every fold.
+
+    Parameters
+    ----------
+    name : str
+    auc, p1, f1 : tuples of float
+        Mean AUC over terms; how often the first term is right; mean F1 over terms, with
+        thresholds chosen inside the training part.
+    seconds : float
+        Of choosing, fitting and predicting on all folds, without descriptors and kernels.
+    """
+
+    name: str
+    auc: tuple[float, ...]
+    p1: tuple[float, ...]
+    f1: tuple[float, ...]
+    seconds: float
+
+    @property
+    def quality(self) -> Array:
+        """The mean of the three measures on every fold."""
+        return np.mean([self.auc, self.p1, self.f1], axis=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """All rivals, the best of them first.
+
+    Parameters
+    ----------
+    rows : list of Row
+    recommended : str
+        The rival of the best mean quality.
+    level : list of str
+        Rivals that cannot be told from it: within two standard errors of the paired differences.
+    held_out : list of (annotator, test rows)
+        The model of every fold, for a page.
+    sets : list of ImageSet
+        Those with labels.
+    Y : array of shape (n_sets, n_terms)
+    vectors : dict
+    """
+
+    rows: list[Row]
+    recommended: str
+    level: list[str]
+    held_out: list[tuple[ImageAnnotator, np.ndarray]]
+    sets: list[ImageSet]
+    Y: Array
+    vectors: Vectors
+
+
+def compare(
+    sets: Sequence[ImageSet],
+    Y: Any,
+    terms: Sequence[str] | None = None,
+    *,
+    annotator: ImageAnnotator | None = None,
+    rivals: Sequence[str] | None = None,
+    groups: Any = None,
+    folds: int = 5,
+    seed: int = 0,
+    progress: Callable[[Progress], None] | None = None,
+) -> Comparison:
+    """Compare ways to annotate on folds; whatever is chosen is chosen inside the training part.
+
+    Parameters
+    ----------
+    sets : sequence of ImageSet
+    Y : array of shape (n_sets, n_terms)
+        Sets without labels (rows of NaN) are left out.
+    terms : sequence of str, optional
+    annotator : ImageAnnotator, optional
+        Which kernels, size and views.
+    rivals : sequence of str, optional
+        Names of :data:`eigenkit.images.rivals.RIVALS`; by default all.
+    groups : array of shape (n_sets,), optional
+        Sets of one group are never on both sides.
+    folds : int
+    seed : int
+    progress : callable, optional
+
+    Returns
+    -------
+    Comparison
+    """
+    sets = check_sets(sets)
+    Y, names = check_terms(Y, terms, len(sets))
+    groups = None if groups is None else check_groups(groups, len(sets))
+    labelled = ~np.isnan(Y).any(axis=1)
+    sets, Y = [one for one, has in zip(sets, labelled, strict=True) if has], Y[labelled]
+    groups = None if groups is None else groups[labelled]
+    chosen = list(rivals or RIVALS)
+    base = clone(annotator or ImageAnnotator()).set_params(progress=progress)
+    vectors, pictures = _vectors(base, sets)
+    found: dict[str, list[tuple[float, ...]]] = {name: [] for name in chosen}
+    seconds = dict.fromkeys(chosen, 0.0)
+    held_out = []
+    for train, test in folds_of(Y, groups, folds, seed):
+        model, fold = _fold(base, sets, Y, names, groups, vectors, pictures, train, test, seed)
+        held_out.append((model, test))
+        for name in chosen:
+            start = time.monotonic()
+            S, thresholds = RIVALS[name](fold)
+            seconds[name] += time.monotonic() - start
+            found[name].append(measures(Y[test], S, thresholds))
+    rows = [_row(name, found[name], seconds[name]) for name in chosen]
+    rows.sort(key=lambda row: -float(row.quality.mean()))
+    return Comparison(rows, rows[0].name, _level(rows), held_out, sets, Y, vectors)
+
+
+def _row(name: str, folds: list[tuple[float, ...]], seconds: float) -> Row:
+    auc, p1, f1 = zip(*folds, strict=True)
+    return Row(name, auc, p1, f1, seconds)
+
+
+def _vectors(base: ImageAnnotator, sets: Sequence[ImageSet]) -> tuple[Vectors, list[Array]]:
+    """All vectors, and those of the plain machines as one matrix per set."""
+    base._prepare(sets)
+    wanted = base._descriptors_
+    if not any(d.name == "joined" for d in wanted):
+        base._descriptors_ = [*wanted, Descriptor("joined")]
+    vectors = base._vectors(sets)
+    base._descriptors_ = wanted
+    return vectors, [np.vstack(own) for own in vectors["joined"]]
+
+
+def subset(vectors: Vectors, rows: Any) -> Vectors:
+    """The vectors of some sets."""
+    return {name: [own[int(i)] for i in rows] for name, own in vectors.items()}
+
+
+def _fold(
+    base: ImageAnnotator,
+    sets: list[ImageSet],
+    Y: Array,
+    terms: list[str],
+    groups: Any,
+    vectors: Vectors,
+    pictures: list[Array],
+    train: np.ndarray,
+    test: np.ndarray,
+    seed: int,
+) -> tuple[ImageAnnotator, Fold]:
+    """Kernels learned from the training sets alone."""
+    model = clone(base)
+    model.size_, model._descriptors_ = base.size_, base._descriptors_
+    inside, outside = ([sets[int(i)] for i in rows] for rows in (train, test))
+    own_groups = None if groups is None else groups[train]
+    K = model.fit_vectors(inside, subset(vectors, train), Y[train], terms, own_groups)
+    K_new, own_new = model._each_kernel(outside, subset(vectors, test))
+    fold = Fold(
+        K,
+        K_new,
+        own_new,
+        Y[train],
+        [pictures[int(i)] for i in train],
+        [pictures[int(i)] for i in test],
+        own_groups,
+        seed,
+    )
+    return model, fold
+
+
+def measures(Y: Array, S: Array, thresholds: Array) -> tuple[float, float, float]:
+    """Mean AUC, precision at one, and mean F1 over the terms that occur."""
+    P = thresholds < S
+    occurs = Y.any(axis=0)
+    hits, taken = (Y * P).sum(axis=0), P.sum(axis=0) + Y.sum(axis=0)
+    f1 = 2 * hits[occurs] / taken[occurs]
+    return mean_auc(Y, S), precision_at_one(Y, S), float(f1.mean())
+
+
+def _level(rows: Sequence[Row]) -> list[str]:
+    """Those that are not told from the first by twice the standard error of the difference."""
+    best = rows[0].quality
+    found = []
+    for row in rows[1:]:
+        gap = best - row.quality
+        error = gap.std(ddof=1) / np.sqrt(len(gap)) if len(gap) > 1 else np.inf
+        if gap.mean() <= 2 * error:
+            found.append(row.name)
+    return found
+
+
+def as_records(comparison: Comparison) -> list[dict[str, Any]]:
+    """The rows for a table: means, standard errors, and the paired difference to the plain one."""
+    plain = next((row for row in comparison.rows if row.name == PLAIN), comparison.rows[0])
+    return [_record(row, plain, comparison.recommended) for row in comparison.rows]
+
+
+def _record(row: Row, plain: Row, recommended: str) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": row.name, "recommended": row.name == recommended}
+    for key in MEASURES:
+        found[key], found[key + "_error"] = _mean_and_error(getattr(row, key))
+    gap = np.subtract(row.auc, plain.auc)
+    found["difference"], found["difference_error"] = _mean_and_error(gap)
+    found["seconds"] = round(row.seconds, 2)
+    return found
+
+
+def _mean_and_error(values: Any) -> tuple[float, float]:
+    x = np.asarray(values, dtype=float)
+    error = x.std(ddof=1) / np.sqrt(len(x)) if len(x) > 1 else 0.0
+    return float(x.mean()), float(error)
+
+
+def verdict(comparison: Comparison) -> str:
+    """One sentence."""
+    text = f"Recommended by the mean of AUC, P@1 and F1: {comparison.recommended}."
+    if comparison.level:
+        text += f" Not to be told from it on these folds: {', '.join(comparison.level)}."
+    return text

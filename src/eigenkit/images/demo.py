@@ -1,0 +1,45 @@
+"""Everything once, on generated shapes: folders, fit, model file, new sets, page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eigenkit.images.annotator import ImageAnnotator, term_reports
+from eigenkit.images.extraction import Tell
+from eigenkit.images.files import read_sets
+from eigenkit.images.labels import read_labels
+from eigenkit.images.model_file import load_annotator, save_annotator
+from eigenkit.images.page import write_page
+from eigenkit.images.record import predicted_record
+from eigenkit.images.shapes import make_shapes, write_folder
+
+N_TRAIN, N_TEST, SIZE = 120, 40, (64, 64)
+
+
+def run(folder: Path, seed: int = 0, tell: Tell | None = None) -> dict[str, Any]:
+    """Draw, learn, keep, annotate and show; what was found, and where it is."""
+    (folder / "new").mkdir(parents=True, exist_ok=True)
+    labels = write_folder(*make_shapes(N_TRAIN, size=SIZE[0], seed=seed), folder)
+    new_labels = write_folder(*make_shapes(N_TEST, size=SIZE[0], seed=seed + 1), folder / "new")
+    sets, new = (read_sets(labels.parent / "images") for labels in (labels, new_labels))
+    Y, terms = read_labels(labels, sets)
+    model = ImageAnnotator(size=SIZE, weights="equal", random_state=seed, progress=tell)
+    model.fit(sets, Y, terms)
+    save_annotator(model, folder / "shapes.ek")
+    again = load_annotator(folder / "shapes.ek")
+    given, _ = read_labels(new_labels, new)
+    record = predicted_record(again, new, "Shapes annotated", given)
+    page = write_page(record, folder / "shapes.html")
+    S = again.decision_function(new)
+    reports = term_reports(terms, given, S, again.thresholds_)
+    return {
+        "n_train": len(sets),
+        "n_test": len(new),
+        "f1": float(np.mean([r.f1 for r in reports])),
+        "terms": [vars(r) for r in reports],
+        "model": str(folder / "shapes.ek"),
+        "page": str(page),
+    }

@@ -1,0 +1,257 @@
+(function () {
+  "use strict";
+  const run = JSON.parse(document.getElementById("record").textContent);
+  const find = (id) => document.getElementById(id);
+  const PAGE = 24;
+  const KINDS = { all: "all sets", wrong: "any error", missed: "missed terms", extra: "extra terms", clean: "no error", unknown: "without given terms" };
+  const ORDERS = { name: "name", worst: "most errors first", sure: "most certain first", unsure: "least certain first" };
+
+  // Text goes into the page as text, never as markup.
+  function make(tag, options, ...children) {
+    const element = document.createElement(tag);
+    for (const [key, value] of Object.entries(options || {})) {
+      if (key === "text") element.textContent = value;
+      else if (key === "class") element.className = value;
+      else element.setAttribute(key, value);
+    }
+    element.append(...children);
+    return element;
+  }
+  const percent = (p) => (p === null ? "–" : Math.round(100 * p) + " %");
+  const termName = (j) => run.terms[j].name;
+
+  // -- what happened to each set ------------------------------------------------------
+
+  const sets = run.sets.map((set, index) => {
+    const given = set.given === null ? null : new Set(set.given);
+    const chosen = set.scores.filter((s) => s[2]).map((s) => s[0]);
+    const missed = given ? set.given.filter((j) => !chosen.includes(j)) : [];
+    const extra = given ? chosen.filter((j) => !given.has(j)) : [];
+    const names = [...chosen, ...(set.given || [])].map(termName);
+    return {
+      ...set, index, given, chosen: new Set(chosen), missed, extra,
+      errors: missed.length + extra.length,
+      sure: Math.max(0, ...set.scores.map((s) => s[1] || 0)),
+      text: [set.name, ...names].join("\n").toLowerCase(),
+    };
+  });
+  function kindOf(set, j) {
+    if (!set.given) return set.chosen.has(j) ? "free" : "";
+    if (set.chosen.has(j)) return set.given.has(j) ? "right" : "extra";
+    return set.given.has(j) ? "missed" : "";
+  }
+  const TITLES = { right: "right", missed: "missed", extra: "extra", free: "predicted" };
+
+  // -- the list -----------------------------------------------------------------------
+
+  let shown = sets, first = 0, current = -1;
+
+  function wanted(set, term, kind) {
+    if (kind === "unknown") { if (set.given) return false; }
+    else if (kind === "missed") { if (term === "" ? !set.missed.length : !set.missed.includes(term)) return false; }
+    else if (kind === "extra") { if (term === "" ? !set.extra.length : !set.extra.includes(term)) return false; }
+    else if (kind === "wrong") {
+      if (!set.given) return false;
+      if (term === "" ? !set.errors : ![...set.missed, ...set.extra].includes(term)) return false;
+    } else if (kind === "clean") { if (!set.given || set.errors) return false; }
+    if (term !== "" && !set.chosen.has(term) && !(set.given && set.given.has(term))) return false;
+    return true;
+  }
+
+  function filter() {
+    const words = find("search").value.trim().toLowerCase();
+    const term = find("term").value === "" ? "" : Number(find("term").value);
+    const kind = find("error").value, order = find("order").value;
+    shown = sets.filter((s) => (!words || s.text.includes(words)) && wanted(s, term, kind));
+    if (order === "worst") shown.sort((a, b) => b.errors - a.errors || a.index - b.index);
+    if (order === "sure") shown.sort((a, b) => b.sure - a.sure || a.index - b.index);
+    if (order === "unsure") shown.sort((a, b) => a.sure - b.sure || a.index - b.index);
+    first = 0; current = -1;
+    draw();
+  }
+
+  function tags(set) {
+    const list = make("ul", { class: "tags" });
+    for (const [j, p] of set.scores) {
+      const kind = kindOf(set, j);
+      if (!kind) continue;
+      list.append(make("li", { class: kind, title: TITLES[kind] },
+        termName(j) + " ", make("small", { text: kind === "missed" ? "missed, " + percent(p) : percent(p) })));
+    }
+    if (!list.children.length) list.append(make("li", { class: "free", text: "no term" }));
+    return list;
+  }
+
+  function card(set, position) {
+    const open = make("button", { type: "button", text: set.name, "data-position": position });
+    open.addEventListener("click", () => detail(set));
+    const thumbs = make("div", { class: "thumbs" });
+    for (const [name, view, source] of set.pictures) {
+      thumbs.append(make("img", { src: source, alt: view ? view + ": " + name : name, loading: "lazy", decoding: "async" }));
+    }
+    if (set.more) thumbs.append(make("small", { class: "note", text: "and " + set.more + " more" }));
+    return make("article", { class: "card" }, make("h3", {}, open), thumbs, tags(set));
+  }
+
+  function draw() {
+    find("list").replaceChildren(...shown.slice(first, first + PAGE).map((s, i) => card(s, first + i)));
+    const last = Math.min(first + PAGE, shown.length);
+    find("count").textContent = shown.length === sets.length
+      ? sets.length + " sets" : shown.length + " of " + sets.length + " sets";
+    find("where").textContent = shown.length ? first + 1 + " to " + last + " of " + shown.length : "none";
+    find("pager").hidden = shown.length <= PAGE;
+    find("previous").disabled = first === 0;
+    find("next").disabled = last >= shown.length;
+  }
+
+  function turn(by) {
+    const to = first + by * PAGE;
+    if (to < 0 || to >= shown.length) return;
+    first = to; current = first - 1;
+    draw();
+    find("sets").scrollIntoView();
+  }
+
+  function step(by) {
+    const to = Math.min(Math.max(current + by, 0), shown.length - 1);
+    if (to < 0) return;
+    current = to;
+    if (current < first || current >= first + PAGE) { first = Math.floor(current / PAGE) * PAGE; draw(); }
+    const button = document.querySelector('[data-position="' + current + '"]');
+    button.focus();
+    button.scrollIntoView({ block: "center" });
+  }
+
+  // -- one set ------------------------------------------------------------------------
+
+  function heat(canvas, pieces, j, width, height) {
+    canvas.width = width; canvas.height = height;
+    const context = canvas.getContext("2d");
+    const image = context.createImageData(width, height);
+    const total = new Float32Array(width * height);
+    for (const piece of pieces) {
+      const shares = piece.shares[j];
+      if (!shares) continue;
+      const reach = Math.max(2, piece.radius * width / piece.width);
+      for (let k = 0; k < shares.length; k++) {
+        const x0 = piece.places[2 * k] / 1000 * width, y0 = piece.places[2 * k + 1] / 1000 * height;
+        const [top, bottom] = [Math.max(0, Math.floor(y0 - 2 * reach)), Math.min(height, Math.ceil(y0 + 2 * reach))];
+        const [left, right] = [Math.max(0, Math.floor(x0 - 2 * reach)), Math.min(width, Math.ceil(x0 + 2 * reach))];
+        for (let y = top; y < bottom; y++) {
+          for (let x = left; x < right; x++) {
+            const d = ((x - x0) ** 2 + (y - y0) ** 2) / (reach * reach);
+            total[y * width + x] += shares[k] * Math.exp(-d);
+          }
+        }
+      }
+    }
+    return { context, image, total };
+  }
+
+  function paint(layers) {
+    let most = 1e-9;
+    for (const layer of layers) for (const v of layer.total) most = Math.max(most, Math.abs(v));
+    for (const { context, image, total } of layers) {
+      for (let i = 0; i < total.length; i++) {
+        const v = total[i] / most;
+        const colour = v > 0 ? [214, 70, 0] : [20, 90, 200];
+        image.data.set([...colour, Math.round(190 * Math.min(1, Math.abs(v)))], 4 * i);
+      }
+      context.putImageData(image, 0, 0);
+    }
+  }
+
+  function detail(set) {
+    const dialog = find("detail");
+    const close = make("button", { type: "button", text: "Close" });
+    close.addEventListener("click", () => dialog.close());
+    const pictures = make("div", { class: "seen" });
+    const views = set.pictures.map(([name, view, source], i) => {
+      const img = make("img", { src: source, alt: name });
+      const over = make("div", { class: "over" }, img);
+      pictures.append(make("figure", {}, over, make("figcaption", { text: view ? view + ": " + name : name })));
+      return { img, over, i };
+    });
+    const evidence = set.evidence || [];
+    const note = make("p", { class: "note" });
+    const buttons = [];
+    function draw(j) {
+      for (const b of buttons) b.setAttribute("aria-pressed", String(Number(b.dataset.term) === j));
+      const layers = [];
+      for (const { img, over, i } of views) {
+        over.querySelector("canvas")?.remove();
+        const pieces = evidence.filter((e) => e.picture === i && e.shares[j]);
+        if (!pieces.length) continue;
+        const canvas = make("canvas", { "aria-hidden": "true" });
+        const width = img.naturalWidth || 96, height = img.naturalHeight || 96;
+        layers.push(heat(canvas, pieces, j, width, height));
+        over.append(canvas);
+      }
+      paint(layers);
+      note.textContent = layers.length
+        ? "Where the pyramid kernels see " + termName(j) + ": orange speaks for it, blue against it."
+        : evidence.length ? "No evidence was kept for " + termName(j) + "." : "";
+    }
+    const bars = make("div", { class: "bars" });
+    for (const [j, p] of set.scores.slice(0, 12)) {
+      const kind = kindOf(set, j);
+      const name = make("button", { type: "button", text: termName(j) + (kind && kind !== "free" ? " (" + TITLES[kind] + ")" : ""), "aria-pressed": "false", class: kind });
+      name.dataset.term = j;
+      name.addEventListener("click", () => draw(j));
+      buttons.push(name);
+      const bar = make("i", {});
+      bar.style.width = 100 * (p || 0) + "%";
+      bars.append(name, make("span", { class: kind }, bar), make("b", { text: percent(p) }));
+    }
+    const near = make("div", { class: "near" });
+    for (const [name, similarity] of set.near) {
+      const [terms, source] = run.train[name] || [[], null];
+      const item = make("div", {});
+      if (source) item.append(make("img", { src: source, alt: "" }));
+      item.append(make("p", { text: name }), make("p", { class: "note", text: similarity + ": " + (terms.map(termName).join(", ") || "no term") }));
+      near.append(item);
+    }
+    dialog.replaceChildren(
+      make("div", { class: "detail-bar" }, make("h2", { id: "detail-name", text: set.name }), close),
+      pictures, note, bars, make("h3", { text: "Most alike among the training sets" }), near);
+    if (!dialog.open) dialog.showModal();
+    const terms = evidence.length ? Object.keys(evidence[0].shares).map(Number) : [];
+    const best = set.scores.map((s) => s[0]).find((j) => terms.includes(j));
+    if (best !== undefined) Promise.all(views.map((v) => v.img.decode().catch(() => 0))).then(() => draw(best));
+  }
+
+  // -- controls -----------------------------------------------------------------------
+
+  function fill(select, options) {
+    for (const [value, text] of options) select.append(make("option", { value, text }));
+  }
+  fill(find("term"), run.terms.map((t, j) => [j, t.name + " (" + t.support + ")"]));
+  const some = sets.some((s) => s.given), none = sets.some((s) => !s.given);
+  fill(find("error"), Object.entries(KINDS).filter(([k]) => k === "all" || (k === "unknown" ? none && some : some)));
+  fill(find("order"), Object.entries(ORDERS).filter(([k]) => k !== "worst" || some));
+  find("controls").hidden = false;
+  find("controls").addEventListener("submit", (event) => event.preventDefault());
+  let waiting = 0;
+  find("search").addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(filter, 80); });
+  for (const id of ["term", "error", "order"]) find(id).addEventListener("change", filter);
+  find("previous").addEventListener("click", () => turn(-1));
+  find("next").addEventListener("click", () => turn(1));
+  find("detail").addEventListener("click", (event) => { if (event.target === find("detail")) find("detail").close(); });
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (find("detail").open || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+    const keys = { "/": () => find("search").focus(), j: () => step(1), k: () => step(-1), n: () => turn(1), p: () => turn(-1) };
+    if (keys[event.key]) { keys[event.key](); event.preventDefault(); }
+  });
+
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (document.documentElement.dataset.theme || (dark.matches ? "dark" : "light")) === "dark";
+  const button = find("theme");
+  const label = () => { button.textContent = isDark() ? "Light" : "Dark"; };
+  button.hidden = false;
+  button.addEventListener("click", () => { document.documentElement.dataset.theme = isDark() ? "light" : "dark"; label(); });
+  dark.addEventListener("change", label);
+  label();
+  filter();
+  document.documentElement.dataset.ready = "yes";
+})();

@@ -1,0 +1,206 @@
+"""What the page shows, as plain values: sets with their terms, neighbours and evidence."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from eigenkit.images.annotator import ImageAnnotator, TermReport, term_reports
+from eigenkit.images.arrays import Array
+from eigenkit.images.comparison import Comparison, as_records, subset, verdict
+from eigenkit.images.explain import Explanation, explain, nearest_sets
+from eigenkit.images.files import ImageSet, pillow
+
+# Pictures of a set that are shown, their longer side, and terms whose evidence is drawn.
+PICTURES, SIDE, EVIDENCE = 4, 96, 3
+LIKELY = 0.02
+
+
+def thumbnail(pixels: np.ndarray, side: int = SIDE) -> str:
+    """A small copy of an image as a data URI."""
+    from PIL import features
+
+    image = pillow().fromarray(np.asarray(pixels))
+    image.thumbnail((side, side))
+    kind = "webp" if features.check("webp") else "jpeg"
+    stream = io.BytesIO()
+    image.save(stream, kind, quality=65)
+    return f"data:image/{kind};base64,{base64.b64encode(stream.getvalue()).decode()}"
+
+
+def fitted_record(model: ImageAnnotator, sets: Sequence[ImageSet], title: str) -> dict[str, Any]:
+    """The labelled sets of a fitted model, every one predicted by all others."""
+    labelled = [sets[int(i)] for i in model._labelled_]
+    K = model.kernel_rows(labelled)
+    np.fill_diagonal(K, -np.inf)
+    return {
+        **_head(model, title, "every set predicted by all others"),
+        "terms": _terms(model.report_),
+        **_sets(model, labelled, model._held_out_, model._Y_, K, sets),
+    }
+
+
+def predicted_record(
+    model: ImageAnnotator,
+    sets: Sequence[ImageSet],
+    title: str,
+    Y: Array | None = None,
+    tell: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """New sets; with Y, the terms that they should have (rows of NaN where that is not known)."""
+    reasons = []
+    for i, one in enumerate(sets):
+        reasons.append(explain(model, one))
+        if tell is not None:
+            tell(i + 1, len(sets))
+    S = np.array([why.scores for why in reasons])
+    K = np.array([_similarities(model, why) for why in reasons])
+    known = np.zeros(len(sets), dtype=bool) if Y is None else ~np.isnan(Y).any(axis=1)
+    reports = model.report_
+    if Y is not None and known.any():
+        reports = term_reports(model.terms_, Y[known], S[known], model.thresholds_)
+    given = np.full((len(sets), len(model.terms_)), np.nan) if Y is None else Y
+    return {
+        **_head(model, title, "new sets"),
+        "terms": _terms(reports),
+        **_sets(model, sets, S, given, K, (), reasons),
+    }
+
+
+def compared_record(comparison: Comparison, title: str) -> dict[str, Any]:
+    """Every set predicted by the model of the fold that it was held out of, and the rivals."""
+    rows: dict[int, Any] = {}
+    train: dict[str, Any] = {}
+    S, limits = np.zeros(comparison.Y.shape), np.zeros(comparison.Y.shape)
+    for model, test in comparison.held_out:
+        sets = [comparison.sets[int(i)] for i in test]
+        vectors = subset(comparison.vectors, test)
+        reasons = [explain(model, one, subset(vectors, [k])) for k, one in enumerate(sets)]
+        S[test] = [why.scores for why in reasons]
+        limits[test] = model.thresholds_
+        K = np.array([_similarities(model, why) for why in reasons])
+        part = _sets(model, sets, S[test], comparison.Y[test], K, (), reasons)
+        rows |= dict(zip(test.tolist(), part["sets"], strict=True))
+        train |= part["train"]
+    model = comparison.held_out[0][0]
+    return {
+        **_head(model, title, "every set predicted by a model that has not seen it"),
+        "terms": _terms(term_reports(model.terms_, comparison.Y, S - limits, np.zeros(1))),
+        "sets": [rows[i] for i in sorted(rows)],
+        "train": train,
+        "methods": as_records(comparison),
+        "methods_note": verdict(comparison),
+    }
+
+
+def _similarities(model: ImageAnnotator, why: Explanation) -> Array:
+    row = np.full(len(model._labelled_), -np.inf)
+    place = {model.set_names_[i]: k for k, i in enumerate(model._labelled_)}
+    for name, similarity, _ in why.neighbours:
+        row[place[name]] = similarity
+    return row
+
+
+def _head(model: ImageAnnotator, title: str, what: str) -> dict[str, Any]:
+    return {
+        "title": title,
+        "what": what,
+        "n_train": len(model._labelled_),
+        "weights": [[name, weight] for name, weight in model.weights_.items()],
+        "weights_chosen": model.weights_chosen_,
+        "few": model.few_,
+    }
+
+
+def _terms(reports: Sequence[TermReport]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": r.term,
+            "support": r.support,
+            **{k: _rounded(getattr(r, k)) for k in ("f1", "precision", "recall", "auc")},
+        }
+        for r in reports
+    ]
+
+
+def _rounded(value: float, digits: int = 4) -> float | None:
+    return round(float(value), digits) if np.isfinite(value) else None
+
+
+def _sets(
+    model: ImageAnnotator,
+    sets: Sequence[ImageSet],
+    S: Array,
+    Y: Array,
+    K: Array,
+    train: Sequence[ImageSet],
+    reasons: Sequence[Explanation] | None = None,
+) -> dict[str, Any]:
+    P = model.probabilities(S)
+    chosen = model.thresholds_ < S
+    near = [nearest_sets(model, row) for row in K]
+    rows = []
+    for i, one in enumerate(sets):
+        row = _one_set(one, P[i], chosen[i], Y[i], near[i])
+        if reasons is not None:
+            row["evidence"] = _evidence(reasons[i], chosen[i], P[i], model.size_[1])
+        rows.append(row)
+    return {"sets": rows, "train": _neighbours(model, near, train)}
+
+
+def _one_set(one: ImageSet, p: Array, chosen: Array, y: Array, near: Any) -> dict[str, Any]:
+    known = not np.isnan(y.astype(float)).any()
+    shown = np.flatnonzero(chosen | (p >= LIKELY) | (known & (np.nan_to_num(y) > 0)))
+    order = shown[np.argsort(-p[shown])]
+    return {
+        "name": one.name,
+        "pictures": [
+            [picture.name, picture.view, thumbnail(picture.pixels())]
+            for picture in one.pictures[:PICTURES]
+        ],
+        "more": max(0, len(one) - PICTURES),
+        "given": [int(j) for j in np.flatnonzero(y)] if known else None,
+        "scores": [[int(j), _rounded(p[j], 3), int(chosen[j])] for j in order],
+        "near": [[name, _rounded(k, 3)] for name, k, _ in near],
+    }
+
+
+def _neighbours(model: ImageAnnotator, near: Any, train: Sequence[ImageSet]) -> dict[str, Any]:
+    """Terms and, where there are pictures, the first one of every set that is a neighbour."""
+    pictures = {one.name: one.pictures[0] for one in train}
+    place = {t: j for j, t in enumerate(model.terms_)}
+    order = {name: i for i, name in enumerate(model.set_names_)}
+    found: dict[str, Any] = {}
+    for name, _, carried in (item for items in near for item in items):
+        if name not in found:
+            picture = pictures.get(name)
+            pixels = picture.pixels() if picture else model._thumbnails_[order[name]]
+            small = thumbnail(pixels, 64)
+            found[name] = [[place[t] for t in carried], small]
+    return found
+
+
+def _evidence(why: Explanation, chosen: Array, p: Array, width: int) -> list[dict[str, Any]]:
+    """Shares of the points of the first pictures for the most probable terms, as small integers."""
+    terms = np.argsort(-(chosen + p))[:EVIDENCE]
+    pieces = [piece for piece in why.evidence if piece.picture < PICTURES]
+    top = max((float(np.abs(piece.shares[:, terms]).max()) for piece in pieces), default=0.0)
+    if not top > 0:
+        return []
+    return [
+        {
+            "picture": piece.picture,
+            "kernel": piece.kernel,
+            "radius": piece.radius,
+            "width": width,
+            "places": (1000 * piece.places).round().astype(int).ravel().tolist(),
+            "shares": {
+                int(j): (100 * piece.shares[:, j] / top).round().astype(int).tolist() for j in terms
+            },
+        }
+        for piece in pieces
+    ]

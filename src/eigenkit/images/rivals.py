@@ -1,0 +1,191 @@
+"""What else could annotate sets: other weights, one program per term, single images, plain pooling.
+
+Every rival gets the kernels or vectors of the training sets with their terms, chooses whatever it
+chooses inside them, and gives scores and thresholds for new sets.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.svm import SVC
+
+from eigenkit.images.arrays import Array
+from eigenkit.images.ridge import best_thresholds, fit_ridge
+from eigenkit.images.weights import (
+    bank_of,
+    choose_weights,
+    kernel_weights,
+    mix,
+    mixed,
+    unit_diagonal,
+)
+from eigenkit.set_kernels import Pooled
+from eigenkit.solvers.kernel_weights import KernelBank, silp
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Training and new sets, as kernels and as vectors.
+
+    Parameters
+    ----------
+    K : array of shape (n_kernels, n, n)
+    K_new : array of shape (n_kernels, n_new, n)
+    own_new : array of shape (n_kernels, n_new)
+        Self-similarities of the new sets.
+    Y : array of shape (n, n_terms)
+    pictures, pictures_new : lists of arrays
+        For every set a matrix of one vector per picture: all global descriptors side by side.
+    groups : array of shape (n,) or None
+    seed : int
+    """
+
+    K: np.ndarray
+    K_new: np.ndarray
+    own_new: Array
+    Y: Array
+    pictures: list[Array]
+    pictures_new: list[Array]
+    groups: Any
+    seed: int
+
+
+Scores = tuple[Array, Array]  # scores of new sets, thresholds
+
+
+def by_weights(fold: Fold, how: str) -> Scores:
+    """Ridge regression on the sum of kernels with these weights."""
+    if how == "auto":
+        how, _ = choose_weights(
+            fold.K, fold.Y, ("equal", "half", "learned"), fold.seed, fold.groups
+        )
+    theta = kernel_weights(fold.K, fold.Y, how)
+    new = unit_diagonal(
+        mix(fold.K_new, theta), theta @ fold.own_new, np.diagonal(mix(fold.K, theta))
+    )
+    return on_kernel(mixed(fold.K, theta), new, fold)
+
+
+def on_kernel(K: Array, K_new: Array, fold: Fold) -> Scores:
+    """Ridge regression on one kernel."""
+    A, b, held_out, _ = fit_ridge(K, fold.Y, fold.groups)
+    return K_new @ A + b, best_thresholds(fold.Y, held_out)
+
+
+# -- one program per term ---------------------------------------------------------------
+
+
+class SvmBank:
+    """The criterion of a soft-margin SVM for one term, as cuts of the semi-infinite program.
+
+    F(mu) is the largest value of sum(a) - 1/2 sum_j mu_j (a y)' K_j (a y) over the box of the
+    SVM, so every solution a bounds F from below for all weights.
+    """
+
+    def __init__(self, bank: KernelBank, y: Array, C: float) -> None:
+        self.bank, self.y, self.C, self.p = bank, y, C, bank.p
+
+    def cut(self, weights: Array) -> tuple[float, Array]:
+        """F at the weights, and the cut there."""
+        model = SVC(C=self.C, kernel="precomputed").fit(self.bank.mix(weights), self.y)
+        signed = np.zeros(len(self.y))
+        signed[model.support_] = model.dual_coef_[0]
+        squares = self.bank.inner(np.outer(signed, signed))
+        values = np.abs(signed).sum() - squares / 2
+        return float(values @ weights), values
+
+
+def one_program_per_term(fold: Fold, C: float = 1.0, tol: float = 0.05, most: int = 100) -> Scores:
+    """SVM1: for every term weights of its own, by the criterion of its SVM; ridge on the sum."""
+    bank, scales = bank_of(fold.K)
+    S, thresholds = np.zeros((len(fold.own_new[0]), fold.Y.shape[1])), np.zeros(fold.Y.shape[1])
+
+    def annotate(j: int) -> None:
+        found = silp(SvmBank(bank, fold.Y[:, j], C), tol, most)  # type: ignore[arg-type]
+        theta = found.weights * scales
+        theta = theta / theta.sum()
+        new = unit_diagonal(
+            mix(fold.K_new, theta), theta @ fold.own_new, np.diagonal(mix(fold.K, theta))
+        )
+        alone = Fold(**{**vars(fold), "Y": fold.Y[:, [j]]})
+        scores, limits = on_kernel(mixed(fold.K, theta), new, alone)
+        S[:, j], thresholds[j] = scores[:, 0], limits[0]
+
+    learnable = np.flatnonzero((fold.Y.sum(axis=0) >= 2) & (fold.Y.sum(axis=0) < len(fold.Y)))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(annotate, learnable))
+    return S, thresholds
+
+
+# -- without kernels between sets -------------------------------------------------------
+
+
+def plain(fold: Fold) -> Scores:
+    """A Gaussian machine on mean, maximum and deviation of the vectors of a set."""
+    kernel = Pooled(random_state=fold.seed)
+    K = kernel.fit_transform(fold.pictures)
+    return on_kernel(K.astype(np.float64), kernel.transform(fold.pictures_new), fold)
+
+
+def plain_linear(fold: Fold) -> Scores:
+    """A linear machine on the means of the vectors of a set."""
+    X, X_new = (np.array([x.mean(axis=0) for x in p]) for p in (fold.pictures, fold.pictures_new))
+    return on_kernel(*linear_kernels(X, X_new), fold)
+
+
+def linear_kernels(X: Array, X_new: Array) -> tuple[Array, Array]:
+    """Inner products of centred rows, of mean size one."""
+    mean = X.mean(axis=0)
+    size = float(np.mean(np.sum((X - mean) ** 2, axis=1))) or 1.0
+    K, K_new = (((Z - mean) @ (X - mean).T / size).astype(np.float64) for Z in (X, X_new))
+    return K, K_new
+
+
+def image_wise(fold: Fold) -> Scores:
+    """Z&P: every picture carries the terms of its set; a discriminant for each term; then means.
+
+    For two classes the discriminant is the least squares direction, so it is ridge regression
+    of the terms on the vectors of single pictures, alpha chosen with sets left out as a whole.
+    """
+    X, X_new = np.vstack(fold.pictures), np.vstack(fold.pictures_new)
+    sizes, sizes_new = (
+        [len(p) for p in pictures] for pictures in (fold.pictures, fold.pictures_new)
+    )
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    K, K_new = linear_kernels(X, X_new)
+    groups = of if fold.groups is None else np.asarray(fold.groups)[of]
+    A, b, held_out, _ = fit_ridge(K, fold.Y[of], groups)
+    thresholds = best_thresholds(fold.Y, _means(held_out, sizes))
+    return _means(K_new @ A + b, sizes_new), thresholds
+
+
+def _means(S: Array, sizes: list[int]) -> Array:
+    starts = np.cumsum([0, *sizes[:-1]])
+    return np.add.reduceat(S, starts, axis=0) / np.array(sizes)[:, None]
+
+
+RIVALS: dict[str, Callable[[Fold], Scores]] = {
+    "set kernels, weights chosen": lambda fold: by_weights(fold, "auto"),
+    "set kernels, equal weights": lambda fold: by_weights(fold, "equal"),
+    "set kernels, learned weights": lambda fold: by_weights(fold, "learned"),
+    "best single kernel": lambda fold: by_weights(fold, "best"),
+    "one program per term (SVM1)": one_program_per_term,
+    "single images, discriminant (Z&P)": image_wise,
+    "mean of vectors, linear": plain_linear,
+    "mean, maximum, deviation, Gaussian": plain,
+}
+PLAIN = "mean, maximum, deviation, Gaussian"
+# Parameters of the annotator that does what a rival does, for those that it can do.
+FITTED: dict[str, dict[str, str]] = {
+    "set kernels, weights chosen": {},
+    "set kernels, equal weights": {"weights": "equal"},
+    "set kernels, learned weights": {"weights": "learned"},
+    "best single kernel": {"weights": "best"},
+    PLAIN: {"kernels": "pooled"},
+}

@@ -1,0 +1,124 @@
+"""LDA as scikit-learn's users know it: shrinkage, covariances, scalings, priors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_iris, load_wine
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import NotFittedError
+
+from eigenkit import LDA, AlphaSearchCV
+from eigenkit.exceptions import EigenkitWarning
+
+
+def wide(seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], [12, 9, 15])
+    return rng.normal(size=(36, 50)) * np.linspace(0.1, 5, 50) + y[:, None], y
+
+
+@pytest.mark.parametrize("data", [lambda: load_wine(return_X_y=True), wide], ids=["wine", "wide"])
+@pytest.mark.parametrize("shrinkage", [0.1, 0.7, "auto"])
+def test_shrinkage_is_that_of_scikit_learn(data, shrinkage):
+    X, y = data()
+    X = X[:, :10] if len(X) > 100 else X
+    theirs = LinearDiscriminantAnalysis("eigen", shrinkage=shrinkage).fit(X, y)
+    ours = LDA(shrinkage=shrinkage, store_covariance=True).fit(X, y)
+    scale = np.abs(theirs.covariance_).max()
+    np.testing.assert_allclose(ours.covariance_, theirs.covariance_, atol=1e-10 * scale)
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-8)
+    # Scores have variance 1 within classes; scikit-learn's directions are not compared, as its
+    # "eigen" shrinks the scatter between classes too.
+    scores = (X - ours.xbar_) @ ours.scalings_
+    shares = np.bincount(y) / len(y)
+    means = np.array([scores[y == j].mean(axis=0) for j in range(3)])
+    centred = means - shares @ means
+    between = (centred.T * shares) @ centred
+    within = ours.scalings_.T @ theirs.covariance_ @ ours.scalings_
+    np.testing.assert_allclose(within, np.eye(2), atol=1e-8)
+    ratio = between.diagonal() / np.trace(between)
+    np.testing.assert_allclose(between, np.diag(between.diagonal()), atol=1e-8 * between.max())
+    np.testing.assert_allclose(ours.explained_variance_ratio_, ratio, atol=1e-8)
+
+
+def test_covariances_without_shrinkage():
+    X, y = load_iris(return_X_y=True)
+    theirs = LinearDiscriminantAnalysis(store_covariance=True).fit(X, y)
+    ours = LDA(alpha=0, store_covariance=True).fit(X, y)
+    np.testing.assert_allclose(ours.covariance_, theirs.covariance_, atol=1e-12)
+    np.testing.assert_allclose(
+        ours.explained_variance_ratio_, theirs.explained_variance_ratio_, atol=1e-10
+    )
+    one = LDA(1, alpha=0).fit(X, y)
+    np.testing.assert_allclose(
+        one.explained_variance_ratio_, ours.explained_variance_ratio_[:1], atol=1e-12
+    )
+    ridge = LDA(alpha=30.0, store_covariance=True).fit(X, y).covariance_
+    np.testing.assert_allclose(ridge, ours.covariance_ + 0.2 * np.eye(4), atol=1e-12)
+    scores = (X - ours.xbar_) @ ours.scalings_
+    within = sum(np.cov(scores[y == j].T, bias=True) for j in range(3)) / 3
+    np.testing.assert_allclose(within, np.eye(2), atol=1e-10)
+    with pytest.raises(AttributeError, match="fit with store_covariance=True to keep it"):
+        one.covariance_
+    np.testing.assert_allclose(ours.xbar_, theirs.xbar_, rtol=1e-12)
+
+
+def test_a_number_works_for_sparse_data_and_streams():
+    X, y = load_iris(return_X_y=True)
+    expected = LDA(shrinkage=0.3, store_covariance=True).fit(X, y)
+    stream = LDA(shrinkage=0.3, store_covariance=True)
+    for own in (slice(0, 60), slice(60, 150)):
+        stream.partial_fit(X[own], y[own], classes=[0, 1, 2])
+    for model in (stream, LDA(shrinkage=0.3, store_covariance=True).fit(sparse.csr_array(X), y)):
+        np.testing.assert_allclose(model.covariance_, expected.covariance_, atol=1e-10)
+        np.testing.assert_allclose(model.predict_proba(X), expected.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.DegenerateDataWarning")
+def test_features_that_never_occur_have_the_covariance_of_the_ridge():
+    X, y = load_iris(return_X_y=True)
+    empty = np.hstack([np.zeros((150, 20)), X])
+    for how in ({"shrinkage": 0.3}, {"alpha": 2.0}):
+        model = LDA(store_covariance=True, **how).fit(sparse.csr_array(empty), y)
+        dense = LDA(store_covariance=True, **how).fit(empty + 0.0, y)
+        np.testing.assert_allclose(model.covariance_, dense.covariance_, atol=1e-12)
+
+
+def test_auto_counts_weights_as_repetition():
+    X, y = wide(1)
+    weight = np.arange(36) % 3
+    weighted = LDA(shrinkage="auto").fit(X, y, weight)
+    repeated = LDA(shrinkage="auto").fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("shrinkage", "message"),
+    [
+        (1, "shrinkage=1 leaves nothing of the covariance"),
+        (-0.1, "shrinkage=-0.1 is not valid: give a finite number from 0 to 1"),
+        ("ledoit", "shrinkage='ledoit' is not known: choose one of 'auto'"),
+    ],
+)
+def test_shrinkage_that_is_none(shrinkage, message):
+    with pytest.raises(ValueError, match=message):
+        LDA(shrinkage=shrinkage).fit(*load_iris(return_X_y=True))
+
+
+def test_what_auto_cannot_do_is_said():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match="X is sparse, but shrinkage='auto' needs dense"):
+        LDA(shrinkage="auto").fit(sparse.csr_array(X), y)
+    with pytest.raises(NotFittedError, match="shrinkage='auto' needs all rows at once"):
+        LDA(shrinkage="auto").partial_fit(X[::2], y[::2]).partial_fit(X, y).transform(X)
+    with pytest.raises(ValueError, match=r"shrinkage=0\.5 takes the place of alpha"):
+        AlphaSearchCV(LDA(shrinkage=0.5)).fit(X, y)
+
+
+def test_priors_that_do_not_sum_to_one_are_normalized_with_a_warning():
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(EigenkitWarning, match="priors sum to 2, not to 1"):
+        model = LDA(priors=[1.0, 0.5, 0.5]).fit(X, y)
+    np.testing.assert_allclose(model.priors_, [0.5, 0.25, 0.25])
