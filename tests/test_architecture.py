@@ -17,6 +17,7 @@ LAYERS = [
     {"operators", "sparse_rows", "targets", "kernels"},
     {"pencil"},
     {"moments"},
+    {"streaming"},
     {"solvers"},
     {"estimators"},
     {"set_kernels", "diagnostics", "registry", "files"},

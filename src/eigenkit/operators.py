@@ -72,6 +72,9 @@ class Centered:
     one_unit : bool
         Whether one factor must serve all columns, as where their units matter (PCA). So it is
         anyway with fewer samples than features.
+    n_samples : int, optional
+        The number of samples that such a factor stands for: what is rounding in it follows from
+        that, not from its number of rows.
 
     Examples
     --------
@@ -91,10 +94,12 @@ class Centered:
         *,
         center: bool = True,
         one_unit: bool = False,
+        n_samples: int | None = None,
     ) -> None:
         self.sparse = sparse.issparse(X)
         self.X = X.astype(np.float64, copy=False) if self.sparse else X
         self.shape: tuple[int, int] = X.shape
+        self.n_samples: int = X.shape[0] if n_samples is None else n_samples
         self.center = center
         self.weight = weight
         self.r = None if weight is None else np.sqrt(weight)
@@ -188,14 +193,16 @@ class Centered:
         if np.all(self.total * mean * mean < FULL * squares):
             return
         self.shift = self.mean
-        largest = np.zeros(self.shape[1])
+        # The shift is a rounded sum, so what is constant shows in differences, not in sizes.
+        high, low = np.full((2, self.shape[1]), [[-np.inf], [np.inf]])
         drift = np.zeros(self.shape[1])
         for rows, P in self._blocks():
-            np.maximum(largest, np.abs(P).max(axis=0), out=largest)
+            np.maximum(high, P.max(axis=0), out=high)
+            np.minimum(low, P.min(axis=0), out=low)
             drift += P.sum(axis=0) if self.weight is None else self.weight[rows] @ P
         noise = ROUNDING * np.abs(self.column_scaled(self.shift))
         self.mean = self.shift + drift / self.total / (1.0 if self.m is None else self.m)
-        self._drop_constant(largest <= noise)
+        self._drop_constant(high - low <= noise)
 
     def _tame_sparse_offset(self) -> None:
         X, d = self.X, self.shape[1]
@@ -213,8 +220,8 @@ class Centered:
             left = self.X[:, far]
             weight = np.ones(self.shape[0]) if self.weight is None else self.weight
             self.mean[far] += left.T @ weight / self.total
-            largest = abs(left).max(axis=0).toarray().ravel()
-            constant[far] = largest <= ROUNDING * np.abs(self.shift[far])
+            spread = (left.max(axis=0) - left.min(axis=0)).toarray().ravel()
+            constant[far] = spread <= ROUNDING * np.abs(self.shift[far])
         self._drop_constant(constant)
 
     def _dwarfs(self, columns: np.ndarray, w: Array | None) -> np.ndarray:

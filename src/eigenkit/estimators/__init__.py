@@ -14,6 +14,7 @@ from eigenkit.estimators.kernel import (
 from eigenkit.estimators.kernel_components import KernelPCA, KernelPLS
 from eigenkit.estimators.lda import LDA
 from eigenkit.estimators.least_squares import LeastSquaresProjection
+from eigenkit.estimators.many_labels import ManyLabelClassifier
 from eigenkit.estimators.multilabel import MultilabelLDA, copy_transformation, label_powerset
 from eigenkit.estimators.multiple_kernels import MultipleKernelProjection
 from eigenkit.estimators.multiview import MultiviewCCA
@@ -47,6 +48,7 @@ __all__ = [
     "KernelPCA",
     "KernelPLS",
     "LeastSquaresProjection",
+    "ManyLabelClassifier",
     "MultilabelLDA",
     "MultipleKernelProjection",
     "MultiviewCCA",

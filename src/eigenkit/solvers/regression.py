@@ -325,11 +325,11 @@ def _tall_reduction(Z: Centered, H: Array) -> Reduction:
         if np.all(ridge == 0):
             return _whitened_triangle(R, T, Z.shape[0])
         if np.ndim(ridge) == 0:
-            U, s, V = _truncated_svd(R, Z.shape[0])
+            U, s, V = _truncated_svd(R, Z.n_samples)
             return _spectral_reduction(s, V, U.T @ T)(ridge)
         below = np.hstack([np.diag(np.sqrt(np.broadcast_to(ridge, d))), np.zeros_like(T)])
         stacked = sla.qr(np.vstack([np.hstack([R, T]), below]), mode="r")[0]
-        return _whitened_triangle(stacked[:d, :d], stacked[:d, d:], Z.shape[0])
+        return _whitened_triangle(stacked[:d, :d], stacked[:d, d:], Z.n_samples)
 
     return reduce
 
@@ -368,7 +368,7 @@ def singular_triplets(Z: Centered) -> tuple[Array, Array, Array]:
     """
     n, d = Z.shape
     if Z.may_be_dense:
-        return _truncated_svd(Z.toarray(), n)
+        return _truncated_svd(Z.toarray(), Z.n_samples)
     squares, vectors = sla.eigh(Z.gram() if d < n else Z.outer())
     keep = squares > squares.max(initial=0.0) * EPS * max(n, d)
     s, vectors = np.sqrt(squares[keep][::-1]), vectors[:, keep][:, ::-1]

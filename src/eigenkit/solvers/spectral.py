@@ -93,7 +93,7 @@ def _from_gram(Z: Centered, k: int | None) -> tuple[Array, Array, bool] | None:
     largest = max(float(values[0]), 0.0)
     if largest and values[-1] < TRUSTED * largest and Z.may_be_dense:
         return None
-    keep = values > largest * EPS * max(n, d)
+    keep = values > largest * EPS * max(Z.n_samples, d)
     s, vectors = np.sqrt(values[keep]), vectors[:, keep]
     return s, vectors if d <= n else Z.rmatmat(vectors) / s, k is None or not keep.all()
 
@@ -118,7 +118,7 @@ def _from_svd(Z: Centered, k: int | None) -> tuple[Array, Array, bool]:
         A = triangular_factor(A)
     with blas_threads(len(A)):
         _, s, Vt = sla.svd(A, full_matrices=False)
-    s = s[s > s.max(initial=0.0) * EPS * max(Z.shape)]
+    s = s[s > s.max(initial=0.0) * EPS * max(Z.n_samples, *Z.shape)]
     return s[:k], Vt[: len(s[:k])].T, True if k is None else k >= len(s)
 
 
