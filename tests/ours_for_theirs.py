@@ -42,19 +42,18 @@ class TwoSided:
 
 
 class PLSRegression(TwoSided, eigenkit.PLSRegression):
-    # scikit-learn iterates, and stops where the squared change of the weights is below tol.
     def __init__(self, n_components=2, *, scale=True, max_iter=500, tol=1e-06, copy=True):
-        super().__init__(n_components, scale=scale, max_iter=max_iter)
-        self.algorithm, self.tol, self.copy = "nipals", tol**0.5, copy
+        super().__init__(n_components, scale=scale, max_iter=max_iter, tol=tol)
+        self.algorithm, self.copy = "nipals", copy
 
 
 class PLSCanonical(TwoSided, eigenkit.PLSCanonical):
     def __init__(
         self, n_components=2, *, scale=True, algorithm="nipals", max_iter=500, tol=1e-06, copy=True
     ):
-        super().__init__(n_components, scale=scale, max_iter=max_iter)
+        super().__init__(n_components, scale=scale, max_iter=max_iter, tol=tol)
         self.algorithm = "kernel" if algorithm == "svd" else algorithm
-        self.tol, self.copy = tol**0.5, copy
+        self.copy = copy
 
 
 class PLSSVD(TwoSided, eigenkit.PLSSVD):
@@ -105,9 +104,10 @@ class IncrementalPCA(eigenkit.PCA):
             self.partial_fit(X[first : first + (self.batch_size or X.shape[0])])
         return self
 
-    @property
-    def n_samples_seen_(self) -> int:
-        return self.n_samples_
+    def partial_fit(self, X: Any, y: Any = None) -> Any:
+        super().partial_fit(X)
+        self.n_samples_seen_ = self.n_samples_
+        return self
 
 
 class KernelPCA(eigenkit.KernelPCA):

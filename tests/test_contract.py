@@ -25,6 +25,7 @@ from eigenkit import (
     PLSDA,
     AlphaSearchCV,
     HypergraphSpectral,
+    KeepSearchCV,
     KernelLDA,
     LeastSquaresProjection,
     MultipleKernelProjection,
@@ -33,6 +34,7 @@ from eigenkit import (
     PLSRegression,
     ReGEC,
     ShrinkageRegression,
+    SparsePLS,
 )
 
 
@@ -48,7 +50,7 @@ def _parameters(cls: type) -> dict[str, inspect.Parameter]:
 # What wraps an estimator needs one, and here a small grid.
 WRAPPERS = {
     "AlphaSearchCV": lambda: AlphaSearchCV(LDA(), alphas=(0.1, 10.0), cv=3),
-    "KeepSearchCV": lambda: eigenkit.KeepSearchCV(eigenkit.SparsePLSDA(1), keep_x=(1, 2), cv=3),
+    "KeepSearchCV": lambda: KeepSearchCV(SparsePLS(1), keep_x=(1, 2), cv=3),
 }
 
 
