@@ -28,6 +28,7 @@ CLASSES = {
     "Intake": "eigenkit.estimators._streams:Intake",
     "Rows": "eigenkit.moments:Rows",
     "Factor": "eigenkit.moments:Factor",
+    "Moments": "eigenkit.streaming:Moments",
     "Step": "eigenkit.solvers.kernel_weights:Step",
     "PyramidMatch": "eigenkit.set_kernels:PyramidMatch",
     "UniformBins": "eigenkit.set_kernels._pyramid:UniformBins",
