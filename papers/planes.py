@@ -27,9 +27,9 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 from eigenkit import GEPSVM, ReGEC
+from eigenkit.analysis import plot_decision_regions
 from eigenkit.datasets import Dataset, make_ndc
 from eigenkit.linalg import Array
-from eigenkit.plots import plot_decision_regions
 from papers.blocks import Block, Figure, Note, Table
 from papers.study import Experiment, Study
 

@@ -25,6 +25,7 @@ from eigenkit import (
     PLSDA,
     AlphaSearchCV,
     HypergraphSpectral,
+    KeepSearchCV,
     KernelLDA,
     LeastSquaresProjection,
     MultipleKernelProjection,
@@ -33,6 +34,7 @@ from eigenkit import (
     PLSRegression,
     ReGEC,
     ShrinkageRegression,
+    SparsePLS,
 )
 
 
@@ -47,6 +49,8 @@ def _parameters(cls: type) -> dict[str, inspect.Parameter]:
 
 def default(cls: type) -> Any:
     """As constructed by default; what wraps an estimator gets a plain one."""
+    if cls is KeepSearchCV:
+        return cls(SparsePLS(1), keep_x=(1, 2), cv=3)
     needs = _parameters(cls).get("estimator")
     if needs is not None and needs.default is needs.empty:
         return cls(LDA(), alphas=(0.1, 10.0), cv=3)

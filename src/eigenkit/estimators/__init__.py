@@ -24,6 +24,7 @@ from eigenkit.estimators.planes import GEPSVM, ReGEC
 from eigenkit.estimators.pls import PLSSVD, SIMPLS, PLSCanonical, PLSRegression
 from eigenkit.estimators.pls_cv import PLSRegressionCV
 from eigenkit.estimators.plsda import PLSDA
+from eigenkit.estimators.probabilistic_cca import ProbabilisticCCA
 from eigenkit.estimators.search import AlphaSearchCV, l1_path
 from eigenkit.estimators.shrinkage import ShrinkageRegression, shrinkage_factors
 from eigenkit.estimators.sparse_cca import SparseCCA
@@ -56,6 +57,7 @@ __all__ = [
     "PLSCanonical",
     "PLSRegression",
     "PLSRegressionCV",
+    "ProbabilisticCCA",
     "Projection",
     "ReGEC",
     "ShrinkageRegression",

@@ -131,8 +131,11 @@ def as_labels(y: Any) -> Any:
         ) from error
 
 
-def check_numeric_Y(Y: Any, n: int) -> Array:
-    """Y as a float64 matrix of real numbers (n x k), one column for one response."""
+def check_numeric_Y(Y: Any, n: int, *, gaps: bool = False) -> Array:
+    """Y as a float64 matrix of real numbers (n x k), one column for one response.
+
+    With ``gaps`` NaN stands for entries that are missing.
+    """
     if sparse.issparse(Y):
         Y = Y.toarray()
     Y = check_array(
@@ -142,7 +145,7 @@ def check_numeric_Y(Y: Any, n: int) -> Array:
         raise ValueError(f"y has {Y.ndim} dimensions: give one response, or a matrix of them.")
     Y = Y.reshape(len(Y), -1)
     check_same_rows(n, len(Y))
-    check_finite("y", Y)
+    check_finite("y", np.nan_to_num(Y, posinf=np.inf, neginf=-np.inf) if gaps else Y)
     return Y
 
 
