@@ -21,6 +21,7 @@ from eigenkit.estimators._kernel_space import (
     KernelProjection,
     check_kernel_params,
     refuse_overflow,
+    symmetry_tol,
 )
 from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
@@ -276,7 +277,8 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if self._precomputed:
             K = checked_kernel(np.asarray(X[j], dtype=np.float64), name)
             return np.array(K)
-        return checked_kernel(refuse_overflow(self.kernels_[j](X)), name)
+        kernel = self.kernels_[j]
+        return checked_kernel(refuse_overflow(kernel(X)), name, symmetry_tol(X, kernel.kernel))
 
     def _check_matrix(self, j: int, Z: CenteredKernel) -> None:
         if Z.vanishes:
