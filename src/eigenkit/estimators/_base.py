@@ -35,7 +35,7 @@ from eigenkit.estimators._validation import (
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem, Rows
 from eigenkit.operators import project
-from eigenkit.pencil import Solution
+from eigenkit.pencil import Pencil, Solution
 from eigenkit.solvers import (
     REGRESSIONS,
     SOLVERS,
@@ -145,11 +145,20 @@ class Projection(
         return self
 
     def plan(self, X: Any, y: Any, sample_weight: Any = None) -> Choice:
-        """How :meth:`fit` would solve stage one on these data, and why, without fitting."""
+        """How :meth:`fit` would solve stage one on these data, and why, without fitting.
+
+        Where B then turns out singular to rounding, the fit goes on to another method; its
+        ``report_`` says so.
+        """
         settings = self._settings()
         trial = clone(self)
         rows = trial._rows(X, y, sample_weight, None, reset=True, min_samples=2)
-        pencil = trial._problem(rows.occurring()[0]).pencil
+        return trial._choice(trial._problem(rows.occurring()[0]).pencil, settings)
+
+    def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
+        """The method that :meth:`_solve` takes."""
+        if settings.solver == "direct":
+            return Choice("svd", "solver='direct'", {})
         if settings.regression != "auto":
             return Choice(settings.regression, "as asked", {})
         return choose(pencil.Z, pencil.H.shape[1], [pencil.alpha], settings.tol)

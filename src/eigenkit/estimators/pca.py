@@ -23,12 +23,12 @@ from eigenkit.estimators._validation import (
     check_X_varies,
 )
 from eigenkit.exceptions import ConditionWarning
-from eigenkit.linalg import EPS, Array, power_of_two
+from eigenkit.linalg import EPS, Array
 from eigenkit.moments import Problem, Rows
 from eigenkit.operators import Centered, project
-from eigenkit.pencil import Solution
-from eigenkit.solvers import Settings
-from eigenkit.solvers.spectral import METHODS, principal_axes
+from eigenkit.pencil import Pencil, Solution
+from eigenkit.solvers import Choice, Settings
+from eigenkit.solvers.spectral import METHODS, cheapest, principal_axes
 from eigenkit.streaming import Moments
 from eigenkit.targets import TARGETS, Target
 
@@ -245,11 +245,14 @@ class PCA(Projection):
                 stacklevel=2,
             )
         Z = problem.pencil.Z
-        self._unit_ = float(power_of_two(np.abs(Z.X).max()))
-        X, n = Z.X / self._unit_, Z.n_samples
-        Z = Centered(X, Z.weight, center=Z.center, n_samples=n)
+        Z = Centered(Z.X, Z.weight, center=Z.center, one_unit=True, n_samples=Z.n_samples)
         pencil = replace(problem.pencil, Z=Z)
         return replace(problem, pencil=pencil)
+
+    def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
+        if settings.solver != "auto":
+            return Choice(settings.solver, "as asked", {})
+        return Choice(*cheapest(pencil.Z, self._wanted()), {})
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         Z = problem.pencil.Z
@@ -273,10 +276,10 @@ class PCA(Projection):
         freedom = problem.total - problem.labels.one
         s, total = solution.eigenvalues, float(Z.column_squares().sum())
         l = self._count(s**2, total, freedom, problem.n_rows)
-        unit = float(np.ravel(Z.unit)[0]) / self.__dict__.pop("_unit_", 1.0)
+        unit = float(np.ravel(Z.unit)[0])
         bound = min(problem.n_rows, self.n_features_in_)
         left = s[l:] @ s[l:] if len(s) > l else max(total - float(s[:l] @ s[:l]), 0.0)
-        if left <= EPS * bound * total:
+        if l == bound or left <= EPS * bound * total:
             left = 0.0  # rounding of the sums: nothing is left out
         with np.errstate(over="ignore", under="ignore"):
             self.singular_values_ = s[:l] / unit
