@@ -15,7 +15,7 @@ NUMERICAL := $(filter-out $(ELSEWHERE:%=tests/test_%.py),$(wildcard tests/test_*
 # What the last run of the tests in random order was shuffled by can be given again.
 SHUFFLE ?= $(shell date +%s)
 
-.PHONY: demo papers test test-slow test-cpus test-other-cpu test-oldest test-shuffled test-mutants docs bench clean
+.PHONY: demo papers test test-slow test-cpus test-other-cpu test-oldest test-shuffled test-mutants dist docs docs-open bench clean
 
 demo: $(VENV)/.demo
 	$(RUN) -m eigenkit demo
@@ -35,9 +35,10 @@ test-cpus: $(VENV)/.test
 	@echo "== two threads"
 	OPENBLAS_NUM_THREADS=2 OMP_NUM_THREADS=2 $(RUN) -m pytest $(NUMERICAL)
 
-# One that no machine of today has, with its own order of additions everywhere.
+# One that no machine of today has, with its own order of additions everywhere, and scipy's
+# products in place of the compiled ones.
 test-other-cpu: $(VENV)/.test
-	$(ONE_THREAD) OPENBLAS_CORETYPE=Nehalem $(RUN) -m pytest -n 2 $(NUMERICAL)
+	$(ONE_THREAD) EIGENKIT_COMPILED=0 OPENBLAS_CORETYPE=Nehalem $(RUN) -m pytest -n 2 $(NUMERICAL)
 
 # Old packages on new ones are full of deprecations that are no concern of ours.
 test-oldest: $(VENV)-oldest/.test
@@ -51,8 +52,21 @@ test-shuffled: $(VENV)/.test
 	TMPDIR="$$(mktemp -d -t 'a place with ümläuts XXXXXX')" $(ONE_THREAD) \
 	  $(RUN) -m pytest -n 2 --shuffle $(SHUFFLE)
 
+# Both archives, each installed in an environment of its own and used outside of the source tree.
+dist: | $(VENV)/bin/python
+	$(RUN) -m pip install --quiet build
+	rm -rf dist
+	$(RUN) -m build --outdir dist .
+	@set -e; for archive in dist/*; do \
+	  echo "== $$archive"; place=$$(mktemp -d); $(PYTHON) -m venv $$place/venv; \
+	  $$place/venv/bin/python -m pip install --quiet "$$archive[cli]"; \
+	  cp tools/smoke.py $$place; (cd $$place && venv/bin/python smoke.py); rm -rf $$place; done
+
 docs: $(VENV)/.docs
 	$(RUN) -m sphinx -W --keep-going -b html docs docs/_build/html
+
+docs-open: docs
+	$(RUN) -m webbrowser docs/_build/html/index.html
 
 papers: $(VENV)/.bench
 	$(RUN) -m papers --out $(PAPERS)

@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse, stats
 from sklearn.datasets import load_wine
 
-from eigenkit import PLSDA, SIMPLS, PLSRegression, PLSRegressionCV, pls_plots, shrinkage_factors
-from eigenkit.diagnostics import hotelling_t2, spe, spe_limit, t2_limit, vip_scores
+from eigenkit import PLSDA, SIMPLS, PLSRegression, PLSRegressionCV, analysis, shrinkage_factors
+from eigenkit.analysis import hotelling_t2, spe, spe_limit, t2_limit, vip_scores
 
 
 @pytest.fixture
@@ -76,27 +76,27 @@ def test_plots_show_the_numbers(data):
     pytest.importorskip("matplotlib")
     X, Y = data
     model = PLSRegression(3).fit(X, Y)
-    ax = pls_plots.plot_scores(model, (0, 2), color=Y[:, 0])
+    ax = analysis.plot_scores(model, (0, 2), color=Y[:, 0])
     np.testing.assert_allclose(ax.collections[0].get_offsets(), model.x_scores_[:, [0, 2]])
-    ax = pls_plots.plot_loadings(model, names=list("abcdef"))
+    ax = analysis.plot_loadings(model, names=list("abcdef"))
     np.testing.assert_allclose(ax.collections[0].get_offsets(), model.x_loadings_[:, :2])
     assert [t.get_text() for t in ax.texts] == list("abcdef")
-    ax = pls_plots.plot_explained_variance(model)
+    ax = analysis.plot_explained_variance(model)
     shown = [line.get_ydata() for line in ax.lines]
     np.testing.assert_allclose(shown[0], np.cumsum(model.x_explained_variance_ratio_))
     np.testing.assert_allclose(shown[1], np.cumsum(model.y_explained_variance_ratio_))
-    ax = pls_plots.plot_outliers(model, X)
+    ax = analysis.plot_outliers(model, X)
     expected = np.column_stack([hotelling_t2(model, X), spe(model, X)])
     np.testing.assert_allclose(ax.collections[0].get_offsets(), expected)
     with pytest.raises(ValueError, match=r"components=\(0, 3\) is not valid"):
-        pls_plots.plot_scores(model, (0, 3))
+        analysis.plot_scores(model, (0, 3))
 
 
 def test_plots_of_choices_show_the_numbers(data):
     figure = pytest.importorskip("matplotlib.figure")
     X, Y = data
     ax = figure.Figure().subplots()
-    assert pls_plots.plot_shrinkage(X, Y[:, 0], n_components=3, alpha=5.0, ax=ax) is ax
+    assert analysis.plot_shrinkage(X, Y[:, 0], n_components=3, alpha=5.0, ax=ax) is ax
     assert len(ax.lines) == 5
     for line, method, bounded in zip(
         ax.lines, ("ols", "pcr", "ridge", "pls", "pls"), (False,) * 4 + (True,), strict=True
@@ -105,5 +105,5 @@ def test_plots_of_choices_show_the_numbers(data):
         expected = shrinkage_factors(X, Y[:, 0], method, **options)
         np.testing.assert_allclose(line.get_ydata(), expected)
     model = PLSRegressionCV(4).fit(X, Y)
-    ax = pls_plots.plot_cross_validation(model)
+    ax = analysis.plot_cross_validation(model)
     np.testing.assert_allclose(ax.lines[0].get_ydata(), model.fold_errors_.mean(axis=0))

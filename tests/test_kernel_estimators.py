@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy import linalg as sla
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cross_decomposition import PLSRegression
+from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.decomposition import KernelPCA as TheirKernelPCA
 from sklearn.exceptions import NotFittedError
@@ -33,7 +35,7 @@ from eigenkit import (
     OrthonormalizedPLS,
     alpha_path,
 )
-from eigenkit.exceptions import ConditionWarning
+from eigenkit.exceptions import ConditionWarning, EigenkitWarning
 from eigenkit.kernels import CenteredKernel, Kernel
 
 EXPANSIONS = ("star", "clique", "zhou")
@@ -476,3 +478,39 @@ def test_kernels_of_any_scale_give_the_same_scores(scale: float) -> None:
     scaled = KernelCCA(kernel="precomputed", alpha=scale).fit(K * scale, Y)
     np.testing.assert_allclose(scaled.eigenvalues_, plain.eigenvalues_, rtol=1e-9)
     same_up_to_sign(scaled.transform(K_new * scale) * np.sqrt(1.0), plain.transform(K_new), 1e-8)
+
+
+KERNELS_WITHOUT_RANK = [
+    {"kernel": "linear"},
+    {"kernel": "poly", "degree": 2, "gamma": 1e-3},
+    {"kernel": "rbf", "gamma": 1e-6},
+    {"kernel": "rbf", "gamma": "scale"},
+    {"kernel": "cosine"},
+    {"kernel": "laplacian", "gamma": 1e-4},
+]
+
+
+@pytest.mark.parametrize("how", KERNELS_WITHOUT_RANK, ids=str)
+@pytest.mark.parametrize("solver", ["two_stage", "direct"])
+@pytest.mark.parametrize("scaled", [False, True])
+def test_rounding_is_no_component(how: dict[str, Any], solver: str, scaled: bool) -> None:
+    """Three classes have two directions, whatever the kernel, the ridge and the solver."""
+    X, y = load_wine(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0) if scaled else X
+    Y = np.eye(3)[y]
+    for alpha in (1e-8, 1e-3, 1.0, 1e3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EigenkitWarning)
+            for model in (
+                KernelLDA(alpha=alpha, solver=solver, **how).fit(X, y),
+                KernelCCA(alpha=alpha, solver=solver, **how).fit(X, Y),
+                KernelOrthonormalizedPLS(alpha=alpha, solver=solver, **how).fit(X, Y),
+            ):
+                assert model.n_components_ <= 2, (type(model).__name__, alpha)
+
+
+def test_kernel_components_of_rank_d() -> None:
+    """A linear kernel of 13 features has 13 components, however large the features are."""
+    X, _ = load_wine(return_X_y=True)
+    for factor, offset in [(1.0, 0.0), (1e5, 0.0), (1.0, 1e3)]:
+        assert KernelPCA(kernel="linear").fit(factor * X + offset).n_components_ <= 13

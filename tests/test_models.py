@@ -102,8 +102,11 @@ def test_a_stream_goes_on_after_its_file_was_read(
     kind: str,
     looked: bool,
     many: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The same bits as without saving; before anybody has looked at results, or after."""
+    if many:
+        monkeypatch.setattr("eigenkit.streaming.BLOCK_BYTES", 0)
     model = fitted(tmp_path, method, kind, stream=True)
     stream, y = model.estimator, TARGETS[kind] if kind != CLASSES else TARGETS[kind][:, 0]
     for _ in range(3 * many):
@@ -119,14 +122,20 @@ def test_a_stream_goes_on_after_its_file_was_read(
     np.testing.assert_array_equal(again.components_, stream.components_)
 
 
-@pytest.mark.parametrize("part", ["R", "mean", "sets", "total"])
-def test_moments_that_do_not_fit_together_are_refused(tmp_path: Path, part: str) -> None:
-    model = fitted(tmp_path, "cca", stream=True)
-    for _ in range(5):
-        model.estimator.partial_fit(X, TARGETS[LABELS])
+@pytest.mark.parametrize("part", ["R", "mean", "sets", "degree", "total", "recent"])
+def test_moments_that_do_not_fit_together_are_refused(
+    tmp_path: Path, part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("eigenkit.streaming.BLOCK_BYTES", 0)
+    model = fitted(tmp_path, "star", LABELS, stream=True)
+    model.estimator.partial_fit(X[:3], TARGETS[LABELS][:3])
     moments = model.estimator._intake_.moments
-    value = -1.0 if part == "total" else getattr(moments, part)[..., :-1]
-    object.__setattr__(moments, part, value)
+    if part == "recent":
+        object.__setattr__(moments.recent[0], "Y", moments.recent[0].Y[1:])
+    else:
+        factor = moments.factor
+        value = -1.0 if part == "total" else getattr(factor, part)[..., :-1]
+        object.__setattr__(factor, part, value)
     save(model, tmp_path / "a.ek")
     with pytest.raises(FileError, match="damaged or was tampered with"):
         load(tmp_path / "a.ek")

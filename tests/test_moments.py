@@ -12,8 +12,18 @@ from scipy import sparse
 from sklearn.base import clone
 
 from conftest import ESTIMATORS, labels_for, projector_distance
-from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
-from eigenkit.moments import Factor, Rows
+from eigenkit import CCA, LDA, PCA, HypergraphSpectral, OrthonormalizedPLS, streaming
+from eigenkit.estimators._validation import as_labels
+from eigenkit.moments import Rows
+
+
+@pytest.fixture(autouse=True, scope="module", params=["rows", "factor"])
+def _kept_as(request):
+    """Once with few rows kept as they are, once with everything in the factor at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "factor":
+            patch.setattr(streaming, "BLOCK_BYTES", 0)
+        yield
 
 
 def _data(name, n, d, rng, kind="dense"):
@@ -141,7 +151,7 @@ def test_a_failed_batch_changes_nothing(interrupt, rng, monkeypatch):
     def fail(*args):
         raise interrupt("stopped half-way")
 
-    monkeypatch.setattr("eigenkit.estimators._streams.merge", fail)
+    monkeypatch.setattr("eigenkit.streaming.Moments.add", fail)
     with pytest.raises(interrupt):
         model.partial_fit(X, y)
     assert pickle.dumps(vars(model)) == state
@@ -176,21 +186,197 @@ def test_merge_refuses_what_does_not_fit(rng):
 
 
 def test_too_many_features_for_a_summary(monkeypatch, rng):
-    monkeypatch.setattr("eigenkit.moments.FACTOR_LIMIT_BYTES", 8 * 10 * 10)
+    monkeypatch.setattr("eigenkit.streaming.BLOCK_BYTES", 0)
+    monkeypatch.setattr("eigenkit.streaming.LIMIT_BYTES", 1600)
     X, y = _data("opls", 40, 12, rng)
-    model = OrthonormalizedPLS().partial_fit(X[:20], y[:20])  # the rows are still smaller
-    assert isinstance(model._intake_.moments, Rows)
-    with pytest.raises(ValueError, match=r"partial_fit would keep 16 x 16 numbers .* use fit"):
-        model.partial_fit(X[20:], y[20:])
-    assert isinstance(model._intake_.moments, Rows)
+    model = OrthonormalizedPLS().partial_fit(X[:14], y[:14])  # the rows are still smaller
+    said = r"partial_fit would keep 16 x 16 numbers .* or all 40 rows .* use fit.* fewer features"
+    with pytest.raises(ValueError, match=said):
+        model.partial_fit(X[14:], y[14:])
+    assert model._intake_.moments.n_rows == 14
+    monkeypatch.setattr("eigenkit.streaming.LIMIT_BYTES", 1000)
+    X, y = _data("star", 40, 3, rng)
+    with pytest.raises(ValueError, match=r"X and the distinct label sets have .* expansion='zhou'"):
+        HypergraphSpectral().partial_fit(X, np.hstack([y, rng.permutation(y), y[::-1]]))
 
 
-def test_the_summary_stays_small(rng):
+def test_the_summary_stays_small(rng, monkeypatch):
+    monkeypatch.setattr("eigenkit.streaming.BLOCK_BYTES", 0)
     X, y = _data("star", 400, 6, rng)
     model = _stream(HypergraphSpectral(), X, y, np.array_split(np.arange(400), 40))
-    assert isinstance(model._intake_.moments, Factor)
     width = 6 + len(np.unique(y, axis=0))
-    assert model._intake_.moments.R.shape[0] <= 2 * width
+    assert model._intake_.moments.factor.R.shape == (width, width)
+    assert _room(model) < 3 * 8 * width**2
+
+
+def _room(model):
+    """Bytes that the moments of a stream take."""
+    return len(pickle.dumps(model._intake_.moments, protocol=5))
+
+
+def test_sets_of_tags_take_no_more_room_than_the_rows(rng):
+    """Nearly every row of tags is a set of its own: a column for each would be n x n numbers."""
+    n, k = 3000, 300
+    X, y = rng.normal(size=(n, 5)), (rng.random((n, k)) < 0.02).astype(float)
+    model = _stream(HypergraphSpectral(), X, y, np.array_split(np.arange(n), 6))
+    assert len(np.unique(y, axis=0)) > 0.9 * n
+    assert _room(model) < 1.2 * (X.nbytes + y.size)
+    zhou = _stream(HypergraphSpectral(expansion="zhou"), X, y, np.array_split(np.arange(n), 6))
+    assert _room(zhou) < 1.2 * max(8 * (5 + k) ** 2, X.nbytes + y.size)
+    whole = HypergraphSpectral(expansion="zhou").fit(X, y)
+    np.testing.assert_allclose(zhou.eigenvalues_, whole.eigenvalues_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+def test_sparse_rows_are_kept_while_they_are_smaller_than_the_factor(name, rng):
+    X, y = _data(name, 600, 300, rng, "sparse")
+    X = X.multiply(X > 2.5).tocsr()
+    model = _stream(ESTIMATORS[name](), X, y, np.array_split(np.arange(600), 60))
+    assert model._intake_.moments.factor is None
+    assert len(model._intake_.moments.recent) < 10
+    whole = ESTIMATORS[name]().fit(X, y)
+    np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, atol=1e-9)
+
+
+@pytest.mark.parametrize("rank", [3, 7])
+@pytest.mark.parametrize("name", ["pca", *sorted(ESTIMATORS)])
+def test_streams_and_fit_judge_rank_alike(name, rank, rng):
+    n, d = 900, 12
+    X = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, d)) + 3.0
+    y = labels_for(name, n, rng)
+    make = PCA if name == "pca" else lambda: ESTIMATORS[name](alpha=0.0)
+    whole, model = make().fit(X, y), _stream(make(), X, y, np.array_split(np.arange(n), 45))
+    assert model.n_components_ == whole.n_components_
+    np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, rtol=1e-7)
+
+
+def test_streams_and_fit_judge_the_rank_of_labels_alike(rng):
+    X = rng.normal(size=(900, 4))
+    y = X @ rng.normal(size=(4, 2)) @ rng.normal(size=(2, 6)) + 5.0
+    whole = CCA(alpha=0.1).fit(X, y)
+    model = _stream(CCA(alpha=0.1), X, y, np.array_split(np.arange(900), 45))
+    assert model.n_components_ == whole.n_components_ == 2
+
+
+# -- targets and streams that change ----------------------------------------------------
+
+
+def test_a_stream_of_label_sets_serves_every_expansion(rng):
+    X, y = _data("star", 80, 5, rng)
+    model = HypergraphSpectral(expansion="star").partial_fit(X[:40], y[:40])
+    for expansion in ("clique", "zhou", "star"):
+        other = HypergraphSpectral(expansion=expansion, label_weights=[1, 2, 3, 4.0]).merge(model)
+        other.partial_fit(X[40:], y[40:])
+        whole = HypergraphSpectral(expansion=expansion, label_weights=[1, 2, 3, 4.0]).fit(X, y)
+        np.testing.assert_allclose(other.eigenvalues_, whole.eigenvalues_, atol=1e-10)
+
+
+def test_a_stream_without_label_sets_says_what_it_cannot_become(rng):
+    X, y = _data("zhou", 80, 5, rng)
+    model = HypergraphSpectral(expansion="zhou").partial_fit(X[:40], y[:40])
+    with pytest.raises(ValueError, match="needs no label sets, and kept none"):
+        HypergraphSpectral(expansion="star").merge(model)
+    with pytest.raises(ValueError, match="needs no label sets, and kept none"):
+        model.set_params(expansion="clique").partial_fit(X, y)
+    with pytest.raises(ValueError, match="label_weights differ from those that this stream"):
+        model.set_params(expansion="zhou", label_weights=[1, 2, 3, 4.0]).partial_fit(X, y)
+    sets = HypergraphSpectral(expansion="star").partial_fit(X[40:], y[40:])
+    both = sets.set_params(expansion="zhou").merge(model.set_params(label_weights=None))
+    whole = HypergraphSpectral(expansion="zhou").fit(X, y)
+    np.testing.assert_allclose(both.eigenvalues_, whole.eigenvalues_, atol=1e-10)
+
+
+# -- forgetting -------------------------------------------------------------------------
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    name=st.sampled_from(["pca", *sorted(ESTIMATORS)]),
+    kind=st.sampled_from(["dense", "sparse"]),
+    half_life=st.sampled_from([4.0, 30.0, 1e4]),
+    data=st.data(),
+)
+def test_forgetting_is_a_fit_with_fading_weights(seed, name, kind, half_life, data):
+    """Whatever the batches: a row with a rows after it counts 2^(-a / half_life)."""
+    rng = np.random.default_rng(seed)
+    n = 90
+    X, y = _data(name, n, 4, rng, kind)
+    cuts = data.draw(st.lists(st.integers(1, n - 1), max_size=8, unique=True))
+    make = PCA if name == "pca" else lambda: ESTIMATORS[name](alpha=0.3)
+    declared = {"classes": np.unique(y)} if name == "lda" else {}
+    stream = make()
+    for rows in np.split(np.arange(n), sorted(cuts)):
+        stream.partial_fit(X[rows], y[rows], **declared, half_life=half_life)
+    fade = 2.0 ** (-np.arange(n - 1, -1, -1) / half_life)
+    rows = Rows(X, np.empty((n, 0)) if name == "pca" else _encoded(stream, y), None, fade)
+    expected = stream._intake_.model._problem(rows)
+    solved = stream._intake_.model._solve(expected, stream._settings())
+    np.testing.assert_allclose(stream.mean_, expected.mean, atol=1e-9)
+    scale = solved.eigenvalues[0]
+    if name == "pca":
+        np.testing.assert_allclose(stream.singular_values_, solved.eigenvalues, atol=1e-9 * scale)
+    else:
+        np.testing.assert_allclose(stream.eigenvalues_, solved.eigenvalues, atol=1e-8 * scale)
+
+
+def _encoded(model, y):
+    return model._intake_.model._encode(as_labels(y), len(y), None, False)
+
+
+@pytest.mark.parametrize("name", ["cca", "opls", "lda", "star", "zhou"])
+def test_forgetting_equals_sample_weights(name, rng):
+    X, y = _data(name, 60, 4, rng)
+    fade = 2.0 ** (-np.arange(59, -1, -1) / 20.0)
+    stream = ESTIMATORS[name]()
+    for rows in np.array_split(np.arange(60), 7):
+        stream.partial_fit(X[rows], y[rows], half_life=20.0)
+    whole = ESTIMATORS[name]().fit(X, y, sample_weight=fade)
+    np.testing.assert_allclose(stream.components_, whole.components_, atol=1e-9)
+    if name == "lda":
+        np.testing.assert_allclose(stream.predict_proba(X), whole.predict_proba(X), atol=1e-9)
+
+
+def test_a_forgetting_stream_follows_a_drift(rng):
+    """The classes change sides: a stream that forgets is right, one that does not is not."""
+
+    def batch(sign):
+        y = np.arange(60) % 2
+        return rng.normal(size=(60, 3)) + sign * np.outer(2 * y - 1, [2.0, 0, 0]), y
+
+    steady, forgetful = LDA(), LDA()
+    for sign in [1] * 10 + [-1] * 4:
+        X, y = batch(sign)
+        steady.partial_fit(X, y)
+        forgetful.partial_fit(X, y, half_life=60)
+    X, y = batch(-1)
+    assert forgetful.score(X, y) > 0.9
+    assert steady.score(X, y) < 0.2
+
+
+def test_what_has_faded_takes_no_room(rng):
+    X, y = rng.normal(size=(4000, 3)), (rng.random((4000, 40)) < 0.1).astype(float)
+    model = HypergraphSpectral()
+    for rows in np.array_split(np.arange(4000), 40):
+        model.partial_fit(X[rows], y[rows], half_life=10.0)
+    assert sum(len(part.Y) for part in model._intake_.moments.recent) < 700
+    assert model._intake_.moments.n_rows == 4000
+
+
+@pytest.mark.parametrize("half_life", [0, -1.0, np.nan, "long"])
+def test_a_half_life_that_is_none_is_refused(half_life, rng):
+    X, y = _data("lda", 30, 3, rng)
+    with pytest.raises(ValueError, match="half_life="):
+        LDA().partial_fit(X, y, half_life=half_life)
+
+
+def test_a_long_silence_forgets_everything_before(rng):
+    X, y = _data("opls", 60, 3, rng)
+    model = OrthonormalizedPLS().partial_fit(1e3 * X, y)
+    for _ in range(40):
+        model.partial_fit(X, y, half_life=1.0)
+    recent = OrthonormalizedPLS().partial_fit(X, y, half_life=1.0)
+    np.testing.assert_allclose(model.eigenvalues_, recent.eigenvalues_, rtol=1e-6)
 
 
 def test_ill_conditioned_streams_keep_their_digits(rng):

@@ -50,6 +50,7 @@ MODELS: dict[str, tuple[Any, Any]] = {
     "star": (lambda: ek.HypergraphSpectral(label_weights=np.array([1.0, 2.0, 3.0])), _J),
     "clique": (lambda: ek.HypergraphSpectral(expansion="clique"), _J),
     "zhou": (lambda: ek.HypergraphSpectral(expansion="zhou"), _J),
+    "LeastSquaresProjection": (ek.LeastSquaresProjection, _J),
     "SparseCCA": (ek.SparseCCA, _responses),
     "MultiviewCCA": (lambda: ek.MultiviewCCA(groups=np.array([0, 0, 1, 1, 1])), _responses),
     "PLSRegression": (ek.PLSRegression, _responses),

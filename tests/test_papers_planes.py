@@ -133,7 +133,7 @@ def test_quick_time(tmp_path):
 
 
 def test_a_figure_of_regions_needs_no_legend_to_tell_classes_apart():
-    from eigenkit.plots import plot_decision_regions
+    from eigenkit.analysis import plot_decision_regions
 
     X, y = make_ndc(60, 2, random_state=0)
     ax = plot_decision_regions(SVC().fit(X, y), X, y, resolution=20)

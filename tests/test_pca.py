@@ -200,6 +200,12 @@ def test_offsets_cost_no_more_than_they_must(offset) -> None:
     assert angle(PCA(3).fit(TALL + offset).components_, PCA(3).fit(TALL).components_) < 1e-6
 
 
+def test_nothing_is_left_of_all_components() -> None:
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    for solver in ("gram", "svd", "lanczos"):
+        assert PCA(3, solver=solver).fit(X).noise_variance_ == 0.0
+
+
 def test_degenerate_columns() -> None:
     X = np.column_stack([TALL, np.full(len(TALL), 3.0)])
     with pytest.warns(DegenerateDataWarning, match="1 of 9 features are constant"):

@@ -493,7 +493,7 @@ def test_picture_of_decision_regions():
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    from eigenkit.plots import plot_decision_regions
+    from eigenkit.analysis import plot_decision_regions
 
     X, y = data(d=2 + 1)
     model = ReGEC(kernel="rbf").fit(X[:, :2], y)

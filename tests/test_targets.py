@@ -116,7 +116,9 @@ def test_nonlinear_targets_say_so(rng):
     for name, target in TARGETS.items():
         labels = Labels(J.sum(axis=0), J - J.mean(axis=0))
         if target.linear:
-            matrix = target.rows(np.eye(3), labels)
-            np.testing.assert_allclose(target.rows(J, labels), J @ matrix, atol=1e-12)
+            G = target.local(J, 1.0)
+            matrix = target.finish(np.eye(3), labels)
+            np.testing.assert_allclose(target.rows(J, labels), G @ matrix, atol=1e-12)
+            np.testing.assert_array_equal(target.local(J[:5], 1.0), G[:5])  # each by itself
         else:
             assert name in NAIVE

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         KernelPCA,
         KernelPLS,
         LeastSquaresProjection,
+        ManyLabelClassifier,
         MultilabelLDA,
         MultipleKernelProjection,
         MultiviewCCA,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
         PLSCanonical,
         PLSRegression,
         PLSRegressionCV,
+        ProbabilisticCCA,
         ReGEC,
         ShrinkageRegression,
         SparseCCA,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
         shrinkage_factors,
     )
     from eigenkit.kernels import Kernel
+    from eigenkit.models import Stream
 
 __version__ = "0.1.0"
 
@@ -66,6 +69,7 @@ __all__ = [
     "KernelPCA",
     "KernelPLS",
     "LeastSquaresProjection",
+    "ManyLabelClassifier",
     "MultilabelLDA",
     "MultipleKernelProjection",
     "MultiviewCCA",
@@ -73,11 +77,13 @@ __all__ = [
     "PLSCanonical",
     "PLSRegression",
     "PLSRegressionCV",
+    "ProbabilisticCCA",
     "ReGEC",
     "ShrinkageRegression",
     "SparseCCA",
     "SparsePLS",
     "SparsePLSDA",
+    "Stream",
     "alpha_path",
     "copy_transformation",
     "l1_path",
@@ -87,7 +93,7 @@ __all__ = [
 ]
 
 # Names that live elsewhere than in eigenkit.estimators.
-_HOMES: dict[str, str] = {"Kernel": "eigenkit.kernels"}
+_HOMES: dict[str, str] = {"Kernel": "eigenkit.kernels", "Stream": "eigenkit.models"}
 
 
 def __getattr__(name: str) -> Any:

@@ -26,7 +26,7 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 
 from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
-from eigenkit.operators import SAFE_RANGE, check_finite, column_sums
+from eigenkit.operators import SAFE_RANGE, check_finite, check_size, column_sums
 from eigenkit.threads import blas_threads
 
 #: The kernels that are known by name, those of scikit-learn.
@@ -37,6 +37,10 @@ KERNEL_LIMIT_BYTES = 2**31
 
 # How far from symmetric, and how negative, a kernel may be, relative to its size.
 KERNEL_TOL = 1e-8
+
+# Squared lengths of samples, times gamma, from which on their rounding would show in exp(-gamma
+# |x - y|^2): then distances are computed from differences.
+FAR = 1e5
 
 # Residuals below this part of the largest diagonal entry are rounding to pivoted Cholesky.
 PIVOT_TOL = 1e-12
@@ -153,6 +157,8 @@ def _scale_gamma(X: Any, weight: Array | None) -> float:
     """1 / (d var), with the variance of all entries of X around their one mean."""
     d = X.shape[1]
     w = np.ones(X.shape[0]) if weight is None else weight
+    largest = float(abs(X).max())
+    check_size("X", largest)
     middle = 0.0 if sparse.issparse(X) else float(np.mean(X, dtype=np.float64))
     X = (X if sparse.issparse(X) else X - middle).astype(np.float64)
     squares = X.multiply(X) if sparse.issparse(X) else X * X
@@ -185,10 +191,12 @@ def gaussian(X: Array, Y: Array, gamma: float | None) -> Array:
     """exp(-gamma |x - y|^2), gamma = 1 / n_features by default, by one matrix product."""
     gamma = 1.0 / X.shape[1] if gamma is None else float(gamma)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        K = X @ (2 * gamma * Y.T)
-        K -= gamma * np.einsum("ij,ij->i", X, X)[:, None]
-        K -= gamma * np.einsum("ij,ij->i", Y, Y)
-        if not np.isfinite(K.sum()):
+        a, b = (gamma * np.einsum("ij,ij->i", A, A) for A in (X, Y))
+        if max(a.max(initial=0.0), b.max(initial=0.0)) < FAR:
+            K = X @ (2 * gamma * Y.T)
+            K -= a[:, None]
+            K -= b
+        else:
             K = -_scaled_distances(X, Y, gamma)
         np.minimum(K, 0.0, out=K)
         if Y is X:
@@ -197,7 +205,7 @@ def gaussian(X: Array, Y: Array, gamma: float | None) -> Array:
 
 
 def _scaled_distances(X: Array, Y: Array, gamma: float) -> Array:
-    """gamma |x - y|^2 where squares of the numbers overflow: 0 and infinity stay right."""
+    """gamma |x - y|^2 from differences, where squares may overflow: 0 and infinity stay right."""
     unit = float(power_of_two(max(np.abs(X).max(), np.abs(Y).max())))
     D = cdist(X / unit, Y / unit, "sqeuclidean")
     for factor in (unit, unit, gamma):
@@ -326,14 +334,23 @@ class CenteredKernel:
     def spectrum(self) -> tuple[Array, Array]:
         """s and V of Kc = V diag(s^2) V', without what is rounding."""
         squares, V = eigenpairs(self.K)
-        keep = squares > squares.max(initial=0.0) * EPS * len(squares)
+        keep = squares > self.noise
         return np.sqrt(squares[keep]), V[:, keep]
+
+    @property
+    def noise(self) -> float:
+        """Eigenvalues up to this are rounding: of n entries a row, as large as before centring."""
+        return len(self.K) * self._rounding
 
     @property
     def vanishes(self) -> bool:
         """Whether all samples are one to the kernel."""
+        return _largest(self.K) <= 16 * self._rounding
+
+    @property
+    def _rounding(self) -> float:
         heaviest = 1.0 if self.weight is None else float(self.weight.max())
-        return _largest(self.K) <= 16 * EPS * self.size * self.unit * heaviest
+        return EPS * self.size * self.unit * heaviest
 
 
 # -- checks -----------------------------------------------------------------------------

@@ -68,16 +68,17 @@ def whitener(factor: Array) -> Array:
     return np.asarray((Vt / s[:, None]).T / scale[:, None])
 
 
-def symmetric_whitener(factor: Array) -> tuple[Array, Array]:
+def symmetric_whitener(factor: Array, n: int = 0) -> tuple[Array, Array]:
     """F and its inverse F^+, both k x k: among all whiteners the one closest to the columns.
 
     With D the lengths of the columns and R = D^-1 factor'factor D^-1 their correlations,
     F = D^-1 R^(-1/2) and F^+ = R^(1/2) D. Column j of ``factor @ F`` stands for column j of
     ``factor``: in another order of the columns F has rows and columns in that order, and
-    other units of the columns change nothing in ``factor @ F``.
+    other units of the columns change nothing in ``factor @ F``. ``n`` is the number of rows
+    that ``factor`` stands for, if it has fewer itself.
     """
     length = _lengths(factor)
-    s, Vt = _right_singular(factor / length)
+    s, Vt = _right_singular(factor / length, n)
     root, inverse_root = (np.asarray(Vt.T @ (p[:, None] * Vt)) for p in (s, 1 / s))
     return inverse_root / length[:, None], root * length
 
@@ -90,7 +91,7 @@ def _lengths(A: Array) -> Array:
     return np.where(length > 0, length, 1.0)
 
 
-def _right_singular(A: Array) -> tuple[Array, Array]:
+def _right_singular(A: Array, n: int = 0) -> tuple[Array, Array]:
     """Singular values and right vectors of A (columns about unit length) above rounding.
 
     The Gram matrix serves where it is well conditioned, a QR factorization elsewhere.
@@ -99,7 +100,7 @@ def _right_singular(A: Array) -> tuple[Array, Array]:
         L, info = sla.lapack.dpotrf(A.T @ A, lower=1)
         trusted = info == 0 and np.min(L.diagonal(), initial=1.0) > 1e-2
         _, s, Vt = sla.svd(L.T if trusted else triangular_factor(A), full_matrices=False)
-    keep = s > s.max(initial=0.0) * EPS * max(A.shape)
+    keep = s > s.max(initial=0.0) * EPS * max(n, *A.shape)
     return s[keep], Vt[keep]
 
 

@@ -9,7 +9,9 @@ the numbers are so large or small that their squares would leave the range of fl
 point (a power of two). Z itself is never formed for sparse X. Dense X is read in row blocks
 that are centred while they are in the cache; where the means are no larger than the spread,
 the products are made from X as it is and the rank-one term of the means is subtracted
-(sparse X: always; in Z V and Z'U as the projection I - r r'/sum(w) on their n x k side):
+(sparse X: in Z V and Z'U as the projection I - r r'/sum(w) on their n x k side). A column of
+sparse X whose mean dwarfs its spread has hardly any zeros; the rest of it is stored too, and
+its mean subtracted from what is stored:
 
     P = diag(r) (X - 1 shift') diag(m),   Z = P - r delta',   delta = (mean - shift) m
     Z V  = P V - r (delta'V)
@@ -22,6 +24,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,6 +41,10 @@ DENSE_LIMIT_BYTES = 2**23
 # Subtracting the means after the product costs (mean / std)^2 in relative accuracy.
 OFFSET_LIMIT = 10.0
 
+# The largest number of X must lie here: outside, even a factor cannot bring X near 1 without
+# overflow of its sums or loss of its digits.
+SCALABLE = (1e-303, 1e305)
+
 # Numbers that differ by no more than this, relative to their size, are equal up to rounding: a
 # few units in the last place, as a shift and a scale have been computed with.
 ROUNDING = 8 * EPS
@@ -45,7 +53,9 @@ ROUNDING = 8 * EPS
 # neither overflow nor vanish.
 SAFE_RANGE = (1e-60, 1e60)
 
-_SAMPLE_ROWS = 100
+# A column of which less is stored (by weight) has a mean below OFFSET_LIMIT times its spread:
+# mean^2 <= share E[x^2] and E[x^2] = mean^2 + spread^2.
+FULL = OFFSET_LIMIT**2 / (1 + OFFSET_LIMIT**2)
 
 
 class Centered:
@@ -59,6 +69,12 @@ class Centered:
         Positive row weights.
     center : bool
         False takes X as centred already (a factor of a scatter matrix).
+    one_unit : bool
+        Whether one factor must serve all columns, as where their units matter (PCA). So it is
+        anyway with fewer samples than features.
+    n_samples : int, optional
+        The number of samples that such a factor stands for: what is rounding in it follows from
+        that, not from its number of rows.
 
     Examples
     --------
@@ -71,10 +87,19 @@ class Centered:
     array([False,  True])
     """
 
-    def __init__(self, X: Any, weight: Array | None = None, *, center: bool = True) -> None:
+    def __init__(
+        self,
+        X: Any,
+        weight: Array | None = None,
+        *,
+        center: bool = True,
+        one_unit: bool = False,
+        n_samples: int | None = None,
+    ) -> None:
         self.sparse = sparse.issparse(X)
         self.X = X.astype(np.float64, copy=False) if self.sparse else X
         self.shape: tuple[int, int] = X.shape
+        self.n_samples: int = X.shape[0] if n_samples is None else n_samples
         self.center = center
         self.weight = weight
         self.r = None if weight is None else np.sqrt(weight)
@@ -87,7 +112,7 @@ class Centered:
         self.constant = np.zeros(X.shape[1], dtype=bool)
         self.mean = self._mean() if center else np.zeros(X.shape[1])
         check_finite("X", self.X.data if self.sparse else X, self.mean)
-        self._tame_scale(center)
+        self._tame_scale(center, one_unit or X.shape[0] <= X.shape[1])
         if center:
             self._tame_offset()
         else:
@@ -99,7 +124,13 @@ class Centered:
         if alpha == 0:
             return 0.0
         with np.errstate(over="ignore", under="ignore"):
-            return alpha * self.unit * self.unit
+            ridge = alpha * self.unit * self.unit
+        if not np.all(np.isfinite(ridge)):
+            raise ValueError(
+                f"alpha={alpha:g} is beyond floating point in the units of X, whose squares are so "
+                "much smaller: scale X to sizes near 1, or give a smaller alpha."
+            )
+        return ridge
 
     # -- what the data look like -------------------------------------------------------
 
@@ -113,28 +144,34 @@ class Centered:
                 total += weight[rows] @ P
             return total / self.total
 
-    def _sample(self) -> Array:
-        """Some rows, evenly spaced, from which offsets and magnitudes are judged."""
-        rows = np.unique(np.linspace(0, self.shape[0] - 1, _SAMPLE_ROWS).astype(int))
-        sample = np.asarray(self.X[rows], dtype=np.float64)
-        return sample if self.m is None else sample * self.m
-
-    def _tame_scale(self, center: bool) -> None:
-        """Set m where squares of the numbers would overflow or vanish."""
-        if self.sparse:
-            size = float(np.max(np.abs(self.X.data), initial=0.0))
-        else:
-            sample = np.abs(self._sample()).max(axis=0)
-            size = float(np.maximum(sample, np.abs(self.mean)).max(initial=0.0))
-        if size == 0.0 or SAFE_RANGE[0] < size < SAFE_RANGE[1]:
+    def _tame_scale(self, center: bool, one_unit: bool) -> None:
+        """Set m where squares of the numbers would overflow or vanish, judged from all rows."""
+        if self._is_safe():
             return
-        columns = self._column_sizes()
-        # With fewer samples than features the units of the features matter: one factor.
-        tall = self.shape[0] > self.shape[1] and not self.sparse
-        self.unit = 1.0 / power_of_two(columns if tall else columns.max())
-        self.m = np.broadcast_to(self.unit, columns.shape)
+        sizes = self._column_sizes()
+        judged = sizes.max(initial=0.0) if one_unit else sizes
+        if np.all((judged == 0) | (judged > SAFE_RANGE[0]) & (judged < SAFE_RANGE[1])):
+            return
+        check_size("X", float(sizes.max(initial=0.0)), SCALABLE)
+        self.unit = 1.0 / power_of_two(judged)
+        self.m = np.broadcast_to(self.unit, sizes.shape)
         if center and not self.sparse:
             self.mean = self._mean() / self.m
+
+    def _is_safe(self) -> bool:
+        """A quick answer: True is certain, False may be a column of zeros."""
+        if self.sparse:
+            sizes = np.abs(self.X.data)
+            low = float(sizes.min(initial=1.0, where=sizes > 0))
+            return bool(low > SAFE_RANGE[0] and sizes.max(initial=0.0) < SAFE_RANGE[1])
+        low, high = SAFE_RANGE[0] ** 2, SAFE_RANGE[1] ** 2
+        return bool(np.all((self._squares > low) & (self._squares < high)))
+
+    @cached_property
+    def _squares(self) -> Array:
+        """sum(x^2) of every column of dense X as it is, infinite where it overflows."""
+        with np.errstate(over="ignore", under="ignore"):
+            return sum_of_squares(self.X)
 
     def _column_sizes(self) -> Array:
         if self.sparse:
@@ -147,24 +184,59 @@ class Centered:
     def _tame_offset(self) -> None:
         """Set shift where the means dwarf the spread, and find the constant columns."""
         if self.sparse:
-            self._drop_constant(self._constant_sparse())
+            self._tame_sparse_offset()
             return
-        spread = self._sample().std(axis=0)
-        if np.all(np.abs(self.column_scaled(self.mean)) < OFFSET_LIMIT * spread):
+        squares = self._squares
+        if self.m is not None or self.weight is not None:
+            squares = sum((sum_of_squares(P) for _, P in self._blocks(weighted=True)), np.zeros(1))
+        mean = self.column_scaled(self.mean)
+        if np.all(self.total * mean * mean < FULL * squares):
             return
         self.shift = self.mean
-        largest = np.zeros(self.shape[1])
+        # The shift is a rounded sum, so what is constant shows in differences, not in sizes.
+        high, low = np.full((2, self.shape[1]), [[-np.inf], [np.inf]])
         drift = np.zeros(self.shape[1])
         for rows, P in self._blocks():
-            np.maximum(largest, np.abs(P).max(axis=0), out=largest)
+            np.maximum(high, P.max(axis=0), out=high)
+            np.minimum(low, P.min(axis=0), out=low)
             drift += P.sum(axis=0) if self.weight is None else self.weight[rows] @ P
         noise = ROUNDING * np.abs(self.column_scaled(self.shift))
         self.mean = self.shift + drift / self.total / (1.0 if self.m is None else self.m)
-        self._drop_constant(largest <= noise)
+        self._drop_constant(high - low <= noise)
 
-    def _constant_sparse(self) -> np.ndarray:
-        filled = np.bincount(self.X.indices, minlength=self.shape[1])
-        return constant_columns(self.X) if np.any(filled == self.shape[0]) else filled == 0
+    def _tame_sparse_offset(self) -> None:
+        X, d = self.X, self.shape[1]
+        w = None if self.weight is None else np.repeat(self.weight, np.diff(X.indptr))
+        count = np.bincount(X.indices, minlength=d)
+        share = (count if w is None else np.bincount(X.indices, w, d)) / self.total
+        far = np.flatnonzero(share > FULL)
+        far = far[self._dwarfs(far, w)]
+        constant = count == 0
+        if len(far):
+            self.shift = np.zeros(d)
+            self.shift[far] = self.mean[far]
+            self.X = shifted(X, self.shift)
+            self._rows = SparseRows(self.X)
+            left = self.X[:, far]
+            weight = np.ones(self.shape[0]) if self.weight is None else self.weight
+            self.mean[far] += left.T @ weight / self.total
+            spread = (left.max(axis=0) - left.min(axis=0)).toarray().ravel()
+            constant[far] = spread <= ROUNDING * np.abs(self.shift[far])
+        self._drop_constant(constant)
+
+    def _dwarfs(self, columns: np.ndarray, w: Array | None) -> np.ndarray:
+        """Which of these columns of sparse X have means that dwarf their spread."""
+        if not len(columns):
+            return np.zeros(0, dtype=bool)
+        among = np.zeros(self.shape[1], dtype=bool)
+        among[columns] = True
+        stored = among[self.X.indices]
+        index, values = self.X.indices[stored], self.X.data[stored]
+        values = values if self.m is None else values * self.m[index]
+        squares = values * values if w is None else values * values * w[stored]
+        mean = self.column_scaled(self.mean)
+        squares = np.bincount(index, squares, self.shape[1])
+        return (self.total * mean * mean >= FULL * squares)[columns]
 
     def _drop_constant(self, constant: np.ndarray) -> None:
         self.constant = constant
@@ -298,15 +370,18 @@ class Centered:
 
     def _sparse_pair(self) -> tuple[sparse.csr_array, sparse.csr_array]:
         """P and P' as CSR, for sparse X."""
+        P = self._sparse_P()
+        return P, self._rows.T.X if P is self.X else P.T.tocsr()
+
+    def _sparse_P(self) -> sparse.csr_array:
         if self.r is None and self.m is None:
-            return self.X, self._rows.T.X
+            return self.X
         data = self.X.data.copy()
         if self.r is not None:
             data *= np.repeat(self.r, np.diff(self.X.indptr))
         if self.m is not None:
             data *= self.m[self.X.indices]
-        P = sparse.csr_array((data, self.X.indices, self.X.indptr), shape=self.shape)
-        return P, P.T.tocsr()
+        return sparse.csr_array((data, self.X.indices, self.X.indptr), shape=self.shape)
 
     def _outer_dense(self) -> tuple[Array, Array]:
         n, d = self.shape
@@ -331,10 +406,8 @@ class Centered:
     def column_squares(self) -> Array:
         """The diagonal of Z'Z: squared lengths of the columns, without the rest of it."""
         if self.sparse:
-            r = self._r()
-            squares = self.X.copy()
-            squares.data **= 2
-            sums = self.column_scaled(self.column_scaled(squares.T @ (r * r)))
+            P = self._sparse_P()
+            sums = np.bincount(P.indices, P.data * P.data, self.shape[1]).astype(np.float64)
         else:
             sums = np.zeros(self.shape[1])
             for _, P in self._blocks(weighted=True):
@@ -344,7 +417,7 @@ class Centered:
     def toarray(self) -> Array:
         """Z as a dense matrix; the caller has checked that it fits."""
         if self.sparse:
-            dense = self.X.toarray() - self.mean
+            dense = self.X.toarray() - (self.mean - (0.0 if self.shift is None else self.shift))
             return self._row_weighted(dense if self.m is None else dense * self.m)
         out = np.empty(self.shape)
         for rows, P in self._blocks(weighted=True):
@@ -466,10 +539,49 @@ def check_finite(name: str, values: np.ndarray, total: Any = None) -> None:
     raise ValueError(f"{name} contains {what}: remove or impute such entries.")
 
 
+def sum_of_squares(X: np.ndarray) -> Array:
+    """x'x of every column, in float64."""
+    if X.dtype == np.float64:
+        return np.einsum("ij,ij->j", X, X)
+    return np.einsum("ij,ij->j", X, X, dtype=np.float64)
+
+
+def shifted(X: sparse.csr_array, shift: np.ndarray) -> sparse.csr_array:
+    """X - 1 shift', stored where X is and in the rest of the columns with a shift.
+
+    For columns that are nearly full; a shift of zero leaves a column as it is.
+    """
+    out = sparse.csr_array((X.data - shift[X.indices], X.indices, X.indptr), shape=X.shape)
+    count = np.bincount(X.indices, minlength=X.shape[1])
+    gaps = np.flatnonzero((shift != 0) & (count < X.shape[0]))
+    if not len(gaps):
+        return out
+    stored = sparse.csc_array(X[:, gaps])
+    empty = [
+        np.setdiff1d(np.arange(X.shape[0]), stored.indices[a:b], assume_unique=True)
+        for a, b in pairwise(stored.indptr)
+    ]
+    columns = np.repeat(gaps, [len(rows) for rows in empty])
+    place = np.concatenate(empty), columns
+    return sparse.csr_array(out + sparse.coo_array((-shift[columns], place), shape=X.shape))
+
+
+def check_size(name: str, largest: float, limits: tuple[float, float] = SAFE_RANGE) -> None:
+    """Refuse numbers whose squares leave the range of floating point."""
+    if largest and not limits[0] < largest < limits[1]:
+        raise ValueError(
+            f"{name} holds numbers of at most {largest:.2g}, whose products leave the range of "
+            f"floating point: scale {name} to sizes near 1."
+        )
+
+
 def project(X: Any, mean: np.ndarray, W: np.ndarray) -> np.ndarray:
     """(X - 1 mean') W; sparse X stays sparse, dense X is centred block by block."""
     if sparse.issparse(X):
-        return np.asarray(X @ W - mean @ W)
+        full = np.bincount(X.indices, minlength=X.shape[1]) > FULL * X.shape[0]
+        shift = np.where(full, mean, 0)
+        X = shifted(X, shift) if shift.any() else X
+        return np.asarray(X @ W - (mean - shift) @ W)
     out = np.empty((X.shape[0], W.shape[1]), dtype=np.result_type(X.dtype, W.dtype))
     step = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
     for start in range(0, X.shape[0], step):

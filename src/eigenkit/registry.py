@@ -122,6 +122,13 @@ _LIST = [
     Method("mlda", f"{_OURS}:MultilabelLDA", "projection", _BOTH, "class-balanced multi-label LDA"),
     Method("canonical_ridge", f"{_OURS}:CanonicalRidge", "projection", _ANY, "from CCA to PLS"),
     Method("sparse_cca", f"{_OURS}:SparseCCA", "projection", (LABELS,), "CCA with few features"),
+    Method(
+        "probabilistic_cca",
+        f"{_OURS}:ProbabilisticCCA",
+        "projection",
+        _REAL,
+        "CCA as a model of two views",
+    ),
     Method("pls", f"{_OURS}:PLSRegression", "projection", _REAL, "partial least squares (PLS2)"),
     Method("simpls", f"{_OURS}:SIMPLS", "projection", _REAL, "PLS without deflation of X"),
     Method("sparse_pls", f"{_OURS}:SparsePLS", "projection", _REAL, "PLS with few features"),
@@ -145,13 +152,31 @@ _LIST = [
         "orthonormalized PLS with a kernel",
     ),
     Method("kernel_lda", f"{_OURS}:KernelLDA", "classifier", (CLASSES,), "LDA with a kernel"),
-    Method(
-        "kernel_star",
-        f"{_OURS}:KernelHypergraphSpectral",
-        "projection",
-        _BOTH,
-        "star expansion with a kernel",
-        {"expansion": "star"},
+    *(
+        Method(
+            f"kernel_{name}",
+            f"{_OURS}:KernelHypergraphSpectral",
+            "projection",
+            _BOTH,
+            f"{words} with a kernel",
+            {"expansion": name},
+        )
+        for name, words in [
+            ("star", "star expansion"),
+            ("clique", "clique expansion"),
+            ("zhou", "Zhou's normalized Laplacian"),
+        ]
+    ),
+    *(
+        Method(
+            f"kernels_{name}",
+            f"{_OURS}:MultipleKernelProjection",
+            "projection",
+            targets,
+            f"{name} with several kernels, their weights learned",
+            {"estimator": name},
+        )
+        for name, targets in [("star", _BOTH), ("clique", _BOTH), ("cca", _ANY), ("opls", _ANY)]
     ),
     Method("kernel_pls", f"{_OURS}:KernelPLS", "projection", _REAL, "PLS with a kernel"),
 ]

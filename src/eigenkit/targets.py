@@ -35,14 +35,16 @@ class Labels:
     """What a target may know of all the samples.
 
     ``degree`` holds the column sums of Y over the samples, ``factor`` is any matrix with
-    factor'factor = Yc'Yc, ``weight`` the weights of the labels (hyperedges), ``one`` what one
-    sample weighs.
+    factor'factor = Gc'Gc for the local part G of the target (Y itself for most), ``weight`` the
+    weights of the labels (hyperedges), ``one`` what one sample weighs, ``n_rows`` how many
+    samples there are: ranks are judged by the rounding of sums over so many.
     """
 
     degree: Array
     factor: Array
     weight: Array | float = 1.0
     one: float = 1.0
+    n_rows: int = 0
 
     @cached_property
     def whiteners(self) -> tuple[Array, Array]:
@@ -51,7 +53,7 @@ class Labels:
         F is the symmetric root, whose columns stand for the labels in their order: a lasso of
         the columns of H finds the same variables in whatever order the labels are listed.
         """
-        return symmetric_whitener(self.factor)
+        return symmetric_whitener(self.factor, self.n_rows)
 
     @property
     def whitener(self) -> Array:
@@ -66,12 +68,26 @@ class Labels:
         return replace(self, factor=np.vstack([np.sqrt(share) * self.factor, below]))
 
 
+def _as_it_is(Y: Array, weight: Array | float) -> Array:
+    return Y
+
+
 @dataclass(frozen=True)
 class Target:
-    """``rows(Y, labels)`` gives the rows of H; ``linear`` says that they are Y times a matrix."""
+    """How rows of Y become rows of H: ``finish(local(Y, weight), labels)``.
 
-    rows: Callable[[Array, Labels], Array]
+    ``local`` is what a row is by itself, given the weights of the labels; ``finish`` takes the
+    sums over all samples. ``linear`` says that ``finish`` is a product with a matrix: sums of
+    local rows are then all that a stream must know.
+    """
+
+    finish: Callable[[Array, Labels], Array]
     linear: bool
+    local: Callable[[Array, Array | float], Array] = _as_it_is
+
+    def rows(self, Y: Array, labels: Labels) -> Array:
+        """The rows of H."""
+        return self.finish(self.local(Y, labels.weight), labels)
 
 
 def _inverse_root(x: Array) -> Array:
@@ -110,13 +126,18 @@ def _star(J: Array, labels: Labels) -> Array:
 
 
 def _clique(J: Array, labels: Labels) -> Array:
-    c = J @ (labels.weight * (labels.degree - labels.one))
-    return _inverse_root(np.maximum(c, 0.0))[:, None] * J * np.sqrt(labels.weight)
+    # Faded labels may count less than one sample: they have no other to share an edge with.
+    c = J @ (labels.weight * np.maximum(labels.degree - labels.one, 0.0))
+    return _inverse_root(c)[:, None] * J * np.sqrt(labels.weight)
 
 
-def _zhou(J: Array, labels: Labels) -> Array:
-    v = J @ (labels.weight * np.ones_like(labels.degree))
-    return _inverse_root(v)[:, None] * J * (np.sqrt(labels.weight) * _inverse_root(labels.degree))
+def _shared(J: Array, weight: Array | float) -> Array:
+    v = J @ (weight * np.ones(J.shape[1]))
+    return _inverse_root(v)[:, None] * J
+
+
+def _zhou(G: Array, labels: Labels) -> Array:
+    return G * (np.sqrt(labels.weight) * _inverse_root(labels.degree))
 
 
 TARGETS: dict[str, Target] = {
@@ -125,5 +146,5 @@ TARGETS: dict[str, Target] = {
     "lda": Target(_classes, linear=True),
     "star": Target(_star, linear=False),
     "clique": Target(_clique, linear=False),
-    "zhou": Target(_zhou, linear=False),
+    "zhou": Target(_zhou, linear=True, local=_shared),
 }

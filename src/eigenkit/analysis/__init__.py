@@ -1,6 +1,39 @@
-"""After the fit: which components are real, and how sure their weights are."""
+"""After the fit: which components are real, how sure weights are, what matters, what is odd.
 
+Tests of components (:func:`permutation_test`), intervals of weights (:func:`bootstrap`), the
+usual numbers of a PLS model (:func:`vip_scores`, ...) and pictures (``plot_...``, which need
+matplotlib).
+"""
+
+from eigenkit.analysis.diagnostics import hotelling_t2, spe, spe_limit, t2_limit, vip_scores
 from eigenkit.analysis.permutation import PermutationTest, permutation_test
+from eigenkit.analysis.plots import (
+    plot_cross_validation,
+    plot_decision_regions,
+    plot_explained_variance,
+    plot_loadings,
+    plot_outliers,
+    plot_scores,
+    plot_shrinkage,
+)
 from eigenkit.analysis.resampling import Bootstrap, Intervals, bootstrap
 
-__all__ = ["Bootstrap", "Intervals", "PermutationTest", "bootstrap", "permutation_test"]
+__all__ = [
+    "Bootstrap",
+    "Intervals",
+    "PermutationTest",
+    "bootstrap",
+    "hotelling_t2",
+    "permutation_test",
+    "plot_cross_validation",
+    "plot_decision_regions",
+    "plot_explained_variance",
+    "plot_loadings",
+    "plot_outliers",
+    "plot_scores",
+    "plot_shrinkage",
+    "spe",
+    "spe_limit",
+    "t2_limit",
+    "vip_scores",
+]

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
-from inspect import signature
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator, clone
 
-from eigenkit.analysis._draws import Progress, generator, in_parallel, root_seed, sizes
-from eigenkit.analysis._features import Features
-from eigenkit.estimators import PLSCanonical
-from eigenkit.estimators._validation import (
-    as_labels,
-    check_count,
-    check_real,
-    check_weight,
-    check_X,
-)
-from eigenkit.exceptions import DegenerateDataWarning
+from eigenkit.analysis._draws import Progress, in_parallel, root_seed, sizes
+from eigenkit.analysis._resamples import Measures, Resampling, refuse, width
+from eigenkit.estimators._validation import check_count, check_real
 from eigenkit.linalg import Array
 
 # Fits that one task makes: enough to outweigh the cost of a task.
 BATCH = 20
-
-# A resample on which the method cannot be fitted is drawn again, so many times at most.
-TRIES = 20
 
 # Two roots count as tied unless their gap exceeds this many (root mean square) standard
 # deviations: the gap of two equal roots is sqrt(2) times a Rayleigh variable of that scale,
@@ -41,8 +25,6 @@ ZERO = 1e-12
 
 # What all draws together may take.
 LIMIT_BYTES = 2**31
-
-ROOTS = ("canonical_correlations_", "singular_values_", "eigenvalues_", "explained_variance_")
 
 
 @dataclass(frozen=True, repr=False)
@@ -197,208 +179,29 @@ def bootstrap(
     check_count("n_bootstraps", n_bootstraps)
     if not 0 < check_real("level", level, high=1.0) < 1:
         raise ValueError(f"level={level!r} is not valid: give a number between 0 and 1.")
-    _refuse(estimator)
-    asked = clone(estimator).fit(X, y, **_weighted(sample_weight))
-    l = _width(asked)
-    model = _one_more(asked, X, y, sample_weight)
-    task = Resampling(
-        estimator=clone(model).set_params(n_components=_width(model)),
-        asked=clone(asked).set_params(n_components=l) if _needs_both(asked, model) else None,
-        X=X,
-        y=y,
-        weight=check_weight(sample_weight, _n_rows(X)),
-        strata=_strata(model, y, groups, _n_rows(X)),
-        features=Features(_table(model, X)),
-        scores=np.asarray(model.transform(X), dtype=np.float64),
-    )
-    found = task.measure(model, asked, None)
+    refuse(estimator)
+    resampling = Resampling.of(estimator, X, y, sample_weight, groups)
+    found = resampling.whole()
+    l = width(resampling.model)
+
     _check_size(found, n_bootstraps)
     root = root_seed(random_state)
-    counts = sizes(n_bootstraps, BATCH)
-    tasks = [(count, (root, i)) for i, count in enumerate(counts)]
-    draws = [d for part in in_parallel(task, tasks, counts, n_jobs, progress) for d in part]
-    stacked = {name: np.array([d[name] for d in draws]) for name in draws[0]}
-    return _summarized(found, stacked, l, float(level), type(estimator).__name__)
+
+    def draw(resampling: Resampling) -> Measures:
+        return _all_draws(resampling, int(n_bootstraps), root, n_jobs, progress)
+
+    draws = draw(resampling)
+    more = resampling.with_one_more()
+    if more is not None and _tied_to_next(more.whole()["roots"], draws["roots"]):
+        # Weights of the space that they span need both; coefficients stay those of the model.
+        found, draws = more.whole() | _coef(found), draw(more) | _coef(draws)
+    return _summarized(found, draws, l, float(level), type(estimator).__name__)
 
 
-# -- one resample -----------------------------------------------------------------------
+# -- all resamples ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Resampling:
-    """All that a task needs to fit resamples and to measure them against the whole fit.
-
-    ``estimator`` may have a component more than was asked for, to see ties; ``asked`` has not,
-    and is there where coefficients depend on that.
-    """
-
-    estimator: Any
-    asked: Any
-    X: Any
-    y: Any
-    weight: Array | None
-    strata: list[Any]
-    features: Features
-    scores: Array
-
-    def __call__(self, count: int, seed: tuple[int, ...]) -> list[dict[str, Array]]:
-        rng = generator(*seed)
-        return [self.one(rng) for _ in range(count)]
-
-    def one(self, rng: np.random.Generator) -> dict[str, Array]:
-        """What a resample gives; drawing with replacement is an integer weight."""
-        for attempt in range(TRIES):
-            weight = self._drawn(rng)
-            try:
-                model = self._fit(self.estimator, weight)
-                asked = model if self.asked is None else self._fit(self.asked, weight)
-            except ValueError as error:
-                failure = error
-                continue
-            if _width(model) == self.scores.shape[1]:
-                return self.measure(model, asked, weight) | {"redrawn": np.array(attempt)}
-            failure = ValueError("a resample has fewer components")
-        raise ValueError(
-            f"{TRIES} resamples in a row cannot be fitted ({failure}): ask for fewer components."
-        ) from failure
-
-    def _fit(self, estimator: Any, weight: Array) -> Any:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DegenerateDataWarning)
-            return clone(estimator).fit(self.X, self.y, sample_weight=weight)
-
-    def _drawn(self, rng: np.random.Generator) -> Array:
-        """How often each sample is drawn, times its weight."""
-        counts = np.zeros(len(self.scores))
-        for members in self.strata:
-            m = members.shape[0]
-            counts += np.bincount(rng.integers(0, m, size=m), minlength=m) @ members
-        return counts if self.weight is None else counts * self.weight
-
-    def measure(self, model: Any, asked: Any, weight: Array | None) -> dict[str, Array]:
-        """Weights, loadings, coefficients and roots, with the signs of the whole fit."""
-        T = np.asarray(model.transform(self.X), dtype=np.float64)
-        w = self._weight() if weight is None else weight
-        overlap = _correlations(T, self.scores, self._weight())
-        sign = np.where(np.diag(overlap) < 0, -1.0, 1.0)
-        parts = {name: part * sign for name, part in _parts(model).items()}
-        if hasattr(asked, "coef_"):
-            parts["coef"] = np.asarray(asked.coef_, dtype=np.float64)
-        return parts | {
-            "loadings": self.features.correlations(T, w) * sign,
-            "roots": _roots(model, T, w),
-            "overlap": overlap * sign[:, None],
-        }
-
-    def _weight(self) -> Array:
-        return np.ones(len(self.scores)) if self.weight is None else self.weight
-
-
-def _correlations(A: Array, B: Array, weight: Array) -> Array:
-    """Correlations of the columns of A (rows of the result) with those of B."""
-    A, B = A - weight @ A / weight.sum(), B - weight @ B / weight.sum()
-    size = np.sqrt(np.outer(weight @ A**2, weight @ B**2))
-    return np.divide((A * weight[:, None]).T @ B, size, out=np.zeros_like(size), where=size > 0)
-
-
-def _parts(model: Any) -> dict[str, Array]:
-    """The weights of X, and of y where it has some."""
-    W = model.components_.T if hasattr(model, "components_") else model.x_rotations_
-    parts = {"weights": np.asarray(W, dtype=np.float64)}
-    for name in ("y_rotations_", "y_weights_"):
-        if hasattr(model, name):
-            return parts | {"y_weights": np.asarray(getattr(model, name), dtype=np.float64)}
-    return parts
-
-
-def _width(model: Any) -> int:
-    """The number of components."""
-    return int(_parts(model)["weights"].shape[1])
-
-
-def _roots(model: Any, T: Array, weight: Array) -> Array:
-    """What each component shares or explains; for PLS the covariance that it maximizes."""
-    for name in ROOTS:
-        if hasattr(model, name):
-            return np.asarray(getattr(model, name), dtype=np.float64)
-    T = T - weight @ T / weight.sum()
-    if isinstance(model, PLSCanonical):
-        return np.abs(weight @ (T * np.asarray(model.y_scores_, dtype=np.float64)))
-    if len(model.y_loadings_) == 1:  # one response: nothing to choose from, so no ties
-        return np.full(T.shape[1], np.nan)
-    return np.linalg.norm(model.y_loadings_, axis=0) * (weight @ T**2)
-
-
-# -- preparing --------------------------------------------------------------------------
-
-
-def _refuse(estimator: Any) -> None:
-    name = type(estimator).__name__
-    if hasattr(estimator, "kernel") or hasattr(estimator, "kernels"):
-        raise TypeError(f"estimator is a {name}, which weighs samples and not features.")
-    fit = getattr(estimator, "fit", None)
-    if fit is None or "sample_weight" not in signature(fit).parameters:
-        raise TypeError(f"estimator is a {name}: bootstrap needs a fit with sample_weight.")
-    if "n_components" not in estimator.get_params():
-        raise TypeError(f"estimator is a {name}: bootstrap needs a projection with n_components.")
-
-
-def _weighted(sample_weight: Any) -> dict[str, Any]:
-    return {} if sample_weight is None else {"sample_weight": sample_weight}
-
-
-def _one_more(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    """The model with one component more if there is one: the last may be tied with the next."""
-    more = clone(model).set_params(n_components=_width(model) + 1)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            more.fit(X, y, **_weighted(sample_weight))
-    except ValueError:
-        return model
-    return more if _width(more) > _width(model) else model
-
-
-def _needs_both(asked: Any, model: Any) -> bool:
-    """Whether one component more changes the coefficients."""
-    return hasattr(asked, "coef_") and not np.allclose(asked.coef_, model.coef_)
-
-
-def _n_rows(X: Any) -> int:
-    if isinstance(X, list | tuple) and len(X) and hasattr(X[0], "shape") and X[0].ndim == 2:
-        return int(X[0].shape[0])
-    return int(X.shape[0] if hasattr(X, "shape") else len(X))
-
-
-def _table(model: Any, X: Any) -> Any:
-    """X as one matrix, views side by side."""
-    joint: Callable[..., Any] | None = getattr(model, "_joint", None)
-    return joint(X, reset=False) if joint else check_X(BaseEstimator(), X, reset=True)
-
-
-def _strata(model: Any, y: Any, groups: Any, n: int) -> list[Any]:
-    """What is drawn: for each stratum a matrix with the samples of each of its members."""
-    if groups is not None:
-        groups = as_labels(groups)
-        if groups.shape != (n,):
-            raise ValueError(
-                f"groups has shape {groups.shape}: give one group for each of {n} samples."
-            )
-        return [_indicator(groups)]
-    each = sparse.eye_array(n, format="csr")
-    if not hasattr(model, "classes_") or as_labels(y).ndim != 1:
-        return [each]
-    labels = as_labels(y)
-    return [each[np.flatnonzero(labels == c)] for c in np.unique(labels)]
-
-
-def _indicator(groups: np.ndarray) -> Any:
-    names, index = np.unique(groups, return_inverse=True)
-    n = len(groups)
-    return sparse.csr_array((np.ones(n), (index, np.arange(n))), shape=(len(names), n))
-
-
-def _check_size(found: dict[str, Array], n_bootstraps: int) -> None:
+def _check_size(found: Measures, n_bootstraps: int) -> None:
     needed = 8 * n_bootstraps * sum(part.size for part in found.values())
     if needed > LIMIT_BYTES:
         raise ValueError(
@@ -407,12 +210,22 @@ def _check_size(found: dict[str, Array], n_bootstraps: int) -> None:
         )
 
 
-# -- all resamples ----------------------------------------------------------------------
+def _all_draws(
+    resampling: Resampling, n: int, root: int, n_jobs: int | None, progress: Progress
+) -> Measures:
+    """What all resamples give, stacked."""
+    counts = sizes(n, BATCH)
+    tasks = [(count, (root, i)) for i, count in enumerate(counts)]
+    parts = in_parallel(resampling, tasks, counts, n_jobs, progress)
+    draws = [draw for part in parts for draw in part]
+    return {name: np.array([draw[name] for draw in draws]) for name in draws[0]}
 
 
-def _summarized(
-    found: dict[str, Array], draws: dict[str, Array], l: int, level: float, method: str
-) -> Bootstrap:
+def _coef(measures: Measures) -> Measures:
+    return {"coef": measures["coef"]} if "coef" in measures else {}
+
+
+def _summarized(found: Measures, draws: Measures, l: int, level: float, method: str) -> Bootstrap:
     groups = _tied_groups(found["roots"], draws["roots"])
     loose = [j for group in groups for j in group if j < l]
 
@@ -448,9 +261,12 @@ def _tied_groups(roots: Array, draws: Array) -> list[tuple[int, ...]]:
     return [tuple(int(j) for j in run) for run in runs if len(run) > 1]
 
 
-def _in_space(
-    found: dict[str, Array], draws: dict[str, Array], group: list[int], level: float
-) -> np.ndarray:
+def _tied_to_next(roots: Array, draws: Array) -> bool:
+    """Whether the last component that was asked for can be told from the one after it."""
+    return bool(roots[-2] - roots[-1] < TIED * draws[:, -1].std())
+
+
+def _in_space(found: Measures, draws: Measures, group: list[int], level: float) -> np.ndarray:
     """Whether the weights of a feature within a group of components are longer than chance.
 
     Within the group the draws are turned to the whole fit, as only the space matters; the

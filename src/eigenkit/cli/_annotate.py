@@ -77,6 +77,7 @@ def fit(
 
     place = check_output(out, force)
     page = check_output(report, force) if report else None
+    shape = _size(size)
     sets = _read(images, table, skip_unreadable)
     Y, terms = read_labels(labels, sets)
     with progress("annotate", as_json) as advance:
@@ -84,7 +85,7 @@ def fit(
             _kernels(kernels),
             weights=weights,
             views=views,
-            size=_size(size),
+            size=shape,
             cache=_cache(cache, no_cache),
             n_jobs=jobs,
             random_state=seed,

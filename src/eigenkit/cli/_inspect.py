@@ -58,7 +58,7 @@ def summary(model: Model) -> str:
     if d["n_components"]:
         chosen = " (by cross-validation)" if how.get("component_search") else ""
         parts.append(f"{d['n_components']} components{chosen}")
-    if "alpha" in how["params"]:
+    if how["params"].get("alpha") is not None:
         chosen = " (by cross-validation)" if how["alpha_search"] else ""
         parts.append(f"alpha {how['params']['alpha']:g}{chosen}")
     if d["classifier"]:

@@ -14,6 +14,7 @@ from eigenkit.estimators.kernel import (
 from eigenkit.estimators.kernel_components import KernelPCA, KernelPLS
 from eigenkit.estimators.lda import LDA
 from eigenkit.estimators.least_squares import LeastSquaresProjection
+from eigenkit.estimators.many_labels import ManyLabelClassifier
 from eigenkit.estimators.multilabel import MultilabelLDA, copy_transformation, label_powerset
 from eigenkit.estimators.multiple_kernels import MultipleKernelProjection
 from eigenkit.estimators.multiview import MultiviewCCA
@@ -23,6 +24,7 @@ from eigenkit.estimators.planes import GEPSVM, ReGEC
 from eigenkit.estimators.pls import PLSSVD, SIMPLS, PLSCanonical, PLSRegression
 from eigenkit.estimators.pls_cv import PLSRegressionCV
 from eigenkit.estimators.plsda import PLSDA
+from eigenkit.estimators.probabilistic_cca import ProbabilisticCCA
 from eigenkit.estimators.search import AlphaSearchCV, l1_path
 from eigenkit.estimators.shrinkage import ShrinkageRegression, shrinkage_factors
 from eigenkit.estimators.sparse_cca import SparseCCA
@@ -47,6 +49,7 @@ __all__ = [
     "KernelPCA",
     "KernelPLS",
     "LeastSquaresProjection",
+    "ManyLabelClassifier",
     "MultilabelLDA",
     "MultipleKernelProjection",
     "MultiviewCCA",
@@ -54,6 +57,7 @@ __all__ = [
     "PLSCanonical",
     "PLSRegression",
     "PLSRegressionCV",
+    "ProbabilisticCCA",
     "Projection",
     "ReGEC",
     "ShrinkageRegression",

@@ -33,9 +33,9 @@ from eigenkit.estimators._validation import (
     owned,
 )
 from eigenkit.linalg import Array
-from eigenkit.moments import Moments, Problem, Rows
+from eigenkit.moments import Problem, Rows
 from eigenkit.operators import project
-from eigenkit.pencil import Solution
+from eigenkit.pencil import Pencil, Solution
 from eigenkit.solvers import (
     REGRESSIONS,
     SOLVERS,
@@ -44,6 +44,7 @@ from eigenkit.solvers import (
     choose,
     solve_path,
 )
+from eigenkit.streaming import Moments
 from eigenkit.targets import Target
 
 # Fitted attributes with one entry per feature of X, and the axis of the features.
@@ -144,11 +145,20 @@ class Projection(
         return self
 
     def plan(self, X: Any, y: Any, sample_weight: Any = None) -> Choice:
-        """How :meth:`fit` would solve stage one on these data, and why, without fitting."""
+        """How :meth:`fit` would solve stage one on these data, and why, without fitting.
+
+        Where B then turns out singular to rounding, the fit goes on to another method; its
+        ``report_`` says so.
+        """
         settings = self._settings()
         trial = clone(self)
         rows = trial._rows(X, y, sample_weight, None, reset=True, min_samples=2)
-        pencil = trial._problem(rows.occurring()[0]).pencil
+        return trial._choice(trial._problem(rows.occurring()[0]).pencil, settings)
+
+    def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
+        """The method that :meth:`_solve` takes."""
+        if settings.solver == "direct":
+            return Choice("svd", "solver='direct'", {})
         if settings.regression != "auto":
             return Choice(settings.regression, "as asked", {})
         return choose(pencil.Z, pencil.H.shape[1], [pencil.alpha], settings.tol)
@@ -173,7 +183,7 @@ class Projection(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         whole = min_samples > 1  # fit: the pencil is stated at once, and checks X
-        stays = reset and not whole  # the first rows of a stream; later ones are added to them
+        stays = not whole  # a stream keeps its last rows as they are
         own = stays or self._keeps_samples
         X = check_X(self, X, reset=reset, min_samples=min_samples, finite=not whole, own=own)
         Y = self._encode(as_labels(y), X.shape[0], classes, reset)
@@ -192,17 +202,17 @@ class Projection(
             X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
         return Rows(X, Y, weight)
 
-    def _problem(self, moments: Moments) -> Problem:
+    def _problem(self, moments: Rows | Moments) -> Problem:
         """The problem that these moments state, if there is anything to learn from them."""
         problem = self._state(moments)
         self._check_informative(problem)
         return problem
 
-    def _state(self, moments: Moments) -> Problem:
+    def _state(self, moments: Rows | Moments) -> Problem:
         edge_weight = self._edge_weight(self._n_labels_)
         return moments.problem(self._target(), edge_weight, float(self.alpha))
 
-    def _learn(self, moments: Moments) -> None:
+    def _learn(self, moments: Rows | Moments) -> None:
         """State the pencil, solve it, keep what is found."""
         settings = self._settings()
         problem = self._problem(moments)

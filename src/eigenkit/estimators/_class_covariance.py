@@ -8,9 +8,10 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.linalg import Array
-from eigenkit.moments import Moments, Problem, Rows
+from eigenkit.moments import Problem, Rows
 from eigenkit.operators import Centered
 from eigenkit.pencil import Pencil
+from eigenkit.streaming import Moments
 
 
 def ledoit_wolf(X: Array, weight: Array) -> tuple[float, float]:
@@ -29,7 +30,7 @@ def ledoit_wolf(X: Array, weight: Array) -> tuple[float, float]:
     return (min(noise, distance) / distance if distance > 0 and noise > 0 else 0.0), m
 
 
-def shrunken_by_class(moments: Moments, problem: Problem) -> Problem:
+def shrunken_by_class(moments: Rows | Moments, problem: Problem) -> Problem:
     """The problem of LDA with the covariance of every class shrunken towards its diagonal.
 
     The rows of Z are those that sum to the new scatter matrices: within classes

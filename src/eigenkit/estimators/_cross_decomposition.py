@@ -28,7 +28,7 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import EPS, Array
-from eigenkit.operators import Centered, check_finite, project
+from eigenkit.operators import SCALABLE, Centered, check_finite, project
 from eigenkit.solvers.cross_products import Block, blocks
 from eigenkit.solvers.deflation import (
     Components,
@@ -131,7 +131,7 @@ class CrossDecomposition(Instead, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def _encode(self, y: Any, n: int) -> Array:
         self._one_response_ = y.ndim == 1
-        return check_numeric_Y(y, n)
+        return check_numeric_Y(y, n, SCALABLE)
 
     def _checked_X(self, X: Any, *, reset: bool) -> tuple[Any, np.ndarray | None]:
         """X, and which entries are observed if the algorithm can skip the others."""
@@ -281,7 +281,7 @@ class CrossDecomposition(Instead, ClassNamePrefixFeaturesOutMixin, TransformerMi
         x_scores = self._x_scores(X, observed)
         if y is None:
             return x_scores
-        Y = check_numeric_Y(as_labels(y), X.shape[0])
+        Y = check_numeric_Y(as_labels(y), X.shape[0], SCALABLE)
         if Y.shape[1] != self._n_labels_:
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted with "

@@ -68,8 +68,10 @@ def refuse_overflow(K: Array) -> Array:
     return K
 
 
-def symmetry_tol(X: Any) -> float:
-    """How far from symmetric a kernel of such numbers may be."""
+def symmetry_tol(X: Any, kernel: Any = "precomputed") -> float:
+    """How far from symmetric a kernel of such numbers may be: ours only by rounding of ours."""
+    if isinstance(kernel, str) and kernel != "precomputed":
+        return float("inf")
     return max(KERNEL_TOL, 100 * float(np.finfo(X.dtype).eps))
 
 
@@ -124,7 +126,7 @@ class KernelSpace:
         check_kernel_size(X.shape[0])
         self.X_fit_ = reference
         K = self.kernel_(X, reference) if self._precomputed else refuse_overflow(self.kernel_(X))
-        K = checked_kernel(K, self._kernel_name, symmetry_tol(X))
+        K = checked_kernel(K, self._kernel_name, symmetry_tol(X, self.kernel))
         # What checked_kernel returns may be the user's own matrix.
         return KernelMatrix(K.copy() if np.shares_memory(K, X) else K, rows.Y, rows.weight)
 
@@ -164,7 +166,7 @@ class KernelSpace:
         index = self._landmarks(X, reference, diagonal)
         self.X_fit_ = reference[index]
         K = refuse_overflow(kernel(X, self.X_fit_))
-        among = checked_kernel(K[index], self._kernel_name, symmetry_tol(X))
+        among = checked_kernel(K[index], self._kernel_name, symmetry_tol(X, self.kernel))
         self.landmarks_ = index
         self._map_ = landmark_map(among, self._kernel_name)
         weight = rows.weights()

@@ -15,7 +15,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from eigenkit.estimators._state import forget, is_fitted_name, unchanged_on_error
-from eigenkit.moments import Moments, merge
+from eigenkit.estimators._validation import check_real
+from eigenkit.streaming import Moments
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +93,20 @@ class Streaming:
     # What the estimator says: its checked parameters, its target, and a batch as rows.
     _settings: Any
     _target: Any
+    _edge_weight: Any
     _rows: Any
+    _n_labels_: int
     _intake_: Intake
 
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        classes: Any = None,
+        *,
+        half_life: float | None = None,
+    ) -> Self:
         """Take in one more batch of rows.
 
         Any partition of the rows into batches, in any order, gives the projection of
@@ -111,18 +122,25 @@ class Streaming:
         classes : array, optional
             All classes that will come, where y holds classes and the first batch may lack
             some.
+        half_life : float, optional
+            Forget: everything seen before counts half as much after so many rows. By default
+            nothing is forgotten.
 
         Returns
         -------
         self
         """
         self._settings()
+        if half_life is not None and check_real("half_life", half_life) == 0:
+            raise ValueError("half_life=0 is not valid: give a number above 0, or None.")
         with unchanged_on_error(self):
-            intake = vars(self).get("_intake_")
-            if intake is None:
+            first = "_intake_" not in vars(self)
+            if first:
                 forget(self)
-            rows = self._rows(X, y, sample_weight, classes, reset=intake is None, min_samples=1)
-            self._take_in(None if intake is None else intake.moments, rows)
+            rows = self._rows(X, y, sample_weight, classes, reset=first, min_samples=1)
+            kind = self._target(), self._edge_weight(self._n_labels_)
+            moments = Moments.begin(*kind) if first else self._intake_.moments
+            self._intake_ = Intake.of(self, moments.add(rows, *kind, half_life))
         return self
 
     def merge(self, other: Self) -> Self:
@@ -149,12 +167,10 @@ class Streaming:
             if new:
                 _describe(self, other)
             _check_alike(self, other)
-            self._take_in(None if new else self._intake_.moments, other._intake_.moments)
+            kind = self._target(), self._edge_weight(self._n_labels_)
+            moments = Moments.begin(*kind) if new else self._intake_.moments
+            self._intake_ = Intake.of(self, moments.merge(other._intake_.moments, *kind))
         return self
-
-    def _take_in(self, moments: Moments | None, more: Moments) -> None:
-        """Remember both; with them goes what was computed from the earlier ones."""
-        self._intake_ = Intake.of(self, merge(moments, more, self._target().linear))
 
     def __sklearn_is_fitted__(self) -> bool:
         return "components_" in vars(self) or "_intake_" in vars(self)

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_array, validate_data
 
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
-from eigenkit.operators import SAFE_RANGE, check_finite
+from eigenkit.operators import SAFE_RANGE, check_finite, check_size
 
 # -- parameters -------------------------------------------------------------------------
 
@@ -131,8 +131,14 @@ def as_labels(y: Any) -> Any:
         ) from error
 
 
-def check_numeric_Y(Y: Any, n: int) -> Array:
-    """Y as a float64 matrix of real numbers (n x k), one column for one response."""
+def check_numeric_Y(
+    Y: Any, n: int, limits: tuple[float, float] = SAFE_RANGE, *, gaps: bool = False
+) -> Array:
+    """Y as a float64 matrix of real numbers (n x k), one column for one response.
+
+    Its largest number must lie within the limits: wider ones are for methods that scale y. With
+    ``gaps`` NaN stands for entries that are missing.
+    """
     if sparse.issparse(Y):
         Y = Y.toarray()
     Y = check_array(
@@ -142,7 +148,9 @@ def check_numeric_Y(Y: Any, n: int) -> Array:
         raise ValueError(f"y has {Y.ndim} dimensions: give one response, or a matrix of them.")
     Y = Y.reshape(len(Y), -1)
     check_same_rows(n, len(Y))
-    check_finite("y", Y)
+    known = np.nan_to_num(Y, posinf=np.inf, neginf=-np.inf) if gaps else Y
+    check_finite("y", known)
+    check_size("y", float(np.abs(known).max(initial=0.0)), limits)
     return Y
 
 

@@ -10,10 +10,11 @@ import numpy as np
 from eigenkit.estimators._validation import check_choice, check_count, check_real
 from eigenkit.estimators.cca import CCA
 from eigenkit.linalg import Array
-from eigenkit.moments import Moments, Problem
-from eigenkit.pencil import Solution
-from eigenkit.solvers import REGRESSIONS, Settings, solve
-from eigenkit.solvers.spectral import covariance_axes
+from eigenkit.moments import Problem, Rows
+from eigenkit.pencil import Pencil, Solution
+from eigenkit.solvers import REGRESSIONS, Choice, Settings, solve
+from eigenkit.solvers.spectral import IDENTITY, covariance_axes
+from eigenkit.streaming import Moments
 
 SOLVERS = ("auto", "two_stage", "direct")
 
@@ -128,10 +129,15 @@ class CanonicalRidge(CCA):
     def _y_penalty(self) -> tuple[float, float]:
         return 1.0 - float(self.gamma_y), float(self.gamma_y)
 
-    def _state(self, moments: Moments) -> Problem:
+    def _state(self, moments: Rows | Moments) -> Problem:
         share = 1.0 - float(self.gamma_x)
         alpha = float(self.gamma_x) / share if share else np.inf
         return moments.problem(self._target(), 1.0, alpha)
+
+    def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
+        if self.gamma_x == 1:
+            return Choice("svd", IDENTITY, {})
+        return super()._choice(pencil, settings)
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         share = 1.0 - float(self.gamma_x)

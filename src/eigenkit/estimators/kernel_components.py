@@ -24,9 +24,12 @@ from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
 from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Problem, Rows
 from eigenkit.operators import project
-from eigenkit.pencil import Report, Solution
+from eigenkit.pencil import Pencil, Report, Solution
+from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.kernel import deflated, primal, principal
 from eigenkit.targets import TARGETS, Target
+
+ONE_BY_ONE = "one component after the other"
 
 
 class KernelPCA(
@@ -395,9 +398,12 @@ class KernelPLS(ResponseProjection, KernelProjection):
             problem = self._problem(rows)
             Z, H = problem.pencil.Z, problem.pencil.H
             R, loadings, values = deflated(Z, H, self.n_components)
-            report = Report("deflation", "kernel", "one component after the other", len(values))
+            report = Report("deflation", "kernel", ONE_BY_ONE, len(values))
             self._keep(problem, Solution(primal(Z, R), values, loadings, report))
         return self
+
+    def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
+        return Choice("kernel", ONE_BY_ONE, {})
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         self.y_loadings_ = solution.basis

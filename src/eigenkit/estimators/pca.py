@@ -23,12 +23,13 @@ from eigenkit.estimators._validation import (
     check_X_varies,
 )
 from eigenkit.exceptions import ConditionWarning
-from eigenkit.linalg import EPS, Array, power_of_two
-from eigenkit.moments import Moments, Problem, Rows
+from eigenkit.linalg import EPS, Array
+from eigenkit.moments import Problem, Rows
 from eigenkit.operators import Centered, project
-from eigenkit.pencil import Solution
-from eigenkit.solvers import Settings
-from eigenkit.solvers.spectral import METHODS, principal_axes
+from eigenkit.pencil import Pencil, Solution
+from eigenkit.solvers import Choice, Settings
+from eigenkit.solvers.spectral import METHODS, cheapest, principal_axes
+from eigenkit.streaming import Moments
 from eigenkit.targets import TARGETS, Target
 
 # scikit-learn's names of the ways to solve.
@@ -159,7 +160,13 @@ class PCA(Projection):
         return super().fit(X, (), sample_weight)
 
     def partial_fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, classes: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        classes: Any = None,
+        *,
+        half_life: float | None = None,
     ) -> Self:
         """Take in one more batch of rows; any partition into batches gives the same answer.
 
@@ -169,12 +176,15 @@ class PCA(Projection):
             One row is enough.
         y, classes : ignored
         sample_weight : array of shape (n_samples,), optional
+        half_life : float, optional
+            Forget: everything seen before counts half as much after so many rows. By default
+            nothing is forgotten.
 
         Returns
         -------
         self
         """
-        return super().partial_fit(X, (), sample_weight)
+        return super().partial_fit(X, (), sample_weight, half_life=half_life)
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
         return np.empty((n, 0))
@@ -217,13 +227,13 @@ class PCA(Projection):
     def _check_informative(self, problem: Problem) -> None:
         check_X_varies(problem.pencil.Z)
 
-    def _state(self, moments: Moments) -> Problem:
+    def _state(self, moments: Rows | Moments) -> Problem:
         problem = moments.problem(self._target(), 1.0, 0.0)
         if np.ndim(problem.pencil.Z.unit) == 0:
             return problem
-        return self._in_one_unit(moments, problem)
+        return self._in_one_unit(problem)
 
-    def _in_one_unit(self, moments: Moments, problem: Problem) -> Problem:
+    def _in_one_unit(self, problem: Problem) -> Problem:
         """Columns of extreme sizes: one factor for all, as here their units matter."""
         unit = np.asarray(problem.pencil.Z.unit)
         spread = float(np.log10(unit.max()) - np.log10(unit.min()))
@@ -234,13 +244,15 @@ class PCA(Projection):
                 ConditionWarning,
                 stacklevel=2,
             )
-        whole = isinstance(moments, Rows)
-        X = moments.X if isinstance(moments, Rows) else moments.R
-        weight = moments.weight if isinstance(moments, Rows) else None
-        self._unit_ = float(power_of_two(np.abs(X).max()))
-        Z = Centered(X / self._unit_, weight, center=whole)
+        Z = problem.pencil.Z
+        Z = Centered(Z.X, Z.weight, center=Z.center, one_unit=True, n_samples=Z.n_samples)
         pencil = replace(problem.pencil, Z=Z)
         return replace(problem, pencil=pencil)
+
+    def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
+        if settings.solver != "auto":
+            return Choice(settings.solver, "as asked", {})
+        return Choice(*cheapest(pencil.Z, self._wanted()), {})
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         Z = problem.pencil.Z
@@ -264,10 +276,10 @@ class PCA(Projection):
         freedom = problem.total - problem.labels.one
         s, total = solution.eigenvalues, float(Z.column_squares().sum())
         l = self._count(s**2, total, freedom, problem.n_rows)
-        unit = float(np.ravel(Z.unit)[0]) / self.__dict__.pop("_unit_", 1.0)
+        unit = float(np.ravel(Z.unit)[0])
         bound = min(problem.n_rows, self.n_features_in_)
         left = s[l:] @ s[l:] if len(s) > l else max(total - float(s[:l] @ s[:l]), 0.0)
-        if left <= EPS * bound * total:
+        if l == bound or left <= EPS * bound * total:
             left = 0.0  # rounding of the sums: nothing is left out
         with np.errstate(over="ignore", under="ignore"):
             self.singular_values_ = s[:l] / unit

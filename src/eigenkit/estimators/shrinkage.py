@@ -21,7 +21,7 @@ from eigenkit.estimators._validation import (
     check_y_varies,
 )
 from eigenkit.linalg import Array
-from eigenkit.operators import Centered, centered_columns, project
+from eigenkit.operators import SCALABLE, Centered, centered_columns, project
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
 
 METHODS = ("ols", "pcr", "ridge", "pls")
@@ -116,7 +116,8 @@ class ShrinkageRegression(RegressorMixin, BaseEstimator):
                 "ShrinkageRegression requires y to be passed, but the target y is None."
             )
         X = check_X(self, X, reset=True, min_samples=2, finite=False)
-        y = check_numeric_Y(column_or_1d(as_labels(y), warn=True), X.shape[0])[:, 0]
+        Y = check_numeric_Y(column_or_1d(as_labels(y), warn=True), X.shape[0], SCALABLE)
+        y = Y[:, 0]
         weight = check_weight(sample_weight, X.shape[0])
         if weight is not None and np.any(weight == 0):
             X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]

@@ -23,7 +23,7 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
-from eigenkit.operators import Centered, project
+from eigenkit.operators import SCALABLE, Centered, project
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
 
@@ -141,7 +141,7 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             raise ValueError("SparseCCA requires y to be passed, but the target y is None.")
         with unchanged_on_error(self):
             X = check_X(self, X, reset=True, min_samples=2, finite=False)
-            Y = check_numeric_Y(as_labels(y), X.shape[0])
+            Y = check_numeric_Y(as_labels(y), X.shape[0], SCALABLE)
             weight = check_weight(sample_weight, X.shape[0])
             if weight is not None and np.any(weight == 0):
                 X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
@@ -211,7 +211,7 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         x_scores = project(X, self.mean_, self.x_weights_)
         if y is None:
             return x_scores
-        Y = check_numeric_Y(as_labels(y), X.shape[0])
+        Y = check_numeric_Y(as_labels(y), X.shape[0], SCALABLE)
         if Y.shape[1] != len(self.y_mean_):
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but SparseCCA was fitted with {len(self.y_mean_)}."

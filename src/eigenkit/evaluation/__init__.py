@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators._validation import check_choice, check_count, check_real
+from eigenkit.estimators.many_labels import top_labels
 from eigenkit.evaluation.classifiers import CLASSIFIERS, make_baselines, make_classifier
 from eigenkit.evaluation.glance import describe
 from eigenkit.evaluation.metrics import METRICS
@@ -23,7 +24,6 @@ from eigenkit.evaluation.ranking import (
     ndcg_at_k,
     precision_at_k,
     propensity_scored_precision_at_k,
-    top_labels,
 )
 from eigenkit.evaluation.responses import (
     number_baselines,

@@ -14,44 +14,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.estimators.many_labels import top_labels
 from eigenkit.linalg import Array
-
-
-def top_labels(S: Any, k: int) -> np.ndarray:
-    """The numbers of the k best labels of every sample, best first; -1 where there are fewer.
-
-    Parameters
-    ----------
-    S : array or sparse matrix of shape (n_samples, n_labels)
-    k : int
-
-    Returns
-    -------
-    int array of shape (n_samples, k)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenkit.evaluation import top_labels
-    >>> top_labels(np.array([[0.1, 0.7, 0.2]]), 2)
-    array([[1, 2]])
-    """
-    if sparse.issparse(S):
-        return _top_sparse(sparse.csr_array(S), k)
-    S = np.asarray(S)
-    width = min(k, S.shape[1])
-    best = np.argsort(-S, axis=1, kind="stable")[:, :width]
-    return np.pad(best, ((0, 0), (0, k - width)), constant_values=-1)
-
-
-def _top_sparse(S: sparse.csr_array, k: int) -> np.ndarray:
-    row = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
-    order = np.lexsort((S.indices, -S.data, row))
-    place = np.arange(S.nnz) - S.indptr[row]  # sorting keeps the rows where they are
-    first = place < k
-    best = np.full((S.shape[0], k), -1)
-    best[row[first], place[first]] = S.indices[order][first]
-    return best
 
 
 def _hits(Y: Any, S: Any, k: int) -> tuple[np.ndarray, np.ndarray]:

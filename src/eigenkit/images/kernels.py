@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
+from scipy.linalg import eigh
 from sklearn.base import BaseEstimator
 
 from eigenkit.images.arrays import Array
@@ -18,7 +19,8 @@ from eigenkit.set_kernels._sets import sample
 
 # Numbers of such descriptors have units of their own; those of histograms have one.
 _OWN_UNITS = ("steerable", "differential", "complex", "moments")
-PREPARATION_SAMPLE = 20_000
+# Points that principal components are learned from; fewer where a point has many numbers.
+PREPARATION_SAMPLE, WIDE, WIDE_SAMPLE = 20_000, 512, 2_000
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ class Plan:
 _PYRAMID = {"bins": "vocabulary", "n_levels": 5}
 DEFAULT = (
     *(Plan(name) for name in ("hog-8", "hog-4", "hsv", "lab", "thumbnail", "gabor-fine", "lbp")),
-    Plan("sift-16", "fisher"),
-    Plan("sift-16", "words"),
+    Plan("dense_sift-16", "fisher", {"n_gaussians": 64}),
+    Plan("dense_colours-16", "fisher", {"n_gaussians": 64}),
     Plan("sift-16", "pyramid", _PYRAMID),
 )
 PLANS = {
@@ -97,7 +99,8 @@ class Preparation(BaseEstimator):
 
     def fit(self, points: Array, random: Any) -> Self:
         """Learn from a sample of the points."""
-        drawn = sample(points, PREPARATION_SAMPLE, random).astype(np.float64)
+        most = WIDE_SAMPLE if points.shape[1] > WIDE else PREPARATION_SAMPLE
+        drawn = sample(points, most, random).astype(np.float64)
         self.mean_ = drawn.mean(axis=0).astype(np.float32)
         centred = drawn - drawn.mean(axis=0)
         unit = np.ones(drawn.shape[1])
@@ -124,11 +127,11 @@ def _principal(centred: Array, most: int) -> Array:
     if d <= most:
         return np.eye(d)
     if n >= d:
-        values, V = np.linalg.eigh(centred.T @ centred)
-        return np.asarray(V[:, ::-1][:, :most].T)
-    values, U = np.linalg.eigh(centred @ centred.T)
-    values, U = values[::-1][:most], U[:, ::-1][:, :most]
-    kept = values > 1e-10 * values[0]
+        _, V = eigh(centred.T @ centred, subset_by_index=(d - most, d - 1))
+        return np.asarray(V[:, ::-1].T)
+    values, U = eigh(centred @ centred.T, subset_by_index=(max(n - most, 0), n - 1))
+    values, U = values[::-1], U[:, ::-1]
+    kept = values > 1e-10 * max(values[0], 0)
     return np.asarray((centred.T @ U[:, kept] / np.sqrt(values[kept])).T)
 
 

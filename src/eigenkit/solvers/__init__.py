@@ -53,10 +53,13 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
     solutions = []
     runs = regress(pencil, [problem.alpha for problem in problems], settings)
     for problem, (regression, report) in zip(problems, runs, strict=True):
+        report = replace(report, solver="two_stage")
+        if regression.components is not None:
+            solutions.append(finish(problem, *regression.components, report))
+            continue
         values, basis = diagonalize(problem, regression.W1)
         W, BW, WBW = settled(problem, regression, basis / np.sqrt(values))
         W, BW, values, basis = rayleigh_ritz(problem, W, BW, WBW, values, basis)
-        report = replace(report, solver="two_stage")
         solutions.append(finish(problem, W, values, basis, report, BW))
     return solutions
 

@@ -36,7 +36,7 @@ def principal(Z: Any, n_components: int | None) -> tuple[Array, Array, float]:
     kernel = isinstance(Z, CenteredKernel)
     G = Z.K if kernel else Z.gram()
     values, V = _leading(G, n_components)
-    keep = values > values.max(initial=0.0) * EPS * len(G)
+    keep = values > (Z.noise if kernel else values.max(initial=0.0) * EPS * len(G))
     values, V = values[keep], V[:, keep]
     scores = V * np.sqrt(values) if kernel else Z.matmat(V)
     r = np.ones(len(scores)) if Z.r is None else Z.r

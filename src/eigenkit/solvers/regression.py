@@ -14,7 +14,7 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.kernels import CenteredKernel
-from eigenkit.linalg import EPS, Array, Cholesky, power_of_two
+from eigenkit.linalg import EPS, RANK_TOL, Array, Cholesky, power_of_two
 from eigenkit.operators import Centered
 from eigenkit.pencil import KernelPencil, Pencil, damped
 from eigenkit.solvers.krylov import ROUND, block_cg, block_cg_mixed, block_lsqr
@@ -33,6 +33,8 @@ CANCELLATION = 1e-11
 
 # W, B W and W'B W
 Settled = tuple[Array, Array, Array]
+# W, eigenvalues and basis
+Components = tuple[Array, Array, Array]
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class Regression:
     """W1 (d x k), how it came about, and 1/cond(B).
 
     ``settle(T)`` gives W = W1 T, B W and W'B W where the method has a better way to them than the
-    two products: from a Gram matrix, or together with digits that W1 still lacks.
+    two products: from a Gram matrix, or together with digits that W1 still lacks. A method that
+    has the components themselves gives them.
     """
 
     W1: Array
@@ -48,6 +51,7 @@ class Regression:
     converged: bool = True
     rcond: float = float("nan")
     settle: Callable[[Array], Settled | None] = lambda T: None
+    components: Components | None = None
 
 
 Method = Callable[[Pencil, Sequence[float], float, int], list[Regression | None]]
@@ -200,8 +204,20 @@ def svd(
     answers: list[Regression | None] = []
     for alpha in alphas:
         F, M, rcond = reduce(pencil.Z.ridge(alpha))
-        answers.append(Regression(F @ M, rcond=rcond**2))
+        answers.append(Regression(F @ M, rcond=rcond**2, components=components(F, M)))
     return answers
+
+
+def components(F: Array, M: Array) -> Components:
+    """W, eigenvalues and basis of the pencil in coordinates where it is M M' and B is I.
+
+    The singular values of M and not the eigenvalues of M M': those of small components would
+    be lost in the rounding of the large ones.
+    """
+    with blas_threads(min(M.shape)):
+        U, s, Vt = sla.svd(M, full_matrices=False)
+    keep = s**2 > RANK_TOL * s.max(initial=0.0) ** 2
+    return F @ U[:, keep], s[keep] ** 2, Vt[keep].T
 
 
 def cg(
@@ -309,11 +325,11 @@ def _tall_reduction(Z: Centered, H: Array) -> Reduction:
         if np.all(ridge == 0):
             return _whitened_triangle(R, T, Z.shape[0])
         if np.ndim(ridge) == 0:
-            U, s, V = _truncated_svd(R, Z.shape[0])
+            U, s, V = _truncated_svd(R, Z.n_samples)
             return _spectral_reduction(s, V, U.T @ T)(ridge)
         below = np.hstack([np.diag(np.sqrt(np.broadcast_to(ridge, d))), np.zeros_like(T)])
         stacked = sla.qr(np.vstack([np.hstack([R, T]), below]), mode="r")[0]
-        return _whitened_triangle(stacked[:d, :d], stacked[:d, d:], Z.shape[0])
+        return _whitened_triangle(stacked[:d, :d], stacked[:d, d:], Z.n_samples)
 
     return reduce
 
@@ -352,7 +368,7 @@ def singular_triplets(Z: Centered) -> tuple[Array, Array, Array]:
     """
     n, d = Z.shape
     if Z.may_be_dense:
-        return _truncated_svd(Z.toarray(), n)
+        return _truncated_svd(Z.toarray(), Z.n_samples)
     squares, vectors = sla.eigh(Z.gram() if d < n else Z.outer())
     keep = squares > squares.max(initial=0.0) * EPS * max(n, d)
     s, vectors = np.sqrt(squares[keep][::-1]), vectors[:, keep][:, ::-1]

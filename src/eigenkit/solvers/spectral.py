@@ -28,6 +28,8 @@ from eigenkit.solvers.choice import BLOCK_RATE, DENSE_RATE, GRAM_LIMIT_BYTES, RE
 from eigenkit.solvers.lanczos import BLOCK, largest_eigenpairs
 from eigenkit.threads import blas_threads
 
+IDENTITY = "B is the identity"
+
 METHODS = ("auto", "gram", "svd", "lanczos")
 
 # Eigenvalues of a Gram matrix below this share of the largest give fewer than ten digits.
@@ -52,7 +54,7 @@ def principal_axes(Z: Centered, k: int | None, method: str, tol: float, max_iter
     for ``k=None``."""
     reason = "as asked"
     if method == "auto":
-        method, reason = _cheapest(Z, k)
+        method, reason = cheapest(Z, k)
     if method == "gram":
         found = _from_gram(Z, k)
         if found is None:
@@ -64,7 +66,8 @@ def principal_axes(Z: Centered, k: int | None, method: str, tol: float, max_iter
     return _from_lanczos(Z, k, reason, tol, max_iter)
 
 
-def _cheapest(Z: Centered, k: int | None) -> tuple[str, str]:
+def cheapest(Z: Centered, k: int | None) -> tuple[str, str]:
+    """The method for k components (None: all) that is predicted to be fastest, and why."""
     side = min(Z.shape)
     costs = {}
     if 8 * side * side <= GRAM_LIMIT_BYTES:
@@ -90,7 +93,7 @@ def _from_gram(Z: Centered, k: int | None) -> tuple[Array, Array, bool] | None:
     largest = max(float(values[0]), 0.0)
     if largest and values[-1] < TRUSTED * largest and Z.may_be_dense:
         return None
-    keep = values > largest * EPS * max(n, d)
+    keep = values > largest * EPS * max(Z.n_samples, d)
     s, vectors = np.sqrt(values[keep]), vectors[:, keep]
     return s, vectors if d <= n else Z.rmatmat(vectors) / s, k is None or not keep.all()
 
@@ -115,7 +118,7 @@ def _from_svd(Z: Centered, k: int | None) -> tuple[Array, Array, bool]:
         A = triangular_factor(A)
     with blas_threads(len(A)):
         _, s, Vt = sla.svd(A, full_matrices=False)
-    s = s[s > s.max(initial=0.0) * EPS * max(Z.shape)]
+    s = s[s > s.max(initial=0.0) * EPS * max(Z.n_samples, *Z.shape)]
     return s[:k], Vt[: len(s[:k])].T, True if k is None else k >= len(s)
 
 
@@ -168,5 +171,5 @@ def covariance_axes(pencil: Pencil) -> Solution:
             "to sizes near 1."
         )
     sign = signs(W)
-    report = Report("spectral", "svd", "B is the identity")
+    report = Report("spectral", "svd", IDENTITY)
     return Solution(W * sign, values, V * sign, report)

@@ -11,6 +11,7 @@ come back, and W'B W = I holds to rounding also after an iterative first stage.
 
 from __future__ import annotations
 
+import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.linalg import RANK_TOL, Array, eigenpairs, symmetric
@@ -35,5 +36,8 @@ def rayleigh_ritz(
             return W, BW, values, U
         half = sla.solve_triangular(L, W.T @ pencil.C, lower=True)
         turn, s, basis = sla.svd(half, full_matrices=False)
+        # Rounding may have passed for a component in D: here its eigenvalue shows.
+        rank = int(np.sum(s**2 > RANK_TOL * s.max() ** 2))
+        turn, s, basis = turn[:, :rank], s[:rank], basis[:rank]
         T = sla.solve_triangular(L, turn, lower=True, trans="T")
     return W @ T, BW @ T, s**2, basis.T

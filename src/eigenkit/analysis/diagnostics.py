@@ -34,7 +34,7 @@ def vip_scores(model: Any) -> Array:
     >>> import numpy as np
     >>> from sklearn.datasets import load_diabetes
     >>> from eigenkit import PLSRegression
-    >>> from eigenkit.diagnostics import vip_scores
+    >>> from eigenkit.analysis import vip_scores
     >>> vip = vip_scores(PLSRegression(3).fit(*load_diabetes(return_X_y=True)))
     >>> round(float(np.mean(vip**2)), 12)
     1.0

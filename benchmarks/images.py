@@ -1,0 +1,182 @@
+"""Annotating image sets: emoji by three vendors, an unseen vendor, gene expression; and speed.
+
+Run as ``python -m benchmarks.images [emoji] [vendor] [bdgp] [speed]`` with EIGENKIT_DATA naming the
+folder of ``emoji.npz`` and ``bdgp_patterns.npz``; writes benchmarks/results/images.json. Folds keep
+groups together, terms with fewer than 15 sets are left out, and alpha, weights and thresholds are
+chosen inside the training part. Beside the annotator run the machine on pooled vectors (the plain
+baseline) and, with --all, every other rival.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.race import RESULTS, machine
+from eigenkit.datasets import data_folder
+from eigenkit.images import Descriptor, ImageAnnotator, ImageSet
+from eigenkit.images.comparison import as_records, compare, measures, verdict
+from eigenkit.images.descriptors import THESIS
+from eigenkit.images.extraction import extract, fitted
+from eigenkit.images.kernels import PLANS, Plan, fit_kernels
+from eigenkit.images.rivals import PLAIN, RIVALS
+from eigenkit.images.weights import folds_of, kernel_weights
+
+VENDORS = ("noto", "twemoji", "fluent")
+FEWEST = 15
+SHORT = ("set kernels, weights chosen", "set kernels, equal weights", "best single kernel", PLAIN)
+COLOURLESS = [p for p in PLANS["default"] if p.descriptor not in ("hsv", "lab", "thumbnail")]
+
+
+def stored(name: str) -> dict[str, np.ndarray]:
+    """All arrays of a packed data set."""
+    with np.load(data_folder() / f"{name}.npz", allow_pickle=False) as packed:
+        return {key: packed[key] for key in packed.files}
+
+
+def emoji(vendors: Any = VENDORS) -> tuple[list[ImageSet], np.ndarray, list[str], np.ndarray]:
+    """Sets of pictures of one thing by several vendors, keywords and groups."""
+    data = stored("emoji")
+    sets = [
+        ImageSet.from_arrays(str(name), [data[f"images_{v}"][i] for v in vendors], vendors)
+        for i, name in enumerate(data["hexcode"])
+    ]
+    frequent = data["Y"].sum(axis=0) >= FEWEST
+    terms = data["label_names"][frequent].tolist()
+    return sets, data["Y"][:, frequent].astype(float), terms, data["group"]
+
+
+def bdgp() -> tuple[list[ImageSet], np.ndarray, list[str], None]:
+    """Sets of pictures of one gene, and the organ systems where it is expressed."""
+    data = stored("bdgp_patterns")
+    mask = data["mask"]
+    sets, Y = [], []
+    for gene in np.unique(data["group"][data["annotated"]]):
+        rows = np.flatnonzero((data["group"] == gene) & data["annotated"])
+        pictures = []
+        for i in rows:
+            image = np.zeros(mask.shape)
+            image.T[mask.T] = data["X"][i]
+            pictures.append(np.clip(image, 0, 1))
+        sets.append(ImageSet.from_arrays(f"gene {gene}", pictures))
+        Y.append(data["Y"][rows].max(axis=0))
+    Y = np.array(Y, dtype=float)
+    frequent = Y.sum(axis=0) >= FEWEST
+    return sets, Y[:, frequent], data["label_names"][frequent].tolist(), None
+
+
+def compared(name: str, data: Any, rivals: Any, folds: int, cache: Path) -> dict[str, Any]:
+    """All rivals on the same folds."""
+    sets, Y, terms, groups = data
+    start = time.monotonic()
+    found = compare(
+        sets,
+        Y,
+        terms,
+        annotator=ImageAnnotator(cache=cache, n_jobs=-1),
+        rivals=rivals,
+        groups=groups,
+        folds=folds,
+    )
+    print(f"\n{name}: {len(sets)} sets, {len(terms)} terms, {folds} folds")
+    for row in as_records(found):
+        print(_line(row["name"], *(row[key] for key in ("auc", "p1", "f1"))), flush=True)
+    print(verdict(found), f"({time.monotonic() - start:.0f} s)")
+    return {"rows": as_records(found), "verdict": verdict(found)}
+
+
+def _line(name: str, *values: float) -> str:
+    return f"  {name:40s} AUC {values[0]:.3f}  P@1 {values[1]:.3f}  macro F1 {values[2]:.3f}"
+
+
+def unseen_vendor(folds: int, cache: Path) -> dict[str, Any]:
+    """Learn from two vendors, annotate other things drawn by the third, without colours."""
+    found: dict[str, list[Any]] = {"set kernels without colour": [], PLAIN: []}
+    params: dict[str, dict[str, Any]] = {
+        "set kernels without colour": {"kernels": COLOURLESS},
+        PLAIN: {"kernels": "pooled"},
+    }
+    for vendor in VENDORS:
+        others = [v for v in VENDORS if v != vendor]
+        sets, Y, terms, groups = emoji(others)
+        new, *_ = emoji([vendor])
+        for train, test in list(folds_of(Y, groups, 5, 0))[:folds]:
+            for name, given in params.items():
+                model = ImageAnnotator(weights="equal", cache=cache, n_jobs=-1, **given)
+                model.fit([sets[i] for i in train], Y[train], terms, groups[train])
+                S = model.decision_function([new[i] for i in test])
+                found[name].append(measures(Y[test], S, model.thresholds_))
+                print(f"  {vendor:8s}", _line(name, *found[name][-1]), flush=True)
+    means = {name: np.mean(values, axis=0).tolist() for name, values in found.items()}
+    print(f"\none unseen vendor: mean over vendors and {folds} folds")
+    for name, values in means.items():
+        print(_line(name, *values))
+    return means
+
+
+def speed(n_images: int, n_sets: int) -> dict[str, float]:
+    """Descriptors of images of 128 x 320, kernels and weights of sets, one new set."""
+    rng = np.random.default_rng(0)
+    noise = rng.random((n_images, 16, 40, 3)).repeat(8, axis=1).repeat(8, axis=2)
+    pictures = [ImageSet.from_arrays(f"s{i}", [image]) for i, image in enumerate(noise)]
+    wanted = [Descriptor(name) for name in THESIS]
+    made = fitted(pictures[:50], wanted, (128, 320))
+    start = time.perf_counter()
+    vectors = extract(pictures, made, (128, 320), n_jobs=-1)
+    times = {f"23 descriptors of {n_images} images": time.perf_counter() - start}
+    again = rng.integers(n_images, size=n_sets)
+    sets = [pictures[i] for i in again]
+    known = {name: [own[i] for i in again] for name, own in vectors.items()}
+    places = {d.name: d.places((128, 320)) for d in made}
+    start = time.perf_counter()
+    plans = [Plan(name, "pyramid", {"bins": "vocabulary", "n_levels": 5}) for name in THESIS]
+    _, K = fit_kernels(plans, [None], sets, known, places, 0)
+    times[f"23 pyramid kernels of {n_sets} sets"] = time.perf_counter() - start
+    Y = (rng.random((n_sets, 60)) < 0.1).astype(float)
+    start = time.perf_counter()
+    kernel_weights(K, Y, "learned")
+    times[f"weights of 23 kernels, {n_sets} sets, 60 terms"] = time.perf_counter() - start
+    few = [*pictures[:200]]
+    model = ImageAnnotator(weights="equal", size=(128, 320)).fit(few, Y[:200, :5])
+    start = time.perf_counter()
+    model.predict_proba(pictures[-1:])
+    times["one new set, default kernels"] = time.perf_counter() - start
+    for what, seconds in times.items():
+        print(f"  {what:50s} {seconds:8.2f} s", flush=True)
+    return times
+
+
+def main() -> None:
+    """Print and store the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", nargs="*", default=["emoji", "vendor", "bdgp", "speed"])
+    parser.add_argument("--folds", type=int, default=5)
+    parser.add_argument("--all", action="store_true", help="every rival")
+    parser.add_argument("--images", type=int, default=1000)
+    parser.add_argument("--sets", type=int, default=2000)
+    parser.add_argument("--cache", type=Path, default=data_folder() / "image-vectors")
+    args = parser.parse_args()
+    rivals = list(RIVALS) if args.all else list(SHORT)
+    found: dict[str, Any] = {"machine": machine()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        if "emoji" in args.what:
+            found["emoji"] = compared("emoji", emoji(), rivals, args.folds, args.cache)
+        if "bdgp" in args.what:
+            found["bdgp"] = compared("bdgp patterns", bdgp(), rivals, args.folds, args.cache)
+        if "vendor" in args.what:
+            found["vendor"] = unseen_vendor(args.folds, args.cache)
+        if "speed" in args.what:
+            found["speed"] = speed(args.images, args.sets)
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "images.json").write_text(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()

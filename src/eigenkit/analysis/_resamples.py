@@ -1,0 +1,199 @@
+"""One resample after the other: draw, fit, and measure against the fit on all samples."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+
+from eigenkit.analysis._draws import generator
+from eigenkit.analysis._features import Features
+from eigenkit.estimators import PLSCanonical
+from eigenkit.estimators._validation import as_labels, check_weight, check_X
+from eigenkit.exceptions import DegenerateDataWarning
+from eigenkit.linalg import Array
+
+# A resample on which the method cannot be fitted is drawn again, so many times at most.
+TRIES = 20
+
+ROOTS = ("canonical_correlations_", "singular_values_", "eigenvalues_", "explained_variance_")
+
+Measures = dict[str, Array]
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """All that a task needs to fit resamples and to measure them against the whole fit."""
+
+    model: Any
+    X: Any
+    y: Any
+    weight: Array | None
+    strata: list[Any]
+    features: Features
+    scores: Array
+
+    @classmethod
+    def of(cls, estimator: Any, X: Any, y: Any, sample_weight: Any, groups: Any) -> Resampling:
+        """Fit on all samples, and prepare to draw."""
+        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+        model = clone(estimator).fit(X, y, **weight)
+        n = _n_rows(X)
+        return cls(
+            model=model,
+            X=X,
+            y=y,
+            weight=check_weight(sample_weight, n),
+            strata=_strata(model, y, groups, n),
+            features=Features(_table(model, X)),
+            scores=np.asarray(model.transform(X), dtype=np.float64),
+        )
+
+    def with_one_more(self) -> Resampling | None:
+        """The same with one component more, if there is one."""
+        more = clone(self.model).set_params(n_components=width(self.model) + 1)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                more.fit(self.X, self.y, sample_weight=self._weight())
+        except ValueError:
+            return None
+        scores = np.asarray(more.transform(self.X), dtype=np.float64)
+        return replace(self, model=more, scores=scores) if width(more) > width(self.model) else None
+
+    def whole(self) -> Measures:
+        """What the fit on all samples gives."""
+        return self._measured(self.model, self._weight())
+
+    def __call__(self, count: int, seed: tuple[int, ...]) -> list[Measures]:
+        rng = generator(*seed)
+        estimator = clone(self.model).set_params(n_components=width(self.model))
+        return [self._one(estimator, rng) for _ in range(count)]
+
+    def _one(self, estimator: Any, rng: np.random.Generator) -> Measures:
+        """What a resample gives; drawing with replacement is an integer weight."""
+        failure = ValueError("they have fewer components")
+        for attempt in range(TRIES):
+            weight = self._drawn(rng)
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", DegenerateDataWarning)
+                    model = clone(estimator).fit(self.X, self.y, sample_weight=weight)
+            except ValueError as error:
+                failure = error
+                continue
+            if width(model) == width(self.model):
+                return self._measured(model, weight) | {"redrawn": np.array(attempt)}
+        raise ValueError(
+            f"{TRIES} resamples in a row cannot be fitted ({failure}): ask for fewer components."
+        ) from failure
+
+    def _drawn(self, rng: np.random.Generator) -> Array:
+        """How often each sample is drawn, times its weight."""
+        counts = np.zeros(len(self.scores))
+        for members in self.strata:
+            m = members.shape[0]
+            counts += np.bincount(rng.integers(0, m, size=m), minlength=m) @ members
+        return counts * self._weight()
+
+    def _measured(self, model: Any, weight: Array) -> Measures:
+        """Weights, loadings, coefficients and roots, with the signs of the whole fit."""
+        T = np.asarray(model.transform(self.X), dtype=np.float64)
+        overlap = _correlations(T, self.scores, self._weight())
+        sign = np.where(np.diag(overlap) < 0, -1.0, 1.0)
+        found = {name: part * sign for name, part in _parts(model).items()}
+        if hasattr(model, "coef_"):
+            found["coef"] = np.asarray(model.coef_, dtype=np.float64)
+        return found | {
+            "loadings": self.features.correlations(T, weight) * sign,
+            "roots": _roots(model, T, weight),
+            "overlap": overlap * sign[:, None],
+        }
+
+    def _weight(self) -> Array:
+        return np.ones(len(self.scores)) if self.weight is None else self.weight
+
+
+def _correlations(A: Array, B: Array, weight: Array) -> Array:
+    """Correlations of the columns of A (rows of the result) with those of B."""
+    A, B = A - weight @ A / weight.sum(), B - weight @ B / weight.sum()
+    size = np.sqrt(np.outer(weight @ A**2, weight @ B**2))
+    return np.divide((A * weight[:, None]).T @ B, size, out=np.zeros_like(size), where=size > 0)
+
+
+def _parts(model: Any) -> dict[str, Array]:
+    """The weights of X, and of y where it has some."""
+    W = model.components_.T if hasattr(model, "components_") else model.x_rotations_
+    parts = {"weights": np.asarray(W, dtype=np.float64)}
+    for name in ("y_rotations_", "y_weights_"):
+        if hasattr(model, name):
+            return parts | {"y_weights": np.asarray(getattr(model, name), dtype=np.float64)}
+    return parts
+
+
+def width(model: Any) -> int:
+    """The number of components."""
+    return int(_parts(model)["weights"].shape[1])
+
+
+def _roots(model: Any, T: Array, weight: Array) -> Array:
+    """What each component shares or explains; for PLS the covariance that it maximizes."""
+    for name in ROOTS:
+        if hasattr(model, name):
+            return np.asarray(getattr(model, name), dtype=np.float64)
+    T = T - weight @ T / weight.sum()
+    if isinstance(model, PLSCanonical):
+        return np.abs(weight @ (T * np.asarray(model.y_scores_, dtype=np.float64)))
+    if len(model.y_loadings_) == 1:  # one response: nothing to choose from, so no ties
+        return np.full(T.shape[1], np.nan)
+    return np.linalg.norm(model.y_loadings_, axis=0) * (weight @ T**2)
+
+
+def refuse(estimator: Any) -> None:
+    name = type(estimator).__name__
+    if hasattr(estimator, "kernel") or hasattr(estimator, "kernels"):
+        raise TypeError(f"estimator is a {name}, which weighs samples and not features.")
+    fit = getattr(estimator, "fit", None)
+    if fit is None or "sample_weight" not in signature(fit).parameters:
+        raise TypeError(f"estimator is a {name}: bootstrap needs a fit with sample_weight.")
+    if "n_components" not in estimator.get_params():
+        raise TypeError(f"estimator is a {name}: bootstrap needs a projection with n_components.")
+
+
+def _n_rows(X: Any) -> int:
+    if isinstance(X, list | tuple) and len(X) and hasattr(X[0], "shape") and X[0].ndim == 2:
+        return int(X[0].shape[0])
+    return int(X.shape[0] if hasattr(X, "shape") else len(X))
+
+
+def _table(model: Any, X: Any) -> Any:
+    """X as one matrix, views side by side."""
+    joint = getattr(model, "_joint", None)
+    return joint(X, reset=False) if joint else check_X(BaseEstimator(), X, reset=True)
+
+
+def _strata(model: Any, y: Any, groups: Any, n: int) -> list[Any]:
+    """What is drawn: for each stratum a matrix with the samples of each of its members."""
+    if groups is not None:
+        groups = as_labels(groups)
+        if groups.shape != (n,):
+            raise ValueError(
+                f"groups has shape {groups.shape}: give one group for each of {n} samples."
+            )
+        return [_indicator(groups)]
+    each = sparse.eye_array(n, format="csr")
+    if not hasattr(model, "classes_") or as_labels(y).ndim != 1:
+        return [each]
+    labels = as_labels(y)
+    return [each[np.flatnonzero(labels == c)] for c in np.unique(labels)]
+
+
+def _indicator(groups: np.ndarray) -> Any:
+    names, index = np.unique(groups, return_inverse=True)
+    n = len(groups)
+    return sparse.csr_array((np.ones(n), (index, np.arange(n))), shape=(len(names), n))

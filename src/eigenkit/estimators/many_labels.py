@@ -1,0 +1,316 @@
+"""Prediction of many labels from the scores of a projection, without forming samples x labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._encoding import check_two_classes, encode_classes, encode_labels
+from eigenkit.estimators._state import forget, unchanged_on_error
+from eigenkit.estimators._validation import (
+    as_labels,
+    check_count,
+    check_indicator,
+    check_same_rows,
+    check_X,
+)
+from eigenkit.estimators.opls import OrthonormalizedPLS
+from eigenkit.linalg import Array
+from eigenkit.splits import LabelStratifiedKFold
+
+# Votes are counted for as many new samples at a time as this many neighbours make.
+BLOCK_NEIGHBORS = 2**20
+
+# A label with fewer training samples takes the threshold that is best for all labels together.
+FEW = 10
+
+
+class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
+    """Labels of a sample from those of its nearest neighbours among the scores of a projection.
+
+    The projection is learned from X and y; a component then counts with the root of its
+    eigenvalue, its share in explaining the labels. A neighbour at distance r votes for its labels
+    with ``exp(-(r / R)^2)``, R the distance of the last neighbour taken. A sample gets the labels
+    whose share of the votes exceeds their threshold, which cross-validation inside the training
+    samples has found best for F1. Labels stay sparse throughout: 10^5 of them are no burden.
+
+    Parameters
+    ----------
+    projection : projection of eigenkit, optional
+        Has ``transform`` and ``eigenvalues_``. By default orthonormalized PLS with at most 100
+        components.
+    n_neighbors : int
+        How many neighbours vote; as many as there are samples where those are fewer.
+    cv : int
+        Number of folds in which the thresholds are found.
+
+    Attributes
+    ----------
+    projection_ : fitted projection
+    thresholds_ : array of shape (n_labels,)
+        The share of the votes above which a label is given.
+    classes_ : array
+        Where y held one class per sample: then the class with most votes is predicted.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from eigenkit import ManyLabelClassifier
+    >>> X, Y = make_multilabel_classification(n_samples=300, random_state=0)
+    >>> model = ManyLabelClassifier(n_neighbors=20).fit(X[:200], Y[:200])
+    >>> labels, votes = model.predict_top(X[200:], 2)
+    >>> labels.shape
+    (100, 2)
+    >>> model.predict(X[200:]).shape
+    (100, 5)
+    """
+
+    def __init__(self, projection: Any = None, *, n_neighbors: int = 50, cv: int = 3) -> None:
+        self.projection = projection
+        self.n_neighbors = n_neighbors
+        self.cv = cv
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn the projection, keep the scores and labels, find the thresholds.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : 0/1 array or sparse matrix of shape (n_samples, n_labels), or classes
+
+        Returns
+        -------
+        self
+        """
+        check_count("n_neighbors", self.n_neighbors)
+        check_count("cv", self.cv)
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None."
+            )
+        with unchanged_on_error(self):
+            forget(self)
+            X = check_X(self, X, reset=True, min_samples=2)
+            y = as_labels(y)
+            self._sparse_labels_ = sparse.issparse(y)
+            J = self._label_matrix(y, X.shape[0])
+            self.thresholds_ = self._find_thresholds(X, J)
+            self._memorize(X, J)
+        return self
+
+    def _label_matrix(self, y: Any, n: int) -> sparse.csr_array:
+        """The labels as a sparse matrix; sparse y is checked as it is stored."""
+        if not sparse.issparse(y):
+            encode = encode_labels if y.ndim == 2 and y.shape[1] > 1 else _encode_classes
+            return sparse.csr_array(encode(self, y, n, None, reset=True))
+        J = sparse.csr_array(y, dtype=np.float64)
+        J.eliminate_zeros()
+        check_same_rows(n, J.shape[0])
+        check_indicator(J.data[:, None], J.nnz)
+        return J
+
+    def _memorize(self, X: Any, J: sparse.csr_array) -> None:
+        projection = OrthonormalizedPLS() if self.projection is None else clone(self.projection)
+        self.projection_ = projection.fit(X, J)
+        if self.projection is None:
+            self._n_used_ = min(100, self.projection_.n_components_)
+        else:
+            self._n_used_ = self.projection_.n_components_
+        self._labels_ = J
+        self._neighbors_ = NearestNeighbors(algorithm="brute").fit(self._coordinates(X))
+
+    def _coordinates(self, X: Any) -> Array:
+        used = slice(0, self._n_used_)
+        root = np.sqrt(np.maximum(self.projection_.eigenvalues_[used], 0.0))
+        return np.asarray(self.projection_.transform(X))[:, used] * root
+
+    # -- thresholds --------------------------------------------------------------------
+
+    def _find_thresholds(self, X: Any, J: sparse.csr_array) -> Array:
+        """What separates the votes for a label best, on samples that did not take part."""
+        folds = min(int(self.cv), J.shape[0] // 2)
+        if folds < 2 or hasattr(self, "classes_"):
+            return np.full(J.shape[1], 0.5)
+        votes, truth = [], []
+        for train, test in LabelStratifiedKFold(folds).split(X, J):
+            trial = clone(self)
+            trial._memorize(X[train], J[train])
+            votes.append(trial._votes(X[test]))
+            truth.append(J[test])
+        return best_thresholds(
+            sparse.csc_array(sparse.vstack(truth)), sparse.csc_array(sparse.vstack(votes))
+        )
+
+    # -- prediction --------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> Any:
+        """The share of the votes that every label gets.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        csr_array of shape (n_samples, n_labels)
+            Labels without a vote are not stored. An array where y was one; for two classes the
+            difference of their shares.
+        """
+        check_is_fitted(self)
+        votes = self._as_given(self._votes(check_X(self, X, reset=False)))
+        if hasattr(self, "classes_") and len(self.classes_) == 2:
+            return votes[:, 1] - votes[:, 0]
+        return votes
+
+    def predict_top(self, X: Any, n_labels: int = 5) -> tuple[np.ndarray, Array]:
+        """The labels with most votes.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        n_labels : int
+
+        Returns
+        -------
+        labels : int array of shape (n_samples, n_labels)
+            Column numbers of y, best first; -1 where fewer labels have a vote.
+        votes : array of shape (n_samples, n_labels)
+        """
+        check_is_fitted(self)
+        check_count("n_labels", n_labels)
+        votes = self._votes(check_X(self, X, reset=False))
+        best = top_labels(votes, n_labels)
+        share = votes[np.arange(len(best))[:, None], np.maximum(best, 0)]
+        dense = np.asarray(share.toarray() if sparse.issparse(share) else share)
+        return best, np.where(best >= 0, dense.reshape(best.shape), 0.0)
+
+    def predict(self, X: Any) -> Any:
+        """The labels whose share of the votes exceeds their threshold.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        0/1 matrix of shape (n_samples, n_labels), sparse if y was; or classes
+        """
+        check_is_fitted(self)
+        votes = self._votes(check_X(self, X, reset=False))
+        if hasattr(self, "classes_"):
+            return self.classes_[top_labels(votes, 1)[:, 0]]
+        given = votes.data > self.thresholds_[votes.indices]
+        P = sparse.csr_array((given.astype(np.int64), votes.indices, votes.indptr), votes.shape)
+        P.eliminate_zeros()
+        return self._as_given(P)
+
+    def _as_given(self, A: sparse.csr_array) -> Any:
+        return A if self._sparse_labels_ else A.toarray()
+
+    def _votes(self, X: Any) -> sparse.csr_array:
+        parts = [self._block_votes(block) for block in self._blocks(X)]
+        return sparse.csr_array(sparse.vstack(parts, format="csr"))
+
+    def _blocks(self, X: Any) -> Iterator[Any]:
+        step = max(1, BLOCK_NEIGHBORS // max(1, self.n_neighbors))
+        for start in range(0, X.shape[0], step):
+            yield X[start : start + step]
+
+    def _block_votes(self, X: Any) -> sparse.csr_array:
+        n_train = self._labels_.shape[0]
+        k = min(int(self.n_neighbors), n_train)
+        distance, index = self._neighbors_.kneighbors(self._coordinates(X), n_neighbors=k)
+        reach = np.maximum(distance[:, -1:], np.finfo(distance.dtype).tiny)
+        weight = np.exp(-((distance / reach) ** 2))
+        weight /= weight.sum(axis=1, keepdims=True)
+        starts = np.arange(0, k * X.shape[0] + 1, k)
+        voters = sparse.csr_array((weight.ravel(), index.ravel(), starts), (X.shape[0], n_train))
+        return sparse.csr_array(voters @ self._labels_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+def _encode_classes(model: Any, y: Any, n: int, classes: Any, reset: bool) -> Array:
+    J = encode_classes(model, y, n, classes, reset, instead="give a 0/1 matrix")
+    check_two_classes(J.sum(axis=0))
+    return J
+
+
+def top_labels(S: Any, k: int) -> np.ndarray:
+    """The numbers of the k best labels of every sample, best first; -1 where there are fewer.
+
+    Parameters
+    ----------
+    S : array or sparse matrix of shape (n_samples, n_labels)
+        Scores. In a sparse matrix what is not stored comes after all that is.
+    k : int
+
+    Returns
+    -------
+    int array of shape (n_samples, k)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.evaluation import top_labels
+    >>> top_labels(np.array([[0.1, 0.7, 0.2]]), 2)
+    array([[1, 2]])
+    """
+    if sparse.issparse(S):
+        return _top_sparse(sparse.csr_array(S), k)
+    S = np.asarray(S)
+    width = min(k, S.shape[1])
+    best = np.argsort(-S, axis=1, kind="stable")[:, :width]
+    return np.pad(best, ((0, 0), (0, k - width)), constant_values=-1)
+
+
+def _top_sparse(S: sparse.csr_array, k: int) -> np.ndarray:
+    row = np.repeat(np.arange(S.shape[0]), np.diff(S.indptr))
+    order = np.lexsort((S.indices, -S.data, row))
+    place = np.arange(S.nnz) - S.indptr[row]  # sorting keeps the rows where they are
+    first = place < k
+    best = np.full((S.shape[0], k), -1)
+    best[row[first], place[first]] = S.indices[order][first]
+    return best
+
+
+def best_thresholds(Y: sparse.csc_array, S: sparse.csc_array) -> Array:
+    """For every label the threshold on S with the best F1; for rare labels the one best for all.
+
+    Between two scores that are told apart the threshold is half-way.
+    """
+    truth = np.asarray(Y[S.indices, _columns(S)]).ravel() != 0
+    carried = np.asarray(Y.sum(axis=0)).ravel()
+    common = _best_threshold(S.data, truth, float(carried.sum()))
+    found = np.full(S.shape[1], common)
+    for j in np.flatnonzero(carried >= FEW):
+        part = slice(S.indptr[j], S.indptr[j + 1])
+        found[j] = _best_threshold(S.data[part], truth[part], float(carried[j]))
+    return found
+
+
+def _columns(S: sparse.csc_array) -> np.ndarray:
+    return np.repeat(np.arange(S.shape[1]), np.diff(S.indptr))
+
+
+def _best_threshold(score: Array, truth: np.ndarray, n_true: float) -> float:
+    if len(score) == 0:
+        return 0.5
+    order = np.argsort(-score, kind="stable")
+    score, hits = score[order], np.cumsum(truth[order])
+    last = np.flatnonzero(np.append(score[1:] < score[:-1], True))
+    f1 = 2 * hits[last] / (last + 1 + n_true)
+    cut = last[int(np.argmax(f1))]
+    below = score[cut + 1] if cut + 1 < len(score) else 0.0
+    return float((score[cut] + below) / 2)

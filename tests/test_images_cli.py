@@ -1,0 +1,114 @@
+"""eigenkit annotate: fit, predict, compare and demo through the command line."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from eigenkit.cli import app
+from eigenkit.images import make_shapes
+from eigenkit.images.shapes import write_folder
+
+pytest.importorskip("PIL.Image", reason="needs the extra [images]")
+
+FAST = ["--kernels", "hsv,thumbnail", "--size", "64x64", "--no-cache", "--jobs", "1"]
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["annotate", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("shapes")
+    write_folder(*make_shapes(30, size=64), place)
+    write_folder(*make_shapes(6, size=64, seed=1), place / "new")
+    answer = run("fit", place / "images", place / "labels.csv", "--out", place / "m.ek", *FAST)
+    assert answer.exit_code == 0, answer.output
+    return place
+
+
+def test_fit_says_what_it_did(folder):
+    page = folder / "fit.html"
+    answer = run(
+        *("fit", folder / "images", folder / "labels.csv", "--out", folder / "m2.ek", "--json"),
+        *("--report", page, *FAST),
+    )
+    record = json.loads(answer.stdout)
+    assert record["n_sets"] == 30
+    assert len(record["terms"]) == 9
+    assert sum(record["weights"].values()) == pytest.approx(1)
+    assert page.read_text().startswith("<!doctype html>")
+
+
+def test_predict_writes_terms_and_a_page(folder):
+    out, page = folder / "terms.csv", folder / "page.html"
+    answer = run(
+        *("predict", folder / "m.ek", folder / "new" / "images", "--out", out, "--no-cache"),
+        *("--report", page, "--labels", folder / "new" / "labels.csv", "--probabilities"),
+    )
+    assert answer.exit_code == 0, answer.output
+    rows = list(csv.DictReader(out.open()))
+    assert [row["set"] for row in rows] == [f"set000{i}" for i in range(6)]
+    assert 0 <= float(rows[0]["ring"]) <= 1
+    assert page.stat().st_size > 10_000
+    again = run("predict", folder / "m.ek", folder / "new" / "images", "--out", out, "--no-cache")
+    assert again.exit_code == 1
+    assert "the file exists: give --force" in again.stderr
+
+
+def test_compare_recommends(folder):
+    answer = run(
+        *("compare", folder / "images", folder / "labels.csv", "--folds", "2", "--json", *FAST),
+        *("--rivals", "set kernels, equal weights;mean of vectors, linear"),
+    )
+    record = json.loads(answer.stdout)
+    assert record["recommended"] == record["methods"][0]["name"]
+    assert len(record["methods"]) == 2
+
+
+def test_groups_are_read(folder, tmp_path):
+    table = tmp_path / "groups.csv"
+    table.write_text("set,group\n" + "".join(f"set{i:04d},{i // 3}\n" for i in range(30)))
+    answer = run(
+        *("compare", folder / "images", folder / "labels.csv", "--folds", "2", *FAST),
+        *("--groups", table, "--rivals", "set kernels, equal weights"),
+    )
+    assert answer.exit_code == 0, answer.output
+    assert "Recommended" in answer.output
+    table.write_text("a,b\n")
+    bad = run("compare", folder / "images", folder / "labels.csv", "--groups", table, *FAST)
+    assert "its columns must be set and group" in bad.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fit", "nowhere", "labels.csv", "--out", "m.ek"], "there is no such folder"),
+        (["fit", "images", "labels.csv", "--out", "m.ek", "--size", "64"], "is not HEIGHTxWIDTH"),
+        (["predict", "m.ek", "images"], "there is no such file"),
+        (["compare", "images", "labels.csv", "--rivals", "none"], "is not one of"),
+    ],
+)
+def test_mistakes_end_in_a_sentence(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    answer = run(*arguments)
+    assert answer.exit_code != 0
+    assert message in answer.output.replace("\n", " ") + answer.stderr
+
+
+def test_other_models_are_refused(folder):
+    answer = CliRunner().invoke(app, ["inspect", str(folder / "m.ek")])
+    assert answer.exit_code == 1
+    assert "use eigenkit annotate predict" in answer.stderr
+
+
+@pytest.mark.slow
+def test_the_demo_finds_what_was_planted(tmp_path):
+    answer = run("demo", "--out", tmp_path / "shapes", "--json")
+    record = json.loads(answer.stdout)
+    assert record["f1"] > 0.9
+    assert (tmp_path / "shapes" / "shapes.html").stat().st_size > 10_000

@@ -1,0 +1,218 @@
+"""The page of a run: escaped, without network, and in a real browser quick and complete."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eigenkit.images import ImageAnnotator, ImageSet, Plan, make_shapes
+from eigenkit.images.comparison import compare
+from eigenkit.images.page import render_page, write_page
+from eigenkit.images.record import compared_record, fitted_record, predicted_record
+
+pytest.importorskip("PIL.Image", reason="needs the extra [images]")
+
+EVIL = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
+PLANS = [Plan("thumbnail"), Plan("correlation-16", "pyramid", {"bins": "vocabulary"})]
+
+
+@pytest.fixture(scope="module")
+def record() -> dict[str, Any]:
+    sets, Y, terms = make_shapes(50, size=64)
+    terms = [EVIL, *terms[1:]]
+    model = ImageAnnotator(PLANS, size=(64, 64), weights="equal").fit(sets, Y, terms)
+    new, given, _ = make_shapes(30, size=64, seed=3)
+    new[0] = ImageSet(EVIL, new[0].pictures)
+    given[1] = np.nan
+    return predicted_record(model, new, f"run {EVIL}", given)
+
+
+def test_a_record_is_plain_and_complete(record):
+    assert json.loads(json.dumps(record, allow_nan=False)) == json.loads(json.dumps(record))
+    assert len(record["sets"]) == 30
+    first = record["sets"][0]
+    assert first["pictures"][0][2].startswith("data:image/")
+    assert len(first["near"]) == 5
+    assert all(name in record["train"] for name, _ in first["near"])
+    shares = first["evidence"][0]["shares"]
+    assert len(shares) == 3
+    assert max(abs(v) for e in first["evidence"] for s in e["shares"].values() for v in s) == 100
+    assert record["sets"][1]["given"] is None
+
+
+def test_nothing_of_the_data_is_markup(record):
+    page = render_page(record)
+    assert "<img src=x" not in page
+    assert "<script>alert" not in page
+    assert "http" not in re.sub(r"http-equiv", "", page)
+    assert page.count("<script") == 2
+
+
+def test_fitted_and_compared_records():
+    sets, Y, terms = make_shapes(40, size=64)
+    model = ImageAnnotator([Plan("thumbnail"), Plan("hsv")], size=(64, 64), weights="equal")
+    fitted = fitted_record(model.fit(sets, Y, terms), sets, "fit")
+    assert all(one["name"] not in [n for n, _ in one["near"]] for one in fitted["sets"])
+    rivals = ["set kernels, equal weights", "mean of vectors, linear"]
+    found = compare(sets, Y, terms, annotator=model, rivals=rivals, folds=2)
+    record = compared_record(found, "compared")
+    assert [row["name"] for row in record["methods"]] == [row.name for row in found.rows]
+    assert len(record["sets"]) == 40
+    assert "(recommended)" in render_page(record)
+
+
+# -- in a browser -----------------------------------------------------------------------
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSER = next((path for name in NAMES if (path := shutil.which(name))), None)
+needs_browser = pytest.mark.skipif(BROWSER is None, reason=f"none of {', '.join(NAMES)} is there")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield opened
+        opened.close()
+
+
+class Visit:
+    """A page that is open, with all that it said and asked for."""
+
+    def __init__(self, browser: Any, path: Path, width: int = 1100, **context: Any) -> None:
+        self.context = browser.new_context(viewport={"width": width, "height": 900}, **context)
+        self.page = self.context.new_page()
+        self.errors: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("request", lambda r: self.requests.append(r.url))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.page.on("dialog", lambda d: (self.errors.append(d.message), d.dismiss()))
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+
+
+@pytest.fixture(scope="module")
+def path(record, tmp_path_factory) -> Path:
+    return write_page(record, tmp_path_factory.mktemp("page") / "page.html")
+
+
+@pytest.fixture
+def visit(browser, path) -> Iterator[Visit]:
+    opened = Visit(browser, path)
+    yield opened
+    opened.context.close()
+    assert opened.errors == []
+
+
+def cards(page: Any, n: int) -> None:
+    """Wait until so many sets are shown; the policy of the page lets no test wait inside it."""
+    from playwright.sync_api import expect
+
+    expect(page.locator(".card")).to_have_count(n)
+
+
+@needs_browser
+def test_cards_names_and_no_request(visit, path):
+    page = visit.page
+    assert page.locator(".card").count() == 24
+    assert page.locator(".card h3 button").first.inner_text() == EVIL
+    assert {url for url in visit.requests if not url.startswith("data:")} == {path.as_uri()}
+    assert page.locator("#count").inner_text() == "30 sets"
+
+
+@needs_browser
+def test_search_filters_and_pages(visit, record):
+    page = visit.page
+    page.fill("#search", "set0005")
+    cards(page, 1)
+    page.fill("#search", "")
+    cards(page, 24)
+    page.click("#next")
+    assert page.locator(".card").count() == 6
+    page.select_option("#error", "unknown")
+    assert page.locator(".card").count() == 1
+    page.select_option("#error", "missed")
+    missed = sum(
+        any(j not in [s[0] for s in one["scores"] if s[2]] for j in one["given"] or [])
+        for one in record["sets"]
+    )
+    assert page.locator("#count").inner_text() == f"{missed} of 30 sets"
+    assert page.locator(".card").count() == page.locator(".card:has(.missed)").count()
+    page.select_option("#error", "all")
+    page.select_option("#term", "1")
+    given = sum(
+        1 in (one["given"] or []) or any(s[0] == 1 and s[2] for s in one["scores"])
+        for one in record["sets"]
+    )
+    assert page.locator("#count").inner_text() == f"{given} of 30 sets"
+
+
+@needs_browser
+def test_keys_and_evidence(visit):
+    page = visit.page
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.dataset.position") == "1"
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog[open] canvas")
+    painted = (
+        "(() => { const c = document.querySelector('dialog canvas');"
+        " const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+        " let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 40; return n; })()"
+    )
+    assert page.evaluate(painted) > 50
+    assert page.locator("dialog h2").inner_text() == EVIL
+    assert page.locator("dialog .near > div").count() == 5
+    page.keyboard.press("Escape")
+    assert not page.locator("dialog[open]").count()
+    page.keyboard.press("n")
+    assert page.locator("#where").inner_text() == "25 to 30 of 30"
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
+
+
+@needs_browser
+def test_a_phone_and_the_dark(browser, path):
+    visit = Visit(browser, path, width=390, color_scheme="dark")
+    assert visit.page.evaluate("document.documentElement.scrollWidth") == 390
+    paper = "getComputedStyle(document.body).backgroundColor"
+    assert visit.page.evaluate(paper) == "rgb(20, 24, 29)"
+    visit.page.click("#theme")
+    assert visit.page.evaluate(paper) == "rgb(255, 255, 255)"
+    visit.page.locator(".card h3 button").first.click()
+    box = visit.page.locator("dialog").bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    visit.context.close()
+
+
+@needs_browser
+def test_without_scripts_the_tables_are_there(browser, path):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(path.as_uri())
+    assert page.locator("#terms table").is_visible()
+    assert page.locator("noscript .notice").is_visible()
+    context.close()
+
+
+@needs_browser
+@pytest.mark.slow
+def test_two_thousand_sets(browser, record, tmp_path):
+    sets = [{**one, "name": f"{i} {one['name']}"} for i in range(67) for one in record["sets"]]
+    many = {**record, "sets": sets[:2000]}
+    visit = Visit(browser, write_page(many, tmp_path / "many.html"))
+    assert visit.page.locator(".card").count() == 24
+    visit.page.fill("#search", "66 set0001")
+    cards(visit.page, 1)
+    assert visit.errors == []
+    visit.context.close()
