@@ -197,3 +197,74 @@ def test_output_fits_the_terminal(data: Path, monkeypatch, columns: int) -> None
     shown, _, command = text.partition("To repeat the run")
     assert max(len(line) for line in shown.splitlines()) <= columns
     assert command
+
+
+# -- a model for people and for other programs ------------------------------------------
+
+
+def test_examples_are_written_once(folder: Path) -> None:
+    assert run_json("example")["files"]
+    for name in run_json("example")["files"]:
+        assert run_json("example", name)["rows"] > 10
+    assert "the file exists" in run("example", "tags.csv", code=1)
+    assert "is not one of tags.csv" in " ".join(run("example", "x.csv", code=2).split())
+
+
+AFFINE = [("flowers.csv", "species", "lda"), ("flowers.csv", "species", "cca")]
+AFFINE += [("tags.csv", "tag_*", "star"), ("spectra.csv", "fat,water", "pls")]
+AFFINE += [("spectra.csv", "fat,water", "cca"), ("tags.csv", "tag_*", "pca")]
+
+
+@pytest.mark.parametrize(("name", "labels", "method"), AFFINE)
+@pytest.mark.parametrize("scale", ["none", "standard"])
+def test_an_explanation_adds_up_to_the_score(
+    folder: Path, name: str, labels: str, method: str, scale: str
+) -> None:
+    run("example", name)
+    run("fit", name, "--labels", labels, "-m", method, "--scale", scale, "-o", "m.ek")
+    found = run_json("explain", "m.ek", name, "--row", "7", "--top", "3")
+    assert found["labels"]
+    for item in found["labels"]:
+        parts = sum(f["adds"] for f in item["features"]) + item["other_features"]
+        assert item["average_score"] + parts == pytest.approx(item["score"])
+        if "components" in item:
+            assert sum(item["components"]) == pytest.approx(parts, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "labels", "method"), AFFINE)
+def test_an_exported_model_says_the_same(folder: Path, name: str, labels: str, method: str) -> None:
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    from eigenkit.files import Reading, open_file, read
+    from eigenkit.models import load
+
+    run("example", name)
+    run("fit", name, "--labels", labels, "-m", method, "--missing", "mean", "-o", "m.ek")
+    run("export", "m.ek", "--onnx", "m.onnx", "--csv", "w.csv")
+    model = load("m.ek")
+    block = read(open_file(name, Reading(labels=tuple(labels.split(","))))).block()
+    block.X[3, 1] = np.nan
+    session = runtime.InferenceSession("m.onnx")
+    found = dict(
+        zip([o.name for o in session.get_outputs()], session.run(None, {"X": block.X}), strict=True)
+    )
+    told, S = model.predict("", block)
+    np.testing.assert_allclose(found["components"], model.transform("", block), atol=1e-6)
+    if model.target.kind == "numbers":
+        np.testing.assert_allclose(found["prediction"], told.reshape(len(told), -1), atol=1e-6)
+    else:
+        np.testing.assert_allclose(found["scores"], S, atol=1e-6)
+        names = np.array(model.target.names)
+        label = names[found["label"]] if model.target.kind == "classes" else found["label"]
+        assert np.array_equal(label, told)
+    rows = list(csv.reader(Path("w.csv").read_text().splitlines()))
+    assert len(rows) == model.features.n_features + 2
+
+
+def test_what_is_not_affine_is_not_exported(folder: Path) -> None:
+    run("example", "flowers.csv")
+    run("fit", "flowers.csv", "--labels", "species", "-m", "kernel_lda", "--set", 'kernel="rbf"',
+        "-o", "m.ek")  # fmt: skip
+    message = " ".join(run("export", "m.ek", "--csv", "w.csv", code=1).split())
+    assert "is not an affine map of the features" in message
+    assert not Path("w.csv").exists()

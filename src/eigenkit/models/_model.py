@@ -91,7 +91,7 @@ class Model:
         """Labels of some rows (classes, a 0/1 matrix or numbers), and scores behind them."""
         X = self.features.matrix(path, block)
         if self.linear is None:
-            return np.asarray(self.estimator.predict(X)), self._own_scores(X)
+            return np.asarray(self.estimator.predict(X)), self.own_scores(X)
         S = self.linear.decision(np.asarray(self.estimator.transform(X), dtype=np.float64))
         if self.target.kind == "labels":
             return (S > 0).astype(np.int8), S
@@ -126,7 +126,8 @@ class Model:
         order = {str(c): j for j, c in enumerate(self.estimator.classes_)}
         return P[:, [order[name] for name in self.target.names]]
 
-    def _own_scores(self, X: Any) -> Array | None:
+    def own_scores(self, X: Any) -> Array | None:
+        """Scores of a method that classifies by itself, a column per class."""
         if self.target.kind == "numbers" or not hasattr(self.estimator, "decision_function"):
             return None
         S = np.asarray(self.estimator.decision_function(X))
