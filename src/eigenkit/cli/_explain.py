@@ -124,8 +124,8 @@ def _wanted(model: Model, scores: Any, label: str | None) -> list[int]:
         return [names.index(label)]
     if model.target.kind == "numbers":
         return list(range(len(names)))
-    told = np.flatnonzero(scores > 0) if model.target.kind == "labels" else []
-    return [int(j) for j in told] or [int(np.argmax(scores))]
+    told = scores > 0 if model.target.kind == "labels" else np.zeros(len(names), dtype=bool)
+    return [int(j) for j in np.flatnonzero(told)] or [int(np.argmax(scores))]
 
 
 def _told(item: dict[str, Any]) -> str:
