@@ -24,6 +24,7 @@ from eigenkit import (
     LDA,
     PLSDA,
     AlphaSearchCV,
+    GraphRegularized,
     HypergraphSpectral,
     KeepSearchCV,
     KernelLDA,
@@ -51,6 +52,8 @@ def default(cls: type) -> Any:
     """As constructed by default; what wraps an estimator gets a plain one."""
     if cls is KeepSearchCV:
         return cls(SparsePLS(1), keep_x=(1, 2), cv=3)
+    if cls is GraphRegularized:
+        return cls(LDA(), n_neighbors=3)
     needs = _parameters(cls).get("estimator")
     if needs is not None and needs.default is needs.empty:
         return cls(LDA(), alphas=(0.1, 10.0), cv=3)
