@@ -19,7 +19,9 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--only", nargs="+", metavar="NAME", help="experiments; by default all")
     made.add_argument("--list", action="store_true", help="list the experiments")
-    made.add_argument("--quick", action="store_true", help="data at hand, few repetitions")
+    much = made.add_mutually_exclusive_group()
+    much.add_argument("--quick", action="store_true", help="data at hand, few repetitions")
+    much.add_argument("--full", action="store_true", help="as many partitions as the papers have")
     made.add_argument("--fresh", action="store_true", help="compute again what is there")
     made.add_argument("--seed", type=int, default=0, help="seed of all random choices")
     made.add_argument("--out", type=Path, default=RESULTS, help="folder of the page")
@@ -38,6 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
             chosen.only,
             out=chosen.out,
             quick=chosen.quick,
+            full=chosen.full,
             seed=chosen.seed,
             fresh=chosen.fresh,
             progress=_tell,
