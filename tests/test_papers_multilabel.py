@@ -157,7 +157,7 @@ def test_hypergraph_auc(tmp_path):
     tables, figures = _quick("hypergraph-auc", tmp_path)
     main = {row[0]: values for row, values in zip(tables[0].rows, tables[0].ours, strict=True)}
     assert len(main) == 17
-    assert main["Rank-SVM"] == [None, None]
+    assert min(main["Rank-SVM"]) > 0.5
     for technique in ml.TECHNIQUES:
         assert main[f"r{technique}"][1] > main[technique][1]
     assert all(0.4 < value < 1 for row, values in main.items() for value in values if value)

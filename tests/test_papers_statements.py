@@ -36,6 +36,7 @@ def test_quick_statements(tmp_path: Path) -> None:
     assert claim.found in (tmp_path / "papers.html").read_text()
 
 
+@pytest.mark.slow
 def test_quick_illustrations(tmp_path: Path) -> None:
     (result,) = run_papers(["illustrations"], quick=True, out=tmp_path)
     figures = [block for block in result.blocks if isinstance(block, Figure)]
