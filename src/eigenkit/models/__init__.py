@@ -7,6 +7,7 @@ from eigenkit.models._features import MISSING, SCALES, TEXT_KINDS, Features, Pre
 from eigenkit.models._fitting import fit_model
 from eigenkit.models._linear import Linear
 from eigenkit.models._model import Model, load, save, versions
+from eigenkit.models._row_blocks import RowBlocks
 from eigenkit.models._stream import Stream
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Linear",
     "Model",
     "Preparation",
+    "RowBlocks",
     "Stream",
     "TextColumn",
     "fit_model",
