@@ -93,6 +93,8 @@ _LIST = [
             ("star", "star expansion"),
             ("clique", "clique expansion"),
             ("zhou", "Zhou's normalized Laplacian"),
+            ("bolla", "Bolla's Laplacian"),
+            ("rodriguez", "Rodriguez' Laplacian"),
         ]
     ),
     *(
