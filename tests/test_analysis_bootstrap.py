@@ -24,9 +24,10 @@ from eigenkit import (
     PLSCanonical,
     PLSRegression,
     ReGEC,
+    ShrinkageRegression,
     SparseCCA,
 )
-from eigenkit.analysis import bootstrap
+from eigenkit.analysis import bootstrap, resampling
 
 
 def pairs(rho, n=120, d=6, k=4, seed=0):
@@ -101,6 +102,13 @@ def test_a_resample_is_a_fit_on_drawn_rows() -> None:
     T = model.transform(X[drawn])
     loadings = np.corrcoef(X[drawn].T, T.T)[:6, 6]
     assert np.allclose(np.abs(found.loadings.lower[:, 0]), np.abs(loadings))
+
+
+def test_bounds_leave_out_the_stated_share() -> None:
+    """Of B = 199 draws at 0.95, five are left out on either side: ranks 5 and 195."""
+    draws = np.random.default_rng(0).permutation(199.0 + np.arange(199))[:, None, None]
+    found = resampling._intervals(draws[0], draws, 0.95, [])
+    assert np.allclose([found.lower, found.upper], np.array([[[203]], [[393]]]))
 
 
 def test_intervals_are_not_narrowed_by_rotation() -> None:
@@ -220,6 +228,8 @@ def test_lists_progress_and_words() -> None:
     assert np.array_equal(
         found.weights.lower, bootstrap(CCA(1), X, Y, n_bootstraps=45).weights.lower
     )
+    views = bootstrap(MultiviewCCA(1), [X.tolist(), Y.tolist()], n_bootstraps=5)
+    assert views.weights.estimate.shape == (10, 1)
     assert repr(found) == "<Bootstrap of CCA: 6 features, 1 components, tied []>"
     assert str(found).splitlines()[0] == "Bootstrap of CCA: 45 resamples, 95% intervals"
     assert repr(found.weights).startswith("<Intervals of shape (6, 1), ")
@@ -233,6 +243,8 @@ def test_lists_progress_and_words() -> None:
         (CCA(), {"groups": [1, 2]}, ValueError, r"groups has shape \(2,\)"),
         (KernelPCA(), {}, TypeError, "is a KernelPCA, which weighs samples and not features"),
         (ReGEC(), {}, TypeError, "is a ReGEC"),
+        (ShrinkageRegression(), {}, TypeError, "bootstrap needs a projection"),
+        (PCA, {}, TypeError, "is a class PCA itself: bootstrap needs"),
     ],
 )
 def test_messages(model, options, error, message) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         SIMPLS,
         AlphaSearchCV,
         CanonicalRidge,
+        GraphRegularized,
         HypergraphSpectral,
         KeepSearchCV,
         KernelCCA,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
         shrinkage_factors,
     )
     from eigenkit.kernels import Kernel
-    from eigenkit.models import Stream
+    from eigenkit.models import RowBlocks, Stream
 
 __version__ = "0.1.0"
 
@@ -59,6 +60,7 @@ __all__ = [
     "SIMPLS",
     "AlphaSearchCV",
     "CanonicalRidge",
+    "GraphRegularized",
     "HypergraphSpectral",
     "KeepSearchCV",
     "Kernel",
@@ -79,6 +81,7 @@ __all__ = [
     "PLSRegressionCV",
     "ProbabilisticCCA",
     "ReGEC",
+    "RowBlocks",
     "ShrinkageRegression",
     "SparseCCA",
     "SparsePLS",
@@ -93,7 +96,11 @@ __all__ = [
 ]
 
 # Names that live elsewhere than in eigenkit.estimators.
-_HOMES: dict[str, str] = {"Kernel": "eigenkit.kernels", "Stream": "eigenkit.models"}
+_HOMES: dict[str, str] = {
+    "Kernel": "eigenkit.kernels",
+    "RowBlocks": "eigenkit.models",
+    "Stream": "eigenkit.models",
+}
 
 
 def __getattr__(name: str) -> Any:

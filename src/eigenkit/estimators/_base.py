@@ -44,7 +44,7 @@ from eigenkit.solvers import (
     choose,
     solve_path,
 )
-from eigenkit.streaming import Moments
+from eigenkit.streaming import Blocks, Moments
 from eigenkit.targets import Target
 
 # Fitted attributes with one entry per feature of X, and the axis of the features.
@@ -118,13 +118,13 @@ class Projection(
 
     # -- fitting -----------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the projection.
 
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Sparse X is never made dense.
+            Sparse X is never made dense. Or :class:`RowBlocks`, with which y comes along.
         y : array, frame or sparse matrix
             Labels or responses, as the class says.
         sample_weight : array of shape (n_samples,), optional
@@ -138,6 +138,9 @@ class Projection(
         self._settings()
         with unchanged_on_error(self):
             forget(self)
+            if isinstance(X, Blocks):
+                self._fit_blocks(X, y, sample_weight)
+                return self
             rows = self._rows(X, y, sample_weight, None, reset=True, min_samples=2)
             rows, columns = rows.occurring()
             self._learn(rows)

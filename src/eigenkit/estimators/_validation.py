@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_array, validate_data
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.operators import SAFE_RANGE, check_finite, check_size
+from eigenkit.streaming import Blocks
 
 # -- parameters -------------------------------------------------------------------------
 
@@ -361,6 +362,8 @@ def _refuse(name: str, X: Any) -> None:
             f"{name} is a dask collection, which is not in memory: give {name}.compute(), or call "
             "partial_fit block by block."
         )
+    if isinstance(X, Blocks):
+        raise TypeError(f"{name} is blocks of rows: give them one by one, as blocks.apply does.")
     if isinstance(X, np.ma.MaskedArray):
         raise ValueError(f"{name} is a masked array: fill in or drop the masked entries first.")
     if sparse.issparse(X):

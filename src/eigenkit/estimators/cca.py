@@ -18,6 +18,7 @@ from eigenkit.moments import Problem
 from eigenkit.operators import project
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.solvers import Settings
+from eigenkit.streaming import Blocks
 from eigenkit.targets import Target, whitened_with_ridge
 
 
@@ -119,7 +120,7 @@ class CCA(ResponseProjection):
         check_real("alpha_y", self.alpha_y)
         return super()._settings()
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit both projections.
 
         Parameters
@@ -136,7 +137,8 @@ class CCA(ResponseProjection):
         self
         """
         super().fit(X, y, sample_weight)
-        self.x_scores_, self.y_scores_ = self._both_scores(X, y)
+        if not isinstance(X, Blocks):
+            self.x_scores_, self.y_scores_ = self._both_scores(X, y)
         return self
 
     def _x_penalty(self) -> tuple[float, float]:

@@ -376,7 +376,7 @@ class KernelPLS(ResponseProjection, KernelProjection):
     def _target(self) -> Target:
         return TARGETS["opls"]
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the components and the regression on them.
 
         Parameters

@@ -44,6 +44,8 @@ class Stream:
     on_error : {"raise", "skip"}
         What to do with a batch that is refused. Nothing of it counts in either case; "skip"
         goes on with the next and notes it in ``skipped``.
+    source : str, optional
+        What the batches come from, in words of yours: a state of another source is refused.
 
     Attributes
     ----------
@@ -84,12 +86,14 @@ class Stream:
         every: float = 30.0,
         half_life: float | None = None,
         on_error: str = "raise",
+        source: str | None = None,
     ) -> None:
         if not hasattr(estimator, "partial_fit"):
             raise TypeError(f"estimator is a {type(estimator).__name__}, which has no partial_fit.")
         self.every = check_real("every", every)
         self.half_life = None if half_life is None else check_real("half_life", half_life)
         self.on_error = check_choice("on_error", on_error, ("raise", "skip"))
+        self.source = source
         self.estimator = estimator
         self.path = Path(path)
         self.position: int | None = None
@@ -218,6 +222,7 @@ class Stream:
         return {
             "class": type(self.estimator).__name__,
             "half_life": self.half_life,
+            "source": self.source,
             **{f"estimator.{name}": value for name, value in parameters.items()},
         }
 
