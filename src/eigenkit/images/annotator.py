@@ -186,6 +186,7 @@ class ImageAnnotator(BaseEstimator):
         wanted = list(dict.fromkeys(plan.descriptor for plan in plans))
         self.size_ = check_size(self.size) if self.size is not None else common_size(sets)
         made = [own.get(name) or Descriptor(name) for name in wanted]
+        check_patches(made, self.size_)
         self._descriptors_ = fitted(sets, made, self.size_)
 
     def _fit_kernels(self, sets: Sequence[ImageSet], vectors: Vectors) -> np.ndarray:
@@ -339,11 +340,23 @@ def check_sets(sets: Any) -> list[ImageSet]:
     return found
 
 
+def check_patches(descriptors: Sequence[Descriptor], size: tuple[int, int]) -> None:
+    """Images must be as large as the patches that are cut out of them."""
+    for d in descriptors:
+        if d.radius is not None and min(size) < 2 * d.radius:
+            raise ValueError(
+                f"size={size} is too small for {d.name}, whose patches are {2 * d.radius} pixels "
+                "wide: give a larger size, or leave it out."
+            )
+
+
 def check_groups(groups: Any, n: int) -> np.ndarray:
     """A name or number for every set."""
     given = np.asarray(groups)
     if given.shape != (n,):
         raise ValueError(f"groups has the shape {given.shape}: give one for each of the {n} sets.")
+    if len(np.unique(given)) < 2:
+        raise ValueError("groups puts all sets into one group: give at least 2 groups, or none.")
     return given
 
 

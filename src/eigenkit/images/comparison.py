@@ -116,6 +116,7 @@ def compare(
     labelled = ~np.isnan(Y).any(axis=1)
     sets, Y = [one for one, has in zip(sets, labelled, strict=True) if has], Y[labelled]
     groups = None if groups is None else groups[labelled]
+    check_folds(folds, len(Y) if groups is None else len(np.unique(groups)))
     chosen = list(rivals or RIVALS)
     base = clone(annotator or ImageAnnotator()).set_params(progress=progress)
     vectors, pictures = _vectors(base, sets)
@@ -133,6 +134,14 @@ def compare(
     rows = [_row(name, found[name], seconds[name]) for name in chosen]
     rows.sort(key=lambda row: -float(row.quality.mean()))
     return Comparison(rows, rows[0].name, _level(rows), held_out, sets, Y, vectors)
+
+
+def check_folds(folds: int, most: int) -> None:
+    """Every fold needs a set, or a group of them."""
+    if not 2 <= folds <= most:
+        raise ValueError(
+            f"folds={folds} is not valid: give 2 to {most}, the number of sets or groups."
+        )
 
 
 def _row(name: str, folds: list[tuple[float, ...]], seconds: float) -> Row:
@@ -194,7 +203,7 @@ def measures(Y: Array, S: Array, thresholds: Array) -> tuple[float, float, float
     occurs = Y.any(axis=0)
     hits, taken = (Y * P).sum(axis=0), P.sum(axis=0) + Y.sum(axis=0)
     f1 = 2 * hits[occurs] / taken[occurs]
-    return mean_auc(Y, S), precision_at_one(Y, S), float(f1.mean())
+    return mean_auc(Y, S), precision_at_one(Y, S), float(f1.mean()) if occurs.any() else 0.0
 
 
 def _level(rows: Sequence[Row]) -> list[str]:
