@@ -19,9 +19,9 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
 from eigenkit import PLSRegression, PLSRegressionCV
+from eigenkit.data import Centered
 from eigenkit.estimators.pls_cv import one_standard_error
 from eigenkit.linalg import Array
-from eigenkit.operators import Centered
 from eigenkit.solvers.shrinkage import Spectrum, coefficient_risk, fit_risk
 from papers.blocks import Block, Figure, Note, Table
 from papers.drawing import COLORS, MARKERS
