@@ -57,7 +57,7 @@ TREE = Node(
                 "three and more": Node("MultiviewCCA", "cca_family"),
             },
         ),
-        "sets of images with terms": Node("eigenkit annotate", "set-kernels"),
+        "sets of images with terms": Node("eigenkit annotate", "tasks_images"),
         "there is none": Node("PCA, KernelPCA", "pca"),
     },
 )

@@ -19,6 +19,7 @@ from papers import (
     annotation,
     equivalence,
     hypergraph_auc,
+    illustrations,
     l1,
     least_squares_time,
     page,
@@ -28,15 +29,17 @@ from papers import (
     regularization,
     scalability,
     shrinkage,
+    statements,
     training_size,
 )
-from papers.blocks import Block, Figure, Note, Result, Table
+from papers.blocks import Block, Claim, Figure, Note, Result, Table
 from papers.drawing import svg
-from papers.study import Cells, Experiment, Study
+from papers.study import Cells, Experiment, Mode, Study
 
 __all__ = [
     "EXPERIMENTS",
     "Block",
+    "Claim",
     "Experiment",
     "Figure",
     "Note",
@@ -48,6 +51,8 @@ __all__ = [
 
 # In the order of the page.
 _ALL: tuple[Experiment, ...] = (
+    statements.EXPERIMENT,
+    illustrations.EXPERIMENT,
     equivalence.EXPERIMENT,
     regularization.EXPERIMENT,
     scalability.EXPERIMENT,
@@ -72,6 +77,7 @@ def run_papers(
     *,
     out: str | os.PathLike[str] = RESULTS,
     quick: bool = False,
+    full: bool = False,
     seed: int = 0,
     fresh: bool = False,
     progress: Progress | None = None,
@@ -89,6 +95,9 @@ def run_papers(
         Folder of papers.html, papers.md, figures/ and cells/ (what was computed so far).
     quick : bool
         Bundled and generated data and few repetitions: to see that everything runs.
+    full : bool
+        As many random partitions of the data as the papers have, in about three times the time;
+        otherwise at most three.
     seed : int
     fresh : bool
         Compute everything again.
@@ -107,14 +116,14 @@ def run_papers(
     ...     results = run_papers(["shrinkage"], quick=True, out=folder)  # doctest: +SKIP
     """
     chosen = _chosen(names)
-    folder = Path(out)
+    folder, mode = Path(out), Mode(quick, full, seed)
     results: list[Result] = []
     pictures: dict[str, str] = {}
     for done, experiment in enumerate(chosen):
         tell = _teller(progress, done, len(chosen), experiment.name)
-        results.append(_run(experiment, folder, quick, seed, fresh, tell))
+        results.append(_run(experiment, folder, mode, fresh, tell))
         pictures |= {b.name: svg(b) for b in results[-1].blocks if isinstance(b, Figure)}
-        _write(results, pictures, folder, quick)  # to be looked at while the rest runs
+        _write(results, pictures, folder, mode)  # to be looked at while the rest runs
     if progress is not None:
         progress(len(chosen), len(chosen), "done")
     return results
@@ -135,31 +144,30 @@ def _chosen(names: Sequence[str] | None) -> list[Experiment]:
 def _run(
     experiment: Experiment,
     folder: Path,
-    quick: bool,
-    seed: int,
+    mode: Mode,
     fresh: bool,
     tell: Callable[[str], None],
 ) -> Result:
     settings = {
         "code": provenance.digest(experiment.run.__module__),
         "environment": environment(),
-        "seed": seed,
-        "quick": quick,
+        "seed": mode.seed,
+        "mode": mode.name,
     }
-    place = folder / "cells" / f"{experiment.name}{'-quick' if quick else ''}.json"
-    cells = Cells(place, settings, fresh)
-    study = Study(cells, seed, quick, tell)
+    cells = Cells(folder / "cells" / f"{experiment.name}-{mode.name}.json", settings, fresh)
+    study = Study(cells, mode.seed, mode.quick, mode.full, tell)
     blocks = list(experiment.run(study))
-    options = f"{' --quick' if quick else ''}{f' --seed {seed}' if seed else ''}"
+    claims = [block for block in blocks if isinstance(block, Claim)]
     return Result(
         experiment.name,
         experiment.title,
         experiment.source,
-        f"python -m papers --only {experiment.name}{options}",
-        seed,
-        blocks,
+        f"python -m papers --only {experiment.name}{mode.options}",
+        mode.seed,
+        [block for block in blocks if not isinstance(block, Claim)],
         study.missing,
         cells.seconds(),
+        claims,
     )
 
 
@@ -169,10 +177,10 @@ def _teller(progress: Progress | None, done: int, total: int, name: str) -> Call
     return lambda message: progress(done, total, f"{name}: {message}")
 
 
-def _write(results: list[Result], pictures: dict[str, str], folder: Path, quick: bool) -> None:
+def _write(results: list[Result], pictures: dict[str, str], folder: Path, mode: Mode) -> None:
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     for name, picture in pictures.items():
         write_atomically(folder / "figures" / f"{name}.svg", picture)
     found = {"commit": provenance.commit() or "unknown", **environment()}
-    write_atomically(folder / "papers.md", page.markdown(results, quick, found))
-    write_atomically(folder / "papers.html", page.html(results, pictures, quick, found))
+    write_atomically(folder / "papers.md", page.markdown(results, mode, found))
+    write_atomically(folder / "papers.html", page.html(results, pictures, mode, found))

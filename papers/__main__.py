@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from papers import EXPERIMENTS, RESULTS, Result, run_papers
+from papers import EXPERIMENTS, RESULTS, Progress, Result, run_papers
 
 
 def parser() -> argparse.ArgumentParser:
@@ -19,7 +19,9 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument("--only", nargs="+", metavar="NAME", help="experiments; by default all")
     made.add_argument("--list", action="store_true", help="list the experiments")
-    made.add_argument("--quick", action="store_true", help="data at hand, few repetitions")
+    much = made.add_mutually_exclusive_group()
+    much.add_argument("--quick", action="store_true", help="data at hand, few repetitions")
+    much.add_argument("--full", action="store_true", help="as many partitions as the papers have")
     made.add_argument("--fresh", action="store_true", help="compute again what is there")
     made.add_argument("--seed", type=int, default=0, help="seed of all random choices")
     made.add_argument("--out", type=Path, default=RESULTS, help="folder of the page")
@@ -38,9 +40,10 @@ def main(arguments: list[str] | None = None) -> int:
             chosen.only,
             out=chosen.out,
             quick=chosen.quick,
+            full=chosen.full,
             seed=chosen.seed,
             fresh=chosen.fresh,
-            progress=_tell,
+            progress=_teller(),
         )
     except ValueError as error:
         if chosen.only and not set(chosen.only) <= set(EXPERIMENTS):
@@ -54,13 +57,25 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _tell(done: int, total: int, message: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{done + 1}/{total} {message}"[:100], end="", file=sys.stderr, flush=True)
+def _teller() -> Progress:
+    """Every cell in one line of a terminal; in a log a line for every experiment."""
+    told: set[int] = set()
+
+    def tell(done: int, total: int, message: str) -> None:
+        place = f"{min(done + 1, total)}/{total}"
+        if sys.stderr.isatty():
+            line = f"\r\x1b[K{place} {message}"[:100]
+            print(line, end="\n" if done == total else "", file=sys.stderr, flush=True)
+        elif done not in told and done < total:
+            told.add(done)
+            print(f"{place} {message.split(':')[0]}", file=sys.stderr, flush=True)
+
+    return tell
 
 
 def _told(results: list[Result], out: Path) -> str:
     lines = [f"{r.name:24} {len(r.blocks):3} blocks {r.seconds:8.0f} s" for r in results]
+    lines.append(f"{'together':24} {sum(r.seconds for r in results) / 60:21.0f} min")
     lines += [f"not run, {r.name}: {reason}" for r in results for reason in r.missing]
     return "\n".join([*lines, f"wrote {out / 'papers.html'} and {out / 'papers.md'}"])
 

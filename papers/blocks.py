@@ -17,6 +17,21 @@ class Note:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """What a paper says, what was found here, and whether it holds; shown before all tables.
+
+    ``verdict`` is one of VERDICTS.
+    """
+
+    says: str
+    found: str
+    verdict: str
+
+
+VERDICTS = ("holds", "holds in part", "differs", "differs in kind", "not to be compared")
+
+
+@dataclass(frozen=True)
 class Table:
     """Our numbers, beside the paper's where it has them.
 
@@ -82,7 +97,8 @@ class Figure:
     size: tuple[float, float] = (7.0, 4.0)
 
 
-Block = Note | Table | Figure
+Shown = Note | Table | Figure
+Block = Shown | Claim
 
 
 @dataclass
@@ -94,6 +110,7 @@ class Result:
     source: str
     command: str
     seed: int
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[Shown] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    claims: list[Claim] = field(default_factory=list)

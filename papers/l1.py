@@ -16,7 +16,7 @@ from eigenkit.evaluation.samples import Samples
 from eigenkit.evaluation.trial import Plan, run_trial
 from eigenkit.splits import Split
 from papers import multilabel as ml
-from papers.blocks import Block, Figure, Note, Table
+from papers.blocks import Block, Claim, Figure, Note, Table
 from papers.drawing import COLORS, MARKERS, lines
 from papers.study import Experiment, Study
 
@@ -183,7 +183,13 @@ def run(study: Study) -> Iterator[Block]:
     if study.quick:
         yield Note(ml.DRAWN_DATA)
     yield _table(best, paths)
+    used = [terms for row, (_, terms) in best.items() if row.endswith("_1")]
     d = min(ml.N_TERMS, data.n_features)
+    yield Claim(
+        "The l1 penalty makes the least squares models sparse.",
+        f"{min(used):.0f} to {max(used):.0f} of {d} terms are used",
+        "holds" if max(used) < d / 2 else "holds in part",
+    )
     orders = {name: cell(name, 0, "row orders", in_other_orders) for name in NAMES}
     yield Note(_order_remark(orders))
     yield Note(

@@ -10,27 +10,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 
 from eigenkit.report.words import visible
-from papers.blocks import Block, Figure, Note, Result, Table
-
-TITLE = "The papers' tables and figures"
-LEAD = (
-    "Every table and figure below comes from the command beneath its heading. Numbers are ours; "
-    "in brackets (on the HTML page: below) stand the paper's and how ours compare with them."
-)
-PAPERS = (
-    "L. Sun, S. Ji and J. Ye (2009), A least squares formulation for a class of generalized "
-    "eigenvalue problems in machine learning, ICML.",
-    "L. Sun, B. Ceran and J. Ye (2010), A scalable two-stage approach for a class of "
-    "dimensionality reduction techniques, KDD.",
-    "L. Sun (2011), Multi-label dimensionality reduction, PhD thesis, Arizona State University "
-    "(here: the thesis).",
-    "M. R. Guarracino, C. Cifarelli, O. Seref and P. M. Pardalos, A classification method based "
-    "on generalized eigenvalue problems, Optimization Methods and Software.",
-)
-QUICK = (
-    "This is the quick version: bundled and generated data and few repetitions. It shows that "
-    "everything runs; its numbers are not to be compared with the papers'."
-)
+from papers.blocks import Claim, Figure, Note, Result, Shown, Table
+from papers.study import Mode
+from papers.words import CLAIMS, LACKING, LEAD, MODES, NOT_HERE, PAPERS, TITLE
 
 STYLE = """
 :root { color-scheme: light; }
@@ -48,6 +30,7 @@ th, td { padding: 0.25rem 0.6rem; text-align: right; border-bottom: 1px solid #d
   vertical-align: top; white-space: nowrap; }
 th.label { text-align: left; font-weight: 500; }
 thead th { border-bottom: 2px solid #56606e; }
+.claim { text-align: left; white-space: normal; font-weight: 400; min-width: 7rem; }
 td small { display: block; color: #56606e; }
 .missing { background: #fff6e5; padding: 0.6rem 1rem; border-radius: 6px; max-width: 46rem; }
 figure { margin: 1.5rem 0; }
@@ -56,14 +39,20 @@ nav ul { columns: 2; padding-left: 1.2rem; }
 """
 
 
-def markdown(results: Sequence[Result], quick: bool, environment: Mapping[str, str]) -> str:
+def claims(results: Sequence[Result]) -> list[tuple[Claim, Result]]:
+    """What the experiments say of the papers' statements."""
+    return [(claim, result) for result in results for claim in result.claims]
+
+
+def markdown(results: Sequence[Result], mode: Mode, environment: Mapping[str, str]) -> str:
     """The page as Markdown; figures are named ``figures/NAME.svg``."""
-    parts = [f"# {TITLE}", LEAD, *([QUICK] if quick else [])]
+    parts = [f"# {TITLE}", LEAD, MODES[mode.name], f"## {CLAIMS}", _claims_markdown(results)]
     for result in results:
         parts += [f"## {_plain(result.title)}", f"*{_plain(result.source)}*"]
         parts.append(f"`{result.command}` (seed {result.seed}, {_duration(result.seconds)})")
         parts += [_markdown(block) for block in result.blocks]
         parts += [f"**Not run:** {_plain(reason)}" for reason in result.missing]
+    parts += [f"## {LACKING}", "\n".join(f"- {_plain(item)}" for item in NOT_HERE)]
     parts += ["## The papers", "\n".join(f"- {paper}" for paper in PAPERS)]
     parts.append(f"Measured at {_versions(environment)}.")
     return "\n\n".join(parts) + "\n"
@@ -72,7 +61,7 @@ def markdown(results: Sequence[Result], quick: bool, environment: Mapping[str, s
 def html(
     results: Sequence[Result],
     pictures: Mapping[str, str],
-    quick: bool,
+    mode: Mode,
     environment: Mapping[str, str],
 ) -> str:
     """The page as one HTML file; ``pictures`` are the figures as SVG, by name."""
@@ -80,7 +69,9 @@ def html(
         f'<li><a href="#{escape(r.name)}">{_safe(r.title)}</a></li>' for r in results
     )
     body = "\n".join(_section(result, pictures) for result in results)
-    warning = f'<p class="missing">{QUICK}</p>' if quick else ""
+    kind = "note" if mode.full else "missing"
+    warning = f'<p class="{kind}">{_safe(MODES[mode.name])}</p>'
+    lacking = "".join(f"<li>{_safe(item)}</li>" for item in NOT_HERE)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -96,8 +87,12 @@ def html(
 <h1>{TITLE}</h1>
 <p>{LEAD}</p>
 {warning}
+<h2>{CLAIMS}</h2>
+{_claims_html(results)}
 <nav aria-label="Experiments"><ul>{contents}</ul></nav>
 {body}
+<h2>{LACKING}</h2>
+<ul>{lacking}</ul>
 <h2>The papers</h2>
 <ul>{"".join(f"<li>{_safe(paper)}</li>" for paper in PAPERS)}</ul>
 <p class="note">Measured at {_safe(_versions(environment))}.</p>
@@ -120,7 +115,28 @@ def _section(result: Result, pictures: Mapping[str, str]) -> str:
 </section>"""
 
 
-def _markdown(block: Block) -> str:
+def _claims_markdown(results: Sequence[Result]) -> str:
+    rows = [
+        f"| {_plain(claim.says)} | {_plain(claim.found)} | {claim.verdict} | `{result.command}` |"
+        for claim, result in claims(results)
+    ]
+    head = ["| the papers say | here | | command |", "|---|---|---|---|"]
+    return "\n".join([*head, *rows]) if rows else "None of the experiments below was run."
+
+
+def _claims_html(results: Sequence[Result]) -> str:
+    rows = "".join(
+        f'<tr><th class="claim" scope="row">{_safe(claim.says)}</th>'
+        f'<td class="claim">{_safe(claim.found)}</td><td class="claim">{_safe(claim.verdict)}</td>'
+        f'<td class="claim"><a href="#{escape(result.name)}">{_safe(result.title)}</a></td></tr>'
+        for claim, result in claims(results)
+    )
+    heads = "".join(f'<th class="label">{h}</th>' for h in ("the papers say", "here", "", "see"))
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+    return f'<div class="scroll">{table}</div>'
+
+
+def _markdown(block: Shown) -> str:
     if isinstance(block, Note):
         return _plain(block.text)
     if isinstance(block, Figure):
@@ -143,7 +159,7 @@ def _bracketed(ours: str, paper: str, compared: str) -> str:
     return _plain(f"{ours} ({known})" if known else ours)
 
 
-def _html(block: Block, pictures: Mapping[str, str]) -> str:
+def _html(block: Shown, pictures: Mapping[str, str]) -> str:
     if isinstance(block, Note):
         return f"<p>{_safe(block.text)}</p>"
     if isinstance(block, Figure):

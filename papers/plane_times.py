@@ -20,12 +20,8 @@ from sklearn.svm import SVC
 from eigenkit import GEPSVM, ReGEC
 from eigenkit.datasets import Dataset
 from eigenkit.linalg import Array
-from papers.blocks import Block, Note, Table
+from papers.blocks import Block, Claim, Note, Table
 from papers.planes import (
-    LINEAR,
-    MOONS,
-    Pairs,
-    Reported,
     chosen_svm,
     gaussian_models,
     gaussian_sets,
@@ -35,6 +31,7 @@ from papers.planes import (
     shown_name,
     ten_fold,
 )
+from papers.planes_paper import LINEAR, MOONS, Pairs, Reported
 from papers.study import Experiment, Study, measured
 
 
@@ -91,7 +88,9 @@ def run(study: Study) -> Iterator[Block]:
         )
         for reported, draws in linear.items()
     }
-    yield _time_table("Table 3. Milliseconds of a fit, linear kernel", seconds, "standardized")
+    table = _time_table("Table 3. Milliseconds of a fit, linear kernel", seconds, "standardized")
+    yield _time_claim(table)
+    yield table
     sets = gaussian_sets(study)
     yield from _gaussian_tables(study, sets, rounds)
     yield _instead(study, linear, sets)
@@ -104,6 +103,16 @@ def run(study: Study) -> Iterator[Block]:
     )
     if study.quick:
         yield Note(MOONS)
+
+
+def _time_claim(table: Table) -> Claim:
+    place = list(table.columns).index("GEPSVM / ReGEC")
+    ratios = [float(row[place] or 0.0) for row in table.ours]
+    return Claim(
+        "ReGEC takes about half of the time of GEPSVM, one eigenvalue problem in place of two.",
+        f"GEPSVM takes {min(ratios):.1f} to {max(ratios):.1f} times as long, with a linear kernel",
+        "holds" if min(ratios) > 1.5 else "holds in part" if max(ratios) > 1.5 else "differs",
+    )
 
 
 def _timed_linear() -> dict[str, Any]:

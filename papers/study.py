@@ -19,6 +19,8 @@ from eigenkit.record import write_atomically
 from papers.blocks import Block
 
 Tell = Callable[[str], None]
+# Random partitions of data in a run that is not asked to be full.
+FEW = 3
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,26 @@ class Experiment:
     title: str
     source: str
     run: Callable[[Study], Iterable[Block]]
+
+
+@dataclass(frozen=True)
+class Mode:
+    """How much is run."""
+
+    quick: bool = False
+    full: bool = False
+    seed: int = 0
+
+    @property
+    def name(self) -> str:
+        """One word."""
+        return "quick" if self.quick else "full" if self.full else "reduced"
+
+    @property
+    def options(self) -> str:
+        """What to type for it."""
+        chosen = "" if self.name == "reduced" else f" --{self.name}"
+        return f"{chosen}{f' --seed {self.seed}' if self.seed else ''}"
 
 
 class Cells:
@@ -75,6 +97,8 @@ class Study:
     seed : int
     quick : bool
         Use only data that come with eigenkit or scikit-learn, and few repetitions.
+    full : bool
+        As many random partitions as the papers have.
     tell : callable
         Called with a message before every cell.
     """
@@ -82,6 +106,7 @@ class Study:
     cells: Cells
     seed: int = 0
     quick: bool = False
+    full: bool = False
     tell: Tell = field(default=lambda message: None)
     missing: list[str] = field(default_factory=list)
 
@@ -98,6 +123,10 @@ class Study:
         """Those of the data sets that are to be had."""
         found = {name: self.dataset(name) for name in names}
         return {name: data for name, data in found.items() if data is not None}
+
+    def partitions(self, count: int, few: int = FEW) -> int:
+        """How many random partitions: ``count``, as the paper or we wish, or only ``few``."""
+        return count if self.full else min(count, few)
 
     def cell(self, key: str, work: Callable[[], Any]) -> Any:
         """The value of ``work()``, from an earlier run if there was one."""

@@ -21,7 +21,7 @@ from eigenkit.evaluation.trial import target_for
 from eigenkit.linalg import RANK_TOL, Array
 from eigenkit.moments import Rows
 from eigenkit.targets import TARGETS
-from papers.blocks import Block, Figure, Note, Table
+from papers.blocks import Block, Claim, Figure, Note, Table
 from papers.drawing import lines, slope
 from papers.study import Study
 
@@ -31,6 +31,8 @@ DIRECT = "direct"
 STAND_IN = "planted, sparse"
 # Rows of unit length: the ridge is as large as one document.
 GAMMA = 1.0
+# Exponents above this are not what one would call linear.
+LINEAR = 1.2
 TARGET_NAMES = {
     "LDA": "lda",
     "CCA": "cca",
@@ -262,6 +264,37 @@ def _remarks(measured: Sequence[tuple[Sweep, Times]]) -> Iterator[Note]:
                 for name in curves[0]
             )
             yield Note(f"With {sizes} times the {word} they take so many times as long: {factors}.")
+
+
+def faster(measured: Sequence[tuple[Sweep, Times]], name: str, says: str) -> Claim:
+    """Whether an approach is ahead of the direct one at the largest sizes."""
+    last = [c[DIRECT][-1] / c[name][-1] for _, times in measured for c in times.values()]
+    won = sum(ratio > 1 for ratio in last)
+    return Claim(
+        says,
+        f"direct takes {_range(last, '.1f')} times as long as {name} at the largest sizes",
+        "holds" if won == len(last) else "holds in part" if won else "differs",
+    )
+
+
+def growth(measured: Sequence[tuple[Sweep, Times]], name: str, says: str) -> Iterator[Claim]:
+    """The exponents p of time ~ size^p of an approach, for samples and for features."""
+    for axis, word in enumerate(("samples", "features")):
+        found = [
+            (slope(s.axis, c[name]), s.dataset)
+            for s, times in measured
+            if s.grown == axis
+            for c in times.values()
+        ]
+        if found:
+            powers = [p for p, _ in found]
+            steep = sorted({data for p, data in found if p > LINEAR})
+            told = f", above {LINEAR:g} on {' and '.join(steep)}" if steep else ""
+            yield Claim(
+                f"{says} the number of {word}.",
+                f"exponent {_range(powers, '.1f')}{told}",
+                "differs in kind" if steep else "holds",
+            )
 
 
 def _range(values: Sequence[float], form: str) -> str:

@@ -24,6 +24,7 @@ from eigenkit import (
     PLSCanonical,
     PLSRegression,
     ReGEC,
+    ShrinkageRegression,
     SparseCCA,
 )
 from eigenkit.analysis import bootstrap
@@ -220,6 +221,8 @@ def test_lists_progress_and_words() -> None:
     assert np.array_equal(
         found.weights.lower, bootstrap(CCA(1), X, Y, n_bootstraps=45).weights.lower
     )
+    views = bootstrap(MultiviewCCA(1), [X.tolist(), Y.tolist()], n_bootstraps=5)
+    assert views.weights.estimate.shape == (10, 1)
     assert repr(found) == "<Bootstrap of CCA: 6 features, 1 components, tied []>"
     assert str(found).splitlines()[0] == "Bootstrap of CCA: 45 resamples, 95% intervals"
     assert repr(found.weights).startswith("<Intervals of shape (6, 1), ")
@@ -233,6 +236,8 @@ def test_lists_progress_and_words() -> None:
         (CCA(), {"groups": [1, 2]}, ValueError, r"groups has shape \(2,\)"),
         (KernelPCA(), {}, TypeError, "is a KernelPCA, which weighs samples and not features"),
         (ReGEC(), {}, TypeError, "is a ReGEC"),
+        (ShrinkageRegression(), {}, TypeError, "bootstrap needs a projection"),
+        (PCA, {}, TypeError, "is a class PCA itself: bootstrap needs"),
     ],
 )
 def test_messages(model, options, error, message) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from joblib import parallel_config
 from scipy import sparse
+from sklearn.cross_decomposition import CCA as TheirCCA
 
 from eigenkit import (
     CCA,
@@ -393,6 +394,10 @@ def test_small_blocks_limit_the_number_of_components() -> None:
         (CCA(), {"groups": np.arange(40)}, ValueError, "nothing to exchange"),
         (CCA(), {"nuisance": np.ones((3, 1))}, ValueError, "nuisance has 3 rows"),
         (CCA(), {"nuisance": np.full(40, np.nan)}, ValueError, "nuisance contains NaN"),
+        (CCA(), {"nuisance": ["a"] * 40}, ValueError, "nuisance is not a matrix of numbers"),
+        (CCA(), {"nuisance": X}, ValueError, "share nothing beside nuisance variables"),
+        (TheirCCA(), {}, TypeError, "estimator is a CCA of sklearn: permutation_test takes"),
+        (CCA, {}, TypeError, "estimator is a class CCA itself: permutation_test takes"),
         (CCA(n_components=0), {}, ValueError, "n_components=0 is not valid"),
         (CCA(), {"X": np.where(X > 1, np.nan, X)}, ValueError, "X contains NaN"),
         (CCA(), {"y": np.ones(40)}, ValueError, "y is constant"),

@@ -14,7 +14,14 @@ from eigenkit.cli import app
 
 DOCS = Path(__file__).parents[1] / "docs"
 FENCE = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-PAGES = ["files.md", "tasks_alpha.md", "tasks_compare.md", "tasks_stream.md", "tasks_text.md"]
+PAGES = [
+    "files.md",
+    "tasks_alpha.md",
+    "tasks_compare.md",
+    "tasks_images.md",
+    "tasks_stream.md",
+    "tasks_text.md",
+]
 
 
 def test_the_reference_is_that_of_the_program() -> None:

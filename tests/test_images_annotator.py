@@ -291,6 +291,7 @@ def test_a_damaged_cache_is_computed_again(tmp_path):
     assert cache.get("d", (4, 4)) == {}
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same(shapes):
     sets, Y, terms = shapes
     one, two = (

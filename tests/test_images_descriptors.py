@@ -107,6 +107,17 @@ def test_sift_is_the_histogram_of_its_definition(image):
     np.testing.assert_allclose(Descriptor("sift-16").transform([image])[0][5], expected, atol=2e-5)
 
 
+@pytest.mark.parametrize("r", [16, 32])
+def test_pca_sift_takes_the_means_of_cells(image, r):
+    g = Frame(image).gradient(r)
+    side = r // 8
+    for k in (0, 5, -1):
+        blocks = np.stack([m[patch(image, r, k)] for m in g]).reshape(2, 16, side, 16, side)
+        expected = blocks.mean(axis=(2, 4)).ravel()
+        found = Descriptor(f"pca_sift-{r}")._compute(Frame(image))[k]
+        np.testing.assert_allclose(found, expected / np.linalg.norm(expected), atol=1e-5)
+
+
 def test_pca_sift_keeps_the_most_of_the_patches(image):
     descriptor = Descriptor("pca_sift-16").fit([image])
     full = descriptor._compute(Frame(image)).astype(float)

@@ -325,3 +325,26 @@ def test_a_bank_that_does_not_fit_is_refused() -> None:
     X = sparse.eye_array(20_000, 3, format="csr")
     with pytest.raises(ValueError, match=r"5 kernels of 20000 samples would need 7\.5 GB"):
         MultipleKernelProjection().fit(X, (np.arange(20_000) % 2).reshape(-1, 1))
+
+
+# -- by name ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["star", "clique", "zhou", "cca", "opls"])
+def test_a_target_by_name_is_the_estimator_itself(name):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    Y = (X + rng.normal(size=X.shape) > 0).astype(float)
+    made = {
+        "cca": KernelCCA(2, alpha=3.0),
+        "opls": KernelOrthonormalizedPLS(2, alpha=3.0),
+    }.get(name) or KernelHypergraphSpectral(2, expansion=name, alpha=3.0)
+    by_name = MultipleKernelProjection(name, n_components=2, alpha=3.0).fit(X, Y)
+    given = MultipleKernelProjection(made).fit(X, Y)
+    np.testing.assert_array_equal(by_name.weights_, given.weights_)
+    np.testing.assert_array_equal(by_name.transform(X), given.transform(X))
+
+
+def test_an_unknown_name():
+    with pytest.raises(ValueError, match="estimator='stra' is not known"):
+        MultipleKernelProjection("stra").fit(np.eye(4), np.eye(4))

@@ -15,6 +15,7 @@ import papers
 from eigenkit.datasets import DatasetNotFound
 from papers import (
     EXPERIMENTS,
+    Claim,
     Experiment,
     Figure,
     Note,
@@ -26,7 +27,8 @@ from papers import (
 )
 from papers.__main__ import main
 from papers.drawing import lines, slope, svg
-from papers.study import Cells, Study, measured
+from papers.study import Cells, Mode, Study, measured
+from papers.words import CLAIMS, LACKING, MODES
 
 NASTY = "<script>alert(1)</script> | *x* \x1b[31m"
 
@@ -138,20 +140,25 @@ def test_a_cell_shows_ours_the_papers_and_how_they_compare():
 
 def shown():
     blocks = [Note(NASTY), table(note=NASTY, rows=[(NASTY,), ("b",)]), Figure("f", NASTY, curve)]
-    return [Result("name", NASTY, "paper", "python -m papers --only name", 0, blocks, [NASTY])]
+    return [
+        Result(
+            *("name", NASTY, "paper", "python -m papers --only name", 0, blocks, [NASTY]),
+            claims=[Claim(NASTY, NASTY, "holds")],
+        )
+    ]
 
 
 def test_text_is_harmless_on_both_pages():
     pictures = {"f": svg(Figure("f", "c", curve))}
-    html = page.html(shown(), pictures, True, {"eigenkit": NASTY})
-    markdown = page.markdown(shown(), True, {"eigenkit": "1"})
+    html = page.html(shown(), pictures, Mode(quick=True), {"eigenkit": NASTY})
+    markdown = page.markdown(shown(), Mode(quick=True), {"eigenkit": "1"})
     assert "<script>" not in html
     assert "\x1b" not in html + markdown
     assert r"\<script\>" in markdown
     assert re.search(r"default-src 'none'", html)
-    assert page.QUICK in html
-    assert page.QUICK in markdown
-    row = next(line for line in markdown.splitlines() if line.startswith("| \\<script"))
+    assert MODES["quick"].split("'")[0] in html
+    assert MODES["quick"] in markdown
+    row = next(line for line in markdown.splitlines() if "0.75 (0.50" in line)
     assert len(re.findall(r"(?<!\\)\|", row)) == 3  # two columns, whatever the text holds
 
 
@@ -187,6 +194,20 @@ def test_every_experiment_says_which_paper_it_is_of():
         assert name == experiment.name
         assert re.fullmatch(r"[a-z0-9-]+", name)
         assert re.search("[Tt]hesis|Sun|Guarracino", experiment.source)
+
+
+def test_a_reduced_run_has_few_partitions(tmp_path):
+    cells = Cells(tmp_path / "c.json", {})
+    assert Study(cells).partitions(10) == 3
+    assert Study(cells, full=True).partitions(10) == 10
+    assert Study(cells).partitions(2) == 2
+
+
+def test_the_page_begins_with_the_claims_and_ends_with_what_it_lacks():
+    text = page.markdown(shown(), Mode(), {"eigenkit": "1"})
+    assert MODES["reduced"] in text
+    places = [text.index(words) for words in (CLAIMS, "| holds |", "## \\<script", LACKING)]
+    assert places == sorted(places)
 
 
 def test_every_experiment_has_a_test_of_its_quick_version():
@@ -225,7 +246,7 @@ def test_cells_of_a_quick_run_are_kept_apart(tmp_path, monkeypatch):
     run_papers(out=tmp_path, quick=True)
     stored = {p.name: json.loads(p.read_text()) for p in (tmp_path / "cells").iterdir()}
     assert {name: s["cells"]["quick"]["value"] for name, s in stored.items()} == {
-        "e.json": False,
+        "e-reduced.json": False,
         "e-quick.json": True,
     }
 
@@ -313,7 +334,7 @@ def test_an_interrupted_command_says_what_is_kept(tmp_path, monkeypatch, capsys)
     monkeypatch.setattr(papers, "EXPERIMENTS", {"e": Experiment("e", "E", "p", run)})
     assert main(["--out", str(tmp_path)]) == 130
     assert "interrupted: what was computed is kept in" in capsys.readouterr().err
-    assert "first" in (tmp_path / "cells" / "e.json").read_text()
+    assert "first" in (tmp_path / "cells" / "e-reduced.json").read_text()
 
 
 def test_the_papers_are_no_part_of_the_library():

@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold, cross_val_score
 
 from eigenkit import PLSRegression
 from papers import Figure, Table, run_papers
-from papers.shrinkage import (
+from papers.shrinkage_methods import (
     Plan,
     by_formula,
     coefficients,

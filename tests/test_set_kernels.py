@@ -14,7 +14,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from eigenkit import ReGEC
-from eigenkit.set_kernels import PyramidMatch, pyramid_match
+from eigenkit.set_kernels import (
+    FisherVectors,
+    MeanMap,
+    Pooled,
+    PyramidMatch,
+    VisualWords,
+    pyramid_match,
+)
 
 BINS = ["uniform", "vocabulary"]
 
@@ -195,3 +202,119 @@ def test_new_sets_of_another_width():
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=message):
         PyramidMatch(**parameters).fit(collection())
+
+
+# -- the other kernels ------------------------------------------------------------------
+
+OTHERS = {
+    "mean map": MeanMap(random_state=0),
+    "fisher": FisherVectors(3, random_state=0),
+    "words": VisualWords(4, random_state=0),
+    "pooled": Pooled(random_state=0),
+    "pyramid": PyramidMatch("vocabulary", n_levels=3, branching=3, random_state=0),
+}
+
+
+@pytest.mark.parametrize("kernel", OTHERS.values(), ids=OTHERS)
+def test_every_kernel_keeps_the_contract(kernel):
+    sets, new = collection(n_sets=15, largest=12), collection(n_sets=4, seed=1)
+    K = clone(kernel).fit_transform(sets)
+    np.testing.assert_allclose(K, K.T, atol=1e-12)
+    np.testing.assert_allclose(K.diagonal(), 1, atol=1e-10)
+    assert np.linalg.eigvalsh(K)[0] > -1e-9
+    fitted = clone(kernel).fit(sets)
+    np.testing.assert_allclose(fitted.transform(sets), K, atol=1e-10)
+    alone = np.vstack([fitted.transform([one]) for one in new])
+    np.testing.assert_allclose(fitted.transform(new), alone, atol=1e-10)
+    turned = [one[::-1] for one in new]
+    np.testing.assert_allclose(fitted.transform(turned), alone, atol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", OTHERS.values(), ids=OTHERS)
+def test_empty_sets_are_like_each_other_only(kernel):
+    sets = [*collection(n_sets=6), np.empty((0, 3)), []]
+    K = clone(kernel).fit_transform(sets)
+    np.testing.assert_allclose(K[-2:, -2:], 1)
+    np.testing.assert_allclose(K[-2:, :-2], 0)
+
+
+@pytest.mark.parametrize("kernel", OTHERS.values(), ids=OTHERS)
+def test_single_precision_is_close(kernel):
+    sets = collection(n_sets=10)
+    small = [one.astype(np.float32) for one in sets]
+    expected = clone(kernel).fit_transform(sets)
+    np.testing.assert_allclose(clone(kernel).fit_transform(small), expected, atol=1e-4)
+
+
+def test_mean_map_is_the_mean_over_pairs():
+    sets = collection(n_sets=5)
+    model = MeanMap(2.0, random_state=0).fit(sets)
+
+    def mean(a, b):
+        return np.mean([[np.exp(-model.scale_ * np.sum((x - y) ** 2)) for x in a] for y in b])
+
+    expected = [[mean(a, b) / np.sqrt(mean(a, a) * mean(b, b)) for b in sets] for a in sets]
+    np.testing.assert_allclose(model.transform(sets), expected, rtol=1e-10)
+    distances = [
+        np.sum((x - y) ** 2)
+        for i, x in enumerate(np.vstack(sets))
+        for y in np.vstack(sets)[i + 1 :]
+    ]
+    assert model.scale_ == pytest.approx(2.0 / np.median(distances))
+
+
+def test_fisher_vectors_are_gradients_of_the_likelihood():
+    """Of the log-likelihood by means and deviations, over the roots of the Fisher information."""
+    sets = collection(n_sets=3, largest=20)
+    mixture = FisherVectors(3, random_state=0).fit(sets).mixture_
+    x = sets[0]
+
+    def likelihood(means, deviations):
+        z = (x[:, None] - means) / deviations
+        logs = np.log(mixture.weights) - 0.5 * (z**2).sum(axis=2) - np.log(deviations).sum(axis=1)
+        top = logs.max(axis=1, keepdims=True)
+        return np.mean(top[:, 0] + np.log(np.exp(logs - top).sum(axis=1)))
+
+    from eigenkit.set_kernels._fisher import _gradients
+
+    F = _gradients(mixture, x, np.array([len(x)])).reshape(2, 3, 3)
+    m, s, p, h = mixture.means, mixture.deviations, mixture.weights[:, None], 1e-6
+    for i in range(3):
+        for j in range(3):
+            step = np.zeros_like(m)
+            step[i, j] = h
+            by_mean = (likelihood(m + step, s) - likelihood(m - step, s)) / (2 * h)
+            by_deviation = (likelihood(m, s + step) - likelihood(m, s - step)) / (2 * h)
+            assert F[0, i, j] == pytest.approx((by_mean * s / np.sqrt(p))[i, j], abs=1e-5)
+            assert F[1, i, j] == pytest.approx((by_deviation * s / np.sqrt(2 * p))[i, j], abs=1e-5)
+
+
+def test_words_compare_shares():
+    sets = [np.zeros((2, 1)), np.array([[0.0], [9.0]]), np.full((3, 1), 9.0)]
+    model = VisualWords(2, gamma=1.0, random_state=0).fit(sets)
+    distances = [0.5**2 / 1.5 + 0.5, 2.0, 0.5 + 0.5**2 / 1.5]
+    expected = np.exp(-np.array(distances) / np.mean(distances))
+    K = model.transform(sets)
+    np.testing.assert_allclose([K[0, 1], K[0, 2], K[1, 2]], expected, rtol=1e-10)
+
+
+def test_training_sets_are_kept_as_counts():
+    sets = collection(n_sets=6, largest=30)
+    model = PyramidMatch("vocabulary", n_levels=3, random_state=0).fit(sets)
+    assert model.counts_.shape == (6, model.bins_.n_bins)
+    np.testing.assert_array_equal(model.counts_[:, [0]].toarray().ravel(), [len(s) for s in sets])
+    assert not any(isinstance(v, np.ndarray) and v.ndim == 2 for v in vars(model).values())
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (MeanMap(0.0), "gamma=0 is not valid"),
+        (VisualWords(0), "n_words=0 is not valid"),
+        (FisherVectors(-1), "n_gaussians=-1 is not valid"),
+        (Pooled(0.0), "gamma=0 is not valid"),
+    ],
+)
+def test_bad_parameters_of_the_others(kernel, message):
+    with pytest.raises(ValueError, match=message):
+        kernel.fit(collection())

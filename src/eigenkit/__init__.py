@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         shrinkage_factors,
     )
     from eigenkit.kernels import Kernel
+    from eigenkit.models import Stream
 
 __version__ = "0.1.0"
 
@@ -82,6 +83,7 @@ __all__ = [
     "SparseCCA",
     "SparsePLS",
     "SparsePLSDA",
+    "Stream",
     "alpha_path",
     "copy_transformation",
     "l1_path",
@@ -91,7 +93,7 @@ __all__ = [
 ]
 
 # Names that live elsewhere than in eigenkit.estimators.
-_HOMES: dict[str, str] = {"Kernel": "eigenkit.kernels"}
+_HOMES: dict[str, str] = {"Kernel": "eigenkit.kernels", "Stream": "eigenkit.models"}
 
 
 def __getattr__(name: str) -> Any:

@@ -21,5 +21,9 @@ class ConditionWarning(EigenkitWarning):
     """The answer is determined by the data only to few digits, or by construction."""
 
 
+class RepeatedBatchWarning(EigenkitWarning):
+    """A batch of a stream came twice; it counts once."""
+
+
 class DatasetNotFound(OSError):
     """A data set that is known is not at hand, and cannot be fetched."""

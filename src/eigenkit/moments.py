@@ -91,10 +91,15 @@ class Rows:
             raise ValueError(f"these are no rows of {d} features and {k} labels")
 
     def compact(self) -> Rows:
-        """The same rows, with the labels in bytes where they are zeros and ones."""
+        """The same rows as they are kept: labels in bytes where they are zeros and ones.
+
+        All in the order that files keep: other orders of the same numbers may round otherwise.
+        """
         with np.errstate(invalid="ignore"):
             small = self.Y.astype(np.uint8)
-        return replace(self, Y=small) if np.array_equal(small, self.Y) else self
+        Y = small if np.array_equal(small, self.Y) else self.Y
+        X = self.X if sparse.issparse(self.X) else np.ascontiguousarray(self.X)
+        return replace(self, X=X, Y=np.ascontiguousarray(Y))
 
     def faded(self, fade: Array | float) -> Rows:
         """The same rows, each counting that much less; without those that hardly count."""
@@ -273,7 +278,8 @@ class Factor:
     def triangular(self) -> Factor:
         """The same summary in as few rows as it takes."""
         small = len(self.R) <= self.R.shape[1]
-        return self if small else replace(self, R=triangular_factor(self.R))
+        # In the order that files keep: other orders of the same numbers may round otherwise.
+        return self if small else replace(self, R=np.ascontiguousarray(triangular_factor(self.R)))
 
     def spread(self, sets: Array, columns: np.ndarray) -> Factor:
         """The same summary with its label columns put in their places among more label sets."""

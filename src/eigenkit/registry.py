@@ -146,13 +146,31 @@ _LIST = [
         "orthonormalized PLS with a kernel",
     ),
     Method("kernel_lda", f"{_OURS}:KernelLDA", "classifier", (CLASSES,), "LDA with a kernel"),
-    Method(
-        "kernel_star",
-        f"{_OURS}:KernelHypergraphSpectral",
-        "projection",
-        _BOTH,
-        "star expansion with a kernel",
-        {"expansion": "star"},
+    *(
+        Method(
+            f"kernel_{name}",
+            f"{_OURS}:KernelHypergraphSpectral",
+            "projection",
+            _BOTH,
+            f"{words} with a kernel",
+            {"expansion": name},
+        )
+        for name, words in [
+            ("star", "star expansion"),
+            ("clique", "clique expansion"),
+            ("zhou", "Zhou's normalized Laplacian"),
+        ]
+    ),
+    *(
+        Method(
+            f"kernels_{name}",
+            f"{_OURS}:MultipleKernelProjection",
+            "projection",
+            targets,
+            f"{name} with several kernels, their weights learned",
+            {"estimator": name},
+        )
+        for name, targets in [("star", _BOTH), ("clique", _BOTH), ("cca", _ANY), ("opls", _ANY)]
     ),
     Method("kernel_pls", f"{_OURS}:KernelPLS", "projection", _REAL, "PLS with a kernel"),
 ]

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 
 from eigenkit.analysis._draws import generator
 from eigenkit.analysis._features import Features
+from eigenkit.analysis._sides import described
 from eigenkit.estimators import PLSCanonical
 from eigenkit.estimators._validation import as_labels, check_weight, check_X
 from eigenkit.exceptions import DegenerateDataWarning
@@ -43,14 +44,15 @@ class Resampling:
         """Fit on all samples, and prepare to draw."""
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         model = clone(estimator).fit(X, y, **weight)
-        n = _n_rows(X)
+        table = _table(model, X)
+        n = table.shape[0]
         return cls(
             model=model,
             X=X,
             y=y,
             weight=check_weight(sample_weight, n),
             strata=_strata(model, y, groups, n),
-            features=Features(_table(model, X)),
+            features=Features(table),
             scores=np.asarray(model.transform(X), dtype=np.float64),
         )
 
@@ -155,20 +157,14 @@ def _roots(model: Any, T: Array, weight: Array) -> Array:
 
 
 def refuse(estimator: Any) -> None:
-    name = type(estimator).__name__
+    name = described(estimator)
     if hasattr(estimator, "kernel") or hasattr(estimator, "kernels"):
         raise TypeError(f"estimator is a {name}, which weighs samples and not features.")
     fit = getattr(estimator, "fit", None)
     if fit is None or "sample_weight" not in signature(fit).parameters:
         raise TypeError(f"estimator is a {name}: bootstrap needs a fit with sample_weight.")
-    if "n_components" not in estimator.get_params():
-        raise TypeError(f"estimator is a {name}: bootstrap needs a projection with n_components.")
-
-
-def _n_rows(X: Any) -> int:
-    if isinstance(X, list | tuple) and len(X) and hasattr(X[0], "shape") and X[0].ndim == 2:
-        return int(X[0].shape[0])
-    return int(X.shape[0] if hasattr(X, "shape") else len(X))
+    if isinstance(estimator, type) or not hasattr(estimator, "transform"):
+        raise TypeError(f"estimator is a {name}: bootstrap needs a projection, with transform.")
 
 
 def _table(model: Any, X: Any) -> Any:

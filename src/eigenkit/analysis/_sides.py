@@ -48,7 +48,7 @@ def sides(estimator: Any, X: Any, y: Any) -> list[View]:
 
 
 def _refuse(estimator: Any) -> None:
-    name = type(estimator).__name__
+    name = described(estimator)
     known = isinstance(estimator, Projection | CrossDecomposition | MultiviewCCA)
     if not known or isinstance(estimator, PCA):
         raise TypeError(
@@ -70,6 +70,15 @@ def _refuse(estimator: Any) -> None:
             f"{name} with approximation={estimator.approximation!r} has a kernel of its own: "
             "set approximation=None, as permutation_test needs the kernel matrix anyway."
         )
+
+
+def described(estimator: Any) -> str:
+    """The name of a class, and where it comes from if that is not here."""
+    kind = estimator if isinstance(estimator, type) else type(estimator)
+    package = kind.__module__.partition(".")[0]
+    ours = package in ("eigenkit", "builtins")
+    what = f"class {kind.__name__} itself" if kind is estimator else kind.__name__
+    return what if ours else f"{what} of {package}"
 
 
 def _several(model: MultiviewCCA, X: Any) -> list[View]:

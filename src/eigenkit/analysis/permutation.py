@@ -176,6 +176,10 @@ HypergraphSpectral, PLSRegression, PLSCanonical, PLSSVD, SIMPLS, PLSDA, or a ker
     name = _statistic(statistic, views)
     rows = [view.rows(_basis(Z, blocks)) for view in views]
     found = steps.decompose([A for A, _ in rows])
+    if not len(found.values):
+        raise ValueError(
+            "X and y share nothing beside nuisance variables and groups: there is nothing to test."
+        )
     n_steps = _n_steps(estimator, found, Z, blocks)
     plan = [_step(found, j, Z, blocks) for j in range(n_steps)]
     observed, null, exact = _run(plan, name, int(n_permutations), random_state, n_jobs, progress)
@@ -223,8 +227,12 @@ def _nuisance(nuisance: Any, n: int) -> Array:
     if nuisance is None:
         return np.empty((n, 0))
     Z = as_labels(nuisance)
-    Z = Z.reshape(-1, 1) if Z.ndim == 1 else Z
-    Z = check_X(BaseEstimator(), Z, reset=True, finite=False)
+    try:
+        Z = check_X(
+            BaseEstimator(), Z.reshape(-1, 1) if Z.ndim == 1 else Z, reset=True, finite=False
+        )
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"nuisance is not a matrix of numbers: {error}") from error
     check_finite("nuisance", Z.data if hasattr(Z, "toarray") else Z)
     Z = np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
     if len(Z) != n:

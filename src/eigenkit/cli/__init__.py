@@ -19,6 +19,7 @@ from eigenkit.cli._compare import compare, demo, methods, report
 from eigenkit.cli._console import command, speak_any_encoding
 from eigenkit.cli._fit import fit
 from eigenkit.cli._inspect import inspect
+from eigenkit.cli._significance import significance
 
 app = typer.Typer(
     name="eigenkit",
@@ -48,6 +49,7 @@ def _main(
 
 for _function in (demo, methods, compare, report, fit, transform, predict, inspect):
     command(app, _function.__name__)(_function)
+command(app, "test")(significance)
 
 
 app.add_typer(_annotate.app, name="annotate")

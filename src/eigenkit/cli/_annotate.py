@@ -33,7 +33,11 @@ Table = Annotated[
     typer.Option("--table", help="CSV with columns file, set and view, in place of folders."),
 ]
 Kernels = Annotated[
-    str, typer.Option(help="default, thesis (23 pyramids), or descriptors with commas.")
+    str,
+    typer.Option(
+        help="default, thesis (23 pyramids), pooled (plain), or descriptors with commas, each with "
+        "its kind of set kernel, as sift-16:pyramid,hsv:mean_map."
+    ),
 ]
 Weights = Annotated[str, typer.Option(help="auto, equal, learned, half or best.")]
 Views = Annotated[bool, typer.Option("--views", help="Compare only pictures of the same view.")]
@@ -311,9 +315,12 @@ def _write(
 
 
 def _kernels(text: str) -> Any:
-    from eigenkit.images.kernels import PLANS
+    from eigenkit.images.kernels import PLANS, Plan
 
-    return text if text in PLANS else list(o.split([text]))
+    if text in PLANS:
+        return text
+    parts = (part.partition(":") for part in o.split([text]))
+    return [Plan(name, kind or "mean_map") for name, _, kind in parts]
 
 
 def _size(text: str | None) -> tuple[int, int] | None:

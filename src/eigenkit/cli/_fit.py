@@ -40,6 +40,12 @@ def fit(
             help="Read the file in blocks and keep none; by default if it is too large.",
         ),
     ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            help="Read in blocks, with the state in this file: an interrupted fit goes on from it."
+        ),
+    ] = None,
     labels: o.Labels = None,
     label_separator: o.LabelSeparator = None,
     label_list: o.LabelList = None,
@@ -82,6 +88,8 @@ def fit(
     found = find(name)
     _check_parameters(found, params)
     may_stream = found.streams and grid is None
+    if checkpoint is not None:
+        stream = _in_blocks(stream, may_stream)
     source, whole, blocks = open_in_memory_or_blocks(data, options, stream, may_stream, as_json)
     with progress("fitting", as_json) as advance:
         model = fit_model(
@@ -98,6 +106,7 @@ def fit(
             text_size=text_size,
             ngrams=ngrams,
             stream=blocks,
+            checkpoint=checkpoint,
             seed=seed,
             tick=Counter(advance).step,
         )
@@ -118,6 +127,13 @@ def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | None, Any]:
     from eigenkit.evaluation import auto_alphas
 
     return None, auto_alphas
+
+
+def _in_blocks(stream: bool | None, may_stream: bool) -> bool:
+    if stream is False or not may_stream:
+        why = "--no-stream is given" if stream is False else "this method or --alpha cv has none"
+        raise typer.BadParameter(f"it needs blocks, but {why}.", param_hint="--checkpoint")
+    return True
 
 
 def _number(option: str, text: str) -> float:

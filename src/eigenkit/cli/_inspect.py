@@ -57,7 +57,7 @@ def summary(model: Model) -> str:
     parts.append(f"{len(d['targets'])} {what}")
     if d["n_components"]:
         parts.append(f"{d['n_components']} components")
-    if "alpha" in how["params"]:
+    if how["params"].get("alpha") is not None:
         chosen = " (by cross-validation)" if how["alpha_search"] else ""
         parts.append(f"alpha {how['params']['alpha']:g}{chosen}")
     if d["classifier"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -33,7 +34,12 @@ from eigenkit.estimators._validation import (
     check_weight,
     check_X,
 )
-from eigenkit.estimators.kernel import KernelHypergraphSpectral
+from eigenkit.estimators.kernel import (
+    KernelCCA,
+    KernelHypergraphSpectral,
+    KernelLDA,
+    KernelOrthonormalizedPLS,
+)
 from eigenkit.kernels import CombinedKernel, Kernel, check_positive, checked_kernel
 from eigenkit.linalg import Array
 from eigenkit.solvers.kernel_weights import (
@@ -51,8 +57,34 @@ WEIGHTS = ("silp", "uniform", "best")
 BANK_LIMIT_BYTES = 2**32
 
 
+# Kernel projections that can be asked for by name.
+NAMED: dict[str, Callable[[], KernelProjection]] = {
+    **{
+        name: partial(KernelHypergraphSpectral, expansion=name)
+        for name in ("star", "clique", "zhou")
+    },
+    "cca": KernelCCA,
+    "opls": KernelOrthonormalizedPLS,
+    "lda": KernelLDA,
+}
+
+
+def _is_known(estimator: Any) -> bool:
+    return not isinstance(estimator, str) or estimator in NAMED
+
+
+def _unfitted(estimator: Any) -> Any:
+    """The kernel projection that ``estimator`` means."""
+    if estimator is None:
+        return KernelHypergraphSpectral()
+    return NAMED[estimator]() if isinstance(estimator, str) else estimator
+
+
 def _estimator_has(name: str) -> Callable[[Any], bool]:
-    return lambda model: hasattr(model.estimator or KernelHypergraphSpectral, name)
+    def has(model: Any) -> bool:
+        return _is_known(model.estimator) and hasattr(_unfitted(model.estimator), name)
+
+    return has
 
 
 def _write_progress(step: Step) -> None:
@@ -72,10 +104,10 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     Parameters
     ----------
-    estimator : kernel projection, optional
+    estimator : kernel projection or {"star", "clique", "zhou", "cca", "opls", "lda"}, optional
         Which projection (:class:`KernelHypergraphSpectral`, by default, :class:`KernelCCA`,
-        :class:`KernelLDA`, :class:`KernelOrthonormalizedPLS`): it says the target, alpha and
-        the number of components. Its own kernel is not used.
+        :class:`KernelLDA`, :class:`KernelOrthonormalizedPLS`), or its target by name: it says
+        the target, alpha and the number of components. Its own kernel is not used.
     kernels : list, or "precomputed", optional
         Names, callables or :class:`Kernel` objects, which may have columns of their own. By
         default Gaussian kernels of five widths. With "precomputed" X is a list of kernel
@@ -83,6 +115,8 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     weights : {"silp", "uniform", "best"} or array of shape (n_kernels,)
         Learned by the semi-infinite linear program; the same for all; all on the one kernel of
         the smallest objective; or given.
+    n_components, alpha : int and float, optional
+        In place of those of ``estimator``.
     tol : float
         Relative duality gap at which the program stops.
     max_iter : int
@@ -131,6 +165,8 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         kernels: Any = None,
         *,
         weights: Any = "silp",
+        n_components: int | None = None,
+        alpha: float | None = None,
         tol: float = 1e-3,
         max_iter: int = 200,
         verbose: Any = False,
@@ -138,6 +174,8 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.estimator = estimator
         self.kernels = kernels
         self.weights = weights
+        self.n_components = n_components
+        self.alpha = alpha
         self.tol = tol
         self.max_iter = max_iter
         self.verbose = verbose
@@ -176,7 +214,9 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return self
 
     def _check_settings(self) -> None:
-        if self.estimator is not None and not isinstance(self.estimator, KernelProjection):
+        if isinstance(self.estimator, str):
+            check_choice("estimator", self.estimator, NAMED)
+        elif self.estimator is not None and not isinstance(self.estimator, KernelProjection):
             raise TypeError(
                 f"estimator is a {type(self.estimator).__name__}: give a kernel projection of "
                 "eigenkit, such as KernelHypergraphSpectral()."
@@ -188,8 +228,10 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def _fit(self, X: Any, y: Any, weight: Array | None) -> None:
         self.kernels_ = self._fitted_kernels(X, weight)
-        inner = self.estimator or KernelHypergraphSpectral()
-        self.estimator_ = clone(inner).set_params(kernel="precomputed", approximation=None)
+        own = {"n_components": self.n_components, "alpha": self.alpha}
+        given = {name: value for name, value in own.items() if value is not None}
+        inner = clone(_unfitted(self.estimator))
+        self.estimator_ = inner.set_params(kernel="precomputed", approximation=None, **given)
         self.X_fit_ = None if self._precomputed else X
         bank, scales = self._bank(X, y, weight)
         found = self._learned(bank)
@@ -444,7 +486,7 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator or KernelHypergraphSpectral())
+        inner = get_tags(_unfitted(self.estimator if _is_known(self.estimator) else None))
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.target_tags = inner.target_tags

@@ -46,17 +46,18 @@ class Plan:
         return f"{self.descriptor} {self.kind.replace('_', ' ')}"
 
 
+# Uniform cubes are of no use to vectors of many numbers.
 _PYRAMID = {"bins": "vocabulary", "n_levels": 5}
 DEFAULT = (
     *(Plan(name) for name in ("hog-8", "hog-4", "hsv", "lab", "thumbnail", "gabor-fine", "lbp")),
     Plan("dense_sift-16", "fisher", {"n_gaussians": 64}),
     Plan("dense_colours-16", "fisher", {"n_gaussians": 64}),
-    Plan("sift-16", "pyramid", _PYRAMID),
+    Plan("sift-16", "pyramid"),
 )
 PLANS = {
     "default": DEFAULT,
     "pooled": (Plan("joined", "pooled"),),
-    "thesis": tuple(Plan(name, "pyramid", _PYRAMID) for name in THESIS),
+    "thesis": tuple(Plan(name, "pyramid") for name in THESIS),
 }
 
 
@@ -103,29 +104,35 @@ class Preparation(BaseEstimator):
         drawn = sample(points, most, random).astype(np.float64)
         self.mean_ = drawn.mean(axis=0).astype(np.float32)
         centred = drawn - drawn.mean(axis=0)
-        unit = np.ones(drawn.shape[1])
+        self.unit_ = None
         if self.own_units:
             deviation = centred.std(axis=0)
             unit = np.where(deviation > 1e-9 * deviation.max(initial=0), deviation, 1.0)
-        C = _principal(centred / unit, self.n_components) / unit
-        self.components_ = np.ascontiguousarray(C, dtype=np.float32)
-        kept = centred @ self.components_.T
-        self.length_ = float(np.sqrt(np.mean(np.sum(kept**2, axis=1)))) or 1.0
+            self.unit_ = unit.astype(np.float32)
+            centred = centred / unit
+        self.components_ = None
+        if drawn.shape[1] > self.n_components:
+            C = _principal(centred, self.n_components)
+            self.components_ = np.ascontiguousarray(C, dtype=np.float32)
+            centred = centred @ C.T
+        self.length_ = float(np.sqrt(np.mean(np.sum(centred**2, axis=1)))) or 1.0
         return self
 
     def transform(self, vectors: Array, places: Array | None) -> Array:
         """Prepared vectors of one picture."""
-        Z = (vectors - self.mean_) @ self.components_.T
+        Z = vectors - self.mean_
+        if self.unit_ is not None:
+            Z = Z / self.unit_
+        if self.components_ is not None:
+            Z = Z @ self.components_.T
         if places is None:
             return np.asarray(Z, dtype=np.float32)
         return np.hstack([Z, self.coordinate_weight * self.length_ * places]).astype(np.float32)
 
 
 def _principal(centred: Array, most: int) -> Array:
-    """Directions of most variance; all of them, as they are, where there are few."""
+    """Directions of most variance, at most so many."""
     n, d = centred.shape
-    if d <= most:
-        return np.eye(d)
     if n >= d:
         _, V = eigh(centred.T @ centred, subset_by_index=(d - most, d - 1))
         return np.asarray(V[:, ::-1].T)
@@ -163,8 +170,9 @@ class ViewKernel(BaseEstimator):
             most = everything.shape[1]
         self.preparation_ = Preparation(most, 1.0, kind in _OWN_UNITS)
         self.preparation_.fit(everything, random)
-        cls = SET_KERNELS[self.plan.kind]
-        self.kernel_ = cls(**{"random_state": self.random_state, **self.plan.params})
+        usual = _PYRAMID if self.plan.kind == "pyramid" else {}
+        params = {"random_state": self.random_state, **usual, **self.plan.params}
+        self.kernel_ = SET_KERNELS[self.plan.kind](**params)
         points = self._points(chosen, places)
         K = self.kernel_.fit_transform(points)
         return self._masked(K, points, self._filled(points))

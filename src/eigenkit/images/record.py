@@ -12,8 +12,9 @@ import numpy as np
 from eigenkit.images.annotator import ImageAnnotator, TermReport, term_reports
 from eigenkit.images.arrays import Array
 from eigenkit.images.comparison import Comparison, as_records, subset, verdict
+from eigenkit.images.decoding import pillow
 from eigenkit.images.explain import Explanation, explain, nearest_sets
-from eigenkit.images.files import ImageSet, pillow
+from eigenkit.images.files import ImageSet
 
 # Pictures of a set that are shown, their longer side, and terms whose evidence is drawn.
 PICTURES, SIDE, EVIDENCE = 4, 96, 3

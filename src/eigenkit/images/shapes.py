@@ -11,7 +11,8 @@ import numpy as np
 
 from eigenkit.files import atomic
 from eigenkit.images.arrays import Array
-from eigenkit.images.files import ImageSet, pillow
+from eigenkit.images.decoding import pillow
+from eigenkit.images.files import ImageSet
 
 SHAPES = ("bar", "disc", "ring", "cross")
 COLOURS = {"red": (200, 50, 45), "green": (40, 140, 70), "blue": (40, 80, 190)}

@@ -6,6 +6,7 @@ from eigenkit.models._features import MISSING, SCALES, TEXT_KINDS, Features, Pre
 from eigenkit.models._fitting import fit_model
 from eigenkit.models._linear import Linear
 from eigenkit.models._model import Model, load, save, versions
+from eigenkit.models._stream import Stream
 
 __all__ = [
     "MISSING",
@@ -15,6 +16,7 @@ __all__ = [
     "Linear",
     "Model",
     "Preparation",
+    "Stream",
     "TextColumn",
     "fit_model",
     "load",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from eigenkit.files._reading import join_labels, rows_per_block
 from eigenkit.models._features import Blocks, Features, complete, learn_features
 from eigenkit.models._linear import fit_linear, make_head, mean_auc
 from eigenkit.models._model import Model, versions
+from eigenkit.models._stream import Stream
 from eigenkit.registry import METHODS, Method, find
 
 Tick = Callable[[str, int], None]
@@ -32,6 +35,7 @@ def fit_model(
     text_size: int = 2**16,
     ngrams: int = 1,
     stream: bool = False,
+    checkpoint: str | Path | None = None,
     seed: int = 0,
     tick: Tick | None = None,
 ) -> Model:
@@ -61,6 +65,8 @@ def fit_model(
         How columns of text become features.
     stream : bool
         Read the file in blocks, once per step, and keep none of them.
+    checkpoint : str or Path, optional
+        With ``stream``: a file for the state of the fit, from which an interrupted one goes on.
     seed : int
         Of folds and classifiers.
     tick : callable, optional
@@ -90,6 +96,9 @@ def fit_model(
         ngrams=ngrams,
     )
     rows = _Rows(source.path, blocks, features, target, stream)
+    if stream and checkpoint is not None:
+        rows.checkpoint = checkpoint
+        rows.fingerprint = _fingerprint(source, labels, features)
     estimator, search = _fit(found, params or {}, rows, alphas, cv, seed)
     linear = _on_top(found, estimator, rows)
     how = _how(source, found, estimator, rows, search, scale, stream, seed)
@@ -134,6 +143,8 @@ class _Rows:
     ) -> None:
         self.path, self.features, self.target = path, features, target
         self._blocks, self.stream = blocks, stream
+        self.checkpoint: str | Path | None = None
+        self.fingerprint = ""
         self.n = 0
         self._kept = None if stream else list(self._make())
 
@@ -168,12 +179,27 @@ def _fit(
 def _fit_blocks(method: Method, estimator: Any, rows: _Rows) -> Any:
     if not method.streams:
         raise ValueError(f"{method.name} cannot be fitted in blocks: raise --max-memory.")
-    extra = {"classes": np.array(rows.target.names)} if rows.target.kind == "classes" else {}
-    for X, y in rows:
-        estimator.partial_fit(X, y, **extra)
-        extra = {}
+    extra: dict[str, Any] = {}
+    if rows.target.kind == "classes":
+        extra["classes"] = np.array(rows.target.names)
+    if rows.checkpoint is not None:
+        with Stream(estimator, rows.checkpoint, source=rows.fingerprint) as stream:
+            for position, (X, y) in enumerate(rows):
+                stream.update(X, y, position=position, **extra)
+    else:
+        for X, y in rows:
+            estimator.partial_fit(X, y, **extra)
     assert len(estimator.components_)  # a stream is solved when it is first asked: now
     return estimator
+
+
+def _fingerprint(source: Source, labels: Any, features: Features) -> str:
+    """What tells the blocks of one file from those of another."""
+    digest = hashlib.sha256("\0".join(map(str, np.ravel(labels))).encode("utf-8"))
+    for numbers in (features.scale, features.fill):
+        digest.update(np.asarray(numbers, dtype=np.float64).tobytes())
+    name = Path(source.path).name
+    return f"{name} in blocks of {rows_per_block(source)} rows, {digest.hexdigest()[:16]}"
 
 
 def _search(

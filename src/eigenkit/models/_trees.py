@@ -196,8 +196,7 @@ def _object(tree: Any, arrays: Any) -> Any:
     state = {str(k): from_tree(v, arrays) for k, v in tree["v"].items()}
     if cls.__name__ not in ("Report", "TermReport"):  # which may say that they do not know
         _check_finite(state)
-    record: bool = dataclasses.is_dataclass(cls)
-    if record:
+    if not hasattr(cls, "_get_param_names"):  # a record, and no estimator
         return cls(**state)
     gone = RETIRED - set(cls._get_param_names())
     state = {name: v for name, v in state.items() if name not in gone}

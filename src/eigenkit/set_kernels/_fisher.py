@@ -59,7 +59,7 @@ class FisherVectors(SetKernel):
     """Linear kernel between Fisher vectors of sets.
 
     With a mixture of k Gaussians (weights p, means m, deviations s, diagonal) fitted to all
-    points, and q_i(x) the probability of Gaussian i for the point x, a set X has the gradients
+    points, and q_i(x) the probability of Gaussian i for the point x, a set X has the gradients::
 
         u_i = sum_x q_i(x) (x - m_i)/s_i / (|X| sqrt(p_i))
         v_i = sum_x q_i(x) ((x - m_i)^2/s_i^2 - 1) / (|X| sqrt(2 p_i))

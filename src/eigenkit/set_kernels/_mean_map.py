@@ -19,7 +19,7 @@ PAIRS, ROWS = 2000, 1024
 class MeanMap(SetKernel):
     """Inner product of the means of two sets in the feature space of a Gaussian kernel.
 
-    With the median m of squared distances between vectors seen in fit,
+    With the median m of squared distances between vectors seen in fit::
 
         K(X, Y) = mean over x in X and y in Y of exp(-gamma |x - y|^2 / m)
 

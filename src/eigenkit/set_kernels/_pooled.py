@@ -17,7 +17,7 @@ class Pooled(SetKernel):
     """Gaussian kernel between the pooled vectors of sets.
 
     A set X becomes z(X): the mean, the maximum and the standard deviation of its vectors, side
-    by side. With the median m of squared distances between sets seen in fit,
+    by side. With the median m of squared distances between sets seen in fit::
 
         K(X, Y) = exp(-gamma |z(X) - z(Y)|^2 / m)
 

@@ -18,7 +18,7 @@ class VisualWords(SetKernel):
     """Exponential chi-squared kernel between histograms of words.
 
     A word is a cluster of points; h(X) holds the share of each word in the set X, and with the
-    mean c of distances between sets seen in fit
+    mean c of distances between sets seen in fit::
 
         K(X, Y) = exp(-gamma/c sum_w (h_w(X) - h_w(Y))^2 / (h_w(X) + h_w(Y)))
 

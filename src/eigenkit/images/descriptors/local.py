@@ -132,8 +132,15 @@ def sift(frame: Frame, r: int, step: int = 0) -> Array:
 
 
 def gradient_patches(frame: Frame, r: int) -> Array:
-    """Gradients over 16 x 16 cells, of unit length: what PCA-SIFT projects."""
-    R = frame.patches(frame.gradient(r), r) @ cells(r, 16)
+    """Gradients over 16 x 16 cells, of unit length: what PCA-SIFT projects.
+
+    The cells of all patches are squares of one grid, whose means are taken once.
+    """
+    g = frame.gradient(r)
+    side = r // 8
+    h, w = (length // side for length in frame.size)
+    means = g[:, : h * side, : w * side].reshape(2, h, side, w, side).mean(axis=(2, 4))
+    R = frame.patches(means, 8)
     return unit(R.reshape(len(R), -1))
 
 

@@ -1,0 +1,106 @@
+"""Bytes to pixels: four formats by content, limits before anything is decoded."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eigenkit.files import FileError
+
+FORMATS = ("PNG", "JPEG", "TIFF", "WEBP")  # by content; no other decoder is ever run
+MAX_PIXELS = 50_000_000
+MAX_BYTES = 200_000_000
+
+
+def pillow() -> Any:
+    """The imaging library, which is an extra."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError(
+            "reading images needs pillow: install it with pip install 'eigenkit[images]'."
+        ) from error
+    return Image
+
+
+class guarded:
+    """What a decoder throws at a damaged file becomes one sentence about it."""
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        self._quiet = warnings.catch_warnings()
+        self._quiet.__enter__()
+        warnings.simplefilter("ignore")  # about metadata; sizes are checked here
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self._quiet.__exit__(kind, error, trace)
+        if isinstance(error, FileError) or not isinstance(error, Exception):
+            return
+        if kind.__name__ == "DecompressionBombError":
+            raise too_large(self.path, "too many pixels", MAX_PIXELS) from error
+        raise FileError(
+            self.path, f"it cannot be read as an image ({_reason(error)}): mend or remove it."
+        ) from error
+
+
+def _reason(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    if type(error).__name__ == "UnidentifiedImageError":
+        return "it is no PNG, JPEG, TIFF or WebP"
+    return text[:100] or type(error).__name__
+
+
+def too_large(path: Any, what: str, limit: int) -> FileError:
+    """The refusal of a file that would take too much memory."""
+    return FileError(path, f"it has {what}, the limit is {limit}: make it smaller.")
+
+
+def decode(path: Path | None, content: bytes, max_pixels: int) -> Any:
+    """An image as red, green and blue: upright, the first frame, on white where transparent."""
+    from PIL import ImageOps
+
+    Image = pillow()
+    with guarded(path):
+        image = Image.open(io.BytesIO(content), formats=FORMATS)
+        if image.width * image.height > max_pixels:
+            raise too_large(path, f"{image.width} x {image.height} pixels", max_pixels)
+        if min(image.size) == 0:
+            raise FileError(path, "it has no pixels: remove it.")
+        image.load()
+        return _on_white(ImageOps.exif_transpose(image))
+
+
+def _on_white(image: Any) -> Any:
+    Image = pillow()
+    if image.mode.startswith("I"):  # 16 bits, or 32 that hold 16
+        values = np.clip(np.asarray(image).astype(np.int64), 0, 65535)
+        return Image.fromarray((values >> 8).astype(np.uint8)).convert("RGB")
+    if image.mode == "F":
+        values = np.nan_to_num(np.asarray(image))
+        top = float(values.max(initial=0.0))
+        scaled = values * (255 if top <= 1 else 255 / top)
+        return Image.fromarray(np.clip(scaled, 0, 255).astype(np.uint8)).convert("RGB")
+    if "A" in image.getbands() or "transparency" in image.info:
+        seen = image.convert("RGBA")
+        white = Image.new("RGBA", seen.size, "white")
+        return Image.alpha_composite(white, seen).convert("RGB")
+    return image.convert("RGB")
+
+
+def content_of(path: Path | None) -> bytes:
+    """The bytes of a file, not too many."""
+    assert path is not None
+    try:
+        with open(path, "rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise FileError(path, f"it cannot be read ({error.strerror}).") from error
+    if len(content) > MAX_BYTES:
+        raise too_large(path, f"more than {MAX_BYTES} bytes", MAX_BYTES)
+    return content

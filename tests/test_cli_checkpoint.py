@@ -1,0 +1,78 @@
+"""eigenkit fit --checkpoint: an interrupted fit goes on, and ends where it would have ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from eigenkit import Stream
+from eigenkit.cli import app
+from eigenkit.files import Block
+from eigenkit.models import load
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(70, 3)).round(4)
+CLASS = np.where(X[:, 0] + X[:, 1] > 0, "up", "down")
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("eigenkit.models._fitting.rows_per_block", lambda source: 10)
+    _write("data.csv", CLASS)
+
+
+def _write(name: str, classes: np.ndarray) -> None:
+    rows = [f"{a},{b},{c},{k}" for (a, b, c), k in zip(X.tolist(), classes, strict=True)]
+    Path(name).write_text("\n".join(["a,b,c,class", *rows]) + "\n")
+
+
+def _fit(out: str, *more: str, code: int = 0, data: str = "data.csv") -> str:
+    arguments = ["fit", data, "--labels", "class", "--method", "lda", "--out", out, *more]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def _scores(name: str) -> np.ndarray:
+    return load(name).transform("", Block(X))
+
+
+def test_an_interrupted_fit_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    _fit("whole.ek", "--stream")
+    original, fed = Stream.update, []
+
+    def update(self: Stream, *args: object, **options: object) -> bool:
+        if len(fed) == 4:
+            raise KeyboardInterrupt
+        fed.append(options["position"])
+        return original(self, *args, **options)
+
+    monkeypatch.setattr(Stream, "update", update)
+    _fit("again.ek", "--checkpoint", "state.ek", code=130)
+    assert not Path("again.ek").exists()
+    taken: list[bool] = []
+    monkeypatch.setattr(
+        Stream, "update", lambda self, *a, **o: taken.append(original(self, *a, **o)) or taken[-1]
+    )
+    _fit("again.ek", "--checkpoint", "state.ek")
+    assert taken == [False] * 4 + [True] * (len(taken) - 4)
+    assert len(taken) > 6
+    np.testing.assert_array_equal(_scores("again.ek"), _scores("whole.ek"))
+
+
+def test_a_state_of_other_data_is_refused() -> None:
+    _fit("a.ek", "--checkpoint", "state.ek")
+    _write("data.csv", CLASS[::-1])
+    assert "began with source=" in _fit("b.ek", "--checkpoint", "state.ek", code=1)
+    _write("data.csv", CLASS)
+    said = _fit("b.ek", "--checkpoint", "state.ek", "--alpha", "7", code=1)
+    assert "began with alpha=1.0, now it is 7.0" in said
+
+
+def test_a_checkpoint_needs_blocks() -> None:
+    assert "--no-stream is given" in _fit("a.ek", "--checkpoint", "s.ek", "--no-stream", code=2)
+    assert "--alpha cv has none" in _fit("a.ek", "--checkpoint", "s.ek", "--alpha", "cv", code=2)

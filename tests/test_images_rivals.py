@@ -1,0 +1,144 @@
+"""The rivals of set kernels, against their definitions; and the comparison of them all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.metrics import roc_auc_score
+from sklearn.metrics.pairwise import rbf_kernel
+
+from eigenkit.images import ImageAnnotator, Plan, make_shapes
+from eigenkit.images.comparison import as_records, compare, measures, verdict
+from eigenkit.images.rivals import PLAIN, RIVALS, Fold, SvmBank, image_wise
+from eigenkit.images.weights import bank_of
+from eigenkit.solvers.kernel_weights import silp
+
+pytest.importorskip("PIL.Image", reason="needs the extra [images]")
+
+
+def fold(n=60, new=20, seed=0, groups=None):
+    """Sets of two pictures; the first two numbers tell the first two terms."""
+    rng = np.random.default_rng(seed)
+    Y = (rng.random((n + new, 3)) < 0.4).astype(float)
+    pictures = [np.hstack([y, 0, 0, 0]) + 0.3 * rng.normal(size=(2, 6)) for y in Y]
+    means = np.array([p.mean(axis=0) for p in pictures])
+    kernels = np.array([rbf_kernel(means[:, c], gamma=1.0) for c in (slice(0, 3), slice(3, 6))])
+    return Fold(
+        kernels[:, :n, :n],
+        kernels[:, n:, :n],
+        np.ones((2, new)),
+        Y[:n],
+        pictures[:n],
+        pictures[n:],
+        groups,
+        seed,
+    ), Y[n:]
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_every_rival_finds_what_is_there(name):
+    given, Y_new = fold()
+    S, thresholds = RIVALS[name](given)
+    assert S.shape == Y_new.shape
+    assert thresholds.shape == (3,)
+    auc, _, f1 = measures(Y_new, S, thresholds)
+    assert auc > 0.85
+    assert f1 > 0.7
+
+
+@pytest.mark.parametrize("name", RIVALS)
+def test_rivals_leave_groups_out(name):
+    """Groups change what is chosen, never the shape of the answer."""
+    given, _ = fold(groups=np.arange(60) // 4)
+    S, _ = RIVALS[name](given)
+    assert np.all(np.isfinite(S))
+
+
+def test_svm_cuts_bound_the_criterion():
+    given, _ = fold()
+    bank, _ = bank_of(given.K)
+    criterion = SvmBank(bank, given.Y[:, 0], C=1.0)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        mu, nu = rng.dirichlet(np.ones(2), 2)
+        here, values = criterion.cut(mu)
+        there, _ = criterion.cut(nu)
+        assert here == pytest.approx(values @ mu)
+        assert there >= values @ nu - 1e-3 * abs(there)
+
+
+def test_svm_weights_are_the_best_of_a_line():
+    given, _ = fold()
+    bank, _ = bank_of(given.K)
+    criterion = SvmBank(bank, given.Y[:, 0], C=1.0)
+    found = silp(criterion, 1e-3, 100)
+
+    def F(t):
+        return criterion.cut(np.array([t, 1 - t]))[0]
+
+    best = min(F(t) for t in np.linspace(0, 1, 41))
+    assert found.objective <= best * 1.002
+    assert found.weights[0] > 0.5
+
+
+def test_the_svm_criterion_is_the_value_of_the_dual():
+    given, _ = fold(n=25)
+    bank, _ = bank_of(given.K)
+    y = np.where(given.Y[:, 0] > 0, 1.0, -1.0)
+    K = bank.mix(np.array([0.5, 0.5]))
+    Q = K * np.outer(y, y)
+    answer = minimize(
+        lambda a: 0.5 * a @ Q @ a - a.sum(),
+        np.full(25, 0.1),
+        jac=lambda a: Q @ a - 1,
+        bounds=[(0, 1)] * 25,
+        constraints={"type": "eq", "fun": lambda a: a @ y, "jac": lambda a: y},
+    )
+    value, _ = SvmBank(bank, given.Y[:, 0], C=1.0).cut(np.array([0.5, 0.5]))
+    assert value == pytest.approx(-answer.fun, rel=1e-3)
+
+
+def test_single_images_are_averaged():
+    given, Y_new = fold()
+    S, _ = image_wise(given)
+    assert roc_auc_score(Y_new[:, 0], S[:, 0]) > 0.8
+    doubled = Fold(
+        **{**vars(given), "pictures_new": [np.vstack([p, p]) for p in given.pictures_new]}
+    )
+    np.testing.assert_allclose(image_wise(doubled)[0], S, atol=1e-8)
+
+
+def test_comparison_is_paired_and_names_those_level():
+    sets, Y, terms = make_shapes(40, size=64)
+    model = ImageAnnotator([Plan("thumbnail"), Plan("hsv")], size=(64, 64), weights="equal")
+    chosen = ["set kernels, equal weights", "best single kernel", PLAIN]
+    found = compare(sets, Y, terms, annotator=model, rivals=chosen, folds=3, groups=np.arange(40))
+    assert {row.name for row in found.rows} == set(chosen)
+    qualities = [row.quality.mean() for row in found.rows]
+    assert qualities == sorted(qualities, reverse=True)
+    assert found.recommended == found.rows[0].name
+    plain = next(r for r in as_records(found) if r["name"] == PLAIN)
+    assert plain["difference"] == 0
+    assert found.recommended in verdict(found)
+    tests = np.concatenate([rows for _, rows in found.held_out])
+    assert sorted(tests) == list(range(40))
+
+
+def test_measures_against_scikit_learn():
+    rng = np.random.default_rng(0)
+    Y = (rng.random((30, 4)) < 0.4).astype(float)
+    S = Y + rng.normal(size=Y.shape)
+    auc, p1, f1 = measures(Y, S, np.full(4, 0.5))
+    assert auc == pytest.approx(roc_auc_score(Y, S, average="macro"))
+    from sklearn.metrics import f1_score
+
+    assert f1 == pytest.approx(f1_score(Y, S > 0.5, average="macro"))
+    carried = Y.any(axis=1)
+    assert p1 == np.mean([y[s.argmax()] for y, s in zip(Y[carried], S[carried], strict=True)])
+
+
+def test_the_plain_machine_can_be_fitted():
+    sets, Y, terms = make_shapes(30, size=64)
+    model = ImageAnnotator("pooled", size=(64, 64)).fit(sets, Y, terms)
+    assert list(model.weights_) == ["joined pooled"]

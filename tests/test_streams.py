@@ -1,0 +1,337 @@
+"""Streams with checkpoints: exactly once, also when the process is killed at any moment."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from conftest import ESTIMATORS, labels_for
+from eigenkit import CCA, LDA, PCA, HypergraphSpectral, ReGEC, Stream
+from eigenkit.exceptions import RepeatedBatchWarning
+from eigenkit.files import FileError
+
+BATCHES = 24
+NAMES = ["pca", *sorted(ESTIMATORS)]
+
+
+def _make(name):
+    return PCA() if name == "pca" else ESTIMATORS[name]()
+
+
+def _batch(name, i, kind="dense"):
+    """Batch i, the same whenever it is asked for."""
+    rng = np.random.default_rng(i)
+    X = rng.normal(size=(11, 4)) + i % 3
+    if kind == "sparse":
+        X = sparse.csr_array(X * (rng.random(X.shape) < 0.5))
+    elif kind == "fortran":
+        X = np.asfortranarray(X)
+    elif kind == "float32":
+        X = X.astype(np.float32)
+    return X, labels_for(name, 11, rng)
+
+
+def _feed(name, path, kind="dense", upto=BATCHES, **options):
+    with Stream(_make(name), path, **options) as stream:
+        for i in range(upto):
+            stream.update(*_batch(name, i, kind), position=i)
+    return stream.estimator
+
+
+def _undisturbed(name, kind="dense", half_life=None):
+    model = _make(name)
+    for i in range(BATCHES):
+        model.partial_fit(*_batch(name, i, kind), half_life=half_life)
+    return model
+
+
+def _same_bits(a, b):
+    np.testing.assert_array_equal(a.components_, b.components_)
+    np.testing.assert_array_equal(a.mean_, b.mean_)
+    np.testing.assert_array_equal(a.eigenvalues_, b.eigenvalues_)
+
+
+# -- going on ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "fortran", "float32"])
+@pytest.mark.parametrize("small", [False, True], ids=["rows", "factor"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_stream_goes_on_with_the_same_bits(name, small, kind, tmp_path, monkeypatch):
+    if small:
+        monkeypatch.setattr("eigenkit.streaming.BLOCK_BYTES", 0)
+    state = tmp_path / "state.ek"
+    for upto in (5, 6, 17, BATCHES):
+        model = _feed(name, state, kind, upto)
+    _same_bits(model, _undisturbed(name, kind))
+    assert model._intake_.moments.n_rows == 11 * BATCHES
+
+
+def test_the_half_life_belongs_to_the_stream(tmp_path):
+    for upto in (9, BATCHES):
+        model = _feed("star", tmp_path / "s.ek", upto=upto, half_life=50.0)
+    _same_bits(model, _undisturbed("star", half_life=50.0))
+    with pytest.raises(FileError, match=r"half_life=50.0, now it is None: give the same"):
+        Stream(_make("star"), tmp_path / "s.ek")
+
+
+def test_the_estimator_given_gets_what_the_file_holds(tmp_path):
+    _feed("lda", tmp_path / "s.ek")
+    model = LDA()
+    with Stream(model, tmp_path / "s.ek") as stream:
+        assert stream.estimator is model
+        assert (stream.position, stream.n_rows) == (BATCHES - 1, 11 * BATCHES)
+    _same_bits(model, _undisturbed("lda"))
+    with pytest.raises(ValueError, match=r"has taken in data, and s\.ek holds a stream"):
+        Stream(model, tmp_path / "s.ek")
+
+
+def test_other_parameters_are_refused_by_name(tmp_path):
+    _feed("lda", tmp_path / "s.ek", upto=3)
+    with pytest.raises(FileError, match=r"began with alpha=1.0, now it is 2.0: give the same"):
+        Stream(LDA(alpha=2.0), tmp_path / "s.ek")
+    with pytest.raises(FileError, match=r"began with class='LDA', now it is 'CCA'"):
+        Stream(CCA(), tmp_path / "s.ek")
+    _feed("lda", tmp_path / "s.ek", upto=4)  # the refusals have let go of the lock
+
+
+# -- positions --------------------------------------------------------------------------
+
+
+def test_positions_count_each_batch_once(tmp_path):
+    with Stream(LDA(), tmp_path / "s.ek") as stream:
+        assert stream.position is None
+        assert stream.update(*_batch("lda", 0), position=0)
+        assert stream.update(*_batch("lda", 1))
+        assert stream.position == 1
+        with pytest.warns(RepeatedBatchWarning, match="position 1 was given again: it counts once"):
+            assert not stream.update(*_batch("lda", 1), position=1)
+        with pytest.raises(ValueError, match=r"after 3 up to 4 leaves a gap: .* up to 1, feed"):
+            stream.update(*_batch("lda", 4), position=4)
+    with Stream(LDA(), tmp_path / "s.ek") as stream:
+        for i in (0, 1):
+            assert not stream.update(*_batch("lda", i), position=i)  # known: no warning
+        assert stream.update(*_batch("lda", 2), position=2)
+        assert stream.n_rows == 33
+
+
+def test_positions_may_be_rows_or_bytes(tmp_path):
+    with Stream(LDA(), tmp_path / "s.ek") as stream:
+        assert stream.update(*_batch("lda", 0), position=100, after=0)
+        assert stream.update(*_batch("lda", 1), position=250, after=100)
+        with pytest.raises(ValueError, match="after 300 up to 400 leaves a gap"):
+            stream.update(*_batch("lda", 2), position=400, after=300)
+        with pytest.raises(ValueError, match=r"after 200 up to 300 was taken in up to 250, but"):
+            stream.update(*_batch("lda", 2), position=300, after=200)
+        with pytest.raises(ValueError, match="after=5 is not before position=5"):
+            stream.update(*_batch("lda", 2), position=5, after=5)
+        with pytest.raises(TypeError, match=r"position=1.5 is not valid: give an integer"):
+            stream.update(*_batch("lda", 2), position=1.5)
+
+
+# -- bad batches ------------------------------------------------------------------------
+
+
+def test_a_bad_batch_counts_for_nothing(tmp_path):
+    X, y = _batch("lda", 1)
+    with Stream(LDA(), tmp_path / "s.ek") as stream:
+        stream.update(*_batch("lda", 0), position=0)
+        with pytest.raises(ValueError, match="X contains NaN"):
+            stream.update(X * np.nan, y, position=1)
+        assert stream.position == 0
+        stream.update(X, y, position=1)
+    expected = LDA().partial_fit(*_batch("lda", 0)).partial_fit(X, y)
+    _same_bits(stream.estimator, expected)
+
+
+def test_bad_batches_are_skipped_and_reported(tmp_path):
+    X, y = _batch("lda", 1)
+    with Stream(LDA(), tmp_path / "s.ek", on_error="skip") as stream:
+        assert stream.update(*_batch("lda", 0), position=0)
+        assert not stream.update(X * np.nan, y, position=1)
+        assert not stream.update(X[:, :2], y, position=2)
+        assert not stream.update(X, y + 7, position=3)
+        assert stream.update(X, y, position=4)
+    with Stream(LDA(), tmp_path / "s.ek", on_error="skip") as stream:
+        assert stream.n_skipped == 3
+        assert [position for position, _ in stream.skipped] == [1, 2, 3]
+        assert "X contains NaN" in stream.skipped[0][1]
+        assert "2 features" in stream.skipped[1][1]
+        assert "pass classes=" in stream.skipped[2][1]
+    _same_bits(stream.estimator, LDA().partial_fit(*_batch("lda", 0)).partial_fit(X, y))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"every": -1}, "every=-1 is not valid"),
+        ({"half_life": "long"}, "half_life='long' is not valid"),
+        ({"on_error": "ignore"}, "on_error='ignore' is not known"),
+    ],
+)
+def test_wrong_options_are_refused(options, said, tmp_path):
+    with pytest.raises(ValueError, match=said):
+        Stream(LDA(), tmp_path / "s.ek", **options)
+
+
+def test_what_cannot_be_a_stream_is_refused(tmp_path):
+    with pytest.raises(TypeError, match="ReGEC, which has no partial_fit"):
+        Stream(ReGEC(kernel="rbf"), tmp_path / "s.ek")
+    with pytest.raises(TypeError, match="cannot be stored"):
+        Stream(LDA(priors=object()), tmp_path / "s.ek")
+    with pytest.raises(FileError, match="cannot be locked"):
+        Stream(LDA(), tmp_path / "none" / "s.ek")
+
+
+# -- the file ---------------------------------------------------------------------------
+
+
+def test_a_damaged_state_is_refused(tmp_path):
+    state = tmp_path / "s.ek"
+    _feed("lda", state, upto=3)
+    whole = state.read_bytes()
+    for spoilt in (whole[:-1], whole[:40], b"", whole[:200] + b"?" + whole[201:]):
+        state.write_bytes(spoilt)
+        with pytest.raises(FileError):
+            Stream(LDA(), state)
+    state.write_bytes(whole)
+    _feed("lda", state, upto=4)
+
+
+def test_a_model_file_is_no_state(tmp_path):
+    from eigenkit.models import load
+
+    _feed("lda", tmp_path / "s.ek", upto=3)
+    with pytest.raises(FileError, match="damaged"):
+        load(tmp_path / "s.ek")
+
+
+def test_checkpoints_come_in_time_and_at_the_end(tmp_path, monkeypatch):
+    now, written = [0.0], []
+    monkeypatch.setattr("eigenkit.models._stream.time.monotonic", lambda: now[0])
+    original = Stream.checkpoint
+
+    def checkpoint(self):
+        written.append(self.position)
+        original(self)
+        now[0] += 2.0  # a checkpoint takes two seconds
+        self._cost, self._written = 2.0, now[0]
+
+    monkeypatch.setattr(Stream, "checkpoint", checkpoint)
+    with Stream(LDA(), tmp_path / "s.ek", every=10.0) as stream:
+        for i in range(12):
+            now[0] += 6.0
+            stream.update(*_batch("lda", i), position=i)
+    # After 12 s; then not before 40 s have passed, so that two of them are one part in twenty.
+    assert written == [1, 8, 11]
+
+
+def test_two_writers_are_one_too_many(tmp_path):
+    with Stream(LDA(), tmp_path / "s.ek") as stream:
+        stream.update(*_batch("lda", 0), position=0)
+        with pytest.raises(FileError, match=r"another process \(\d+\) is writing it"):
+            Stream(LDA(), tmp_path / "s.ek")
+    with Stream(LDA(), tmp_path / "s.ek"):
+        pass
+    assert [p.name for p in tmp_path.iterdir()] == ["s.ek"]
+
+
+# -- kills ------------------------------------------------------------------------------
+
+
+def _run(name, path, done):
+    """In a process of its own: feed everything, from where the file says."""
+    warnings.simplefilter("ignore")
+    with Stream(_make(name), path, every=0.0) as stream:
+        begin = 0 if stream.position is None else stream.position + 1
+        for i in range(begin, BATCHES):
+            stream.update(*_batch(name, i), position=i)
+    done.set()
+
+
+def _killed_until_done(name, path, kills, seed):
+    """Start again and again, kill at random moments; how often it was killed."""
+    chance, context, killed = random.Random(seed), multiprocessing.get_context("fork"), 0
+    done = context.Event()
+    while not done.is_set():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # fork in a threaded process
+            process = context.Process(target=_run, args=(name, path, done))
+            process.start()
+        if killed < kills:
+            time.sleep(chance.uniform(0.0, 0.06))
+            os.kill(process.pid, signal.SIGKILL)
+        process.join(60)
+        killed += process.exitcode == -signal.SIGKILL
+        assert process.exitcode in (0, -signal.SIGKILL)
+    return killed
+
+
+def _check_kills(name, folder, kills, seed):
+    path = folder / f"{name}-{seed}.ek"
+    killed = _killed_until_done(name, path, kills, seed)
+    with Stream(_make(name), path) as stream:
+        assert stream.position == BATCHES - 1
+        assert stream.n_rows == 11 * BATCHES  # none lost, none counted twice
+    _same_bits(stream.estimator, _undisturbed(name))
+    assert not list(folder.glob(".*.lock"))
+    return killed
+
+
+@pytest.mark.parametrize("name", ["lda", "star"])
+def test_kills_lose_nothing_and_count_nothing_twice(name, tmp_path):
+    assert _check_kills(name, tmp_path, 4, seed=1) > 0
+
+
+@pytest.mark.slow
+def test_many_kills(tmp_path, pytestconfig):
+    wanted, killed, seed = pytestconfig.getoption("--kills"), 0, 0
+    while killed < wanted:
+        killed += _check_kills(NAMES[seed % len(NAMES)], tmp_path, 10, seed)
+        seed += 1
+
+
+@pytest.mark.parametrize("where", ["fsync", "chmod", "replace", "after"])
+def test_a_kill_in_the_middle_of_a_checkpoint(where, tmp_path, monkeypatch):
+    """At each step of writing: before the file is complete, before and after it is in place."""
+    monkeypatch.setattr("eigenkit.files._writing._YOUNG", 0.0)
+    path = tmp_path / "s.ek"
+    _feed("lda", path, upto=3)
+
+    def die(*args):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def run():
+        name = "replace" if where == "after" else where
+        original = getattr(os, name)
+        with Stream(LDA(), path, every=0.0) as stream:
+            setattr(os, name, (lambda *a: (original(*a), die())) if where == "after" else die)
+            stream.update(*_batch("lda", 3), position=3)
+
+    context = multiprocessing.get_context("fork")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process = context.Process(target=run)
+        process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
+    with Stream(LDA(), path) as stream:
+        assert stream.position == (3 if where == "after" else 2)
+    _same_bits(_feed("lda", path), _undisturbed("lda"))
+    assert [p.name for p in Path(tmp_path).iterdir()] == ["s.ek"]  # nothing is left behind
+
+
+def test_expansions_of_one_stream(tmp_path):
+    """A state is a stream like any other: another estimator takes it over by merge."""
+    model = _feed("star", tmp_path / "s.ek")
+    other = HypergraphSpectral(expansion="zhou").merge(model)
+    np.testing.assert_allclose(other.eigenvalues_, _undisturbed("zhou").eigenvalues_, atol=1e-10)
