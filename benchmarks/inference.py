@@ -41,7 +41,7 @@ PERMUTATIONS = 99
 RESAMPLES = 200
 
 # Data sets a row, in full and with --quick; a bootstrap is many fits.
-SETS = {"levels": (2000, 40), "power": (1000, 40), "coverage": (120, 10)}
+SETS = {"levels": (2000, 40), "power": (1000, 40), "coverage": (100, 10)}
 
 # The first step has power near 1: the level of the second must then be close on both sides.
 NEAR_ONE = 0.98
@@ -155,7 +155,8 @@ def run_all(results: dict[str, Any], path: Path, only: str | None, quick: bool, 
             if (name in done and only is None) or (only is not None and only not in name):
                 continue
             start = time.perf_counter()
-            done[name] = work(row, SETS[table][quick], run)
+            n_sets = SETS[table][quick] * getattr(row, "times", 1)
+            done[name] = work(row, n_sets, run)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(results, indent=1) + "\n")
             print(f"{table}: {name} ({time.perf_counter() - start:.0f} s)", flush=True)

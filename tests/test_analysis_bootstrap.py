@@ -27,7 +27,7 @@ from eigenkit import (
     ShrinkageRegression,
     SparseCCA,
 )
-from eigenkit.analysis import bootstrap
+from eigenkit.analysis import bootstrap, resampling
 
 
 def pairs(rho, n=120, d=6, k=4, seed=0):
@@ -102,6 +102,13 @@ def test_a_resample_is_a_fit_on_drawn_rows() -> None:
     T = model.transform(X[drawn])
     loadings = np.corrcoef(X[drawn].T, T.T)[:6, 6]
     assert np.allclose(np.abs(found.loadings.lower[:, 0]), np.abs(loadings))
+
+
+def test_bounds_leave_out_the_stated_share() -> None:
+    """Of B = 199 draws at 0.95, five are left out on either side: ranks 5 and 195."""
+    draws = np.random.default_rng(0).permutation(199.0 + np.arange(199))[:, None, None]
+    found = resampling._intervals(draws[0], draws, 0.95, [])
+    assert np.allclose([found.lower, found.upper], np.array([[[203]], [[393]]]))
 
 
 def test_intervals_are_not_narrowed_by_rotation() -> None:

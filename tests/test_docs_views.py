@@ -10,7 +10,7 @@ import pytest
 DOCS = Path(__file__).parent.parent / "docs"
 
 
-@pytest.mark.parametrize("page", ["pca", "cca_family", "inference", "multilabel"])
+@pytest.mark.parametrize("page", ["pca", "cca_family", "inference", "multilabel", "unlabelled"])
 def test_examples_run(page) -> None:
     results = doctest.testfile(str(DOCS / f"{page}.md"), module_relative=False)
     assert results.attempted > 3

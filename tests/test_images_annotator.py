@@ -327,6 +327,8 @@ def test_bad_input(shapes, change, error, message):
         ({"kernels": []}, "give at least one"),
         ({"kernels": [Plan("hsv", "mean")]}, "kind='mean' is not known"),
         ({"kernels": ["colour"]}, "descriptor 'colour' is not known"),
+        ({"kernels": ["sift-32"], "size": (32, 64)}, "too small for sift-32, whose patches are 64"),
+        ({"size": (8, 8)}, "give height and width between 16 and 4096"),
         ({"weights": "some"}, "weights='some' is not known"),
     ],
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import struct
+import subprocess
+import sys
 import zlib
 
 import numpy as np
@@ -218,6 +220,7 @@ def test_sets_without_labels_and_labels_without_sets(folder, tmp_path):
         ("set,sea,sea\na,1,1\n", "two columns have the same name"),
         ("set,sea\na\n", "line 2: it has 1 cells, expected 2"),
         ("set\na\n", "no column of terms"),
+        ("set,terms\n", "it names no term"),
         ("", "no column 'set'"),
     ],
 )
@@ -226,3 +229,18 @@ def test_bad_labels(folder, tmp_path, text, message):
     (tmp_path / "labels.csv").write_text(text)
     with pytest.raises(FileError, match=message):
         read_labels(tmp_path / "labels.csv", read_sets(folder))
+
+
+def test_nothing_imports_pillow_before_an_image_is_read():
+    code = (
+        "import sys, eigenkit, eigenkit.cli, eigenkit.images, eigenkit.images.page; "
+        "sys.exit('PIL' in sys.modules or 'cv2' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_without_pillow_a_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    one = ImageSet.from_arrays("x", [np.zeros((4, 4))])
+    with pytest.raises(ImportError, match=r"pip install 'eigenkit\[images\]'"):
+        one.pictures[0].pixels()

@@ -125,6 +125,12 @@ def test_comparison_is_paired_and_names_those_level():
     assert sorted(tests) == list(range(40))
 
 
+def test_more_folds_than_sets():
+    sets, Y, terms = make_shapes(6, size=64)
+    with pytest.raises(ValueError, match="folds=7 is not valid: give 2 to 6"):
+        compare(sets, Y, terms, folds=7)
+
+
 def test_measures_against_scikit_learn():
     rng = np.random.default_rng(0)
     Y = (rng.random((30, 4)) < 0.4).astype(float)

@@ -145,6 +145,13 @@ def test_streams_weights_and_sparse_data(target, penalty, form, rng):
     np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-6)
 
 
+def test_single_precision_converges_and_stays():
+    X, y = load_iris(return_X_y=True)  # warnings are errors
+    fitted = model("lda", tol=1e-8, max_iter=1000).fit(X.astype(np.float32), y)
+    assert fitted.components_.dtype == np.float32
+    np.testing.assert_allclose(fitted.components_, model("lda").fit(X, y).components_, atol=1e-5)
+
+
 # -- the head ------------------------------------------------------------------------------
 
 

@@ -62,21 +62,27 @@ def test_latent_expectations_are_gaussian_conditionals(rng):
     mean, C = joint(model)
     W, V = np.vstack([model.x_loadings_, model.y_loadings_]), np.hstack([X, Y]) - mean
     both = V @ np.linalg.solve(C, W)
-    np.testing.assert_allclose(model.transform(X, Y), both, atol=1e-10)
+    np.testing.assert_allclose(model.latent(X, Y), both, atol=1e-10)
     one = V[:, :5] @ np.linalg.solve(C[:5, :5], W[:5])
     np.testing.assert_allclose(model.transform(X), one, atol=1e-10)
+    other = V[:, 5:] @ np.linalg.solve(C[5:, 5:], W[5:])
+    np.testing.assert_allclose(model.transform(X, Y)[1], other, atol=1e-10)
     np.testing.assert_allclose(model.predict(X), one @ W[5:].T + mean[5:], atol=1e-10)
     r = model.canonical_correlations_
     left = np.diag(np.eye(2) - W.T @ np.linalg.solve(C, W))
     np.testing.assert_allclose(left, (1 - r) / (1 + r), atol=1e-12)
     holed_X, holed_Y = X.copy(), Y.copy()
     holed_X[:9, 1:3], holed_Y[5:20] = np.nan, np.nan
-    found = model.transform(holed_X, holed_Y)
+    found = model.latent(holed_X, holed_Y)
+    given_x = model.transform(holed_X)[0]
     seen = ~np.isnan(np.hstack([holed_X, holed_Y]))
     for i in (0, 7, 12, 30):
         s = seen[i]
         expected = V[i, s] @ np.linalg.solve(C[np.ix_(s, s)], W[s])
         np.testing.assert_allclose(found[i], expected, atol=1e-10)
+    s = [0, 3, 4]
+    expected = V[0, s] @ np.linalg.solve(C[np.ix_(s, s)], W[s])
+    np.testing.assert_allclose(given_x, expected, atol=1e-10)
     filled_X, filled_Y = model.impute(holed_X, holed_Y)
     s = seen[7]
     expected = mean + C[:, s] @ np.linalg.solve(C[np.ix_(s, s)], V[7, s])
@@ -188,12 +194,12 @@ def test_weights_sparse_units_and_precision(rng):
     s = ProbabilisticCCA(2).fit(sparse.csr_array(X), Y)
     d = ProbabilisticCCA(2).fit(X, Y)
     rows = sparse.csr_array(X)
-    np.testing.assert_allclose(s.transform(rows, Y), d.transform(X, Y), atol=1e-9)
+    np.testing.assert_allclose(s.latent(rows, Y), d.latent(X, Y), atol=1e-9)
     np.testing.assert_allclose(s.score_samples(rows, Y), d.score_samples(X, Y), atol=1e-9)
     units = 10.0 ** np.array([-150, -9, 0, 9, 150])
     exact = ProbabilisticCCA(2, alpha=0.0).fit(X, Y)
     scaled = ProbabilisticCCA(2, alpha=0.0).fit(X * units, Y)
-    np.testing.assert_allclose(scaled.transform(X * units, Y), exact.transform(X, Y), atol=1e-8)
+    np.testing.assert_allclose(scaled.latent(X * units, Y), exact.latent(X, Y), atol=1e-8)
     shift = np.log(units).sum()
     np.testing.assert_allclose(
         scaled.score_samples(X * units, Y) + shift, exact.score_samples(X, Y), atol=1e-7

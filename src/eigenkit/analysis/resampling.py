@@ -276,13 +276,21 @@ def _in_space(found: Measures, draws: Measures, group: list[int], level: float) 
     turned = draws["weights"][:, :, group] @ (P @ Qt)
     W = found["weights"][:, group]
     moved = np.linalg.norm(turned - W, axis=2)
-    return np.asarray(np.linalg.norm(W, axis=1) > np.quantile(moved, level, axis=0))
+    return np.asarray(np.linalg.norm(W, axis=1) > _quantile(moved, level))
+
+
+def _quantile(draws: Array, share: float) -> Array:
+    """With B draws the one of rank (B + 1) share, which a further draw stays below as often.
+
+    numpy's default would leave out half a draw more on either side.
+    """
+    return np.asarray(np.quantile(draws, share, axis=0, method="weibull"))
 
 
 def _intervals(estimate: Array, draws: Array, level: float, loose: list[int]) -> Intervals:
     """Percentile intervals, but not of the columns ``loose``."""
     tail = (1 - level) / 2
-    lower, upper = np.quantile(draws, [tail, 1 - tail], axis=0)
+    lower, upper = _quantile(draws, tail), _quantile(draws, 1 - tail)
     std = draws.std(axis=0, ddof=min(1, len(draws) - 1))
     for part in (lower, upper, std):
         part[:, loose] = np.nan

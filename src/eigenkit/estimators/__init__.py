@@ -3,6 +3,7 @@
 from eigenkit.estimators._base import Projection, alpha_path
 from eigenkit.estimators.canonical_ridge import CanonicalRidge
 from eigenkit.estimators.cca import CCA
+from eigenkit.estimators.graph_regularized import GraphRegularized
 from eigenkit.estimators.hypergraph import HypergraphSpectral
 from eigenkit.estimators.keep_search import KeepSearchCV, selection_frequency
 from eigenkit.estimators.kernel import (
@@ -40,6 +41,7 @@ __all__ = [
     "SIMPLS",
     "AlphaSearchCV",
     "CanonicalRidge",
+    "GraphRegularized",
     "HypergraphSpectral",
     "KeepSearchCV",
     "KernelCCA",

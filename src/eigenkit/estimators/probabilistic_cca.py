@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
@@ -117,7 +117,7 @@ class ProbabilisticCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
     >>> model.n_components_
     2
     >>> X[:50, 3], Y[50:100] = np.nan, np.nan
-    >>> ProbabilisticCCA(2).fit(X, Y).transform(X, Y).shape
+    >>> ProbabilisticCCA(2).fit(X, Y).latent(X, Y).shape
     (300, 2)
     """
 
@@ -227,14 +227,23 @@ class ProbabilisticCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             )
         wanted = most if self.n_components in (None, "bic") else int(self.n_components)
         if views.gaps:
-            self._model_ = self._by_steps(views, wanted)
+            self._remember(self._by_steps(views, wanted))
             return
         mean, R = self._moments(views)
         model = closed_form(mean, R, d, wanted)
         self.bic_ = bic(model, self._n_samples_)
         if self.n_components == "bic":
             model = replace(model, q=int(np.argmin(self.bic_)))
-        self._model_, self.n_iter_ = model, 1
+        self._remember(model)
+        self.n_iter_ = 1
+
+    def _remember(self, model: SharedLatent) -> None:
+        # Plain arrays, as model files hold them.
+        self._parts_ = {f.name: getattr(model, f.name) for f in fields(model)}
+
+    @property
+    def _model(self) -> SharedLatent:
+        return SharedLatent(**self._parts_)
 
     def _moments(self, views: _Views) -> tuple[Array, Array]:
         """Means of both views, and the triangular factor of their covariance."""
@@ -286,7 +295,7 @@ class ProbabilisticCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         return best.model
 
     def _keep(self, dtype: Any) -> None:
-        model, s = self._model_, self._scale_
+        model, s = self._model, self._scale_
         d, q = model.d_x, model.q
         W = model.loadings * s[:, None]
         C = model.covariance * np.outer(s, s)
@@ -324,11 +333,8 @@ class ProbabilisticCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             )
         return self._scaled(views)
 
-    def transform(self, X: Any, y: Any = None) -> Array:
-        """The expectation of z given what is there.
-
-        ``E[z|x] = sqrt(r) u`` and ``E[z|x,y] = sqrt(r) / (1 + r) (u + v)``, with the canonical
-        variates u and v; where entries are missing, given those that are not.
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """The expectation of z given x, ``sqrt(r) u``; and given y, ``sqrt(r) v``, if it is passed.
 
         Parameters
         ----------
@@ -337,25 +343,58 @@ class ProbabilisticCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
 
         Returns
         -------
+        array of shape (n_samples, n_components_), or a tuple of two of them
+        """
+        views = self._given(X, y)
+        nothing = replace(views, Y=np.full_like(views.Y, np.nan))
+        given_x = self._expected(nothing, from_x=True)
+        if y is None:
+            return given_x
+        nothing = replace(views, X=np.full(views.X.shape, np.nan))
+        return given_x, self._expected(nothing, from_x=False)
+
+    def latent(self, X: Any, y: Any) -> Array:
+        """The expectation of z given both views: ``sqrt(r) / (1 + r) (u + v)``.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Either may have NaN where entries are missing: the expectation then is that given
+            the others.
+
+        Returns
+        -------
         array of shape (n_samples, n_components_)
         """
         views = self._given(X, y)
-        model = self._model_
-        r, q, d = model.r[: model.q], model.q, model.d_x
-        if not views.gaps or (y is None and not _has_nan(views.X)):
-            u = project(views.X, model.mean[:d], model.U_x[:, :q])
-            if y is None:
-                return self._cast(np.sqrt(r) * u)
-            v = project(views.Y, model.mean[d:], model.U_y[:, :q])
-            return self._cast(np.sqrt(r) / (1 + r) * (u + v))
-        filled = self._completed(views)
-        # With all entries at their expectations, E[z|x,y] is that given those that are there.
-        u = (filled[:, :d] - model.mean[:d]) @ model.U_x[:, :q]
-        v = (filled[:, d:] - model.mean[d:]) @ model.U_y[:, :q]
+        return self._combined(*self._variates(views if not views.gaps else self._filled(views)))
+
+    def _expected(self, views: _Views, *, from_x: bool) -> Array:
+        """E[z] given one view; where all of it is there, without the algebra for gaps."""
+        model, d, q = self._model, self.n_features_in_, len(self.components_)
+        A = views.X if from_x else views.Y
+        if _has_nan(A):
+            return self._combined(*self._variates(self._filled(views)))
+        U, side = (model.U_x, slice(None, d)) if from_x else (model.U_y, slice(d, None))
+        return self._cast(np.sqrt(model.r[:q]) * project(A, model.mean[side], U[:, :q]))
+
+    def _variates(self, views: _Views) -> tuple[Array, Array]:
+        model, d, q = self._model, self.n_features_in_, len(self.components_)
+        u = project(views.X, model.mean[:d], model.U_x[:, :q])
+        return u, project(views.Y, model.mean[d:], model.U_y[:, :q])
+
+    def _combined(self, u: Array, v: Array) -> Array:
+        # With gaps at their expectations, E[z|x,y] is that given the entries that are there.
+        r = self._model.r[: u.shape[1]]
         return self._cast(np.sqrt(r) / (1 + r) * (u + v))
 
+    def _filled(self, views: _Views) -> _Views:
+        V = self._completed(views)
+        return _Views(V[:, : self.n_features_in_], V[:, self.n_features_in_ :], None)
+
     def _completed(self, views: _Views) -> Array:
-        V, model = views.joint(), self._model_
+        V, model = views.joint(), self._model
         ones = np.ones(len(V))
         return complete(V, model.mean, model.covariance, patterns(V), ones).V
 
@@ -405,7 +444,7 @@ class ProbabilisticCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         array of shape (n_samples,)
         """
         views = self._given(X, y)
-        model, d, logs = self._model_, self.n_features_in_, np.log(self._scale_)
+        model, d, logs = self._model, self.n_features_in_, np.log(self._scale_)
         if y is None and not _has_nan(views.X):
             squares = _squares(views.X, model.mean[:d], model.R_x)
             constant = d * LOG_2PI + 2 * np.sum(np.log(np.abs(np.diag(model.R_x))))
@@ -417,9 +456,7 @@ class ProbabilisticCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             return np.asarray(density - ~np.isnan(V) @ logs)
         squares = _squares(views.X, model.mean[:d], model.R_x)
         squares += _squares(views.Y, model.mean[d:], model.R_y)
-        u = project(views.X, model.mean[:d], model.U_x[:, : model.q])
-        v = project(views.Y, model.mean[d:], model.U_y[:, : model.q])
-        return np.asarray(model.log_density(u, v, squares) - logs.sum())
+        return np.asarray(model.log_density(*self._variates(views), squares) - logs.sum())
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log density of the rows.
@@ -448,7 +485,7 @@ class ProbabilisticCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         tuple of arrays of shape (n_samples, n_features) and (n_samples, n_targets)
         """
         check_is_fitted(self)
-        n, model = check_count("n_samples", n_samples), self._model_
+        n, model = check_count("n_samples", n_samples), self._model
         L = np.linalg.cholesky(model.covariance)
         drawn = check_random_state(random_state).standard_normal((n, len(L))) @ L.T + model.mean
         drawn *= self._scale_

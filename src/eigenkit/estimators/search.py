@@ -9,10 +9,13 @@ import numpy as np
 from sklearn.base import (
     clone,
     is_classifier,
+    is_regressor,
 )
 from sklearn.linear_model import LinearRegression, RidgeClassifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.data import GRAM_LIMIT_BYTES
@@ -31,6 +34,8 @@ from eigenkit.linalg import Array
 from eigenkit.solvers.least_squares import l1_path as _l1_path
 
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
+# Least squares on the classes; scaled, as scores may be so short that its ridge is all there is.
+_CLASS_HEAD = make_pipeline(StandardScaler(), RidgeClassifier())
 
 
 class AlphaSearchCV(BestEstimator):
@@ -53,7 +58,8 @@ class AlphaSearchCV(BestEstimator):
     head : estimator, optional
         Classifier or regressor fitted on the projected training samples of every fold and
         scored on the held-out ones, for instance a linear SVM. By default a projection that
-        predicts is scored as it is; another one by least squares of y on its components.
+        predicts is scored as it is; another one by least squares of y on its components
+        (of classes: on scaled ones).
 
     Attributes
     ----------
@@ -131,7 +137,9 @@ class AlphaSearchCV(BestEstimator):
         clone(self.estimator)._rows(X, y, sample_weight, None, reset=True, min_samples=2)
         X, labels = indexable(X, as_labels(y))
         weight = check_weight(sample_weight, len(labels))
-        classifier = is_classifier(self.estimator if self.head is None else self.head)
+        judge = self.estimator if self.head is None else self.head
+        # One class per sample, though a projection that takes them need not be a classifier.
+        classifier = is_classifier(judge) or (labels.ndim == 1 and not is_regressor(judge))
         splitter = check_cv(self.cv, labels if classifier else None, classifier=classifier)
         rows = []
         for train, test in splitter.split(X, labels):
@@ -147,7 +155,7 @@ class AlphaSearchCV(BestEstimator):
         if head is None and hasattr(model, "predict"):
             return float(check_scoring(model, scoring=self.scoring)(model, X, y))
         if head is None:
-            head = LinearRegression() if y_train.ndim == 2 else RidgeClassifier()
+            head = LinearRegression() if y_train.ndim == 2 else _CLASS_HEAD
         fitted = clone(head).fit(model.transform(X_train), y_train)
         return float(check_scoring(fitted, scoring=self.scoring)(fitted, model.transform(X), y))
 

@@ -186,6 +186,7 @@ class ImageAnnotator(BaseEstimator):
         wanted = list(dict.fromkeys(plan.descriptor for plan in plans))
         self.size_ = check_size(self.size) if self.size is not None else common_size(sets)
         made = [own.get(name) or Descriptor(name) for name in wanted]
+        check_patches(made, self.size_)
         self._descriptors_ = fitted(sets, made, self.size_)
 
     def _fit_kernels(self, sets: Sequence[ImageSet], vectors: Vectors) -> np.ndarray:
@@ -337,6 +338,16 @@ def check_sets(sets: Any) -> list[ImageSet]:
     if not found or not all(isinstance(one, ImageSet) for one in found):
         raise TypeError("sets is not a list of ImageSet: give what read_sets returns.")
     return found
+
+
+def check_patches(descriptors: Sequence[Descriptor], size: tuple[int, int]) -> None:
+    """Images must be as large as the patches that are cut out of them."""
+    for d in descriptors:
+        if d.radius is not None and min(size) < 2 * d.radius:
+            raise ValueError(
+                f"size={size} is too small for {d.name}, whose patches are {2 * d.radius} pixels "
+                "wide: give a larger size, or leave it out."
+            )
 
 
 def check_groups(groups: Any, n: int) -> np.ndarray:

@@ -116,6 +116,7 @@ def compare(
     labelled = ~np.isnan(Y).any(axis=1)
     sets, Y = [one for one, has in zip(sets, labelled, strict=True) if has], Y[labelled]
     groups = None if groups is None else groups[labelled]
+    check_folds(folds, len(Y) if groups is None else len(np.unique(groups)))
     chosen = list(rivals or RIVALS)
     base = clone(annotator or ImageAnnotator()).set_params(progress=progress)
     vectors, pictures = _vectors(base, sets)
@@ -133,6 +134,14 @@ def compare(
     rows = [_row(name, found[name], seconds[name]) for name in chosen]
     rows.sort(key=lambda row: -float(row.quality.mean()))
     return Comparison(rows, rows[0].name, _level(rows), held_out, sets, Y, vectors)
+
+
+def check_folds(folds: int, most: int) -> None:
+    """Every fold needs a set, or a group of them."""
+    if not 2 <= folds <= most:
+        raise ValueError(
+            f"folds={folds} is not valid: give 2 to {most}, the number of sets or groups."
+        )
 
 
 def _row(name: str, folds: list[tuple[float, ...]], seconds: float) -> Row:

@@ -60,7 +60,7 @@ def read_labels(
     given = {name: cells for name, (_, cells) in found.items()}
     _tell_unknown(given, sets)
     if columns == ["terms"]:
-        return _from_lists(given, sets, separator)
+        return _from_lists(table, given, sets, separator)
     return _from_columns(table, found, columns, sets), columns
 
 
@@ -82,7 +82,7 @@ def _tell_unknown(given: dict[str, list[str]], sets: Sequence[ImageSet]) -> None
 
 
 def _from_lists(
-    given: dict[str, list[str]], sets: Sequence[ImageSet], separator: str | None
+    table: Path, given: dict[str, list[str]], sets: Sequence[ImageSet], separator: str | None
 ) -> tuple[Array, list[str]]:
     text = "".join(cells[0] for cells in given.values())
     mark = separator or next((c for c in SEPARATORS if c in text), "|")
@@ -91,6 +91,8 @@ def _from_lists(
         for name, cells in given.items()
     }
     terms = sorted(set().union(*carried.values()))
+    if not terms:
+        raise FileError(table, "it names no term.")
     Y = np.full((len(sets), len(terms)), np.nan)
     for i, one in enumerate(sets):
         if one.name in carried:

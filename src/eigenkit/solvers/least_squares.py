@@ -128,12 +128,13 @@ def coordinate_descent(
     """W (d x k, in the units of X) for each alpha, warm-started, and the sweeps it took."""
     model = ElasticNet(tol=tol, max_iter=max_iter, warm_start=True, fit_intercept=Z.center)
     raw = Z.unweighted(T)
+    X = Z.X.astype(np.float64, copy=False)  # in single precision no gap would be small enough
     answers, sweeps = [], 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for alpha in alphas:
             model.set_params(**_in_their_units(alpha, l1_ratio, Z.total))
-            model.fit(Z.X, raw, sample_weight=Z.weight)
+            model.fit(X, raw, sample_weight=Z.weight)
             answers.append(np.array(np.atleast_2d(model.coef_).T, dtype=np.float64))
             sweeps = max(sweeps, int(np.max(model.n_iter_)))
     if any(issubclass(w.category, _SklearnConvergenceWarning) for w in caught):

@@ -1,0 +1,275 @@
+"""Projections that learn from samples without labels, by a graph over all samples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import check_cv
+from sklearn.neighbors import kneighbors_graph
+from sklearn.utils import _safe_indexing, indexable
+
+from eigenkit.estimators._base import Projection
+from eigenkit.estimators._best import BestEstimator
+from eigenkit.estimators._state import forget, unchanged_on_error
+from eigenkit.estimators._validation import (
+    as_labels,
+    check_count,
+    check_real,
+    check_weight,
+    check_X,
+)
+from eigenkit.linalg import Array
+from eigenkit.moments import Rows
+from eigenkit.solvers.graph import GraphRows, laplacian, root
+
+
+class GraphRegularized(BestEstimator):
+    """A projection that is also asked to change little along a graph over all samples.
+
+    ``Xl'H H'Xl w = lambda (Xl'Xl + alpha I + mu n_l/n X'L X) w``, with the labelled rows Xl,
+    all rows X, and the Laplacian L of a graph over them: neighbours get similar scores, whether
+    they have labels or not.
+
+    Parameters
+    ----------
+    estimator : projection of eigenkit, linear or with a kernel
+        What to regularize. Sparse X wants one with a kernel (``kernel="linear"`` is the linear
+        method), as differences of sparse rows fill up.
+    mu : float or sequence of float
+        Weight of the graph; 0 is the projection of the labelled rows alone, exactly. Of several
+        one is chosen by cross-validation over the labelled rows: have 0 among them.
+    n_neighbors : int
+        Every sample is joined to so many nearest ones (Euclidean), and to those that it is
+        among the nearest of.
+    graph : array or sparse matrix of shape (n_samples, n_samples), optional
+        Weights of the edges, symmetric and not negative, instead of nearest neighbours.
+    cv : int, splitter or iterable, optional
+        For several mu; 3 folds by default. The labels of a fold are hidden, its rows stay.
+
+    Attributes
+    ----------
+    best_estimator_ : fitted projection
+    mu_ : float
+    labelled_ : array of shape (n_samples,)
+        Which rows had labels.
+    fold_scores_ : array of shape (n_folds, n_mu)
+        Where several mu were tried.
+    classes_, n_features_in_, feature_names_in_
+        Those of the projection.
+
+    Notes
+    -----
+    Rows without labels are marked: by -1 in a vector of classes, as in scikit-learn, by NaN in
+    a vector or in all of a row of a matrix, or by ``labelled`` in :meth:`fit`. A row of zeros in a
+    label matrix is a sample known to carry none of the labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import make_moons
+    >>> from eigenkit import GraphRegularized, KernelLDA
+    >>> X, y = make_moons(300, noise=0.08, random_state=0)
+    >>> few = np.full(300, -1)
+    >>> few[np.r_[np.flatnonzero(y == 0)[:3], np.flatnonzero(y == 1)[:3]]] = [0, 0, 0, 1, 1, 1]
+    >>> kernel = KernelLDA(kernel="rbf", gamma=10.0, alpha=0.01)
+    >>> model = GraphRegularized(kernel, mu=1.0).fit(X, few)
+    >>> bool(model.score(X, y) > kernel.fit(X[few >= 0], few[few >= 0]).score(X, y))
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        *,
+        mu: float | Sequence[float] = 1.0,
+        n_neighbors: int = 10,
+        graph: Any = None,
+        cv: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.mu = mu
+        self.n_neighbors = n_neighbors
+        self.graph = graph
+        self.cv = cv
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, labelled: Any = None) -> Self:
+        """Fit the projection.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            All rows.
+        y : array, frame or sparse matrix
+            Labels or responses as the projection takes them; see the notes for rows without.
+        sample_weight : array of shape (n_samples,), optional
+            Weights of the labelled rows; those of others are not used.
+        labelled : array of bool of shape (n_samples,), optional
+            Which rows have labels, where y has no marks.
+
+        Returns
+        -------
+        self
+        """
+        grid = self._grid()
+        if not isinstance(self.estimator, Projection):
+            raise TypeError(
+                f"estimator is a {type(self.estimator).__name__}: GraphRegularized needs a "
+                "projection of eigenkit."
+            )
+        if y is None:
+            raise ValueError("GraphRegularized requires y to be passed, but the target y is None.")
+        with unchanged_on_error(self):
+            forget(self)
+            X, y = indexable(X, as_labels(y))
+            known = marked(y, labelled)
+            weight = check_weight(sample_weight, len(known))
+            problem = _Problem(self.estimator, X, y, weight, known, self._laplacian(X, len(known)))
+            self.mu_ = grid[0] if len(grid) == 1 else self._choose(problem, grid)
+            self.best_estimator_ = problem.fitted(known, self.mu_)
+            self.labelled_ = known
+            self._describe()
+        return self
+
+    def _grid(self) -> list[float]:
+        grid = [self.mu] if np.ndim(self.mu) == 0 else list(self.mu)  # type: ignore[arg-type]
+        if not grid:
+            raise ValueError("mu is empty: give at least one value.")
+        check_count("n_neighbors", self.n_neighbors)
+        return [check_real("mu", mu) for mu in grid]
+
+    def _laplacian(self, X: Any, n: int) -> sparse.csr_array | None:
+        """The Laplacian of the graph; None where it has no say."""
+        if not any(self._grid()):
+            return None
+        if self.graph is None:
+            A = kneighbors_graph(X, min(int(self.n_neighbors), n - 1), include_self=False)
+            return laplacian(A.maximum(A.T))
+        A = sparse.csr_array(self.graph)
+        if A.shape != (n, n):
+            raise ValueError(f"graph has shape {A.shape}, but X has {n} rows: give ({n}, {n}).")
+        if A.nnz and (not np.all(np.isfinite(A.data)) or A.data.min() < 0):
+            raise ValueError("graph holds a negative or non-finite weight: give weights >= 0.")
+        if abs(A - A.T).max() > 1e-8 * abs(A).max():
+            raise ValueError("graph is not symmetric: give one weight to each pair of samples.")
+        return laplacian(A)
+
+    def _choose(self, problem: _Problem, grid: list[float]) -> float:
+        """The mu of the best mean score on labelled rows whose labels were hidden."""
+        rows = np.flatnonzero(problem.known)
+        y = _safe_indexing(problem.y, rows)
+        classes = is_classifier(self.estimator) or y.ndim == 1
+        splitter = check_cv(3 if self.cv is None else self.cv, y, classifier=classes)
+        scores = []
+        for train, test in splitter.split(np.zeros((len(rows), 1)), y):
+            kept = np.zeros(len(problem.known), dtype=bool)
+            kept[rows[train]] = True
+            scores.append([problem.score(kept, rows[test], mu) for mu in grid])
+        self.fold_scores_ = np.array(scores)
+        return grid[int(np.argmax(self.fold_scores_.mean(axis=0)))]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = hasattr(self.estimator, "kernel") or not np.any(self.mu)
+        return tags
+
+
+def marked(y: Any, labelled: Any = None) -> np.ndarray:
+    """Which rows of y have labels: all but those marked by -1, NaN or None, or as told.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.estimators.graph_regularized import marked
+    >>> marked(np.array([0, 1, -1, 1]))
+    array([ True,  True, False,  True])
+    >>> marked(np.array([[1.0, 0.0], [np.nan, np.nan], [0.0, 0.0]]))
+    array([ True, False,  True])
+    """
+    n = y.shape[0]
+    if labelled is not None:
+        known = np.asarray(labelled)
+        if known.dtype != bool or known.shape != (n,):
+            raise ValueError(f"labelled must hold True or False for each of the {n} rows.")
+    elif sparse.issparse(y):
+        known = np.ones(n, dtype=bool)
+    elif y.ndim == 2:
+        known = ~(np.isnan(y).all(axis=1) if y.dtype.kind == "f" else np.zeros(n, dtype=bool))
+    elif y.dtype.kind in "iu":
+        known = y != -1
+    else:
+        # NaN differs from itself; None and -1 are compared as they are.
+        known = np.array([not (v is None or v != v or (v == -1) is True) for v in y.tolist()])
+    if known.sum() < 2:
+        count = int(known.sum())
+        raise ValueError(f"y has labels for {count} sample{'s' * (count != 1)}: give two or more.")
+    return known
+
+
+class _Problem:
+    """All rows in the coordinates of the projection, to be fitted with some of the labels."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        weight: Array | None,
+        known: np.ndarray,
+        L: sparse.csr_array | None,
+    ) -> None:
+        self.estimator, self.X, self.y = estimator, X, y
+        self.weight, self.known, self.L = weight, known, L
+        self.below: Array | None = None
+
+    def fitted(self, known: np.ndarray, mu: float) -> Any:
+        """The projection with the labels of ``known`` and this weight of the graph."""
+        if mu == 0:
+            parts = (_safe_indexing(A, np.flatnonzero(known)) for A in (self.X, self.y))
+            weight = None if self.weight is None else self.weight[known]
+            return clone(self.estimator).fit(*parts, weight)
+        model = clone(self.estimator)
+        n = len(known)
+        if getattr(model, "approximation", "linear") is None:
+            model.set_params(approximation="cholesky", n_landmarks=n)
+        model._settings()
+        # Rows without labels borrow one until the features of all rows are there.
+        borrowed = np.where(known, np.arange(n), np.flatnonzero(known)[0])
+        rows = model._rows(
+            self.X, _safe_indexing(self.y, borrowed), None, None, reset=True, min_samples=2
+        )
+        if sparse.issparse(rows.X):
+            raise ValueError(
+                "X is sparse, and differences along the edges of a graph fill up: use the kernel "
+                "version of the projection with kernel='linear', or reduce X by PCA first."
+            )
+        below = self._root(rows) * np.sqrt(mu * known.sum() / n)
+        counts = np.ones(n) if self.weight is None else self.weight
+        kept = known & (counts > 0)
+        weight = None if self.weight is None else counts[kept]
+        if hasattr(model, "_row_mean_"):  # kernels are centred over the labelled rows too
+            K = model.kernel_(check_X(model, self.X, reset=False)[kept], model.X_fit_)
+            model._row_mean_ = counts[kept] @ K / counts[kept].sum()
+        model._learn(GraphRows(rows.X[kept], rows.Y[kept], weight, below=below))
+        return model
+
+    def _root(self, rows: Rows) -> Array:
+        if self.below is None and self.L is not None:
+            self.below = root(np.asarray(rows.X, dtype=np.float64), self.L)
+        return np.zeros((0, rows.X.shape[1])) if self.below is None else self.below
+
+    def score(self, known: np.ndarray, rows: np.ndarray, mu: float) -> float:
+        """The score of the model fitted with some labels, on rows whose labels it did not see."""
+        model = self.fitted(known, mu)
+        X, y = _safe_indexing(self.X, rows), _safe_indexing(self.y, rows)
+        if hasattr(model, "score"):
+            return float(model.score(X, y))
+        train = np.flatnonzero(known)
+        head = LinearRegression()
+        scores = model.transform(_safe_indexing(self.X, train))
+        head.fit(scores, _safe_indexing(self.y, train))
+        return float(head.score(model.transform(X), y))

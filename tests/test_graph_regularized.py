@@ -1,0 +1,239 @@
+"""Samples without labels: the pencil with a graph in it, its marks, and the choice of mu."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import linalg as sla
+from scipy import sparse
+from sklearn.datasets import make_moons
+from sklearn.neighbors import kneighbors_graph
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from conftest import projector_distance
+from eigenkit import (
+    CCA,
+    LDA,
+    PCA,
+    GraphRegularized,
+    HypergraphSpectral,
+    KernelCCA,
+    KernelLDA,
+    OrthonormalizedPLS,
+    SparsePLS,
+)
+from eigenkit.estimators.graph_regularized import marked
+
+# scikit-learn's checks of classifiers use -1 as a class; here it marks rows without one.
+MARK = "-1 marks rows without labels, as in scikit-learn's semi_supervised"
+# A graph is no sum over rows: a row given twice has another row at its side.
+TWICE = "a sample that is there twice is its own neighbour"
+
+
+def _cannot_hold(estimator):
+    return {
+        "check_classifiers_classes": MARK,
+        "check_sample_weight_equivalence_on_dense_data": TWICE,
+        "check_sample_weight_equivalence_on_sparse_data": TWICE,
+    }
+
+
+@parametrize_with_checks(
+    [GraphRegularized(LDA(), n_neighbors=3), GraphRegularized(OrthonormalizedPLS(), mu=0.0)],
+    expected_failed_checks=_cannot_hold,
+)
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+N, LABELLED = 60, 25
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.normal(size=(N, 6)) + 2.0
+    y = (X[:, 0] + 0.3 * rng.normal(size=N) > 2.0).astype(int)
+    few = np.where(np.arange(N) < LABELLED, y, -1)
+    return X, few
+
+
+def graph_of(X):
+    A = kneighbors_graph(X, 10, include_self=False).toarray()
+    A = np.maximum(A, A.T)
+    return np.diag(A.sum(axis=1)) - A
+
+
+@pytest.mark.parametrize("solver", ["two_stage", "direct"])
+@pytest.mark.parametrize("mu", [0.3, 20.0])
+def test_the_pencil(data, mu, solver):
+    """W'B W = I and A W = B W diag(lambda), with B = Xl'Xl + alpha I + mu n_l/n X'L X."""
+    X, few = data
+    model = GraphRegularized(LDA(alpha=0.5, solver=solver), mu=mu).fit(X, few)
+    W = model.best_estimator_.components_.T
+    Xl = X[:LABELLED] - X[:LABELLED].mean(axis=0)
+    J = np.eye(2)[few[:LABELLED]]
+    H = J / np.sqrt(J.sum(axis=0))
+    H -= H.mean(axis=0)
+    B = Xl.T @ Xl + 0.5 * np.eye(6) + mu * LABELLED / N * X.T @ graph_of(X) @ X
+    A = Xl.T @ H @ H.T @ Xl
+    np.testing.assert_allclose(W.T @ B @ W, np.eye(1), atol=1e-10)
+    np.testing.assert_allclose(A @ W, B @ W * model.best_estimator_.eigenvalues_, atol=1e-9)
+    values = sla.eigh(A, B, eigvals_only=True)
+    np.testing.assert_allclose(model.best_estimator_.eigenvalues_, values[-1:], atol=1e-12)
+
+
+@pytest.mark.parametrize("regression", ["cholesky", "dual_cholesky", "svd", "cg", "lsqr"])
+def test_every_stage_one_method_gives_the_same(data, regression):
+    X, few = data
+    Y = np.where(few[:, None] < 0, np.nan, np.column_stack([few, X[:, 1] > 2, X[:, 2]]))
+    reference = GraphRegularized(CCA(alpha=0.5, solver="direct"), mu=2.0).fit(X, Y)
+    model = GraphRegularized(CCA(alpha=0.5, regression=regression, tol=1e-12), mu=2.0).fit(X, Y)
+    W, W0 = (m.best_estimator_.components_.T for m in (model, reference))
+    assert projector_distance(W, W0) < 1e-9
+
+
+def test_the_kernel_pencil(data):
+    """Kernel: B = Kl'Kl + alpha K + mu K L K in coefficients of all rows."""
+    X, few = data
+    mu, alpha, gamma = 3.0, 0.1, 0.2
+    how = {"kernel": "rbf", "gamma": gamma, "alpha": alpha}
+    model = GraphRegularized(KernelLDA(**how), mu=mu).fit(X, few)
+    K = np.exp(-gamma * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    J = np.eye(2)[few[:LABELLED]]
+    H = J / np.sqrt(J.sum(axis=0))
+    H -= H.mean(axis=0)
+    Kl = K[:LABELLED] - K[:LABELLED].mean(axis=0)
+    B = Kl.T @ Kl + alpha * K + mu * LABELLED / N * K @ graph_of(X) @ K
+    values, V = np.linalg.eigh(K)
+    F = V / np.sqrt(values)
+    D = H.T @ Kl @ F @ np.linalg.solve(F.T @ B @ F, F.T @ Kl.T @ H)
+    expected = np.linalg.eigvalsh(D)[-1]
+    assert np.isclose(model.best_estimator_.eigenvalues_[0], expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "estimator", [LDA(), OrthonormalizedPLS(), KernelLDA(kernel="rbf", gamma=0.1)]
+)
+def test_without_the_graph_it_is_the_labelled_answer(data, estimator):
+    X, few = data
+    plain = estimator.fit(X[:LABELLED], few[:LABELLED])
+    model = GraphRegularized(estimator, mu=0.0).fit(X, few)
+    np.testing.assert_array_equal(model.transform(X), plain.transform(X))
+    tiny = GraphRegularized(estimator, mu=1e-13).fit(X, few)
+    np.testing.assert_allclose(tiny.transform(X), plain.transform(X), atol=1e-4)
+
+
+def test_all_ways_to_mark_are_one(data):
+    X, few = data
+    reference = GraphRegularized(LDA()).fit(X, few).transform(X)
+    names = np.array(["no", "yes", None], dtype=object)[few]
+    numbers = np.where(few < 0, np.nan, few)
+    for y in (names, numbers):
+        np.testing.assert_allclose(GraphRegularized(LDA()).fit(X, y).transform(X), reference)
+    known = few >= 0
+    told = GraphRegularized(LDA()).fit(X, np.abs(few), labelled=known)
+    np.testing.assert_allclose(told.transform(X), reference)
+    np.testing.assert_array_equal(told.labelled_, known)
+    Y = np.where(few[:, None] < 0, np.nan, np.column_stack([few, few]))
+    assert marked(Y).sum() == LABELLED
+    Y[0] = 0.0  # known to carry no label
+    assert marked(Y)[0]
+    star = GraphRegularized(HypergraphSpectral(), mu=0.5).fit(X, Y)
+    assert np.all(np.isfinite(star.transform(X)))
+
+
+def test_own_graph_and_weights(data, rng):
+    X, few = data
+    A = kneighbors_graph(X, 10, include_self=False)
+    own = GraphRegularized(LDA(), graph=A.maximum(A.T)).fit(X, few)
+    reference = GraphRegularized(LDA()).fit(X, few)
+    np.testing.assert_allclose(own.transform(X), reference.transform(X), atol=1e-12)
+    weight = rng.integers(0, 3, N).astype(float)
+    weighted = GraphRegularized(LDA(), graph=A.maximum(A.T)).fit(X, few, sample_weight=weight)
+    Xl = np.repeat(X[:LABELLED], weight[:LABELLED].astype(int), axis=0)
+    yl = np.repeat(few[:LABELLED], weight[:LABELLED].astype(int))
+    assert np.all(np.isfinite(weighted.transform(X)))
+    alone = GraphRegularized(LDA(), mu=0.0).fit(X, few, sample_weight=weight)
+    np.testing.assert_allclose(alone.transform(X), LDA().fit(Xl, yl).transform(X), atol=1e-10)
+    for graph, message in [
+        (A[:9], r"graph has shape \(9, 60\), but X has 60 rows"),
+        (-A.maximum(A.T), "graph holds a negative"),
+        (A, "graph is not symmetric"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            GraphRegularized(LDA(), graph=graph).fit(X, few)
+
+
+def _moons(seed):
+    X, y = make_moons(300, noise=0.05, random_state=seed)
+    rng, few = np.random.default_rng(seed), np.full(300, -1)
+    for c in (0, 1):
+        few[rng.choice(np.flatnonzero(y == c), 3, replace=False)] = c
+    return X, few, *make_moons(300, noise=0.05, random_state=seed + 50)
+
+
+def test_moons_with_three_labels_each():
+    scores = []
+    for seed in range(5):
+        X, few, T, t = _moons(seed)
+        kernel = KernelLDA(kernel="rbf", gamma=20.0, alpha=0.01)
+        graph = GraphRegularized(kernel).fit(X, few)
+        alone = kernel.fit(X[few >= 0], few[few >= 0])
+        scores.append([graph.score(T, t), alone.score(T, t)])
+    assert np.mean(scores, axis=0)[0] > 0.97
+    assert np.mean(scores, axis=0)[1] < 0.9
+
+
+def test_mu_is_chosen_with_zero_in_the_grid(data):
+    X, few = data
+    model = GraphRegularized(LDA(), mu=[0.0, 1.0, 100.0]).fit(X, few)
+    assert model.fold_scores_.shape == (3, 3)
+    best = int(np.argmax(model.fold_scores_.mean(axis=0)))
+    assert model.mu_ == [0.0, 1.0, 100.0][best]
+    Y = np.where(few[:, None] < 0, np.nan, X[:, :2])
+    chosen = GraphRegularized(OrthonormalizedPLS(), mu=[0.0, 1.0]).fit(X, Y)
+    assert chosen.mu_ == 0.0  # the labelled rows tell everything here
+
+
+def test_sparse_rows_by_a_linear_kernel(data):
+    X, few = data
+    rows = sparse.csr_array(np.where(X < 2, 0.0, X))
+    with pytest.raises(ValueError, match="use the kernel version"):
+        GraphRegularized(LDA()).fit(rows, few)
+    kernel = GraphRegularized(KernelCCA(kernel="linear"), mu=2.0).fit(
+        rows, few == 1, labelled=few >= 0
+    )
+    linear = GraphRegularized(CCA(), mu=2.0).fit(rows.toarray(), few == 1, labelled=few >= 0)
+    np.testing.assert_allclose(
+        np.abs(kernel.transform(rows)), np.abs(linear.transform(rows.toarray())), atol=1e-6
+    )
+
+
+def test_the_recipe_with_all_rows_first(data):
+    """PCA of all rows, then a fit on those with labels."""
+    X, few = data
+    known = few >= 0
+    before = PCA(3).fit(X)
+    model = make_pipeline(LDA()).fit(before.transform(X[known]), few[known])
+    assert model.predict(before.transform(X)).shape == (N,)
+
+
+def test_what_cannot_be_done_is_said(data):
+    X, few = data
+    with pytest.raises(TypeError, match="needs a projection of eigenkit"):
+        GraphRegularized(SparsePLS()).fit(X, few)
+    with pytest.raises(ValueError, match="y has labels for 0 samples"):
+        GraphRegularized(LDA()).fit(X, np.full(N, -1))
+    with pytest.raises(ValueError, match="mu=-1 is not valid"):
+        GraphRegularized(LDA(), mu=-1).fit(X, few)
+    with pytest.raises(ValueError, match="mu is empty"):
+        GraphRegularized(LDA(), mu=[]).fit(X, few)
+    with pytest.raises(ValueError, match="labelled must hold True or False for each of the 60"):
+        GraphRegularized(LDA()).fit(X, few, labelled=np.ones(3, dtype=bool))
+    model = GraphRegularized(LDA()).fit(X, few)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
