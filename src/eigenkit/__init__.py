@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         AlphaSearchCV,
         CanonicalRidge,
         GraphRegularized,
+        HypergraphClustering,
         HypergraphSpectral,
         KeepSearchCV,
         KernelCCA,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
         shrinkage_factors,
     )
     from eigenkit.kernels import Kernel
-    from eigenkit.models import Stream
+    from eigenkit.models import RowBlocks, Stream
 
 __version__ = "0.1.0"
 
@@ -61,6 +62,7 @@ __all__ = [
     "AlphaSearchCV",
     "CanonicalRidge",
     "GraphRegularized",
+    "HypergraphClustering",
     "HypergraphSpectral",
     "KeepSearchCV",
     "Kernel",
@@ -81,6 +83,7 @@ __all__ = [
     "PLSRegressionCV",
     "ProbabilisticCCA",
     "ReGEC",
+    "RowBlocks",
     "ShrinkageRegression",
     "SparseCCA",
     "SparsePLS",
@@ -95,7 +98,11 @@ __all__ = [
 ]
 
 # Names that live elsewhere than in eigenkit.estimators.
-_HOMES: dict[str, str] = {"Kernel": "eigenkit.kernels", "Stream": "eigenkit.models"}
+_HOMES: dict[str, str] = {
+    "Kernel": "eigenkit.kernels",
+    "RowBlocks": "eigenkit.models",
+    "Stream": "eigenkit.models",
+}
 
 
 def __getattr__(name: str) -> Any:

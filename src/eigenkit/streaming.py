@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +18,7 @@ from eigenkit.targets import Target
 # The most that a stream may keep, as a factor or as rows.
 LIMIT_BYTES = 2**30
 
-# Rows are factored in blocks of this size, and kept as they are while they take less.
+# Rows are factored in blocks of at least this size, and kept as they are while they take less.
 BLOCK_BYTES = 2**18
 
 
@@ -118,7 +120,7 @@ class Moments:
         if size <= BLOCK_BYTES or not due:
             return self
         width = self._width()
-        if size <= 8 * width**2:
+        if size <= _block_bytes(width):
             if size > LIMIT_BYTES:
                 raise ValueError(self._too_large(width, size))
             return self
@@ -153,7 +155,7 @@ class Moments:
     def _blocks(self) -> Iterator[Rows]:
         for part in self.recent:
             width = part.X.shape[1] + part.Y.shape[1]
-            yield from part.blocks(max(width, BLOCK_BYTES // (8 * width)))
+            yield from part.blocks(max(width, _block_bytes(width) // (8 * width)))
 
     def _block_factor(self, rows: Rows, target: Target) -> Factor:
         if not self.by_sets:
@@ -172,6 +174,33 @@ class Moments:
         factor = self._folded(target).factor
         assert factor is not None
         return replace(factor, n_rows=self.n_rows).problem(target, edge_weight, alpha)
+
+
+def _block_bytes(width: int) -> int:
+    """Rows that are factored at once: as many as the factor has, or up to four times that.
+
+    A factor of w x w numbers and n rows take about 2 (n + w) w^2 operations, so few rows at a time
+    are dear; beyond some megabytes it is memory that counts.
+    """
+    factor = 8 * width * width
+    return max(factor, BLOCK_BYTES, min(4 * factor, 64 * BLOCK_BYTES))
+
+
+class Blocks(ABC):
+    """Rows that can be asked for again and again, block by block, where X would be too large."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        """Pairs of X and y (or None)."""
+
+    def classes(self) -> np.ndarray | None:
+        """All classes, where y holds one for every row; asked of the rows if need be."""
+        found: list[np.ndarray] = []
+        for _, y in self:
+            if np.ndim(y) != 1 or np.asarray(y).dtype.kind == "f":
+                return None
+            found = [np.unique(np.concatenate([*found, np.asarray(y)]))]
+        return found[0] if found else None
 
 
 def _pushed(recent: tuple[Rows, ...], rows: Rows) -> tuple[Rows, ...]:

@@ -44,7 +44,7 @@ from eigenkit.solvers import (
     choose,
     solve_path,
 )
-from eigenkit.streaming import Moments
+from eigenkit.streaming import Blocks, Moments
 from eigenkit.targets import Target
 
 # Fitted attributes with one entry per feature of X, and the axis of the features.
@@ -118,13 +118,13 @@ class Projection(
 
     # -- fitting -----------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the projection.
 
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Sparse X is never made dense.
+            Sparse X is never made dense. Or :class:`RowBlocks`, with which y comes along.
         y : array, frame or sparse matrix
             Labels or responses, as the class says.
         sample_weight : array of shape (n_samples,), optional
@@ -138,6 +138,9 @@ class Projection(
         self._settings()
         with unchanged_on_error(self):
             forget(self)
+            if isinstance(X, Blocks):
+                self._fit_blocks(X, y, sample_weight)
+                return self
             rows = self._rows(X, y, sample_weight, None, reset=True, min_samples=2)
             rows, columns = rows.occurring()
             self._learn(rows)
@@ -300,6 +303,20 @@ class Projection(
         return tags
 
 
+def check_has_alpha(estimator: Any) -> None:
+    """Refuse what :func:`alpha_path` cannot fit."""
+    if not isinstance(estimator, Projection) or "alpha" not in estimator.get_params():
+        raise TypeError(
+            f"estimator is a {type(estimator).__name__}: alpha_path needs a projection of "
+            "eigenkit that has an alpha."
+        )
+    if getattr(estimator, "shrinkage", None) is not None:
+        raise ValueError(
+            f"shrinkage={estimator.shrinkage!r} takes the place of alpha: set it to None to try "
+            "several alphas."
+        )
+
+
 def alpha_path(
     estimator: Projection, X: Any, y: Any, alphas: Sequence[float], sample_weight: Any = None
 ) -> list[Any]:
@@ -328,15 +345,7 @@ def alpha_path(
     >>> [model.alpha for model in alpha_path(LDA(), X, y, [0.1, 10.0])]
     [0.1, 10.0]
     """
-    if not isinstance(estimator, Projection):
-        raise TypeError(
-            f"estimator is a {type(estimator).__name__}: alpha_path needs a projection of eigenkit."
-        )
-    if getattr(estimator, "shrinkage", None) is not None:
-        raise ValueError(
-            f"shrinkage={estimator.shrinkage!r} takes the place of alpha: set it to None to try "
-            "several alphas."
-        )
+    check_has_alpha(estimator)
     alphas = [check_real("alphas", alpha) for alpha in alphas]
     if not alphas:
         raise ValueError("alphas is empty: give at least one value.")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from eigenkit.models._choosing import ComponentsCV
 from eigenkit.models._features import MISSING, SCALES, TEXT_KINDS, Features, Preparation, TextColumn
 from eigenkit.models._fitting import fit_model
 from eigenkit.models._linear import Linear
 from eigenkit.models._model import Model, load, save, versions
+from eigenkit.models._row_blocks import RowBlocks
 from eigenkit.models._stream import Stream
 
 __all__ = [
     "MISSING",
     "SCALES",
     "TEXT_KINDS",
+    "ComponentsCV",
     "Features",
     "Linear",
     "Model",
     "Preparation",
+    "RowBlocks",
     "Stream",
     "TextColumn",
     "fit_model",

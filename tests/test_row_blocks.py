@@ -1,0 +1,167 @@
+"""Blocks of rows: the model of all rows in memory, whatever the blocks come from."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+
+from conftest import ESTIMATORS, labels_for
+from eigenkit import CCA, LDA, PCA, CanonicalRidge, KernelLDA, MultilabelLDA, RowBlocks
+from eigenkit.files import FileError
+
+N, D = 120, 5
+MAKERS = {**ESTIMATORS, "pca": PCA, "ridge": CanonicalRidge, "mlda": MultilabelLDA}
+
+
+def _data(name, rng, kind="dense"):
+    X = rng.normal(size=(N, D)) + 2.0
+    if kind == "sparse":
+        X = sparse.csr_array(X * (rng.random(X.shape) < 0.5))
+    if kind == "float32":
+        X = X.astype(np.float32)
+    return X, labels_for(name, N, rng)
+
+
+def _parts(X, y, cuts=(7, 40, 41, 90)):
+    return [(X[rows], y[rows]) for rows in np.split(np.arange(N), cuts)]
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "float32"])
+@pytest.mark.parametrize("small", [False, True], ids=["rows", "factor"])
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_model_is_that_of_all_rows(name, small, kind, rng, monkeypatch):
+    if small:
+        monkeypatch.setattr("eigenkit.streaming.BLOCK_BYTES", 0)
+    X, y = _data(name, rng, kind)
+    whole = MAKERS[name]().fit(X, y)
+    model = MAKERS[name]().fit(RowBlocks.from_arrays(_parts(X, y)))
+    tol = 1e-10 if kind != "float32" else 1e-4
+    np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, rtol=tol, atol=tol)
+    np.testing.assert_allclose(model.transform(X), whole.transform(X), atol=10 * tol)
+    assert model.components_.dtype == whole.components_.dtype
+    assert "_intake_" not in vars(model)  # a fit, not a stream
+
+
+def test_the_same_blocks_give_the_same_bits(rng):
+    X, y = _data("cca", rng)
+    blocks = RowBlocks.from_arrays(_parts(X, y))
+    models = [CCA().fit(blocks) for _ in range(2)]
+    np.testing.assert_array_equal(models[0].components_, models[1].components_)
+
+
+def test_classes_that_come_late_and_scores_block_by_block(rng):
+    X, y = _data("lda", rng)
+    order = np.argsort(y)
+    blocks = RowBlocks.from_arrays(_parts(X[order], y[order]))
+    model = LDA().fit(blocks)
+    np.testing.assert_allclose(model.coef_, LDA().fit(X, y).coef_, atol=1e-9)
+    found = list(blocks.apply(model.predict))
+    assert [len(part) for part in found] == [7, 33, 1, 49, 30]
+    np.testing.assert_array_equal(np.concatenate(found), model.predict(X[order]))
+
+
+def test_large_arrays_are_cut(rng):
+    X, y = _data("lda", rng)
+    blocks = RowBlocks.from_arrays([(X, y)], block_bytes=1000)
+    sizes = [len(part) for part, _ in blocks]
+    assert max(sizes) * D * 8 <= 1000
+    assert sum(sizes) == N
+    assert [len(part) for part, _ in RowBlocks.from_arrays([X])] == [N]
+
+
+def test_a_memory_map_is_not_copied(tmp_path, rng):
+    n, d = 60000, 40
+    path = tmp_path / "X.npy"
+    np.save(path, rng.normal(size=(n, d)).astype(np.float32))
+    X, y = np.load(path, mmap_mode="r"), np.arange(n) % 4
+    blocks = RowBlocks.from_arrays([(X, y)], block_bytes=2**17)
+    LDA().fit(RowBlocks.from_arrays([(X[:100], y[:100])]))  # what is imported at first use
+    tracemalloc.start()
+    model = LDA().fit(blocks)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes / 2  # a copy in float64 would take twice as much
+    np.testing.assert_allclose(model.means_[0], X[y == 0].mean(axis=0), atol=1e-5)
+
+
+# -- files ------------------------------------------------------------------------------
+
+
+def _write(folder, kind, X, y):
+    names = [f"x{j}" for j in range(D)]
+    for i, (part, classes) in enumerate(_parts(X, y)):
+        place = folder / f"part{i}.{kind}"
+        frame = pd.DataFrame(part, columns=names).assign(c=[f"c{k}" for k in classes])
+        if kind == "csv":
+            frame.to_csv(place, index=False)
+        elif kind == "parquet":
+            frame.to_parquet(place)
+        elif kind == "npz":
+            np.savez(place, X=part, y=classes)
+        else:
+            dump_svmlight_file(part, classes, str(place), zero_based=False)
+    return str(folder / f"*.{kind}")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz", "svm"])
+def test_files_of_every_kind(kind, tmp_path, rng):
+    X, y = _data("lda", rng)
+    X = X.round(6)
+    X[7:40, -1] = 0.0  # the second sparse file has one feature less
+    options = {"labels": "c"} if kind in ("csv", "parquet") else {}
+    blocks = RowBlocks.from_files(_write(tmp_path, kind, X, y), task="classes", **options)
+    model, whole = LDA().fit(blocks), LDA().fit(X, y)
+    np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, rtol=1e-9)
+    found = np.concatenate(list(blocks.apply(model.predict)))
+    np.testing.assert_array_equal([str(c)[-1] for c in found], whole.predict(X).astype(str))
+
+
+def test_files_may_be_scaled(tmp_path, rng):
+    X, y = _data("lda", rng)
+    pattern = _write(tmp_path, "csv", X.round(6), y)
+    model = LDA().fit(RowBlocks.from_files(pattern, "c", scale="standard"))
+    whole = LDA().fit(X.round(6) / X.round(6).std(axis=0), y)
+    np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, rtol=1e-2)
+
+
+def test_bad_files_are_named(tmp_path, rng):
+    X, y = _data("lda", rng)
+    pattern = _write(tmp_path, "csv", X, y)
+    with pytest.raises(FileError, match="no file fits the pattern"):
+        RowBlocks.from_files(str(tmp_path / "*.tsv"), "c")
+    bad = tmp_path / "part3.csv"
+    text = bad.read_text().splitlines()
+    text[5] = "," + text[5].split(",", 1)[1]
+    bad.write_text("\n".join(text))
+    with pytest.raises(FileError, match=r"part3\.csv.* row 5, column 'x0' is missing"):
+        LDA().fit(RowBlocks.from_files(pattern, "c"))
+    bad.write_text("a,b,c\n1,2,u\n")
+    with pytest.raises(FileError, match=r"part3\.csv.*columns are not those of .*part0\.csv"):
+        RowBlocks.from_files(pattern, "c")
+
+
+# -- refusals ---------------------------------------------------------------------------
+
+
+def test_what_blocks_cannot_do_is_said(rng):
+    X, y = _data("lda", rng)
+    blocks = RowBlocks.from_arrays(_parts(X, y))
+    with pytest.raises(TypeError, match="KernelLDA needs all samples at once"):
+        KernelLDA().fit(blocks)
+    with pytest.raises(ValueError, match="y comes with them"):
+        LDA().fit(blocks, y)
+    with pytest.raises(TypeError, match=r"X is blocks of rows: .* blocks\.apply"):
+        LDA().fit(blocks).transform(blocks)
+    with pytest.raises(ValueError, match="LDA requires y to be passed"):
+        LDA().fit(RowBlocks.from_arrays([X]))
+    with pytest.raises(ValueError, match="part 0 has 120 rows of X and 3 of y"):
+        RowBlocks.from_arrays([(X, y[:3])])
+    with pytest.raises(ValueError, match="parts is empty"):
+        RowBlocks.from_arrays([])
+    with pytest.raises(ValueError, match="X holds no block"):
+        LDA().fit(RowBlocks(lambda: iter([])))
