@@ -43,6 +43,35 @@ def test_what_a_page_shows_runs(page: str, tmp_path: Path, monkeypatch: pytest.M
             exec(compile(code, page, "exec"), {})
             continue
         for line in code.splitlines():
-            arguments = shlex.split(line.removeprefix("$ eigenkit "))
-            result = CliRunner().invoke(app, arguments)
-            assert result.exit_code == 0, f"{line}\n{result.output}"
+            run_line(line.removeprefix("$ "))
+
+
+def run_line(line: str) -> None:
+    """What a reader would type: commands of ours, one after the other."""
+    for command in line.split(" && "):
+        program, *arguments = shlex.split(command, comments=True)
+        assert program == "eigenkit", line
+        result = CliRunner().invoke(app, arguments)
+        assert result.exit_code == 0, f"{line}\n{result.output}"
+
+
+SHELL = re.compile(r"^```(?:sh|bash|shell|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TYPED = [(DOCS.parent / "README.md", "README.md")]
+TYPED += [(page, page.name) for page in sorted(DOCS.glob("*.md")) if page.name not in PAGES]
+
+
+@pytest.mark.parametrize(("page", "name"), TYPED, ids=[name for _, name in TYPED])
+def test_every_shell_block_runs_as_typed(
+    page: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("plotly")
+    makefile = (DOCS.parent / "Makefile").read_text()
+    monkeypatch.chdir(tmp_path)
+    for block in SHELL.findall(page.read_text()):
+        for line in block.splitlines():
+            line = line.removeprefix("$ ")
+            if line.startswith("make "):
+                target = shlex.split(line, comments=True)[1]
+                assert re.search(rf"^{target}:", makefile, re.MULTILINE), line
+            elif line.startswith("eigenkit "):
+                run_line(line)

@@ -69,6 +69,12 @@ class Method:
         """Whether it can be fitted block by block."""
         return hasattr(self.make(), "partial_fit")
 
+    @property
+    def picks_components(self) -> bool:
+        """Whether it is of the PLS family, where the data must say how many components."""
+        few = isinstance(self.make().get_params().get("n_components"), int)
+        return few and "pls" in self.name
+
 
 _ANY = (CLASSES, LABELS, NUMBERS)
 _OURS = "eigenkit.estimators"
@@ -93,6 +99,8 @@ _LIST = [
             ("star", "star expansion"),
             ("clique", "clique expansion"),
             ("zhou", "Zhou's normalized Laplacian"),
+            ("bolla", "Bolla's Laplacian"),
+            ("rodriguez", "Rodriguez' Laplacian"),
         ]
     ),
     *(

@@ -17,8 +17,11 @@ from eigenkit.cli import _annotate
 from eigenkit.cli._apply import predict, transform
 from eigenkit.cli._compare import compare, demo, methods, report
 from eigenkit.cli._console import command, speak_any_encoding
+from eigenkit.cli._example import example
+from eigenkit.cli._explain import explain, export
 from eigenkit.cli._fit import fit
 from eigenkit.cli._inspect import inspect
+from eigenkit.cli._score import score
 from eigenkit.cli._significance import significance
 
 app = typer.Typer(
@@ -47,7 +50,8 @@ def _main(
     pass
 
 
-for _function in (demo, methods, compare, report, fit, transform, predict, inspect):
+_COMMANDS = (demo, example, methods, compare, report, fit, transform, predict, score, explain)
+for _function in (*_COMMANDS, inspect, export):
     command(app, _function.__name__)(_function)
 command(app, "test")(significance)
 

@@ -69,6 +69,20 @@ def predict(
     data: o.DataFile,
     out: Out = "-",
     scores: Annotated[bool, typer.Option("--scores", help="Also write the scores.")] = False,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Also write probabilities, of methods that have them.")
+    ] = False,
+    long: Annotated[
+        bool, typer.Option("--long", help="A line for every row and label that was predicted.")
+    ] = False,
+    top: Annotated[
+        int | None,
+        typer.Option("--top", min=1, help="So many labels for each row, the most likely first."),
+    ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", help="Columns of the file to repeat in the output, as id."),
+    ] = None,
     keep_formulas: KeepFormulas = False,
     format_: o.Format = None,
     delimiter: o.Delimiter = None,
@@ -89,14 +103,54 @@ def predict(
 
     fitted = load(model)
     options = reading(given, stream=True, expected=fitted.expected())
-    names = _prediction_names(fitted, scores)
+    if long or top is not None:
+        names, columns = _ranked_output(fitted, top, proba)
+    else:
+        names, columns = _wide_output(fitted, scores, proba)
+    kept = list(options.keep)
+    names, columns = [*kept, *names], _with_kept(columns)
+    return _apply(data, out, options, names, columns, force, as_json, keep_formulas)
+
+
+def _wide_output(model: Model, scores: bool, proba: bool) -> tuple[list[str], Any]:
+    """A line for every row."""
+    names = _prediction_names(model, scores)
+    names += [f"probability {name}" for name in model.target.names] if proba else []
 
     def columns(source: Source, block: Block) -> list[Any]:
-        labels, S = fitted.predict(source.path, block)
-        found = _prediction_columns(fitted, labels)
-        return found + (list(S.T) if scores and S is not None else [])
+        labels, S = model.predict(source.path, block)
+        found = _prediction_columns(model, labels)
+        found += list(S.T) if scores and S is not None else []
+        return found + (list(model.probabilities(source.path, block).T) if proba else [])
 
-    return _apply(data, out, options, names, columns, force, as_json, keep_formulas)
+    return names, columns
+
+
+def _ranked_output(model: Model, top: int | None, proba: bool) -> tuple[list[str], Any]:
+    """A line for every row and label: those predicted, or the first ``top`` by score."""
+    if model.target.kind == "numbers":
+        raise ValueError("--long and --top are for classes and labels: numbers have no order.")
+    title = {"classes": "class"}.get(model.target.kind, "label")
+    names = ["row", title, "probability" if proba else "score"]
+    done = 0
+
+    def columns(source: Source, block: Block) -> list[Any]:
+        nonlocal done
+        rows, labels, values = model.ranked(source.path, block, top, proba)
+        found = [(rows + done + 1), [model.target.names[j] for j in labels], values]
+        done += len(block)
+        block.kept = {name: [cells[i] for i in rows] for name, cells in block.kept.items()}
+        return found
+
+    return names, columns
+
+
+def _with_kept(columns: Any) -> Any:
+    def more(source: Source, block: Block) -> list[Any]:
+        found = columns(source, block)
+        return [*(list(cells) for cells in block.kept.values()), *found]
+
+    return more
 
 
 def _joins(model: Model) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shlex
 import sys
+import textwrap
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, clean, progress, table
+from eigenkit.cli._console import Result, clean, progress, table, width
 from eigenkit.cli._data import check_choices, found_line, load_data, reading
 
 if TYPE_CHECKING:
@@ -64,6 +66,10 @@ def compare(
         bool, typer.Option("--baselines/--no-baselines", help="Also without a projection, and PCA.")
     ] = True,
     components: o.Components = None,
+    test: Annotated[
+        str | None,
+        typer.Option("--test", help="Fit on all rows of the file and measure on this one."),
+    ] = None,
     out: Annotated[
         str | None, typer.Option("--out", "-o", help="Keep the record of the run as JSON.")
     ] = None,
@@ -99,10 +105,10 @@ def compare(
     as_json: o.Json = False,
     debug: o.Debug = False,
 ) -> Result:
-    """Compare methods on a file by cross-validation.
+    """Compare methods on a file by cross-validation, or on a test file.
 
-    Features are made from the whole file: scaling and the weights of words see the test rows,
-    labels never do.
+    What fills in missing values and what scales is learned on the training rows of every split.
+    The words of a column of text and their weights come from the whole file, without labels.
     """
     given = locals()
     names = o.method_names(methods, "--methods")
@@ -111,73 +117,148 @@ def compare(
     check_choices(given)
     from eigenkit.evaluation import CLASSIFIERS, evaluate
     from eigenkit.files import check_output
+    from eigenkit.models import Preparation
 
     o.choice("--classifier", classifier, CLASSIFIERS)
     for place in (out, report):
         if place is not None:
             check_output(place, force)
     whole = load_data(data, options, as_json)
-    X, y, target, feature_names = _prepare(
+    prepared = _prepare(
         whole,
         task,
-        scale=scale,
+        load_data(test, options, as_json) if test is not None else None,
         missing=missing,
         text_kind=text_features,
         text_size=text_size,
         ngrams=ngrams,
     )
+    target = prepared.target
     chosen = _estimators(names, target, components)
     with progress("comparing", as_json) as advance:
         record = evaluate(
-            X,
-            y,
+            prepared.X,
+            prepared.y,
             chosen,
-            cv=cv,
+            cv=cv if prepared.split is None else [prepared.split],
             repeats=repeats,
             train_size=train_size,
             classifier=classifier,
             alphas=ridges,
             baselines=baselines,
             name=Path(data).name if data != "-" else "standard input",
-            feature_names=feature_names,
-            label_names=list(target.names) if target.kind == "labels" else None,
+            feature_names=prepared.feature_names,
+            label_names=None if target.kind == "classes" else list(target.names),
+            task="numbers" if target.kind == "numbers" else None,
+            prepare=Preparation(missing, scale),
             progress=advance,
             command=_command(),
             seed=seed,
         )
-    return _show(record, out, report, [found_line(data, whole.found)])
+    shown = _show(record, out, report, [found_line(data, whole.found)])
+    return _with_next_step(shown, given, record)
 
 
-def _prepare(data: Data, task: str | None, **features: Any) -> tuple[Any, Any, Target, list[str]]:
-    """X, y, what y is, and the names of the features."""
+@dataclass
+class _Prepared:
+    """X before filling in and scaling, y, what y is, and the split if a test file was given."""
+
+    X: Any
+    y: Any
+    target: Target
+    feature_names: list[str]
+    split: tuple[Any, Any] | None
+
+
+def _prepare(data: Data, task: str | None, test: Data | None, **features: Any) -> _Prepared:
+    import numpy as np
+    from scipy import sparse
+
     from eigenkit.files import FileError, target_of
     from eigenkit.models._features import complete, learn_features
 
     path, source = data.source.path, data.source
-    (block,) = complete(lambda: [data.block()], features["missing"])
-    if not len(block):
+    missing = features["missing"]
+    blocks = [next(complete(_once(part.block()), missing)) for part in (data, test) if part]
+    if not all(len(block) for block in blocks):
         raise FileError(path, "every row misses a value: nothing is left.")
     separator = source.options.label_separator
-    target = target_of(path, block.labels, source.label_names, task, separator)
-    if target.kind == "numbers":
-        raise FileError(
-            path, "its labels are numbers, and compare needs classes or labels: see --task."
-        )
-    learned = learn_features(source, lambda: [block], **features)
-    y = target.encode(path, block.labels)
-    return learned.matrix(path, block), y, target, learned.feature_names()
+    target = target_of(path, blocks[0].labels, source.label_names, task, separator)
+    learned = learn_features(source, lambda: blocks[:1], **features)
+    parts = [learned.raw(path, block) for block in blocks]
+    y = np.concatenate([target.encode(path, block.labels) for block in blocks])
+    X = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
+    n = len(blocks[0])
+    split = None if test is None else (np.arange(n), np.arange(n, len(y)))
+    return _Prepared(X, y, target, learned.feature_names(), split)
 
 
-def _estimators(names: list[str], target: Target, components: int | None) -> dict[str, Any]:
+def _once(block: Any) -> Any:
+    return lambda: [block]
+
+
+def _estimators(names: list[str], target: Target, components: str | None) -> dict[str, Any]:
     from eigenkit.registry import METHODS
 
     names = names or [m.name for m in METHODS.values() if target.kind in m.targets]
-    made = {}
-    for name in names:
-        known = METHODS[name].estimator_class()._get_param_names()
-        wanted = components is not None and "n_components" in known
-        made[name] = METHODS[name].make(**({"n_components": components} if wanted else {}))
-    return made
+    return {name: _estimator(METHODS[name], components) for name in names}
+
+
+def _estimator(method: Any, components: str | None) -> Any:
+    """The method, with its number of components given, or chosen in every training part."""
+    from eigenkit.models import ComponentsCV
+
+    if "n_components" not in method.estimator_class()._get_param_names():
+        return method.make()
+    if components not in (None, "cv"):
+        return method.make(n_components=o.count("--components", str(components)))
+    chosen = method.kind == "projection" and (components == "cv" or method.picks_components)
+    return ComponentsCV(method.make(), cv=3) if chosen else method.make()
+
+
+# Options of compare that fit takes as well.
+_SHARED = [
+    "labels",
+    "label_separator",
+    "label_list",
+    "task",
+    "text",
+    "categorical",
+    "ignore",
+    "index",
+    "missing",
+    "scale",
+    "delimiter",
+    "decimal",
+    "thousands",
+    "comment",
+    "components",
+]
+
+
+def _with_next_step(result: Result, given: dict[str, Any], record: dict[str, Any]) -> Result:
+    """The command that fits what the comparison speaks for."""
+    from eigenkit.record import from_dict
+    from eigenkit.report.words import recommended
+
+    best = recommended(from_dict(record))
+    if best is None:
+        return result
+    words = ["eigenkit", "fit", given["data"], "--method", best.name]
+    if best.alpha is not None:
+        words += ["--alpha", "cv"]
+    defaults = {"missing": "error", "scale": "none"}
+    for name in _SHARED:
+        value = given[name]
+        if value and value != defaults.get(name):
+            items = value if isinstance(value, list) else [value]
+            words += [w for item in items for w in (f"--{name.replace('_', '-')}", str(item))]
+    command = shlex.join([*words, "--out", "model.ek"])
+    return replace(
+        result,
+        record={**result.record, "next": command},
+        text=f"{result.text.rstrip()}\n\nTo fit it on all rows:\n    {clean(command)}",
+    )
 
 
 def _ridges(text: str) -> Any:
@@ -216,7 +297,7 @@ def _show(record: dict[str, Any], out: str | None, html: str | None, lines: list
     from eigenkit.record import write_record
     from eigenkit.report import render_text, write_html
 
-    lines = [*lines, render_text(record)]
+    lines = [*(textwrap.fill(line, width()) for line in lines), render_text(record, width=width())]
     if out is not None:
         write_record(record, out)
         lines.append(f"wrote {clean(out)}; see it again with: eigenkit report {clean(out)}")

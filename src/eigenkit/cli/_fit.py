@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +16,7 @@ from eigenkit.cli._data import (
     open_in_memory_or_blocks,
     reading,
 )
-from eigenkit.cli._inspect import describe, summary
+from eigenkit.cli._inspect import describe, quality_lines, summary
 
 
 def fit(
@@ -30,6 +31,12 @@ def fit(
     ] = None,
     cv: Annotated[int, typer.Option(min=2, help="With --alpha cv: number of folds.")] = 5,
     components: o.Components = None,
+    quality: Annotated[
+        bool,
+        typer.Option(
+            "--quality/--no-quality", help="Say how good the model is, by cross-validation."
+        ),
+    ] = True,
     set_: o.Set = None,
     scale: o.Scale = "none",
     seed: o.Seed = 0,
@@ -77,7 +84,8 @@ def fit(
     given = locals()
     (name,) = o.method_names(method)
     ridge, grid = _alpha(alpha, alphas)
-    params = {**o.parameters(set_), **_given(n_components=components, alpha=ridge)}
+    n_components = None if components in (None, "cv") else o.count("--components", components or "")
+    params = {**o.parameters(set_), **_given(n_components=n_components, alpha=ridge)}
     options = reading(given)
     check_choices(given)
     from eigenkit.files import check_output
@@ -87,7 +95,8 @@ def fit(
     place = check_output(out, force)
     found = find(name)
     _check_parameters(found, params)
-    may_stream = found.streams and grid is None
+    wanted = _components(found, components, params)
+    may_stream = found.streams and grid is None and wanted is None
     if checkpoint is not None:
         stream = _in_blocks(stream, may_stream)
     source, whole, blocks = open_in_memory_or_blocks(data, options, stream, may_stream, as_json)
@@ -100,6 +109,8 @@ def fit(
             params=params,
             alphas=grid,
             cv=cv,
+            components=wanted,
+            quality=quality,
             scale=scale,
             missing=missing,
             text_kind=text_features,
@@ -112,8 +123,28 @@ def fit(
         )
     save(model, place)
     record = {"model": str(place), "bytes": place.stat().st_size, **describe(model)}
-    text_out = "\n".join([found_line(data, source.found), summary(model), f"wrote {clean(place)}"])
-    return Result(record, text_out)
+    lines = [found_line(data, source.found), summary(model), *quality_lines(model)]
+    lines += [f"wrote {clean(place)}", *_next_steps(data, place)]
+    return Result(record, "\n".join(lines))
+
+
+def _components(method: Any, components: str | None, params: dict[str, Any]) -> str | None:
+    """Whether the number of components is to be chosen, as it is for PLS unless it is given."""
+    known = method.estimator_class()._get_param_names()
+    if components == "cv" and "n_components" not in known:
+        raise typer.BadParameter(f"{method.name} has no components.", param_hint="--components")
+    chosen = components == "cv" or (method.picks_components and "n_components" not in params)
+    return "cv" if chosen else None
+
+
+def _next_steps(data: str, place: Any) -> list[str]:
+    model = shlex.quote(clean(place))
+    return [
+        "next:",
+        f"  eigenkit inspect {model}",
+        f"  eigenkit predict {model} NEW.csv --out predictions.csv",
+        f"  eigenkit score {model} TEST.csv",
+    ]
 
 
 def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | None, Any]:

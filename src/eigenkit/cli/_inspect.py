@@ -26,7 +26,7 @@ def inspect(
 
     fitted = load(model)
     record = {**describe(fitted), "components": top_features(fitted, top)}
-    lines = [summary(fitted), *_facts(fitted)]
+    lines = [summary(fitted), *quality_lines(fitted), *_facts(fitted)]
     if record["components"]:
         lines += ["", _components_table(record["components"])]
     return Result(record, "\n".join(lines))
@@ -56,13 +56,30 @@ def summary(model: Model) -> str:
     what = {"numbers": "to predict"}.get(d["task"], d["task"])
     parts.append(f"{len(d['targets'])} {what}")
     if d["n_components"]:
-        parts.append(f"{d['n_components']} components")
+        chosen = " (by cross-validation)" if how.get("component_search") else ""
+        parts.append(f"{d['n_components']} components{chosen}")
     if how["params"].get("alpha") is not None:
         chosen = " (by cross-validation)" if how["alpha_search"] else ""
         parts.append(f"alpha {how['params']['alpha']:g}{chosen}")
     if d["classifier"]:
         parts.append(f"then a {d['classifier']}")
     return clean(", ".join(parts))
+
+
+def quality_lines(model: Model) -> list[str]:
+    """What cross-validation found, in a line each."""
+    how, lines = model.how, []
+    search = how.get("alpha_search")
+    if search:
+        best = max(search["mean_score"])
+        lines.append(f"alpha chosen among {len(search['alphas'])} by {search['score']} {best:.3f}")
+        if search.get("at_the_end"):
+            lines[-1] += ", which still rises at the end of the grid: try --alphas"
+    quality = how.get("quality")
+    if quality:
+        measured = f"{quality['mean']:.3f} ± {quality['std']:.3f}"
+        lines.append(f"{quality['score']} {measured} in {quality['folds']}-fold cross-validation")
+    return lines
 
 
 def _facts(model: Model) -> list[str]:

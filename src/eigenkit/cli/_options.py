@@ -94,8 +94,12 @@ MaxMemory = Annotated[
 MaxFeatures = Annotated[int, typer.Option(help="The highest feature number of a sparse file.")]
 
 Components = Annotated[
-    int | None,
-    typer.Option("--components", help="Number of components; all by default."),
+    str | None,
+    typer.Option(
+        "--components",
+        help="Number of components, or cv to choose it by cross-validation; by default all, and "
+        "cv for PLS.",
+    ),
 ]
 Scale = Annotated[
     str,
@@ -124,6 +128,13 @@ def choice(option: str, value: str | None, choices: Any) -> None:
         raise typer.BadParameter(
             f"{value!r} is not one of {', '.join(choices)}.", param_hint=option
         )
+
+
+def count(option: str, text: str) -> int:
+    """A whole number of at least 1."""
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
+        raise typer.BadParameter(f"{text!r} is not a number of at least 1.", param_hint=option)
+    return int(text)
 
 
 def memory(text: str) -> int:

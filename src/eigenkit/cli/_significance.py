@@ -75,7 +75,8 @@ def significance(
         categorical = [*(categorical or []), groups]
     given = locals()
     (name,) = o.method_names(method)
-    params = {**o.parameters(set_), **_given(n_components=components, alpha=alpha)}
+    n_components = None if components is None else o.count("--components", components)
+    params = {**o.parameters(set_), **_given(n_components=n_components, alpha=alpha)}
     options = reading(given)
     check_choices(given)
     from eigenkit.analysis import permutation_test

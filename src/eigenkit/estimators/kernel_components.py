@@ -17,6 +17,7 @@ from eigenkit.estimators._validation import (
     NO_VARIANCE,
     check_count,
     check_real,
+    check_scores,
     check_weight,
     check_X,
 )
@@ -247,7 +248,8 @@ class KernelPCA(
             raise NotFittedError(
                 "inverse_transform needs fit_inverse_transform=True when the model is fitted."
             )
-        K = self._score_kernel_(np.asarray(X, dtype=np.float64), self._score_fit_)
+        scores = check_scores("X", X, self.n_components_)
+        K = self._score_kernel_(scores.astype(np.float64), self._score_fit_)
         return (K @ self.dual_coef_).astype(self._dtype_, copy=False)
 
     @property

@@ -19,6 +19,7 @@ from eigenkit.estimators._validation import (
     check_choice,
     check_count,
     check_real,
+    check_scores,
     check_X,
     check_X_varies,
 )
@@ -339,7 +340,7 @@ class PCA(Projection):
         array of shape (n_samples, n_features)
         """
         check_is_fitted(self)
-        scores = np.asarray(X)
+        scores = check_scores("X", X, self.n_components_)
         if self.whiten:
             scores = scores * self._deviations(scores)
         return scores @ self.components_ + self.mean_

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing, indexable
 
-from eigenkit.estimators._base import alpha_path
+from eigenkit.estimators._base import alpha_path, check_has_alpha
 from eigenkit.estimators._best import BestEstimator
 from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
@@ -133,6 +133,7 @@ class AlphaSearchCV(BestEstimator):
 
     def _scores(self, X: Any, y: Any, sample_weight: Any) -> Array:
         """Scores of every alpha (columns) on every split (rows)."""
+        check_has_alpha(self.estimator)
         # One look at all the data first: bad input is refused before it is cut into folds.
         clone(self.estimator)._rows(X, y, sample_weight, None, reset=True, min_samples=2)
         X, labels = indexable(X, as_labels(y))

@@ -25,7 +25,13 @@ from eigenkit.evaluation.ranking import (
     precision_at_k,
     propensity_scored_precision_at_k,
 )
-from eigenkit.evaluation.samples import Samples, read_samples, ridge_scale
+from eigenkit.evaluation.responses import (
+    number_baselines,
+    number_splits,
+    read_numbers,
+    run_number_trial,
+)
+from eigenkit.evaluation.samples import Prepare, Samples, read_samples, ridge_scale
 from eigenkit.evaluation.splits import k_fold, make_splits, partition
 from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
 from eigenkit.evaluation.trial import ROC_GRID, Outcome, Plan, run_trial
@@ -69,6 +75,8 @@ def evaluate(
     name: str = "data",
     feature_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
+    task: str | None = None,
+    prepare: Prepare | None = None,
     max_points: int = 5000,
     progress: Progress | None = None,
     command: str = "",
@@ -114,6 +122,12 @@ def evaluate(
         What the data are called in the report.
     feature_names, label_names : sequence of str, optional
         By default the columns of a frame, the classes, or numbers.
+    task : {"numbers"}, optional
+        Y holds numbers to predict: methods predict them by themselves, alpha is chosen by R2,
+        and the metrics are R2, RMSE and MAE, over all responses and for each.
+    prepare : callable, optional
+        ``prepare(X_train)`` gives the function that makes features of any rows: filling in and
+        scaling that are learned on the training part alone.
     max_points : int
         Samples to keep for drawing.
     progress : callable, optional
@@ -140,23 +154,32 @@ def evaluate(
     >>> 0.7 < record["methods"][0]["scores"]["auc"]["mean"] < 1.0
     True
     """
-    samples = read_samples(X, Y, feature_names, label_names)
-    splits, words = make_splits(
-        samples.Y, cv, check_count("repeats", repeats), train_size, _check_seed(seed)
+    numbers = check_choice("task", task or "labels", ("labels", "numbers")) == "numbers"
+    read = read_numbers if numbers else read_samples
+    samples = read(X, Y, feature_names, label_names, prepare)
+    repeats, seed = check_count("repeats", repeats), _check_seed(seed)
+    splits, words = (
+        number_splits(len(samples), cv, repeats, train_size, seed)
+        if numbers
+        else make_splits(samples.Y, cv, repeats, train_size, seed)
     )
+    first = samples.parts(splits[0])[0][0]
     plan = Plan(
         make_classifier(classifier, seed),
-        _check_alphas(alphas, samples.X),
+        _check_alphas(alphas, first),
         _check_folds(inner_cv),
-        check_choice("alpha_score", alpha_score, METRICS),
+        "r2" if numbers else check_choice("alpha_score", alpha_score, METRICS),
         check_choice("alpha_classifier", alpha_classifier, ("same", "ridge")),
         seed,
     )
     compared = _check_methods(methods, baselines)
-    plain = make_baselines(samples, len(splits[0][0]), seed) if baselines else {}
+    plain = _baselines(samples, first, numbers, seed) if baselines else {}
     points, rows = thin(samples, splits[0], check_count("max_points", max_points), seed)
-    data = describe(samples, name)
-    outcomes, models = _run_all({**compared, **plain}, samples, splits, plan, rows, progress)
+    data = describe(samples, name, numbers)
+    run_one = run_number_trial if numbers else run_trial
+    outcomes, models = _run_all(
+        {**compared, **plain}, samples, splits, plan, rows, progress, run_one
+    )
     return to_dict(
         Run(
             schema=SCHEMA,
@@ -207,6 +230,7 @@ def _run_all(
     plan: Plan,
     rows: Any,
     progress: Progress | None,
+    run_one: Callable[..., Outcome],
 ) -> tuple[dict[str, list[Outcome]], dict[str, Any]]:
     """Every method on every split; the model of the first split is described at once."""
     outcomes: dict[str, list[Outcome]] = {key: [] for key in methods}
@@ -216,13 +240,19 @@ def _run_all(
     steps = [(i, key) for i in range(len(splits)) for key in methods]
     for done, (i, key) in enumerate(steps):
         tell(done, total, f"split {i + 1} of {len(splits)}: {key}")
-        outcome = run_trial(methods[key], samples, splits[i], plan)
+        outcome = run_one(methods[key], samples, splits[i], plan)
         if i == 0:
             models[key] = describe_model(outcome, samples, splits[0], rows)
         outcome.model = None  # a model may be large, and there may be many
         outcomes[key].append(outcome)
     tell(total, total, "done")
     return outcomes, models
+
+
+def _baselines(samples: Samples, first: Any, numbers: bool, seed: int) -> dict[str, Any]:
+    if numbers:
+        return number_baselines()
+    return make_baselines(samples, first.shape[0], seed)
 
 
 def _quiet(done: int, total: int, message: str) -> None:

@@ -17,11 +17,13 @@ MAX_LABELS = 40
 MAX_SETS = 60
 
 
-def describe(samples: Samples, name: str) -> Data:
+def describe(samples: Samples, name: str, numbers: bool = False) -> Data:
     """What the report says of the data before anything is fitted."""
     X, Y = samples.X, samples.Y
+    if numbers:  # nothing to count
+        Y = np.zeros(Y.shape)
     counts = Y.sum(axis=0).astype(int)
-    shown = np.sort(np.argsort(-counts, kind="stable")[:MAX_LABELS])
+    shown = np.sort(np.argsort(-counts, kind="stable")[: 0 if numbers else MAX_LABELS])
     stored = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
     return Data(
         name=name,
@@ -31,14 +33,14 @@ def describe(samples: Samples, name: str) -> Data:
         sparse=bool(sparse.issparse(X)),
         dtype=str(X.dtype),
         density=float(stored) / (X.shape[0] * X.shape[1]),
-        kind="classes" if samples.single else "labels",
+        kind="numbers" if numbers else "classes" if samples.single else "labels",
         cardinality=float(Y.sum() / len(Y)),
-        unlabelled=int(np.sum(~Y.any(axis=1))),
+        unlabelled=0 if numbers else int(np.sum(~Y.any(axis=1))),
         labels=[Label(label, int(c)) for label, c in zip(samples.label_names, counts, strict=True)],
         shown=[int(j) for j in shown],
         co_occurrence=(Y[:, shown].T @ Y[:, shown]).astype(int).tolist(),
         hypergraph=_hypergraph(Y, shown),
-        fingerprint=_fingerprint(X, Y),
+        fingerprint=_fingerprint(X, samples.Y),
     )
 
 
@@ -46,13 +48,16 @@ def _fingerprint(X: Any, Y: Array) -> str:
     """A short hash of the numbers, to tell whether two runs saw the same data."""
     digest = hashlib.sha256(repr((X.shape, str(X.dtype), Y.shape)).encode())
     parts = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
-    for part in [*parts, Y.astype(np.int8)]:
+    whole = np.array_equal(Y, Y.astype(np.int8))
+    for part in [*parts, Y.astype(np.int8) if whole else Y]:
         digest.update(np.ascontiguousarray(part).tobytes())
     return digest.hexdigest()[:16]
 
 
 def _hypergraph(Y: Array, shown: np.ndarray) -> Hypergraph:
     """Labels and the sets in which they occur together: the star expansion of the sets."""
+    if not len(shown):
+        return Hypergraph([], [], [], [], 0)
     rows, times = np.unique(Y[:, shown].astype(bool), axis=0, return_counts=True)
     several = rows.sum(axis=1) > 1
     rows, times = rows[several], times[several]

@@ -29,6 +29,28 @@ METRICS: dict[str, tuple[str, bool]] = {
 }
 
 
+# The same for numbers.
+NUMBER_METRICS: dict[str, tuple[str, bool]] = {
+    "r2": ("R2", True),
+    "rmse": ("RMSE", False),
+    "mae": ("MAE", False),
+}
+
+
+def metrics_of(kind: str) -> dict[str, tuple[str, bool]]:
+    """The metrics of a kind of target."""
+    return NUMBER_METRICS if kind == "numbers" else METRICS
+
+
+def score_numbers(Y: Array, P: Array) -> Array:
+    """R2, root mean square error and mean absolute error of every response (3 x q)."""
+    errors = Y - P
+    total = np.sum((Y - Y.mean(axis=0)) ** 2, axis=0)
+    square = np.sum(errors**2, axis=0)
+    r2 = 1 - np.divide(square, total, out=np.full(Y.shape[1], np.nan), where=total > 0)
+    return np.array([r2, np.sqrt(square / len(Y)), np.mean(np.abs(errors), axis=0)])
+
+
 def score_all(Y: Array, S: Array, P: Array) -> dict[str, float]:
     """Every metric of METRICS."""
     return {

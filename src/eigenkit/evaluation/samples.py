@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,12 +18,16 @@ from eigenkit.estimators._validation import (
     indicator_matrix,
 )
 
+# From training rows to what makes features of any rows.
+Prepare = Callable[[Any], Callable[[Any], Any]]
+
 
 @dataclass(frozen=True)
 class Samples:
     """Features X (dense or CSR), 0/1 labels Y (n x k), and what their columns are called.
 
     ``single`` says that every sample carries exactly one label: Y holds classes.
+    ``prepare`` learns from the rows of a training part how rows become features.
     """
 
     X: Any
@@ -31,9 +35,15 @@ class Samples:
     feature_names: list[str]
     label_names: list[str]
     single: bool
+    prepare: Prepare | None = None
 
     def __len__(self) -> int:
         return len(self.Y)
+
+    def parts(self, split: tuple[np.ndarray, np.ndarray]) -> list[tuple[Any, np.ndarray]]:
+        """X and Y of the training and of the test rows, prepared by the training rows alone."""
+        prepared = self.prepare(self.X[split[0]]) if self.prepare else _as_it_is
+        return [(prepared(self.X[rows]), self.Y[rows]) for rows in split]
 
     def part(self, rows: np.ndarray) -> tuple[Any, np.ndarray]:
         """X and Y of some rows."""
@@ -45,10 +55,11 @@ def read_samples(
     Y: Any,
     feature_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
+    prepare: Prepare | None = None,
 ) -> Samples:
     """Arrays, frames or sparse matrices as :class:`Samples`; bad input is one sentence."""
     columns = {"X": _columns(X), "y": _columns(Y)}
-    X = check_X(BaseEstimator(), X, reset=True, min_samples=4)
+    X = X if prepare else check_X(BaseEstimator(), X, reset=True, min_samples=4)
     labels = as_labels(Y)
     if labels.ndim == 1:
         y = check_classes(labels, X.shape[0], instead="give a 0/1 matrix")
@@ -61,10 +72,15 @@ def read_samples(
     return Samples(
         X,
         matrix,
-        _named("feature_names", feature_names or columns["X"], X.shape[1], "feature"),
-        _named("label_names", label_names or columns["y"], matrix.shape[1], "label"),
+        name_columns("feature_names", feature_names or columns["X"], X.shape[1], "feature"),
+        name_columns("label_names", label_names or columns["y"], matrix.shape[1], "label"),
         matrix.shape[1] > 1 and bool(np.all(matrix.sum(axis=1) == 1)),
+        prepare,
     )
+
+
+def _as_it_is(X: Any) -> Any:
+    return X
 
 
 def _columns(table: Any) -> list[str] | None:
@@ -72,7 +88,8 @@ def _columns(table: Any) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
-def _named(what: str, names: Sequence[str] | None, count: int, word: str) -> list[str]:
+def name_columns(what: str, names: Sequence[str] | None, count: int, word: str) -> list[str]:
+    """The names given, as many as there are columns, or numbers."""
     if names is None:
         return [f"{word} {i}" for i in range(count)]
     if len(names) != count:

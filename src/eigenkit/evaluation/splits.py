@@ -32,7 +32,7 @@ def make_splits(
     partitions, otherwise there are ``repeats`` rounds of ``cv`` folds.
     """
     if not np.isscalar(cv):
-        return _given(cv, len(Y))
+        return given_splits(cv, len(Y))
     rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(repeats)]
     if train_size is not None:
         _check_share(train_size, len(Y))
@@ -54,7 +54,7 @@ def _check_share(train_size: float, n: int) -> None:
         )
 
 
-def _given(cv: Sequence[Split] | int, n: int) -> tuple[list[Split], str]:
+def given_splits(cv: Sequence[Split] | int, n: int) -> tuple[list[Split], str]:
     splits = [(np.asarray(train), np.asarray(test)) for train, test in cv]  # type: ignore[union-attr]
     for train, test in splits:
         rows = np.concatenate([train, test])

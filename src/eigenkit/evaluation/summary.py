@@ -49,14 +49,18 @@ def summarize(
         name=name,
         estimator=_described(estimator),
         baseline=baseline,
-        scores={m: _score([o.scores.get(m) for o in outcomes]) for m in METRICS},
+        scores={m: _score([o.scores.get(m) for o in outcomes]) for m in _measured(fine)},
         seconds={kind: _score([o.seconds.get(kind) for o in outcomes]) for kind in kinds},
         failures=[Failure(i, o.error) for i, o in enumerate(outcomes) if o.error is not None],
         warnings=list(dict.fromkeys(text for o in outcomes for text in o.warnings))[:20],
         alpha=_alpha_search(alphas, outcomes),
         model=model,
-        roc=[_curve(j, fine) for j in shown] if fine else [],
+        roc=[_curve(j, fine) for j in shown] if fine and fine[0].roc else [],
     )
+
+
+def _measured(fine: list[Outcome]) -> list[str]:
+    return list(dict.fromkeys(name for outcome in fine for name in outcome.scores)) or [*METRICS]
 
 
 def _described(estimator: Any) -> str:
@@ -102,7 +106,8 @@ def thin(samples: Samples, split: Split, max_points: int, seed: int) -> tuple[Po
     rows = np.sort(np.concatenate(split))
     if len(rows) > max_points:
         rows = np.sort(np.random.default_rng(seed).choice(rows, max_points, replace=False))
-    labels = [np.flatnonzero(row).tolist() for row in samples.Y[rows]]
+    marked = np.isin(samples.Y, (0, 1)).all()  # numbers are no labels
+    labels = [np.flatnonzero(row).tolist() if marked else [] for row in samples.Y[rows]]
     held_out = np.isin(rows, split[1]).tolist()
     return Points(rows.tolist(), labels, held_out), rows
 
@@ -114,7 +119,8 @@ def describe_model(outcome: Outcome, samples: Samples, split: Split, rows: Array
         return None
     if not hasattr(fitted, "transform"):
         return None
-    Z = project_rows(fitted, samples.X[rows])
+    learned = samples.prepare(samples.X[split[0]]) if samples.prepare else lambda X: X
+    Z = project_rows(fitted, learned(samples.X[rows]))
     fitted = getattr(fitted, "best_estimator_", fitted)  # a search is described by its choice
     report = getattr(fitted, "report_", None)
     eigenvalues = np.asarray(getattr(fitted, "eigenvalues_", []), dtype=np.float64).ravel()
@@ -141,7 +147,9 @@ def _top_features(fitted: Any, samples: Samples, split: Split) -> list[list[Feat
     W = getattr(fitted, "components_", None)
     if W is None or np.ndim(W) != 2 or np.shape(W)[1] != samples.X.shape[1]:
         return []
-    weights = np.asarray(W[:TOP_COMPONENTS], dtype=np.float64) * deviations(samples.X[split[0]])
+    weights = np.asarray(W[:TOP_COMPONENTS], dtype=np.float64) * deviations(
+        samples.parts(split)[0][0]
+    )
     found = []
     for w in weights:
         order = np.argsort(-np.abs(w), kind="stable")[:TOP_FEATURES]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,11 +61,16 @@ class Outcome:
 
 def run_trial(estimator: Any, samples: Samples, split: Split, plan: Plan) -> Outcome:
     """Whatever goes wrong inside the method is part of the outcome."""
+    return trial(lambda outcome: _run(estimator, samples, split, plan, outcome))
+
+
+def trial(work: Callable[[Outcome], None]) -> Outcome:
+    """What a piece of work leaves, its warnings, and the sentence it ended with if it failed."""
     outcome = Outcome()
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
-            _run(estimator, samples, split, plan, outcome)
+            work(outcome)
         except Exception as error:
             outcome.error = one_sentence(error)
     outcome.warnings = list(dict.fromkeys(str(w.message).split("\n")[0][:300] for w in told))
@@ -79,15 +84,16 @@ def one_sentence(error: Exception) -> str:
 
 
 def _run(estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome) -> None:
-    (X, Y), (X_new, Y_new) = (samples.part(rows) for rows in split)
+    (X, Y), (X_new, Y_new) = samples.parts(split)
     if plan.alphas and _takes_alpha(estimator):
-        with _clock(outcome, "choose alpha"):
+        with clock(outcome, "choose alpha"):
             outcome.alpha_scores = _search(estimator, X, Y, samples.single, plan)
-            outcome.alpha = _best(plan.alphas, outcome.alpha_scores, plan.alpha_score)
+            up = METRICS[plan.alpha_score][1]
+            outcome.alpha = best_alpha(plan.alphas, outcome.alpha_scores, plan.alpha_score, up)
         estimator = clone(estimator).set_params(alpha=outcome.alpha)
-    with _clock(outcome, "fit"):
+    with clock(outcome, "fit"):
         fitted = fit_one(estimator, X, Y, samples.single)
-    with _clock(outcome, "classify"):
+    with clock(outcome, "classify"):
         if fitted is None:
             S, P, fitted = decide_directly(estimator, X, Y, X_new, samples.single)
         else:
@@ -101,7 +107,8 @@ def _run(estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Ou
 
 
 @contextmanager
-def _clock(outcome: Outcome, what: str) -> Iterator[None]:
+def clock(outcome: Outcome, what: str) -> Iterator[None]:
+    """The time that something takes, kept in the outcome."""
     start = time.perf_counter()
     yield
     outcome.seconds[what] = time.perf_counter() - start
@@ -152,7 +159,9 @@ def _search(estimator: Any, X: Any, Y: Array, single: bool, plan: Plan) -> Array
     rng = np.random.default_rng(plan.seed)
     found = []
     for train, test in k_fold(Y, plan.inner_cv, rng):
-        models = _path(estimator, X[train], target_for(estimator, Y[train], single), plan.alphas)
+        models = path_of_alphas(
+            estimator, X[train], target_for(estimator, Y[train], single), plan.alphas
+        )
         row = []
         for model in models:
             Z, Z_new = project_rows(model, X[train]), project_rows(model, X[test])
@@ -165,15 +174,16 @@ def _search(estimator: Any, X: Any, Y: Array, single: bool, plan: Plan) -> Array
     return np.array(found)
 
 
-def _path(estimator: Any, X: Any, target: Array, alphas: list[float]) -> list[Any]:
+def path_of_alphas(estimator: Any, X: Any, target: Array, alphas: list[float]) -> list[Any]:
+    """The estimator fitted with every alpha."""
     if isinstance(estimator, Projection):
         return alpha_path(estimator, X, target, alphas)
     return [clone(estimator).set_params(alpha=alpha).fit(X, target) for alpha in alphas]
 
 
-def _best(alphas: list[float], scores: Array, name: str) -> float:
+def best_alpha(alphas: list[float], scores: Array, name: str, up: bool) -> float:
     """The alpha with the best mean; the largest of equals, as it is the simplest model."""
-    mean = scores.mean(axis=0) * (1 if METRICS[name][1] else -1)
+    mean = scores.mean(axis=0) * (1 if up else -1)
     if not np.any(np.isfinite(mean)):
         raise ValueError(f"no alpha could be chosen: {name} is not defined on the inner folds.")
     best = np.nanmax(mean)

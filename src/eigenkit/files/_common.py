@@ -116,6 +116,8 @@ class Reading:
         The highest feature number that a sparse file may hold.
     expected : Expected, optional
         What a model was fitted on.
+    truth : bool
+        The labels of the model are wanted, too.
     """
 
     format: str | None = None
@@ -139,6 +141,7 @@ class Reading:
     stream: bool = False
     max_features: int = 50_000_000
     expected: Expected | None = None
+    truth: bool = False
 
     def check_size(self, path: Any, n_bytes: float, what: str = "the numbers") -> None:
         """Refuse what would not fit, before memory is taken."""

@@ -91,10 +91,11 @@ class Npz:
         return names
 
     def _find_labels(self) -> np.ndarray | None:
+        model = self.options.expected
         wanted = self.options.labels[0] if self.options.labels else None
         keys = [wanted] if wanted else [key for key in ("Y", "y") if key in self._members]
         self.label_names: list[str] = []
-        if not keys or self.options.expected is not None:
+        if not keys or (model is not None and not self.options.truth):
             return None
         if keys[0] not in self._members:
             raise FileError(self.path, f"it holds no array {keys[0]!r} (--labels).")

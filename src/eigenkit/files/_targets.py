@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -89,7 +90,24 @@ def target_of(
     names = _NAMES[kind](path, labels, columns)
     if kind != "numbers":
         _check_distinct(path, labels, names)
+    if kind == "classes" and separator is None:
+        _suspect_separator(path, names)
     return Target(kind, names, tuple(columns), separator)
+
+
+def _suspect_separator(path: Any, names: tuple[str, ...]) -> None:
+    """Many classes that are made of few parts were meant as sets of labels."""
+    for mark in ";|,/ ":
+        parts = {part.strip() for name in names for part in name.split(mark)}
+        several = sum(mark in name.strip() for name in names)
+        if len(names) >= 8 and 2 * several > len(names) and 2 * len(parts) <= len(names) + 8:
+            warnings.warn(
+                f"{path}: {len(names)} classes such as {shown(names[-1])} look like sets of "
+                f"{len(parts)} labels: if they are, give --label-separator {mark!r}.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return
 
 
 def _guess(labels: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eigenkit.models._choosing import ComponentsCV
 from eigenkit.models._features import MISSING, SCALES, TEXT_KINDS, Features, Preparation, TextColumn
 from eigenkit.models._fitting import fit_model
 from eigenkit.models._linear import Linear
@@ -13,6 +14,7 @@ __all__ = [
     "MISSING",
     "SCALES",
     "TEXT_KINDS",
+    "ComponentsCV",
     "Features",
     "Linear",
     "Model",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 
 from eigenkit.files import Block, Data, FileError, Source, Target, read, target_of
 from eigenkit.files._reading import join_labels, rows_per_block
+from eigenkit.models._choosing import SCORES, choose_components, cross_validated
 from eigenkit.models._features import Blocks, Features, complete, learn_features
 from eigenkit.models._linear import fit_linear, make_head, mean_auc
 from eigenkit.models._model import Model, versions
@@ -18,6 +20,10 @@ from eigenkit.models._stream import Stream
 from eigenkit.registry import METHODS, Method, find
 
 Tick = Callable[[str, int], None]
+# More entries than this are not gone through five times more just to say how good a model is.
+_MOST_ENTRIES = 20_000_000
+# Times three powers of ten that a grid of alphas may grow by.
+_MOST_GRIDS = 5
 
 
 def fit_model(
@@ -29,6 +35,8 @@ def fit_model(
     params: dict[str, Any] | None = None,
     alphas: Sequence[float] | Callable[[Any], Sequence[float]] | None = None,
     cv: int = 5,
+    components: str | None = None,
+    quality: bool = True,
     scale: str = "none",
     missing: str = "error",
     text_kind: str = "tfidf",
@@ -57,6 +65,10 @@ def fit_model(
         Choose alpha among these by cross-validation.
     cv : int
         Folds of that.
+    components : {"cv"}, optional
+        Choose the number of components by cross-validation.
+    quality : bool
+        Measure by cross-validation how good the model is on rows it has not seen.
     scale : {"none", "standard", "maxabs"}
         Divide features by their standard deviation or largest absolute value.
     missing : {"error", "drop", "mean"}
@@ -99,9 +111,11 @@ def fit_model(
     if stream and checkpoint is not None:
         rows.checkpoint = checkpoint
         rows.fingerprint = _fingerprint(source, labels, features)
-    estimator, search = _fit(found, params or {}, rows, alphas, cv, seed)
+    estimator, searches = _fit(found, params or {}, rows, alphas, cv, components, seed)
     linear = _on_top(found, estimator, rows)
-    how = _how(source, found, estimator, rows, search, scale, stream, seed)
+    how = _how(source, estimator, rows, searches, scale, stream, seed)
+    if quality and not stream:
+        how["quality"] = _quality(estimator, rows, cv, seed)
     return Model(found.name, features, estimator, linear, target, how)
 
 
@@ -161,19 +175,73 @@ class _Rows:
 
 
 def _fit(
-    method: Method, params: dict[str, Any], rows: _Rows, alphas: Any, cv: int, seed: int
-) -> tuple[Any, dict[str, Any] | None]:
+    method: Method,
+    params: dict[str, Any],
+    rows: _Rows,
+    alphas: Any,
+    cv: int,
+    components: str | None,
+    seed: int,
+) -> tuple[Any, dict[str, Any]]:
     estimator = method.make(**params)
     if rows.stream:
-        if alphas is not None:
-            raise ValueError("alpha cannot be chosen by cross-validation in blocks: give a number.")
-        return _fit_blocks(method, estimator, rows), None
+        if alphas is not None or components == "cv":
+            raise ValueError(
+                "alpha and components cannot be chosen by cross-validation in blocks: give numbers."
+            )
+        return _fit_blocks(method, estimator, rows), {}
     ((X, y),) = rows
+    searches: dict[str, Any] = {}
+    if components == "cv":
+        l, scores = choose_components(estimator, X, y, rows.target.kind, cv, seed)
+        estimator.set_params(n_components=l)
+        searches["component_search"] = _told(range(1, scores.shape[1] + 1), scores, rows, cv)
     if alphas is None:
-        return estimator.fit(X, y), None
-    return _search(
-        estimator, X, y, alphas(X) if callable(alphas) else alphas, rows.target, cv, seed
-    )
+        return estimator.fit(X, y), searches
+    estimator, searches["alpha_search"] = _widening(estimator, X, y, alphas, rows, cv, seed)
+    return estimator, searches
+
+
+def _told(values: Iterable[float], scores: Any, rows: _Rows, cv: int) -> dict[str, Any]:
+    return {
+        "values": list(values),
+        "mean_score": scores.mean(axis=0).tolist(),
+        "std_score": scores.std(axis=0, ddof=1).tolist(),
+        "score": SCORES[rows.target.kind],
+        "folds": cv,
+    }
+
+
+def _quality(estimator: Any, rows: _Rows, cv: int, seed: int) -> dict[str, Any] | None:
+    """The score on rows left out; None where that cannot be had or would take too long."""
+    ((X, y),) = rows
+    entries = X.nnz if hasattr(X, "nnz") else X.size
+    if entries > _MOST_ENTRIES or len(y) < 2 * cv:
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            found = cross_validated(estimator, X, y, rows.target.kind, cv, seed)
+        except ValueError:  # a fold without one of the classes, say
+            return None
+    score = {"mean": float(found.mean()), "std": float(found.std(ddof=1))}
+    return {"score": SCORES[rows.target.kind], **score, "folds": cv}
+
+
+def _widening(
+    estimator: Any, X: Any, y: np.ndarray, alphas: Any, rows: _Rows, cv: int, seed: int
+) -> tuple[Any, dict[str, Any]]:
+    """The search for alpha; a grid of our own grows until the best value lies inside it."""
+    grid = sorted(alphas(X) if callable(alphas) else alphas)
+    for _ in range(_MOST_GRIDS):
+        fitted, told = _search(estimator, X, y, grid, rows.target, cv, seed)
+        place = grid.index(fitted.alpha)
+        if not callable(alphas) or 0 < place < len(grid) - 1:
+            break
+        more = [grid[-1] * 10.0**k for k in (1, 2, 3)] if place else []
+        grid = [*([] if place else [grid[0] * 10.0**-k for k in (3, 2, 1)]), *grid, *more]
+    told["at_the_end"] = place in (0, len(grid) - 1)
+    return fitted, told
 
 
 def _fit_blocks(method: Method, estimator: Any, rows: _Rows) -> Any:
@@ -247,10 +315,9 @@ def _on_top(method: Method, estimator: Any, rows: _Rows) -> Any:
 
 def _how(
     source: Source,
-    method: Method,
     estimator: Any,
     rows: _Rows,
-    search: dict[str, Any] | None,
+    searches: dict[str, Any],
     scale: str,
     stream: bool,
     seed: int,
@@ -263,7 +330,8 @@ def _how(
         "found": found,
         "n_rows": rows.n,
         "params": {k: v for k, v in params.items() if isinstance(v, plain)},
-        "alpha_search": search,
+        "alpha_search": searches.get("alpha_search"),
+        "component_search": searches.get("component_search"),
         "scale": scale,
         "missing": rows.features.missing,
         "in_blocks": stream,

@@ -91,13 +91,43 @@ class Model:
         """Labels of some rows (classes, a 0/1 matrix or numbers), and scores behind them."""
         X = self.features.matrix(path, block)
         if self.linear is None:
-            return np.asarray(self.estimator.predict(X)), self._own_scores(X)
+            return np.asarray(self.estimator.predict(X)), self.own_scores(X)
         S = self.linear.decision(np.asarray(self.estimator.transform(X), dtype=np.float64))
         if self.target.kind == "labels":
             return (S > 0).astype(np.int8), S
         return np.array(self.target.names, dtype=object)[S.argmax(axis=1)], S
 
-    def _own_scores(self, X: Any) -> Array | None:
+    def ranked(
+        self, path: str, block: Block, top: int | None, proba: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, Array]:
+        """Row, label and score: of the labels told, or of the first ``top``, the highest first."""
+        labels, S = self.predict(path, block)
+        S = self.probabilities(path, block) if proba else S
+        if S is None:
+            raise ValueError(f"{self.method} gives no scores: leave --long and --top out.")
+        order = np.argsort(-S, axis=1, kind="stable")
+        if top is None:
+            told = labels != 0 if self.target.kind == "labels" else _one_hot(S)
+            keep = np.take_along_axis(told, order, axis=1)
+        else:
+            keep = np.broadcast_to(np.arange(S.shape[1]) < top, S.shape)
+        rows, places = np.nonzero(keep)
+        found = order[rows, places]
+        return rows, found, S[rows, found]
+
+    def probabilities(self, path: str, block: Block) -> Array:
+        """Probabilities of the classes, in the order of the target's names."""
+        if self.linear is not None or not hasattr(self.estimator, "predict_proba"):
+            raise ValueError(
+                f"{self.method} has no probabilities: use --scores, or a method that has them "
+                "(lda, kernel_lda, plsda)."
+            )
+        P = np.asarray(self.estimator.predict_proba(self.features.matrix(path, block)))
+        order = {str(c): j for j, c in enumerate(self.estimator.classes_)}
+        return P[:, [order[name] for name in self.target.names]]
+
+    def own_scores(self, X: Any) -> Array | None:
+        """Scores of a method that classifies by itself, a column per class."""
         if self.target.kind == "numbers" or not hasattr(self.estimator, "decision_function"):
             return None
         S = np.asarray(self.estimator.decision_function(X))
@@ -105,6 +135,10 @@ class Model:
             S = np.column_stack([-S, S])
         order = {str(c): j for j, c in enumerate(self.estimator.classes_)}
         return S[:, [order[name] for name in self.target.names]]
+
+
+def _one_hot(S: Array) -> np.ndarray:
+    return np.arange(S.shape[1]) == S.argmax(axis=1)[:, None]
 
 
 def versions() -> dict[str, str]:

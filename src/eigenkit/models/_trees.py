@@ -22,6 +22,7 @@ from eigenkit.registry import METHODS
 # Frozen records and parts of estimators that are kept beside the methods themselves.
 CLASSES = {
     "Report": "eigenkit.pencil:Report",
+    "SharedLatent": "eigenkit.solvers.shared_latent:SharedLatent",
     "Choice": "eigenkit.solvers:Choice",
     "Kernel": "eigenkit.kernels:Kernel",
     "PrecomputedKernel": "eigenkit.kernels:PrecomputedKernel",

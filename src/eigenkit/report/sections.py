@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from eigenkit.evaluation.metrics import METRICS
+from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.record import Method, Run
 from eigenkit.report import tables
 from eigenkit.report.tables import Table
@@ -28,7 +28,10 @@ def figure_names(run: Run) -> dict[str, Any]:
         "labels": [visible(label.name, 28) for label in run.data.labels],
         "methods": [visible(method.name, 28) for method in run.methods],
         "order": order,
-        "metrics": {key: {"words": words, "up": up} for key, (words, up) in METRICS.items()},
+        "metrics": {
+            key: {"words": words, "up": up}
+            for key, (words, up) in metrics_of(run.data.kind).items()
+        },
     }
 
 
@@ -165,8 +168,10 @@ def _methods_first(run: Run) -> list[Method]:
 
 
 def _comparison(run: Run) -> str:
-    metrics = _select("metric", "Metric", [(k, words) for k, (words, _) in METRICS.items()])
-    done = any(main_score(method) is not None for method in run.methods)
+    metrics = _select(
+        "metric", "Metric", [(k, words) for k, (words, _) in metrics_of(run.data.kind).items()]
+    )
+    done = any(main_score(run, method) is not None for method in run.methods)
     alt = f"Scores of {count(len(run.methods), 'method')} with error bars, and their times."
     caption = (
         "Large marks: mean over the splits, with one standard deviation; small marks: single "

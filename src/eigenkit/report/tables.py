@@ -6,9 +6,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenkit.evaluation.metrics import METRICS
+from eigenkit.evaluation.metrics import NUMBER_METRICS, metrics_of
 from eigenkit.record import Method, Run
-from eigenkit.report.words import NOTHING, measured, number, ranked, seconds, short, visible
+from eigenkit.report.differences import difference
+from eigenkit.report.words import (
+    NOTHING,
+    main_metric,
+    main_score,
+    measured,
+    number,
+    ranked,
+    seconds,
+    short,
+    visible,
+)
+
+Metrics = dict[str, tuple[str, bool]]
 
 
 @dataclass(frozen=True)
@@ -38,10 +51,10 @@ def turned(table: Table) -> Table:
 
 def comparison(run: Run) -> Table:
     """Method by metric, the best of each metric stressed."""
-    methods = ranked(run)
-    rows = [[visible(m.name), *(measured(m.scores.get(k)) for k in METRICS)] for m in methods]
-    columns = [words for words, _ in METRICS.values()]
-    strong = {(i, j + 1) for j, key in enumerate(METRICS) for i in _best(methods, key)}
+    methods, metrics = ranked(run), metrics_of(run.data.kind)
+    rows = [[visible(m.name), *(measured(m.scores.get(k)) for k in metrics)] for m in methods]
+    columns = [words for words, _ in metrics.values()]
+    strong = {(i, j + 1) for j, key in enumerate(metrics) for i in _best(methods, key, metrics)}
     return Table(
         "Scores on the test parts",
         ["method", *columns],
@@ -51,12 +64,49 @@ def comparison(run: Run) -> Table:
     )
 
 
-def _best(methods: list[Method], key: str) -> list[int]:
+def paired(run: Run) -> Table:
+    """How far the others are from the best, on the same splits."""
+    metric = main_metric(run)
+    done = [m for m in ranked(run) if main_score(run, m) is not None]
+    rows = []
+    for method in done[1:]:
+        gap = difference(run, done[0], method, metric)
+        if gap is not None:
+            cells = [visible(method.name), f"{gap.mean:+.3f}", f"{gap.low:+.3f} to {gap.high:+.3f}"]
+            rows.append([*cells, "yes" if gap.clear else "no"])
+    words = metrics_of(run.data.kind)[metric][0]
+    return Table(
+        f"How much more {words} {visible(done[0].name) if done else ''} has",
+        ["than", "difference", "95 % interval", "clear"],
+        rows,
+        note="Mean over the splits; intervals allow for training samples that splits share.",
+    )
+
+
+def responses(run: Run) -> Table:
+    """Scores of every response, of methods that predict numbers."""
+    if run.data.kind != "numbers" or run.data.n_labels < 2:
+        return Table("Scores by response", [], [])
+    rows = [
+        [
+            visible(label.name),
+            visible(m.name),
+            *(measured(m.scores.get(f"{k}:{j}")) for k in NUMBER_METRICS),
+        ]
+        for j, label in enumerate(run.data.labels)
+        for m in ranked(run)
+        if main_score(run, m) is not None
+    ]
+    columns = ["response", "method", *(words for words, _ in NUMBER_METRICS.values())]
+    return Table("Scores by response", columns, rows, n_text=2)
+
+
+def _best(methods: list[Method], key: str, metrics: Metrics) -> list[int]:
     means = [m.scores[key].mean if key in m.scores else None for m in methods]
     found = [value for value in means if value is not None]
     if len(found) < 2:
         return []
-    best = max(found) if METRICS[key][1] else min(found)
+    best = max(found) if metrics[key][1] else min(found)
     return [i for i, v in enumerate(means) if v is not None and round(v, 3) == round(best, 3)]
 
 
@@ -98,13 +148,15 @@ def data_facts(run: Run) -> Table:
     facts = {
         "samples": f"{d.n_samples:,}",
         "features": f"{d.n_features:,}",
-        "classes" if d.kind == "classes" else "labels": f"{d.n_labels:,}",
+        {"numbers": "responses"}.get(d.kind, d.kind): f"{d.n_labels:,}",
         "stored as": f"{'sparse' if d.sparse else 'dense'} {visible(d.dtype)}",
         "entries not zero": f"{d.density:.2%}",
         "labels per sample": f"{d.cardinality:.2f}",
         "samples without a label": f"{d.unlabelled:,}",
         "fingerprint": visible(d.fingerprint),
     }
+    if d.kind == "numbers":
+        del facts["labels per sample"], facts["samples without a label"]
     return Table("Data", ["", ""], [[k, v] for k, v in facts.items()], n_text=2)
 
 
@@ -204,7 +256,8 @@ def alphas(run: Run) -> Table:
             f"An end of the grid was chosen for {', '.join(at_edge)}: a wider grid may be better."
         )
     columns = ["method", *(f"{a:g}" for a in run.protocol.alphas), "chosen"]
-    words = METRICS.get(run.protocol.alpha_score, (run.protocol.alpha_score, True))[0]
+    known = metrics_of(run.data.kind)
+    words = known.get(run.protocol.alpha_score, (run.protocol.alpha_score, True))[0]
     return Table(f"Alpha against {visible(words)}", columns, rows, note=note)
 
 

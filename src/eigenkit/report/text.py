@@ -14,6 +14,8 @@ from eigenkit.report.words import drawn_sentence, headline, protocol_sentence, v
 
 # A terminal is narrow: what a reader looks for first.
 _METRICS = ["method", "mean AUC over labels", "accuracy", "F1, macro", "F1, micro", "ranking loss"]
+_METRICS += ["R2", "RMSE", "MAE"]
+_SHORT = {"mean AUC over labels": "mean AUC"}
 _SOLVER = ["method", "solver", "regression", "alpha", "components", "residual", "condition"]
 
 
@@ -23,7 +25,11 @@ def text_of(run: Run, *, style: str, width: int) -> str:
         style = "rich" if importlib.util.find_spec("rich") else "plain"
     write = _rich if style == "rich" else _plain
     parts = [_paragraphs(run, width)]
-    parts += [write(table, width) for table in _tables(run) if table.rows]
+    parts += [
+        write(table, width) if _natural_width(table) <= width else _as_list(table, width)
+        for table in _tables(run)
+        if table.rows
+    ]
     parts.append(_again(run))
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
@@ -44,6 +50,8 @@ def _tables(run: Run) -> list[Table]:
     return [
         tables.data_facts(run),
         _only(tables.comparison(run), _METRICS),
+        tables.paired(run),
+        tables.responses(run),
         tables.times(run),
         tables.failures(run),
         _only(tables.solver_facts(run), _SOLVER),
@@ -57,7 +65,7 @@ def _only(table: Table, columns: list[str]) -> Table:
     keep = [i for i, name in enumerate(table.columns) if name in columns]
     rows = [[row[i] for i in keep] for row in table.rows]
     strong = frozenset((i, keep.index(j)) for i, j in table.strong if j in keep)
-    names = [table.columns[i] for i in keep]
+    names = [_SHORT.get(table.columns[i], table.columns[i]) for i in keep]
     n_text = sum(i < table.n_text for i in keep)
     return Table(table.title, names, rows, n_text, table.note, strong)
 
@@ -67,6 +75,23 @@ def _again(run: Run) -> str:
     if run.command:
         lines += ["", "To repeat the run:", f"    {visible(run.command, 1000)}"]
     return "\n".join(lines)
+
+
+def _natural_width(table: Table) -> int:
+    cells = [table.columns, *table.rows]
+    return sum(max(len(row[i]) for row in cells) + 2 for i in range(len(table.columns))) + 2
+
+
+def _as_list(table: Table, width: int) -> str:
+    """A table that is too wide, one cell a line."""
+    lines = [*textwrap.wrap(table.title, width), ""]
+    for row in table.rows:
+        lines += textwrap.wrap(row[0], width, initial_indent="  ", subsequent_indent="    ")
+        for name, cell in zip(table.columns[1:], row[1:], strict=True):
+            text = f"{name}: {cell}" if name else cell
+            lines += textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="      ")
+    note = ["", *textwrap.wrap(table.note, width)] if table.note else []
+    return "\n".join([*lines, *note])
 
 
 def _plain(table: Table, width: int) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import unicodedata
 
+from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.record import Method, Run, Score
+from eigenkit.report.differences import fastest, not_distinguishable
 
 # What stands for a number that was not measured.
 NOTHING = "\u2013"
@@ -65,35 +67,63 @@ def count(value: int, word: str) -> str:
     return f"{value:,} {word}" if value == 1 else f"{value:,} {word}s"
 
 
-def main_score(method: Method) -> float | None:
+def main_metric(run: Run) -> str:
     """What methods are ordered by."""
-    score = method.scores.get("auc")
+    return "r2" if run.data.kind == "numbers" else "auc"
+
+
+def main_score(run: Run, method: Method) -> float | None:
+    """The mean of what methods are ordered by."""
+    score = method.scores.get(main_metric(run))
     return None if score is None else score.mean
 
 
 def ranked(run: Run) -> list[Method]:
     """The methods, best first, those without a result last."""
-    return sorted(run.methods, key=lambda m: 1.0 if (s := main_score(m)) is None else -s)
+    return sorted(run.methods, key=lambda m: 1.0 if (s := main_score(run, m)) is None else -s)
 
 
 def headline(run: Run) -> str:
-    """The result in one or two sentences."""
-    done = [method for method in ranked(run) if main_score(method) is not None]
+    """The result in a few sentences: who is ahead, who cannot be told apart, who failed."""
+    done = [method for method in ranked(run) if main_score(run, method) is not None]
+    failed = [method for method in run.methods if method not in done]
     if not done:
         return "No method gave a result; the reasons are below."
-    best = done[0]
-    level = [m for m in done if measured(m.scores["auc"]) == measured(best.scores["auc"])]
-    verb = "has" if len(level) == 1 else "have"
-    text = f"{_listed(level)} {verb} the highest mean AUC over labels, "
-    text += measured(best.scores["auc"])
-    rivals = [m for m in done[1:] if m.baseline != best.baseline and m not in level]
-    if rivals:
-        kind = "method" if best.baseline else "plain baseline"
-        text += f"; the best {kind}, {visible(rivals[0].name)}, has "
-        text += measured(rivals[0].scores["auc"])
-    failed = len(run.methods) - len(done)
-    gave = f" {count(failed, 'method')} gave no result." if failed else ""
-    return f"{text}.{gave}"
+    text = _who_is_ahead(run, done)
+    if failed:
+        text += f" {_listed(failed)} gave no result, so that nothing is known of "
+        text += "it." if len(failed) == 1 else "them."
+    partly = [method for method in done if method.failures]
+    return text + (f" {_listed(partly)} failed on some splits." if partly else "")
+
+
+def _who_is_ahead(run: Run, done: list[Method]) -> str:
+    metric, best = main_metric(run), done[0]
+    words = metrics_of(run.data.kind)[metric][0]
+    level = [best, *not_distinguishable(run, best, done[1:], metric)]
+    reached = f"{measured(best.scores[metric])} ({words})"
+    if run.protocol.n_splits == 1 and len(done) > 1:
+        return f"{visible(best.name)} is ahead with {reached}; one split cannot say more."
+    if len(level) == 1:
+        text = f"{visible(best.name)} is ahead of all others with {reached}"
+        return text + (f"; next is {_next(run, done[1], metric)}." if done[1:] else ".")
+    text = f"{_listed(level)} are not distinguishable on these splits; the highest is {reached}"
+    text += f" of {visible(best.name)}. The simplest of them is {visible(fastest(level).name)}."
+    behind = [method for method in done if method not in level]
+    return text + (f" Clearly behind: {_listed(behind)}." if behind else "")
+
+
+def _next(run: Run, method: Method, metric: str) -> str:
+    kind = "the baseline " if method.baseline else ""
+    return f"{kind}{visible(method.name)} with {measured(method.scores[metric])}"
+
+
+def recommended(run: Run) -> Method | None:
+    """What to fit: the simplest of ours that is not distinguishable from the best of ours."""
+    ours = [m for m in ranked(run) if not m.baseline and main_score(run, m) is not None]
+    if not ours:
+        return None
+    return fastest([ours[0], *not_distinguishable(run, ours[0], ours[1:], main_metric(run))])
 
 
 def _listed(methods: list[Method]) -> str:
@@ -109,6 +139,9 @@ def protocol_sentence(run: Run) -> str:
         f"samples in the first); projection learned on the training part only, then "
         f"{visible(p.classifier, 200)} per label."
     )
+    if run.data.kind == "numbers":
+        text = text.replace("projection learned on", "fitted on")
+        text = text.replace(f", then {visible(p.classifier, 200)} per label", "")
     if p.alphas:
         text += (
             f" Alpha chosen from {count(len(p.alphas), 'value')} by {p.inner_cv}-fold "

@@ -1,0 +1,87 @@
+"""example: small files to try everything on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eigenkit.cli import _options as o
+from eigenkit.cli._console import Result, clean, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def example(
+    name: Annotated[str | None, typer.Argument(help="Which file to write; a list if none.")] = None,
+    force: o.Force = False,
+    as_json: o.Json = False,
+    debug: o.Debug = False,
+) -> Result:
+    """Write a small file to try the other commands on."""
+    if name is None:
+        rows = [[name, words] for name, (words, _) in FILES.items()]
+        return Result({"files": list(FILES)}, table(["file", "what it holds"], rows))
+    o.choice("NAME", name, FILES)
+    from eigenkit.files import atomic, check_output, write_table
+
+    place = check_output(name, force)
+    names, columns = FILES[name][1]()
+    with atomic(place) as stream:
+        write_table(stream, "csv", names, [columns])
+    n = len(columns[0])
+    return Result({"out": str(place), "rows": n}, f"wrote {n} rows to {clean(place)}")
+
+
+def _tags(seed: int = 0, n: int = 300) -> tuple[list[str], list[Any]]:
+    """Counts of words, and tags that depend on three themes behind them."""
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    words, tags, themes = 30, 4, 3
+    T = rng.gamma(0.5, size=(n, themes))
+    mix = rng.dirichlet(np.full(words, 0.3), size=themes)
+    X = rng.poisson(30 * T @ mix)
+    noise = 0.3 * rng.normal(size=(n, tags))
+    Y = T @ rng.normal(size=(themes, tags)) + noise
+    Y = (np.median(Y, axis=0) + 0.2 < Y).astype(int)
+    names = [f"word_{j + 1}" for j in range(words)] + [f"tag_{c}" for c in "abcd"]
+    return names, list(np.hstack([X, Y]).T)
+
+
+def _new() -> tuple[list[str], list[Any]]:
+    """More rows like those of tags.csv, without their tags."""
+    names, columns = _tags()
+    return names[:30], [column[::6] for column in columns[:30]]
+
+
+def _flowers() -> tuple[list[str], list[Any]]:
+    """Fisher's irises by name."""
+    from sklearn.datasets import load_iris
+
+    iris = load_iris()
+    names = [name.replace(" (cm)", "").replace(" ", "_") for name in iris.feature_names]
+    species = [str(iris.target_names[k]) for k in iris.target]
+    return [*names, "species"], [*iris.data.T, species]
+
+
+def _spectra() -> tuple[list[str], list[Any]]:
+    """Smooth curves of a few substances, and how much of two of them there is."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    grid = np.linspace(0, 1, 60)
+    peaks = np.exp(-(((grid - rng.random((5, 1))) / 0.12) ** 2))
+    amounts = rng.gamma(2.0, size=(120, 5))
+    X = (amounts @ peaks + 0.02 * rng.normal(size=(120, 60))).round(4)
+    Y = (amounts[:, :2] + 0.05 * rng.normal(size=(120, 2))).round(3)
+    return [*(f"nm{1000 + 10 * j}" for j in range(60)), "fat", "water"], [*X.T, *Y.T]
+
+
+FILES: dict[str, tuple[str, Callable[[], tuple[list[str], list[Any]]]]] = {
+    "tags.csv": ("300 rows of 30 counts, four columns tag_* of 0 and 1", _tags),
+    "new.csv": ("rows as in tags.csv without their tags, to predict", _new),
+    "flowers.csv": ("150 irises of three species", _flowers),
+    "spectra.csv": ("120 spectra with two responses, fat and water", _spectra),
+}

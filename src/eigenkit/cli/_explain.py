@@ -1,0 +1,172 @@
+"""explain and export: what a model does, for people and for other programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eigenkit.cli import _options as o
+from eigenkit.cli._console import Result, clean, table
+from eigenkit.cli._data import load_data, reading
+
+if TYPE_CHECKING:
+    from eigenkit.models import Model
+
+
+def explain(
+    model: o.ModelFile,
+    data: o.DataFile,
+    row: Annotated[int, typer.Option("--row", min=1, help="Which row of the file.")] = 1,
+    label: Annotated[
+        str | None,
+        typer.Option("--label", help="Which class, label or response; by default those told."),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many features to show.")] = 5,
+    format_: o.Format = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    header: o.Header = None,
+    decimal: o.Decimal = None,
+    thousands: o.Thousands = None,
+    comment: o.Comment = None,
+    dtype: o.Dtype = "float64",
+    max_memory: o.MaxMemory = "4G",
+    as_json: o.Json = False,
+    debug: o.Debug = False,
+) -> Result:
+    """Say which features and components led to the labels of a row.
+
+    A score is that of the average training row plus what every feature adds to it.
+    """
+    given = locals()
+    from eigenkit.files import FileError
+    from eigenkit.models import load
+
+    fitted = load(model)
+    whole = load_data(data, reading(given, expected=fitted.expected()), as_json)
+    n = len(whole.block())
+    if row > n:
+        raise FileError(data, f"it has {n} rows: there is no row {row}.")
+    record = explained(fitted, data, whole.block(), row - 1, label, top)
+    return Result(record, "\n\n".join(_told(item) for item in record["labels"]))
+
+
+def explained(
+    model: Model, path: str, block: Any, row: int, label: str | None, top: int
+) -> dict[str, Any]:
+    """Scores of a row as sums over features, and over components."""
+    import numpy as np
+
+    from eigenkit.models._affine import components_map, scores_map
+
+    to_scores = scores_map(model)
+    x = _row_of(model, path, block, row)
+    average = _average(model)
+    parts = (x - average)[:, None] * to_scores.A
+    start, scores = average @ to_scores.A + to_scores.b, x @ to_scores.A + to_scores.b
+    names = model.features.feature_names()
+    inner = None
+    if model.linear is not None:
+        to_components = components_map(model)
+        Z = (x - average) @ to_components.A
+        inner = Z[:, None] * (model.linear.coef / model.linear.unit).T
+    found = []
+    for j in _wanted(model, scores, label):
+        order = np.argsort(-np.abs(parts[:, j]), kind="stable")[:top]
+        item: dict[str, Any] = {
+            "label": model.target.names[j],
+            "score": float(scores[j]),
+            "average_score": float(start[j]),
+            "features": [
+                {"feature": names[i], "value": float(x[i]), "adds": float(parts[i, j])}
+                for i in order
+            ],
+            "other_features": float(parts[:, j].sum() - parts[order, j].sum()),
+        }
+        if inner is not None:
+            item["components"] = [float(v) for v in inner[:, j]]
+        found.append(item)
+    return {"row": row + 1, "labels": found}
+
+
+def _row_of(model: Model, path: str, block: Any, row: int) -> Any:
+    """The features of a row, filled in and not yet scaled."""
+    import numpy as np
+    from scipy import sparse
+
+    X = model.features.matrix(path, block)[[row]]
+    x = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=float)[0]
+    return x * model.features.scale if len(model.features.scale) else x
+
+
+def _average(model: Model) -> Any:
+    """The mean of the training rows, as far as the estimator keeps it."""
+    import numpy as np
+
+    scale = model.features.scale
+    for name in ("mean_", "x_mean_", "_x_mean"):
+        mean = getattr(model.estimator, name, None)
+        if mean is not None and np.shape(mean) == (model.features.n_features,):
+            return np.asarray(mean, dtype=float) * (scale if len(scale) else 1.0)
+    return np.zeros(model.features.n_features)
+
+
+def _wanted(model: Model, scores: Any, label: str | None) -> list[int]:
+    import numpy as np
+
+    names = list(model.target.names)
+    if label is not None:
+        if label not in names:
+            raise typer.BadParameter(
+                f"{label!r} is not one of {', '.join(names[:8])}.", param_hint="--label"
+            )
+        return [names.index(label)]
+    if model.target.kind == "numbers":
+        return list(range(len(names)))
+    told = scores > 0 if model.target.kind == "labels" else np.zeros(len(names), dtype=bool)
+    return [int(j) for j in np.flatnonzero(told)] or [int(np.argmax(scores))]
+
+
+def _told(item: dict[str, Any]) -> str:
+    rows = [[f["feature"], f"{f['value']:.4g}", f"{f['adds']:+.4g}"] for f in item["features"]]
+    rows.append(["all other features", "", f"{item['other_features']:+.4g}"])
+    begin = f"{clean(item['label'])}: score {item['score']:.4g}"
+    lines = [f"{begin}, {item['average_score']:.4g} for the average row"]
+    lines.append(table(["feature", "value", "adds"], rows, right=(1, 2)))
+    if "components" in item:
+        parts = ", ".join(f"{j + 1}: {v:+.3g}" for j, v in enumerate(item["components"]))
+        lines.append(f"by component: {parts}")
+    return "\n".join(lines)
+
+
+def export(
+    model: o.ModelFile,
+    onnx: Annotated[
+        str | None, typer.Option("--onnx", help="Write the model as an ONNX file.")
+    ] = None,
+    csv: Annotated[
+        str | None, typer.Option("--csv", help="Write the weights of all features as a table.")
+    ] = None,
+    force: o.Force = False,
+    as_json: o.Json = False,
+    debug: o.Debug = False,
+) -> Result:
+    """Write a model for other programs: components and scores as affine maps of the features."""
+    from eigenkit.files import atomic, check_output
+    from eigenkit.models import load
+    from eigenkit.models._export import onnx_bytes, weight_table
+
+    if onnx is None and csv is None:
+        raise typer.BadParameter("say where to: --onnx FILE or --csv FILE.", param_hint="--onnx")
+    places = [check_output(place, force) for place in (onnx, csv) if place is not None]
+    fitted = load(model)
+    if onnx is not None:
+        data = onnx_bytes(fitted)
+        with atomic(onnx) as stream:
+            stream.write(data)
+    if csv is not None:
+        with atomic(csv) as stream:
+            weight_table(fitted, stream)
+    wrote = [str(place) for place in places]
+    return Result({"wrote": wrote}, "\n".join(f"wrote {clean(place)}" for place in wrote))

@@ -1,0 +1,103 @@
+"""score: how good a model is on a file with labels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from eigenkit.cli import _options as o
+from eigenkit.cli._console import Result, table
+from eigenkit.cli._data import found_line, load_data, reading
+
+if TYPE_CHECKING:
+    from eigenkit.files import Data
+    from eigenkit.models import Model
+
+
+def score(
+    model: o.ModelFile,
+    data: o.DataFile,
+    format_: o.Format = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    header: o.Header = None,
+    decimal: o.Decimal = None,
+    thousands: o.Thousands = None,
+    comment: o.Comment = None,
+    dtype: o.Dtype = "float64",
+    max_memory: o.MaxMemory = "4G",
+    as_json: o.Json = False,
+    debug: o.Debug = False,
+) -> Result:
+    """Measure a model on a file that holds the true labels."""
+    given = locals()
+    from eigenkit.models import load
+
+    fitted = load(model)
+    options = reading(given, expected=fitted.expected())
+    options = replace(options, label_separator=fitted.target.separator, truth=True)
+    whole = load_data(data, options, as_json)
+    scores = _scores(fitted, whole)
+    per = scores.pop("per_target", None)
+    rows = [[name, f"{value:.4f}"] for name, value in scores.items()]
+    text = f"{found_line(data, whole.found)}\n{table(['metric', 'value'], rows, right=(1,))}"
+    if per:
+        titles = list(per[0])
+        cells = [[f"{v:.4f}" if isinstance(v, float) else v for v in row.values()] for row in per]
+        text += "\n\n" + table(titles, cells, right=tuple(range(1, len(titles))))
+    return Result({"rows": len(whole.block()), "scores": scores, "targets": per or []}, text)
+
+
+def _scores(model: Model, data: Data) -> dict[str, Any]:
+    import numpy as np
+
+    from eigenkit.evaluation.metrics import (
+        METRICS,
+        NUMBER_METRICS,
+        auc_per_label,
+        score_all,
+        score_numbers,
+    )
+    from eigenkit.files import FileError
+
+    path, block, target = data.source.path, data.block(), model.target
+    if block.labels is None:
+        raise FileError(path, f"it holds no labels: the model knows {', '.join(target.columns)}.")
+    y = target.encode(path, block.labels)
+    told, S = model.predict(path, block)
+    if target.kind == "numbers":
+        truth = y.reshape(len(y), -1)
+        found = score_numbers(truth, np.asarray(told).reshape(truth.shape))
+        words = [w for w, _ in NUMBER_METRICS.values()]
+        overall = {w: float(np.nanmean(row)) for w, row in zip(words, found, strict=True)}
+        per = [
+            {"response": n, **dict(zip(words, map(float, column), strict=True))}
+            for n, column in zip(target.names, found.T, strict=True)
+        ]
+        return {**overall, "per_target": per}
+    if target.kind == "classes":
+        strange = sorted(set(y) - set(target.names))
+        if strange:
+            raise FileError(path, f"it holds the class {strange[0]!r}, which the model never saw.")
+        names = np.array(target.names, dtype=object)
+        Y, P = (np.asarray(v)[:, None] == names for v in (y, told))
+    else:
+        Y, P = y, told
+    Y, P = np.asarray(Y, dtype=float), np.asarray(P, dtype=float)
+    S = P if S is None else S
+    overall = {METRICS[name][0]: value for name, value in score_all(Y, S, P).items()}
+    auc = auc_per_label(Y, S)
+    hit, said, true = (Y * P).sum(axis=0), P.sum(axis=0), Y.sum(axis=0)
+    kind = "class" if target.kind == "classes" else "label"
+    per = [
+        {
+            kind: name,
+            "rows": int(true[j]),
+            "precision": float(hit[j] / max(said[j], 1)),
+            "recall": float(hit[j] / max(true[j], 1)),
+            "F1": float(2 * hit[j] / max(said[j] + true[j], 1)),
+            "AUC": float(auc[j]),
+        }
+        for j, name in enumerate(target.names)
+    ]
+    return {**overall, "per_target": per}

@@ -1,0 +1,110 @@
+"""Compare methods that predict numbers: R2, RMSE and MAE on rows that no method has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.dummy import DummyRegressor
+from sklearn.linear_model import Ridge
+
+from eigenkit.estimators._validation import as_labels, check_count, check_numeric_Y, check_X
+from eigenkit.evaluation.metrics import NUMBER_METRICS, score_numbers
+from eigenkit.evaluation.samples import Prepare, Samples, name_columns
+from eigenkit.evaluation.splits import given_splits
+from eigenkit.evaluation.trial import Outcome, Plan, best_alpha, clock, path_of_alphas, trial
+from eigenkit.linalg import Array
+from eigenkit.splits import Split
+
+
+def read_numbers(
+    X: Any,
+    Y: Any,
+    feature_names: Sequence[str] | None,
+    response_names: Sequence[str] | None,
+    prepare: Prepare | None = None,
+) -> Samples:
+    """Features and responses, validated once."""
+    names = [getattr(table, "columns", None) for table in (X, Y)]
+    X = X if prepare else check_X(BaseEstimator(), X, reset=True, min_samples=4)
+    Y = check_numeric_Y(as_labels(Y), X.shape[0])
+    Y = Y.reshape(len(Y), -1)
+    return Samples(
+        X,
+        Y,
+        name_columns("feature_names", feature_names or names[0], X.shape[1], "feature"),
+        name_columns("response_names", response_names or names[1], Y.shape[1], "response"),
+        False,
+        prepare,
+    )
+
+
+def number_splits(
+    n: int, cv: Any, repeats: int, train_size: float | None, seed: int
+) -> tuple[list[Split], str]:
+    """Folds or partitions of rows at random, and what they are in words."""
+    if not np.isscalar(cv):
+        return given_splits(cv, n)
+    rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(repeats)]
+    if train_size is not None:
+        cut = round(n * train_size)
+        orders = [rng.permutation(n) for rng in rngs]
+        splits = [(np.sort(o[:cut]), np.sort(o[cut:])) for o in orders]
+        return splits, f"{repeats} random partitions, {train_size:.0%} for training"
+    folds = check_count("cv", cv)
+    if not 2 <= folds <= n:
+        raise ValueError(f"cv={folds} is not valid: give from 2 to {n} folds.")
+    splits = [split for rng in rngs for split in _folds(n, folds, rng)]
+    words = f"{folds}-fold cross-validation"
+    return splits, words + (f", repeated {repeats} times" if repeats > 1 else "")
+
+
+def _folds(n: int, folds: int, rng: np.random.Generator) -> list[Split]:
+    part = rng.permutation(np.arange(n) % folds)
+    return [(np.flatnonzero(part != f), np.flatnonzero(part == f)) for f in range(folds)]
+
+
+def number_baselines() -> dict[str, Any]:
+    """Plain comparisons: ridge regression on all features, and the mean."""
+    return {"ridge regression": Ridge(), "mean": DummyRegressor()}
+
+
+def run_number_trial(estimator: Any, samples: Samples, split: Split, plan: Plan) -> Outcome:
+    """One method on one split; what goes wrong inside it is part of the outcome."""
+    return trial(lambda outcome: _run(estimator, samples, split, plan, outcome))
+
+
+def _run(estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome) -> None:
+    (X, Y), (X_new, Y_new) = samples.parts(split)
+    if plan.alphas and "alpha" in estimator.get_params():
+        with clock(outcome, "choose alpha"):
+            outcome.alpha_scores = _search(estimator, X, Y, plan)
+            outcome.alpha = best_alpha(plan.alphas, outcome.alpha_scores, "r2", True)
+        estimator = clone(estimator).set_params(alpha=outcome.alpha)
+    with clock(outcome, "fit"):
+        fitted = clone(estimator).fit(X, _flat(Y))
+    with clock(outcome, "predict"):
+        P = np.asarray(fitted.predict(X_new), dtype=np.float64).reshape(Y_new.shape)
+    if not np.isfinite(P).all():
+        raise ValueError("the predictions hold numbers that are not finite.")
+    outcome.model = fitted
+    found = score_numbers(Y_new, P)
+    for name, row in zip(NUMBER_METRICS, found, strict=True):
+        outcome.scores[name] = float(np.nanmean(row)) if np.isfinite(row).any() else float("nan")
+        outcome.scores |= {f"{name}:{j}": float(value) for j, value in enumerate(row)}
+
+
+def _search(estimator: Any, X: Any, Y: Array, plan: Plan) -> Array:
+    """R2 (inner folds x alphas) on the training rows alone."""
+    found = []
+    for train, test in _folds(len(Y), plan.inner_cv, np.random.default_rng(plan.seed)):
+        models = path_of_alphas(estimator, X[train], _flat(Y[train]), plan.alphas)
+        rows = [np.asarray(m.predict(X[test])).reshape(len(test), -1) for m in models]
+        found.append([float(np.nanmean(score_numbers(Y[test], P)[0])) for P in rows])
+    return np.array(found)
+
+
+def _flat(Y: Array) -> Array:
+    return Y[:, 0] if Y.shape[1] == 1 else Y

@@ -1,0 +1,84 @@
+"""A fitted model as what it is to its user where nothing in it bends: one affine map.
+
+    scores = x A + b
+
+The map is read off the model itself: what it makes of zero is b, what it makes of the unit
+vectors, less b, are the rows of A. Models that are not affine (kernels, nearest planes) are
+recognized by what they make of other points, and refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from eigenkit.linalg import Array
+from eigenkit.models._model import Model
+
+_ROWS = 256
+# How far from affine a map may be for rounding, relative to its size.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Affine:
+    """``x A + b`` for features x as they stand in the file, missing values filled in."""
+
+    A: Array
+    b: Array
+
+    def __call__(self, X: Array) -> Array:
+        """The map on rows."""
+        return np.asarray(X @ self.A + self.b)
+
+
+def components_map(model: Model) -> Affine:
+    """From features to components."""
+    if not model.projects:
+        raise ValueError(f"{model.method} has no components.")
+    return _map_of(model, lambda X: np.asarray(model.estimator.transform(X)))
+
+
+def scores_map(model: Model) -> Affine:
+    """From features to the scores of classes or labels, or to the numbers predicted."""
+    if model.linear is not None:
+        to_components, head = components_map(model), model.linear
+        B = head.coef.T / head.unit[:, None]
+        return Affine(to_components.A @ B, (to_components.b - head.mean) @ B + head.intercept)
+    if model.target.kind == "numbers":
+        return _map_of(model, lambda X: np.asarray(model.estimator.predict(X)))
+    if not hasattr(model.estimator, "decision_function"):
+        raise ValueError(f"{model.method} has no scores that add up from features.")
+    return _map_of(model, lambda X: np.asarray(model.own_scores(X)))
+
+
+def _map_of(model: Model, function: Callable[[Array], Array]) -> Affine:
+    """A and b of a function of the scaled features, for features as they are."""
+    d, scale = model.features.n_features, model.features.scale
+    unit = scale if len(scale) else np.ones(d)
+
+    def values(X: Array) -> Array:
+        return np.asarray(function(X), dtype=np.float64).reshape(len(X), -1)
+
+    b = values(np.zeros((1, d)))[0]
+    parts = []
+    for start in range(0, d, _ROWS):
+        X = np.zeros((min(_ROWS, d - start), d))
+        X[np.arange(len(X)), start + np.arange(len(X))] = 1.0
+        parts.append(values(X) - b)
+    found = Affine(np.vstack(parts), b)
+    _check_affine(model, found, values, d)
+    return Affine(found.A / unit[:, None], found.b)
+
+
+def _check_affine(model: Model, found: Affine, values: Callable[[Array], Array], d: int) -> None:
+    X = np.random.default_rng(0).normal(size=(3, d))
+    true = values(X)
+    size = np.abs(X) @ np.abs(found.A) + np.abs(found.b) + np.abs(true)
+    if not np.all(np.abs(found(X) - true) <= _ROUNDING * size + 1e-300):
+        raise ValueError(
+            f"{model.method} is not an affine map of the features, which this needs: use a method "
+            "without a kernel."
+        )

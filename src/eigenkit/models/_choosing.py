@@ -1,0 +1,140 @@
+"""How good a method is on rows that it has not seen, and with how many components it is best.
+
+Components come in order: one fit with many serves every smaller number. What is put on the first
+l scores is what a model file puts there: a linear SVM for every class or label, least squares
+for numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from eigenkit.linalg import Array
+from eigenkit.models._linear import fit_linear
+
+SCORES = {"classes": "accuracy", "labels": "mean AUC", "numbers": "R2"}
+# More components than this are rarely wanted, and cost a fit in every fold.
+MOST_COMPONENTS = 30
+
+
+def folds_of(kind: str, y: Array, cv: int, seed: int) -> list[tuple[Array, Array]]:
+    """Rows to fit on and to measure on."""
+    splitter = StratifiedKFold if kind == "classes" else KFold
+    return list(splitter(cv, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
+
+
+def scores_by_components(estimator: Any, X: Any, y: Array, kind: str, cv: int, seed: int) -> Array:
+    """Score (folds x components) with the first 1, 2, ... components."""
+    rows = []
+    for train, test in folds_of(kind, y, cv, seed):
+        fitted = clone(estimator).fit(X[train], y[train])
+        Z, Z_new = (_scores(fitted, X[part]) for part in (train, test))
+        widths = range(1, Z.shape[1] + 1)
+        rows.append([_score(kind, Z[:, :l], y[train], Z_new[:, :l], y[test]) for l in widths])
+    shortest = min(len(row) for row in rows)
+    return np.array([row[:shortest] for row in rows])
+
+
+def cross_validated(estimator: Any, X: Any, y: Array, kind: str, cv: int, seed: int) -> Array:
+    """Score of every fold, with all components, or of the method's own predictions."""
+    found = []
+    for train, test in folds_of(kind, y, cv, seed):
+        fitted = clone(estimator).fit(X[train], y[train])
+        if kind == "numbers":
+            found.append(_r2(y[test], np.asarray(fitted.predict(X[test]))))
+        elif kind == "classes" and hasattr(fitted, "predict") and hasattr(fitted, "classes_"):
+            found.append(float(np.mean(fitted.predict(X[test]) == y[test])))
+        else:
+            Z, Z_new = (_scores(fitted, X[part]) for part in (train, test))
+            found.append(_score(kind, Z, y[train], Z_new, y[test]))
+    return np.array(found)
+
+
+def _scores(fitted: Any, X: Any) -> Array:
+    return np.asarray(fitted.transform(X), dtype=np.float64)
+
+
+def _score(kind: str, Z: Array, y: Array, Z_new: Array, y_new: Array) -> float:
+    if kind == "numbers":
+        A, A_new = (np.column_stack([np.ones(len(part)), part]) for part in (Z, Z_new))
+        return _r2(y_new, A_new @ np.linalg.lstsq(A, y, rcond=None)[0])
+    classes = np.unique(y) if kind == "classes" else None
+    Y = y if classes is None else (y[:, None] == classes)
+    S = fit_linear(Z, np.asarray(Y, dtype=np.float64)).decision(Z_new)
+    if classes is not None:
+        return float(np.mean(classes[S.argmax(axis=1)] == y_new))
+    mixed = np.flatnonzero(y_new.min(axis=0) < y_new.max(axis=0))
+    return float(np.mean([roc_auc_score(y_new[:, j], S[:, j]) for j in mixed] or [0.5]))
+
+
+def _r2(y: Array, predicted: Array) -> float:
+    """Mean over the responses that vary."""
+    Y, P = y.reshape(len(y), -1), predicted.reshape(len(y), -1)
+    total = np.sum((Y - Y.mean(axis=0)) ** 2, axis=0)
+    some = total > 0
+    if not some.any():
+        return 0.0
+    return float(np.mean(1 - np.sum((Y - P) ** 2, axis=0)[some] / total[some]))
+
+
+def most_components(estimator: Any, X: Any, cv: int) -> int | None:
+    """How many to try: what the method takes by itself, bounded where it must be told."""
+    if estimator.get_params()["n_components"] is None:
+        return None
+    smallest = X.shape[0] - -(-X.shape[0] // cv) - 1
+    return max(1, min(MOST_COMPONENTS, X.shape[1], smallest))
+
+
+def choose_components(
+    estimator: Any, X: Any, y: Array, kind: str, cv: int, seed: int
+) -> tuple[int, Array]:
+    """The number of components with the best mean score, and all scores."""
+    largest = clone(estimator).set_params(n_components=most_components(estimator, X, cv))
+    scores = scores_by_components(largest, X, y, kind, cv, seed)
+    return int(np.argmax(scores.mean(axis=0))) + 1, scores
+
+
+class ComponentsCV(BaseEstimator):
+    """A projection whose number of components is chosen by cross-validation when it is fitted.
+
+    Parameters
+    ----------
+    estimator : projection
+    cv : int
+    random_state : int
+        Of the folds.
+
+    Attributes
+    ----------
+    best_estimator_ : the projection fitted on all rows
+    n_components_ : int
+    """
+
+    def __init__(self, estimator: Any, cv: int = 5, random_state: int = 0) -> None:
+        self.estimator = estimator
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> ComponentsCV:
+        """Choose, then fit on all rows."""
+        y = np.asarray(y)
+        kind = "labels" if y.ndim == 2 and np.isin(y, (0, 1)).all() else "numbers"
+        self.n_components_, _ = choose_components(
+            self.estimator, X, y, kind, self.cv, self.random_state
+        )
+        chosen = clone(self.estimator).set_params(n_components=self.n_components_)
+        self.best_estimator_ = chosen.fit(X, y)
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Scores of rows."""
+        return _scores(self.best_estimator_, X)
+
+    def predict(self, X: Any) -> Array:
+        """What the projection predicts."""
+        return np.asarray(self.best_estimator_.predict(X))

@@ -1,0 +1,63 @@
+"""Which methods can be told apart: differences on the same splits, with intervals.
+
+Splits share training samples, so that the plain variance of the differences is too small. It is
+enlarged by the ratio of test to training samples (Nadeau and Bengio, 2003):
+
+    (1/J + n_test / n_train) var(d_1 ... d_J)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from eigenkit.record import Method, Run
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Mean of a - b over the splits that both have done, and the ends of its interval."""
+
+    mean: float
+    low: float
+    high: float
+
+    @property
+    def clear(self) -> bool:
+        """Whether the interval leaves out zero."""
+        return self.low > 0 or self.high < 0
+
+
+def difference(run: Run, a: Method, b: Method, metric: str) -> Difference | None:
+    """None where fewer than two splits have both."""
+    pairs = zip(a.scores[metric].values, b.scores[metric].values, strict=True)
+    found = np.array([x - y for x, y in pairs if x is not None and y is not None])
+    if len(found) < 2:
+        return None
+    share = 1 / len(found) + run.protocol.n_test / run.protocol.n_train
+    reach = float(stdtrit(len(found) - 1, 0.5 + _LEVEL / 2) * np.sqrt(share * found.var(ddof=1)))
+    mean = float(found.mean())
+    return Difference(mean, mean - reach, mean + reach)
+
+
+def not_distinguishable(run: Run, best: Method, others: list[Method], metric: str) -> list[Method]:
+    """Those whose difference to the best may be chance; of one split nothing is known."""
+    found = []
+    for method in others:
+        gap = difference(run, best, method, metric)
+        if gap is None or not gap.clear:
+            found.append(method)
+    return found
+
+
+def fastest(methods: list[Method]) -> Method:
+    """The one that takes the least time; a baseline before a method that is as good."""
+    return min(methods, key=lambda m: (not m.baseline, _seconds(m)))
+
+
+def _seconds(method: Method) -> float:
+    return sum(score.mean or 0.0 for score in method.seconds.values())

@@ -1,0 +1,270 @@
+"""An analyst's day: from files as people have them to a decision, by the command line."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from test_cli import CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
+
+RNG = np.random.default_rng(11)
+
+
+def write_rows(path: str, names: list[str], rows: list) -> None:
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows([names, *rows])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def spectra(folder: Path) -> Path:
+    """Collinear columns and two responses of five hidden sources."""
+    T = RNG.normal(size=(80, 5))
+    X = T @ RNG.normal(size=(5, 20)) + 0.05 * RNG.normal(size=(80, 20))
+    Y = T @ RNG.normal(size=(5, 2)) + 0.1 * RNG.normal(size=(80, 2))
+    names = [f"nm{j}" for j in range(20)] + ["fat", "water"]
+    write_rows("spectra.csv", names, np.hstack([X, Y]).round(5).tolist())
+    write_rows("test.csv", names, np.hstack([X, Y])[:20].round(5).tolist())
+    return folder
+
+
+NUMBERS = ["--labels", "fat,water"]
+
+
+def test_numbers_are_compared_by_what_they_explain(spectra: Path) -> None:
+    record = run_json("compare", "spectra.csv", *NUMBERS, "-m", "pls,cca", "--cv", "3")
+    scores = {m["name"]: m["scores"] for m in record["methods"]}
+    assert record["data"]["kind"] == "numbers"
+    assert scores["pls"]["r2"]["mean"] > 0.9 > 0 > scores["mean"]["r2"]["mean"]
+    assert set(scores["pls"]) >= {"r2", "rmse", "mae", "r2:0", "r2:1"}
+    text = run("compare", "spectra.csv", *NUMBERS, "-m", "pls,cca", "--cv", "3")
+    for part in ("R2", "RMSE", "MAE", "Scores by response", "water", "ridge regression"):
+        assert part in text
+
+
+def test_the_command_after_a_comparison_runs_as_it_stands(spectra: Path) -> None:
+    record = run_json("compare", "spectra.csv", *NUMBERS, "-m", "cca", "--cv", "3")
+    words = shlex.split(record["next"])
+    assert words[:5] == ["eigenkit", "fit", "spectra.csv", "--method", "cca"]
+    assert "R2" in run(*words[1:])
+    assert Path("model.ek").exists()
+
+
+def test_a_comparison_on_a_test_file(spectra: Path) -> None:
+    record = run_json("compare", "spectra.csv", *NUMBERS, "-m", "cca", "--test", "test.csv")
+    assert record["protocol"]["n_splits"] == 1
+    assert record["protocol"]["n_train"] == 80
+    assert record["protocol"]["n_test"] == 20
+
+
+def test_pls_takes_as_many_components_as_cross_validation_says(spectra: Path) -> None:
+    found = run_json("fit", "spectra.csv", *NUMBERS, "-m", "pls", "-o", "m.ek")
+    assert 4 <= found["n_components"] <= 8
+    assert found["fitted"]["component_search"]["score"] == "R2"
+    assert "components (by cross-validation)" in run("inspect", "m.ek")
+    two = run_json("fit", "spectra.csv", *NUMBERS, "-m", "pls", "--components", "2", "-o", "n.ek")
+    assert two["n_components"] == 2
+    assert two["fitted"]["quality"]["mean"] < found["fitted"]["quality"]["mean"]
+    some = run_json(
+        "fit", "spectra.csv", *NUMBERS, "-m", "opls", "--components", "cv", "-o", "o.ek"
+    )
+    assert some["n_components"] in (1, 2)
+
+
+def test_the_grid_of_alphas_grows_until_the_best_is_inside(spectra: Path) -> None:
+    rows = list(csv.reader(Path("spectra.csv").read_text().splitlines()))
+    big = [[*(str(1e4 * float(v)) for v in row[:20]), *row[20:]] for row in rows[1:]]
+    for row in big[::2]:  # one column far larger than the others draws the grid upwards
+        row[0] = str(1e9 * float(row[0]))
+    write_rows("big.csv", rows[0], big)
+    search = run_json("fit", "big.csv", *NUMBERS, "--alpha", "cv", "-o", "m.ek")["fitted"][
+        "alpha_search"
+    ]
+    best = int(np.argmax(search["mean_score"]))
+    assert search["at_the_end"] == (best in (0, len(search["alphas"]) - 1))
+    assert "alpha chosen among" in run("inspect", "m.ek")
+
+
+def test_score_tells_how_good_a_model_is(data: Path, spectra: Path) -> None:  # noqa: F811
+    run("fit", "spectra.csv", *NUMBERS, "-m", "pls", "-o", "m.ek")
+    found = run_json("score", "m.ek", "test.csv")
+    assert found["scores"]["R2"] > 0.9
+    assert [row["response"] for row in found["targets"]] == ["fat", "water"]
+
+
+def test_score_of_classes_and_labels(data: Path) -> None:  # noqa: F811
+    run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "-o", "m.ek")
+    found = run_json("score", "m.ek", "data.csv")
+    predicted = [r[0] for r in list(csv.reader(run("predict", "m.ek", "data.csv").splitlines()))]
+    truth = [row["class"] for row in csv.DictReader(Path("data.csv").read_text().splitlines())]
+    right = np.mean([p == t for p, t in zip(predicted[1:], truth, strict=True)])
+    assert found["scores"]["accuracy"] == pytest.approx(right)
+    assert sum(row["rows"] for row in found["targets"]) == 90
+    run("fit", "data.csv", *TAG_OPTIONS, "-m", "cca", "-o", "t.ek")
+    assert run_json("score", "t.ek", "data.csv")["scores"]["mean AUC over labels"] > 0.9
+    Path("bare.csv").write_text("f1,f2,f3,f4\n1,2,3,4\n")
+    assert "holds no labels" in run("score", "t.ek", "bare.csv", code=1)
+
+
+def test_predictions_with_names_ranks_and_probabilities(data: Path) -> None:  # noqa: F811
+    run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "-o", "m.ek")
+    text = run("predict", "m.ek", "data.csv", "--keep", "tag_a", "--proba")
+    rows = list(csv.DictReader(text.splitlines()))
+    assert list(rows[0])[:2] == ["tag_a", "class"]
+    P = np.array([[float(v) for k, v in row.items() if "probability" in k] for row in rows])
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    two = list(csv.DictReader(run("predict", "m.ek", "data.csv", "--top", "2").splitlines()))
+    assert len(two) == 180
+    assert [row["row"] for row in two[:3]] == ["1", "1", "2"]
+    assert float(two[0]["score"]) >= float(two[1]["score"])
+    run("fit", "data.csv", *TAG_OPTIONS, "-m", "cca", "-o", "t.ek")
+    long = list(csv.DictReader(run("predict", "t.ek", "data.csv", "--long").splitlines()))
+    wide = list(csv.DictReader(run("predict", "t.ek", "data.csv").splitlines()))
+    assert len(long) == sum(int(v) for row in wide for v in row.values())
+    assert "has no probabilities" in run("predict", "t.ek", "data.csv", "--proba", code=1)
+
+
+def people(n: int) -> list[list[str]]:
+    rows = []
+    for i in range(n):
+        city, age = ["New York", "York", "Rome"][i % 3], 20 + i % 40
+        bought = "yes" if (city == "York") == (i % 7 > 0) else "no"
+        day = f"2024-{1 + i % 12:02}-{1 + i % 28:02}"
+        rows.append(
+            [f"p{i}", "" if i % 9 == 0 else str(age), city, "true" if i % 2 else "false", day]
+        )
+        rows[-1].append(bought)
+    return rows
+
+
+NAMES = ["id", "age", "city", "member", "since", "bought"]
+OPTIONS = ["--labels", "bought", "--index", "id", "--categorical", "city", "--missing", "median"]
+
+
+def test_columns_as_people_have_them(folder: Path) -> None:
+    write_rows("people.csv", NAMES, people(120))
+    message = " ".join(run("fit", "people.csv", "--labels", "bought", "-o", "m.ek", code=1).split())
+    assert "2 columns hold text ('id', 'city'): add --categorical city --text id" in message
+    found = run_json("fit", "people.csv", *OPTIONS, "-m", "lda", "-o", "m.ek")
+    assert found["n_features"] == 6
+    assert run_json("score", "m.ek", "people.csv")["scores"]["accuracy"] > 0.8
+    new = people(3)
+    new[0][2] = "Paris"
+    write_rows("new.csv", NAMES[:-1], [row[:-1] for row in new])
+    predicted = run("predict", "m.ek", "new.csv", "--keep", "id", "-o", "p.csv")
+    assert "holds categories that were not there when the model was fitted ('Paris')" in predicted
+    assert Path("p.csv").read_text().startswith("id,bought\np0,")
+    record = run_json("compare", "people.csv", *OPTIONS, "-m", "lda", "--cv", "3")
+    assert "--categorical city" in record["next"]
+    assert "--missing median" in record["next"]
+
+
+def test_missing_values_are_learned_on_training_rows_alone(folder: Path) -> None:
+    from eigenkit.models import Preparation
+
+    X = np.array([[1.0, np.nan], [3.0, 5.0], [1e9, 7.0]])
+    prepare = Preparation("mean", "standard")(X[:2])
+    np.testing.assert_allclose(prepare(X[:2])[:, 1], [5.0, 5.0])
+    np.testing.assert_allclose(prepare(X)[2], [1e9, 7.0])
+
+
+def test_a_forgotten_separator_is_suspected(folder: Path) -> None:
+    rows = [
+        [i % 5, i % 7, "; ".join(sorted({"abcdefgh"[i % 8], "abcdefgh"[i % 5]}))] for i in range(80)
+    ]
+    write_rows("tags.csv", ["u", "v", "tags"], rows)
+    text = run("fit", "tags.csv", "--labels", "tags", "-m", "cca", "-o", "m.ek")
+    assert "--label-separator ';'" in text
+
+
+def test_a_wrong_name_is_blamed_on_its_option(data: Path) -> None:  # noqa: F811
+    assert "--methods" in run("compare", "data.csv", *CLASS_OPTIONS, "--methods", "ldaa", code=2)
+
+
+@pytest.mark.parametrize("columns", [40, 100])
+def test_output_fits_the_terminal(data: Path, monkeypatch, columns: int) -> None:  # noqa: F811
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = run("compare", "data.csv", *CLASS_OPTIONS, "-m", "lda", "--cv", "2") + run("methods")
+    shown, _, command = text.partition("To repeat the run")
+    assert max(len(line) for line in shown.splitlines()) <= columns
+    assert command
+
+
+# -- a model for people and for other programs ------------------------------------------
+
+
+def test_examples_are_written_once(folder: Path) -> None:
+    assert run_json("example")["files"]
+    for name in run_json("example")["files"]:
+        assert run_json("example", name)["rows"] > 10
+    assert "the file exists" in run("example", "tags.csv", code=1)
+    assert "is not one of tags.csv" in " ".join(run("example", "x.csv", code=2).split())
+
+
+AFFINE = [("flowers.csv", "species", "lda"), ("flowers.csv", "species", "cca")]
+AFFINE += [("tags.csv", "tag_*", "star"), ("spectra.csv", "fat,water", "pls")]
+AFFINE += [("spectra.csv", "fat,water", "cca"), ("tags.csv", "tag_*", "pca")]
+
+
+@pytest.mark.parametrize(("name", "labels", "method"), AFFINE)
+@pytest.mark.parametrize("scale", ["none", "standard"])
+def test_an_explanation_adds_up_to_the_score(
+    folder: Path, name: str, labels: str, method: str, scale: str
+) -> None:
+    run("example", name)
+    run("fit", name, "--labels", labels, "-m", method, "--scale", scale, "-o", "m.ek")
+    found = run_json("explain", "m.ek", name, "--row", "7", "--top", "3")
+    assert found["labels"]
+    for item in found["labels"]:
+        parts = sum(f["adds"] for f in item["features"]) + item["other_features"]
+        assert item["average_score"] + parts == pytest.approx(item["score"])
+        if "components" in item:
+            assert sum(item["components"]) == pytest.approx(parts, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "labels", "method"), AFFINE)
+def test_an_exported_model_says_the_same(folder: Path, name: str, labels: str, method: str) -> None:
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    from eigenkit.files import Reading, open_file, read
+    from eigenkit.models import load
+
+    run("example", name)
+    run("fit", name, "--labels", labels, "-m", method, "--missing", "mean", "-o", "m.ek")
+    run("export", "m.ek", "--onnx", "m.onnx", "--csv", "w.csv")
+    model = load("m.ek")
+    block = read(open_file(name, Reading(labels=tuple(labels.split(","))))).block()
+    block.X[3, 1] = np.nan
+    session = runtime.InferenceSession("m.onnx")
+    found = dict(
+        zip([o.name for o in session.get_outputs()], session.run(None, {"X": block.X}), strict=True)
+    )
+    told, S = model.predict("", block)
+    np.testing.assert_allclose(found["components"], model.transform("", block), atol=1e-6)
+    if model.target.kind == "numbers":
+        np.testing.assert_allclose(found["prediction"], told.reshape(len(told), -1), atol=1e-6)
+    else:
+        np.testing.assert_allclose(found["scores"], S, atol=1e-6)
+        names = np.array(model.target.names)
+        label = names[found["label"]] if model.target.kind == "classes" else found["label"]
+        assert np.array_equal(label, told)
+    rows = list(csv.reader(Path("w.csv").read_text().splitlines()))
+    assert len(rows) == model.features.n_features + 2
+
+
+def test_what_is_not_affine_is_not_exported(folder: Path) -> None:
+    run("example", "flowers.csv")
+    run("fit", "flowers.csv", "--labels", "species", "-m", "kernel_lda", "--set", 'kernel="rbf"',
+        "-o", "m.ek")  # fmt: skip
+    message = " ".join(run("export", "m.ek", "--csv", "w.csv", code=1).split())
+    assert "is not an affine map of the features" in message
+    assert not Path("w.csv").exists()
