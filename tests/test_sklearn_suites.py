@@ -57,7 +57,7 @@ SUITES: dict[str, tuple[int, dict[str, str]]] = {
         },
     ),
     "decomposition.tests.test_pca": (
-        125,
+        104,
         {
             "array_api": "needs other array libraries",
             "test_pca_sparse": "every combination of sizes takes many minutes",
