@@ -137,7 +137,7 @@ ERRORS: dict[str, tuple[Any, str]] = {
     "pd.NA": (lambda X, y: (pd.DataFrame(_with(X, np.nan)).astype("Float64"), y), "X"),
     "categories": (
         lambda X, y: (pd.DataFrame({"a": pd.Categorical(["u", "v"] * 20)}), y),
-        "could not convert",
+        "holds the string",
     ),
     "mixed names": (lambda X, y: (pd.DataFrame(X, columns=[1, "b", "c", "d", "e"]), y), "names"),
     "1-D sparse": (lambda X, y: (sparse.coo_array(X[:, 0]), y), "1 dimension"),

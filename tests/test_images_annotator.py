@@ -301,6 +301,23 @@ def test_two_processes_give_the_same(shapes):
     np.testing.assert_array_equal(one._coefficients_, two._coefficients_)
 
 
+@pytest.mark.filterwarnings("ignore::eigenkit.images.ImageWarning")
+@pytest.mark.parametrize("groups", [None, np.arange(9) // 2, np.arange(9) // 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_few_sets_and_folds_without_terms(shapes, seed, groups):
+    Y = (np.random.default_rng(seed).random((9, 3)) < 0.25).astype(float)
+    Y[:3, 0] = [1, 1, 0]
+    model = ImageAnnotator(["hsv", "thumbnail"], size=(64, 64)).fit(shapes[0][:9], Y, None, groups)
+    assert np.all(np.isfinite(model.predict_proba(shapes[0][:2])))
+
+
+def test_pictures_that_are_all_the_same():
+    sets = [ImageSet.from_arrays(f"{i}", [np.full((64, 64), 0.5)]) for i in range(12)]
+    Y = np.column_stack([np.arange(12) % 2, np.arange(12) % 2 == 0])
+    model = ImageAnnotator(["hsv", "sift-16"], size=(64, 64)).fit(sets, Y)
+    np.testing.assert_allclose(model.predict_proba(sets), 0.5, atol=0.05)
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
@@ -309,6 +326,8 @@ def test_two_processes_give_the_same(shapes):
         ({"Y": np.full((60, 2), 2.0)}, ValueError, "other numbers than 0 and 1"),
         ({"Y": np.zeros((60, 2))}, ValueError, "no term is carried by two sets"),
         ({"Y": "x"}, ValueError, "Y is not a matrix"),
+        ({"groups": np.zeros(60)}, ValueError, "all sets into one group"),
+        ({"groups": [1, 2]}, ValueError, "groups has the shape"),
         ({"terms": ["a"]}, ValueError, "terms names 1 columns, but Y has 9"),
     ],
 )

@@ -67,7 +67,7 @@ def test_cca_keeps_the_scores_of_the_training_samples(model):
     model.fit(X, Y, np.arange(20))
     for kept, scores in zip((model.x_scores_, model.y_scores_), model.transform(X, Y), strict=True):
         np.testing.assert_array_equal(kept, scores)
-    with pytest.raises(AttributeError, match="a stream keeps no samples"):
+    with pytest.raises(AttributeError, match="only fit keeps scores of its samples"):
         CCA(2).partial_fit(X, Y).x_scores_
 
 

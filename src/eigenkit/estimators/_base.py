@@ -17,6 +17,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import project
 from eigenkit.estimators._instead import Instead
 from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._streams import Result, Streaming
@@ -34,7 +35,6 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem, Rows
-from eigenkit.operators import project
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.solvers import (
     REGRESSIONS,
@@ -303,6 +303,20 @@ class Projection(
         return tags
 
 
+def check_has_alpha(estimator: Any) -> None:
+    """Refuse what :func:`alpha_path` cannot fit."""
+    if not isinstance(estimator, Projection) or "alpha" not in estimator.get_params():
+        raise TypeError(
+            f"estimator is a {type(estimator).__name__}: alpha_path needs a projection of "
+            "eigenkit that has an alpha."
+        )
+    if getattr(estimator, "shrinkage", None) is not None:
+        raise ValueError(
+            f"shrinkage={estimator.shrinkage!r} takes the place of alpha: set it to None to try "
+            "several alphas."
+        )
+
+
 def alpha_path(
     estimator: Projection, X: Any, y: Any, alphas: Sequence[float], sample_weight: Any = None
 ) -> list[Any]:
@@ -331,15 +345,7 @@ def alpha_path(
     >>> [model.alpha for model in alpha_path(LDA(), X, y, [0.1, 10.0])]
     [0.1, 10.0]
     """
-    if not isinstance(estimator, Projection):
-        raise TypeError(
-            f"estimator is a {type(estimator).__name__}: alpha_path needs a projection of eigenkit."
-        )
-    if getattr(estimator, "shrinkage", None) is not None:
-        raise ValueError(
-            f"shrinkage={estimator.shrinkage!r} takes the place of alpha: set it to None to try "
-            "several alphas."
-        )
+    check_has_alpha(estimator)
     alphas = [check_real("alphas", alpha) for alpha in alphas]
     if not alphas:
         raise ValueError("alphas is empty: give at least one value.")

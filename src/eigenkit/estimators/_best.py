@@ -26,6 +26,8 @@ class BestEstimator(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     def _describe(self) -> None:
         """Take over what the best estimator says of the data."""
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            if name in vars(self):  # of an earlier fit
+                delattr(self, name)
             if hasattr(self.best_estimator_, name):
                 setattr(self, name, getattr(self.best_estimator_, name))
 

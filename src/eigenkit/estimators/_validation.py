@@ -9,6 +9,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_array, validate_data
 
+from eigenkit.data import SAFE_RANGE, check_finite, check_size
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
-from eigenkit.operators import SAFE_RANGE, check_finite, check_size
 from eigenkit.streaming import Blocks
 
 # -- parameters -------------------------------------------------------------------------
@@ -26,18 +27,36 @@ from eigenkit.streaming import Blocks
 
 def check_real(name: str, value: Any, *, low: float = 0.0, high: float = np.inf) -> float:
     """``value`` as a finite float between the bounds (inclusive)."""
-    fine = isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
-    if not fine or not low <= float(value) <= high or not np.isfinite(float(value)):
+    number = _as_float(value)
+    if not low <= number <= high or not np.isfinite(number):
         bounds = f"of at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
-        raise ValueError(f"{name}={value!r} is not valid: give a finite number {bounds}.")
-    return float(value)
+        raise ValueError(f"{name}={_shown(value)} is not valid: give a finite number {bounds}.")
+    return number
+
+
+def _as_float(value: Any) -> float:
+    """A real number as a float; NaN where it is none, or has no float near it (10**400)."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
+        return np.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return np.nan
+
+
+def _shown(value: Any) -> str:
+    """The value as it would be typed, cut where that is long."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def check_count(name: str, value: Any, *, hint: str = "") -> int:
     """``value`` as an integer of at least 1."""
     fine = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
     if not fine or value < 1:
-        raise ValueError(f"{name}={value!r} is not valid: give an integer of at least 1{hint}.")
+        raise ValueError(
+            f"{name}={_shown(value)} is not valid: give an integer of at least 1{hint}."
+        )
     return int(value)
 
 
@@ -45,7 +64,7 @@ def check_choice(name: str, value: Any, choices: Any) -> str:
     """``value``, one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
         known = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name}={value!r} is not known: choose one of {known}.")
+        raise ValueError(f"{name}={_shown(value)} is not known: choose one of {known}.")
     return value
 
 
@@ -79,16 +98,18 @@ def check_X(
     given = X
     X = _tabular(X)
     _refuse("X", X)
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        accept_large_sparse=True,
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-        ensure_min_samples=min_samples,
-    )
+    _refuse_names(X)
+    with plain_words("X"):
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            accept_large_sparse=True,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            ensure_min_samples=min_samples,
+        )
     if sparse.issparse(X):
         X = sparse.csr_array(X)
         if not X.has_canonical_format:
@@ -97,6 +118,43 @@ def check_X(
     if finite:
         check_finite("X", X.data if sparse.issparse(X) else X)
     return owned(X, given) if own else X
+
+
+@contextmanager
+def plain_words(name: str) -> Iterator[None]:
+    """What numpy says of strings and ragged lists, as one sentence about the argument."""
+    try:
+        yield
+    except ValueError as error:
+        said = str(error)
+        if said.startswith("could not convert string to float: "):
+            what = said.removeprefix("could not convert string to float: ")
+            what = what.removeprefix("np.str_(").removesuffix(")")
+            raise ValueError(
+                f"{name} holds the string {what}, which is not a number: encode or remove it."
+            ) from error
+        if "inhomogeneous" in said or said.startswith("setting an array element with a sequence"):
+            raise ValueError(f"{name} is a ragged list: give rows of one length.") from error
+        raise
+
+
+def check_scores(name: str, scores: Any, l: int) -> Array:
+    """Scores as :meth:`transform` gives them, to be mapped back: finite, one column each of l."""
+    _refuse(name, scores)
+    with plain_words(name):
+        scores = check_array(
+            _tabular(scores),
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            input_name=name,
+        )
+    if scores.shape[1] != l:
+        raise ValueError(
+            f"{name} has {scores.shape[1]} columns, but the model has {l} components: give scores "
+            "as transform returns them."
+        )
+    check_finite(name, scores)
+    return np.asarray(scores)
 
 
 def owned(A: Any, given: Any) -> Any:
@@ -122,14 +180,17 @@ def as_labels(y: Any) -> Any:
     _refuse("y", y)
     if sparse.issparse(y):
         return y
-    if hasattr(y, "to_numpy"):
-        return y.to_numpy()
     try:
-        return np.asarray(y)
+        y = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     except ValueError as error:
         raise ValueError(
             "y is a ragged list: encode lists of labels with MultiLabelBinarizer."
         ) from error
+    if y.dtype.kind != "O":
+        return y
+    # pandas' missing value answers no comparison: as NaN it is found like the others.
+    missing = [type(value).__name__ == "NAType" for value in y.ravel()]
+    return np.where(np.reshape(missing, y.shape), np.nan, y) if any(missing) else y
 
 
 def check_numeric_Y(
@@ -142,9 +203,9 @@ def check_numeric_Y(
     """
     if sparse.issparse(Y):
         Y = Y.toarray()
-    Y = check_array(
-        Y, dtype=np.float64, ensure_2d=False, allow_nd=True, ensure_all_finite=False, input_name="y"
-    )
+    how: dict[str, Any] = {"ensure_2d": False, "allow_nd": True, "ensure_all_finite": False}
+    with plain_words("y"):
+        Y = check_array(Y, dtype=np.float64, input_name="y", **how)
     if Y.ndim > 2:
         raise ValueError(f"y has {Y.ndim} dimensions: give one response, or a matrix of them.")
     Y = Y.reshape(len(Y), -1)
@@ -270,7 +331,7 @@ def check_X_varies(Z: Any) -> None:
     """Refuse data without any variance; say how many dense features have none."""
     if Z.constant.all():
         raise ValueError(NO_VARIANCE)
-    if not Z.sparse:
+    if Z.names_constant:
         warn_degenerate(Z.constant, "features are constant and get zero weight")
 
 
@@ -308,11 +369,27 @@ def _refuse(name: str, X: Any) -> None:
     if sparse.issparse(X):
         _check_sparse(name, X)
         return
+    if X is None or isinstance(X, dict | set | frozenset | str | bytes):
+        raise TypeError(
+            f"{name} is a {type(X).__name__}: give an array, a frame or a list of rows."
+        )
+    if isinstance(X, numbers.Number) or getattr(X, "ndim", None) == 0:
+        raise ValueError(f"{name} is a single number: give one row for every sample.")
     kinds = [getattr(t, "kind", "O") for t in _dtypes(X)]
     if "M" in kinds or "m" in kinds:
         raise ValueError(f"{name} holds dates or time spans: turn them into numbers first.")
     if getattr(X, "dtype", None) is not None and getattr(X.dtype, "names", None):
         raise ValueError(f"{name} is a structured array: give a plain matrix of numbers.")
+
+
+def _refuse_names(X: Any) -> None:
+    """Two columns of one name cannot be told apart when new samples come."""
+    names = list(X.columns) if hasattr(X, "columns") else []
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise ValueError(
+            f"X has several columns named {twice!r}: give every column a name of its own."
+        )
 
 
 def _dtypes(X: Any) -> list[Any]:

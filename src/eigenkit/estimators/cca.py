@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import project
 from eigenkit.estimators._instead import UNCHANGED
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators._streams import Result
-from eigenkit.estimators._validation import as_labels, check_real, check_X
+from eigenkit.estimators._validation import as_labels, check_real, check_scores, check_X
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
-from eigenkit.operators import project
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.solvers import Settings
 from eigenkit.streaming import Blocks
@@ -108,8 +108,8 @@ class CCA(ResponseProjection):
         )
         self.alpha_y = alpha_y
 
-    x_scores_ = Result("a stream keeps no samples; use transform")
-    y_scores_ = Result("a stream keeps no samples; use transform")
+    x_scores_ = Result("only fit keeps scores of its samples; use transform")
+    y_scores_ = Result("only fit keeps scores of its samples; use transform")
     canonical_correlations_ = Result()
     y_rotations_ = Result()
     y_loadings_ = Result()
@@ -249,10 +249,11 @@ class CCA(ResponseProjection):
         array of shape (n_samples, n_features), or a tuple with the approximation of y
         """
         check_is_fitted(self)
-        x_back = np.asarray(X) @ self.x_loadings_.T + self.mean_
+        l = self.n_components_
+        x_back = check_scores("X", X, l) @ self.x_loadings_.T + self.mean_
         if y is None:
             return x_back
-        return x_back, np.asarray(y) @ self.y_loadings_.T + self.y_mean_
+        return x_back, check_scores("y", y, l) @ self.y_loadings_.T + self.y_mean_
 
 
 def _y_loadings(factor: Array, W: Array) -> Array:
@@ -263,4 +264,4 @@ def _y_loadings(factor: Array, W: Array) -> Array:
 
 def in_units_of_X(pencil: Pencil) -> Array:
     """Xc'H, where pencil.C may be in units of its own."""
-    return pencil.C if pencil.Z.m is None else pencil.C / np.asarray(pencil.Z.unit).reshape(-1, 1)
+    return pencil.Z.from_X(pencil.C)

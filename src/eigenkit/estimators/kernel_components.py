@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import project
 from eigenkit.estimators._instead import UNCHANGED, Instead
 from eigenkit.estimators._kernel_space import KernelProjection, KernelSpace
 from eigenkit.estimators._responses import ResponseProjection
@@ -17,13 +18,13 @@ from eigenkit.estimators._validation import (
     NO_VARIANCE,
     check_count,
     check_real,
+    check_scores,
     check_weight,
     check_X,
 )
 from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
 from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Problem, Rows
-from eigenkit.operators import project
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.kernel import deflated, primal, principal
@@ -247,7 +248,8 @@ class KernelPCA(
             raise NotFittedError(
                 "inverse_transform needs fit_inverse_transform=True when the model is fitted."
             )
-        K = self._score_kernel_(np.asarray(X, dtype=np.float64), self._score_fit_)
+        scores = check_scores("X", X, self.n_components_)
+        K = self._score_kernel_(scores.astype(np.float64), self._score_fit_)
         return (K @ self.dual_coef_).astype(self._dtype_, copy=False)
 
     @property

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import Centered, project
 from eigenkit.estimators._cross_decomposition import (
     TOO_FAR_APART,
     CrossDecomposition,
@@ -16,9 +17,8 @@ from eigenkit.estimators._cross_decomposition import (
     Rows,
     missing_share,
 )
-from eigenkit.estimators._validation import check_choice, check_count, check_real
+from eigenkit.estimators._validation import check_choice, check_count, check_real, check_scores
 from eigenkit.linalg import Array, power_of_two
-from eigenkit.operators import Centered, project
 from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.deflation import nipals
 
@@ -118,10 +118,11 @@ class PLSRegressor(MultiOutputMixin, RegressorMixin, CrossDecomposition):
         array of shape (n_samples, n_features), or a tuple with the approximation of y
         """
         check_is_fitted(self)
-        x_back = np.asarray(X) @ self.x_loadings_.T * self.x_std_ + self.x_mean_
+        l = self.n_components_
+        x_back = check_scores("X", X, l) @ self.x_loadings_.T * self.x_std_ + self.x_mean_
         if y is None:
             return x_back
-        return x_back, np.asarray(y) @ self.y_loadings_.T * self.y_std_ + self.y_mean_
+        return x_back, check_scores("y", y, l) @ self.y_loadings_.T * self.y_std_ + self.y_mean_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

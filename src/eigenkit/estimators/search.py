@@ -18,7 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing, indexable
 
-from eigenkit.estimators._base import alpha_path
+from eigenkit.data import GRAM_LIMIT_BYTES
+from eigenkit.estimators._base import alpha_path, check_has_alpha
 from eigenkit.estimators._best import BestEstimator
 from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
@@ -30,7 +31,6 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.linalg import Array
-from eigenkit.solvers.choice import GRAM_LIMIT_BYTES
 from eigenkit.solvers.least_squares import l1_path as _l1_path
 
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
@@ -133,6 +133,7 @@ class AlphaSearchCV(BestEstimator):
 
     def _scores(self, X: Any, y: Any, sample_weight: Any) -> Array:
         """Scores of every alpha (columns) on every split (rows)."""
+        check_has_alpha(self.estimator)
         # One look at all the data first: bad input is refused before it is cut into folds.
         clone(self.estimator)._rows(X, y, sample_weight, None, reset=True, min_samples=2)
         X, labels = indexable(X, as_labels(y))

@@ -355,6 +355,8 @@ def check_groups(groups: Any, n: int) -> np.ndarray:
     given = np.asarray(groups)
     if given.shape != (n,):
         raise ValueError(f"groups has the shape {given.shape}: give one for each of the {n} sets.")
+    if len(np.unique(given)) < 2:
+        raise ValueError("groups puts all sets into one group: give at least 2 groups, or none.")
     return given
 
 

@@ -203,7 +203,7 @@ def measures(Y: Array, S: Array, thresholds: Array) -> tuple[float, float, float
     occurs = Y.any(axis=0)
     hits, taken = (Y * P).sum(axis=0), P.sum(axis=0) + Y.sum(axis=0)
     f1 = 2 * hits[occurs] / taken[occurs]
-    return mean_auc(Y, S), precision_at_one(Y, S), float(f1.mean())
+    return mean_auc(Y, S), precision_at_one(Y, S), float(f1.mean()) if occurs.any() else 0.0
 
 
 def _level(rows: Sequence[Row]) -> list[str]:

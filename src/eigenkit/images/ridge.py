@@ -90,14 +90,16 @@ def quality(Y: Array, S: Array) -> float:
     The first ranks sets, the second terms, the third decides: a ridge that suits one of them
     alone may be far off for the others.
     """
-    f1 = _f1_curve(Y, S).max(axis=0)
-    learnable = Y.any(axis=0)
-    return (mean_auc(Y, S) + precision_at_one(Y, S) + float(f1[learnable].mean())) / 3
+    occurs = Y.any(axis=0)
+    f1 = float(_f1_curve(Y, S).max(axis=0)[occurs].mean()) if occurs.any() else 0.0
+    return (mean_auc(Y, S) + precision_at_one(Y, S) + f1) / 3
 
 
 def precision_at_one(Y: Array, S: Array) -> float:
-    """How often the first term is right, of the sets that carry any."""
+    """How often the first term is right, of the sets that carry any; 0 where none does."""
     carried = Y.any(axis=1)
+    if not carried.any():
+        return 0.0
     first = S[carried].argmax(axis=1)
     return float(Y[carried][np.arange(len(first)), first].mean())
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.data import CenteredKernel
 from eigenkit.evaluation.splits import k_fold
 from eigenkit.images.arrays import Array
 from eigenkit.images.ridge import fit_ridge, quality
-from eigenkit.kernels import CenteredKernel
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
 from eigenkit.targets import TARGETS, Labels
 
@@ -54,6 +54,8 @@ def _learned(K: np.ndarray, Y: Array, target: str, single: bool) -> Array:
     bank.aim(np.asarray(H - H.mean(axis=0)), ALPHA)
     found = best_single(bank) if single else silp(bank, TOL, MAX_ITER)
     theta = found.weights * scales
+    if not np.any(theta > 0):  # no kernel tells two sets apart
+        return np.full(len(K), 1 / len(K))
     return np.asarray(theta / theta.sum())
 
 
@@ -97,6 +99,7 @@ def folds_of(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any
         yield from k_fold(Y, folds, np.random.default_rng(seed))
         return
     names, inside = np.unique(groups, return_inverse=True)
+    folds = min(folds, len(names))
     part = np.random.default_rng(seed).permutation(len(names))[inside] % folds
     yield from ((np.flatnonzero(part != f), np.flatnonzero(part == f)) for f in range(folds))
 
