@@ -11,6 +11,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._encoding import (
     check_two_classes,
@@ -29,7 +30,6 @@ from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import check_choice, check_count, check_real
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
-from eigenkit.operators import project
 from eigenkit.pencil import Solution
 from eigenkit.solvers import REGRESSIONS, Choice, Settings
 from eigenkit.solvers.least_squares import least_squares_path
