@@ -240,5 +240,5 @@ COVERAGE = {
     "CCA, correlations 0.7 and 0.7, n = 200": Truth(
         CCA(2, alpha=0), pairs((0.7, 0.7), 200), REST, True
     ),
-    "PCA, deviations 3, 3, 1, ..., n = 150": Truth(PCA(2), round_spread, REST, True, 2),
+    "PCA, deviations 3, 3, 1, ..., n = 150": Truth(PCA(2), round_spread, REST, True),
 }

@@ -68,6 +68,7 @@ def _data_table(
         [found or [None] * 3 for found in ours],
         [row[2:] for row in shown],
         form="d",
+        compare="",
         note="Where sizes differ, the page on data sets says why.",
     )
 

@@ -99,6 +99,8 @@ _LIST = [
             ("star", "star expansion"),
             ("clique", "clique expansion"),
             ("zhou", "Zhou's normalized Laplacian"),
+            ("bolla", "Bolla's Laplacian"),
+            ("rodriguez", "Rodriguez' Laplacian"),
         ]
     ),
     *(

@@ -14,6 +14,8 @@ lda      J_ij / sqrt(delta_j)
 star     a_i^(-1/2) J_ij w_j^(1/2) / delta_j,  a_i = sum_j J_ij w_j / delta_j
 clique   c_i^(-1/2) J_ij w_j^(1/2),  c_i = sum_j J_ij (delta_j - 1) w_j
 zhou     v_i^(-1/2) J_ij (w_j / delta_j)^(1/2),  v_i = sum_j J_ij w_j
+bolla    J_ij (w_j / delta_j)^(1/2): zhou without the degrees of the samples
+rodriguez J_ij w_j^(1/2): clique without them
 ======== ==================================================================
 
 delta_j is the number (total weight) of samples with label j, w_j the weight of label j.
@@ -140,6 +142,14 @@ def _zhou(G: Array, labels: Labels) -> Array:
     return G * (np.sqrt(labels.weight) * _inverse_root(labels.degree))
 
 
+def _bolla(J: Array, labels: Labels) -> Array:
+    return J * (np.sqrt(labels.weight) * _inverse_root(labels.degree))
+
+
+def _rodriguez(J: Array, labels: Labels) -> Array:
+    return J * (np.sqrt(labels.weight) * np.ones_like(labels.degree))
+
+
 TARGETS: dict[str, Target] = {
     "cca": Target(_whitened, linear=True),
     "opls": Target(_responses, linear=True),
@@ -147,4 +157,6 @@ TARGETS: dict[str, Target] = {
     "star": Target(_star, linear=False),
     "clique": Target(_clique, linear=False),
     "zhou": Target(_zhou, linear=True, local=_shared),
+    "bolla": Target(_bolla, linear=True),
+    "rodriguez": Target(_rodriguez, linear=True),
 }

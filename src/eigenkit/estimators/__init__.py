@@ -5,6 +5,7 @@ from eigenkit.estimators.canonical_ridge import CanonicalRidge
 from eigenkit.estimators.cca import CCA
 from eigenkit.estimators.graph_regularized import GraphRegularized
 from eigenkit.estimators.hypergraph import HypergraphSpectral
+from eigenkit.estimators.hypergraph_clustering import HypergraphClustering
 from eigenkit.estimators.keep_search import KeepSearchCV, selection_frequency
 from eigenkit.estimators.kernel import (
     KernelCCA,
@@ -42,6 +43,7 @@ __all__ = [
     "AlphaSearchCV",
     "CanonicalRidge",
     "GraphRegularized",
+    "HypergraphClustering",
     "HypergraphSpectral",
     "KeepSearchCV",
     "KernelCCA",

@@ -17,7 +17,7 @@ from eigenkit.moments import Problem
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Target
 
-EXPANSIONS = ("star", "clique", "zhou")
+EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")
 
 
 class HypergraphSpectral(Projection):
@@ -31,8 +31,9 @@ class HypergraphSpectral(Projection):
     ----------
     n_components : int, optional
         Number of components, at most the rank of Xc'H; all by default.
-    expansion : {"star", "clique", "zhou"}
-        Which Laplacian of the hypergraph.
+    expansion : {"star", "clique", "zhou", "bolla", "rodriguez"}
+        Which Laplacian of the hypergraph; of the last two, which are not normalized by the
+        degrees of the samples, S is the part that joins samples: L = diag(S 1) - S.
     label_weights : array of shape (n_labels,), optional
         Positive weights of the labels (hyperedges); 1 by default.
     alpha : float

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.data import project
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators._validation import as_labels
@@ -16,7 +17,6 @@ from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
-from eigenkit.operators import project
 from eigenkit.pencil import Solution
 from eigenkit.targets import TARGETS, Target
 

@@ -18,6 +18,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import CenteredKernel, check_finite
 from eigenkit.estimators._kernel_space import (
     KernelProjection,
     check_kernel_params,
@@ -39,15 +40,8 @@ from eigenkit.estimators.kernel import (
     KernelLDA,
     KernelOrthonormalizedPLS,
 )
-from eigenkit.kernels import (
-    CenteredKernel,
-    CombinedKernel,
-    Kernel,
-    check_positive,
-    checked_kernel,
-)
+from eigenkit.kernels import CombinedKernel, Kernel, check_positive, checked_kernel
 from eigenkit.linalg import Array
-from eigenkit.operators import check_finite
 from eigenkit.solvers.kernel_weights import (
     KernelBank,
     KernelWeights,

@@ -1,0 +1,158 @@
+"""Clusters of the vertices of a hypergraph."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, eigsh
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import KMeans
+
+from eigenkit.estimators._state import forget, unchanged_on_error
+from eigenkit.estimators._validation import check_choice, check_count, check_X
+from eigenkit.estimators.hypergraph import EXPANSIONS
+from eigenkit.linalg import Array, eigenpairs, signs
+from eigenkit.targets import TARGETS, Labels
+
+# These are not normalized by the degrees of the vertices: L = diag(S 1) - S.
+PLAIN = ("bolla", "rodriguez")
+
+# Up to so many vertices all eigenvectors are computed at once.
+DENSE_ORDER = 500
+
+
+class HypergraphClustering(ClusterMixin, BaseEstimator):
+    """Spectral clustering of the vertices of a hypergraph.
+
+    With H the target of an expansion on the incidence matrix J, S = H H' joins vertices that
+    share edges. The Laplacian is ``L = I - S`` for the normalized expansions (star, clique,
+    zhou), whose embedding is brought to rows of unit length, and ``L = diag(S 1) - S`` for
+    bolla and rodriguez. Vertices are embedded by the eigenvectors of its smallest eigenvalues
+    and clustered by k-means.
+
+    Parameters
+    ----------
+    n_clusters : int
+    expansion : {"zhou", "star", "clique", "bolla", "rodriguez"}
+        Which Laplacian of the hypergraph.
+    edge_weights : array of shape (n_edges,), optional
+        Positive weights of the edges; 1 by default.
+    n_init : int
+        Starts of k-means; the best counts.
+    random_state : int, RandomState or None
+        Of k-means.
+
+    Attributes
+    ----------
+    labels_ : array of shape (n_vertices,)
+    embedding_ : array of shape (n_vertices, n_clusters)
+    eigenvalues_ : array of shape (n_clusters,)
+        The smallest ones of the Laplacian, increasing.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit import HypergraphClustering
+    >>> J = np.zeros((6, 4))
+    >>> J[[0, 1, 2], 0] = J[[0, 1], 1] = J[[3, 4, 5], 2] = J[[4, 5], 3] = 1
+    >>> labels = HypergraphClustering(2, random_state=0).fit_predict(J)
+    >>> bool(np.all(labels[:3] == labels[0]) and np.all(labels[3:] == 1 - labels[0]))
+    True
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        expansion: str = "zhou",
+        edge_weights: Any = None,
+        n_init: int = 10,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.expansion = expansion
+        self.edge_weights = edge_weights
+        self.n_init = n_init
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Embed and cluster the vertices.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_vertices, n_edges)
+            The incidence matrix, 0 or 1; other numbers above 0 say how much a vertex belongs
+            to an edge.
+        y : ignored
+        sample_weight : array of shape (n_vertices,), optional
+            Weights of the vertices in k-means.
+
+        Returns
+        -------
+        self
+        """
+        k = check_count("n_clusters", self.n_clusters)
+        check_choice("expansion", self.expansion, EXPANSIONS)
+        with unchanged_on_error(self):
+            forget(self)
+            X = check_X(self, X, reset=True, min_samples=2)
+            J = sparse.csr_array(X, dtype=np.float64)
+            if J.nnz and J.data.min() < 0:
+                raise ValueError(
+                    "Negative values in data passed to HypergraphClustering: X must hold 0 and 1, "
+                    "or other numbers of at least 0."
+                )
+            if k > J.shape[0]:
+                raise ValueError(f"n_clusters={k} exceeds {J.shape[0]}, the vertices: give fewer.")
+            values, V = self._spectrum(J, k)
+            if self.expansion not in PLAIN:
+                length = np.linalg.norm(V, axis=1, keepdims=True)
+                V = np.divide(V, length, out=np.zeros_like(V), where=length > 0)
+            self.eigenvalues_, self.embedding_ = values, V
+            means = KMeans(
+                k, n_init=check_count("n_init", self.n_init), random_state=self.random_state
+            )
+            self.labels_ = means.fit(V, sample_weight=sample_weight).labels_
+        return self
+
+    def _weights(self, n_edges: int) -> Array:
+        if self.edge_weights is None:
+            return np.ones(n_edges)
+        weights = np.asarray(self.edge_weights, dtype=np.float64)
+        if weights.shape != (n_edges,) or not np.all(np.isfinite(weights)) or np.any(weights <= 0):
+            raise ValueError(
+                f"edge_weights must hold {n_edges} positive numbers, one for each edge."
+            )
+        return weights
+
+    def _spectrum(self, J: sparse.csr_array, k: int) -> tuple[Array, Array]:
+        """The k smallest eigenvalues of L and their vectors: the largest of bound I - L."""
+        degree = np.asarray(J.sum(axis=0)).ravel()
+        labels = Labels(degree, np.empty((0, J.shape[1])), self._weights(J.shape[1]))
+        H = sparse.csr_array(TARGETS[self.expansion].rows(J, labels))
+        n = J.shape[0]
+        joined = np.asarray(H @ (H.T @ np.ones(n)))
+        diagonal = joined if self.expansion in PLAIN else np.ones(n)
+        bound = 2 * float(diagonal.max()) or 1.0
+
+        def shifted(v: Array) -> Array:
+            u = v.reshape(n, -1)
+            return (bound - diagonal)[:, None] * u + H @ (H.T @ u)
+
+        if n <= max(DENSE_ORDER, k + 1):
+            values, V = eigenpairs(shifted(np.eye(n)))
+            values, V = values[:k], V[:, :k]
+        else:
+            operator = LinearOperator((n, n), matvec=shifted, matmat=shifted, dtype=np.float64)
+            values, V = eigsh(operator, k, which="LA", v0=np.cos(np.arange(1.0, n + 1.0)))
+            values, V = values[::-1], V[:, ::-1]
+        return bound - values, V * signs(V)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
