@@ -243,6 +243,8 @@ class KernelLDA(LDA, KernelProjection):
         The training samples, or the landmarks (of a precomputed kernel: their indices).
     kernel_, gamma_
         The kernel as it was used.
+    explained_variance_ratio_ : array of shape (n_components_,)
+        As in :class:`LDA`.
     eigenvalues_ : array of shape (n_components_,)
     classes_, priors_ : array of shape (n_classes,)
     coef_ : array of shape (n_classes, n_fit), or (1, n_fit) for two classes

@@ -59,7 +59,7 @@ class LeastSquaresProjection(Projection):
     ----------
     n_components : int, optional
         Number of components, those of the largest eigenvalues; all by default.
-    target : {"cca", "opls", "lda", "star", "clique", "zhou"}
+    target : {"cca", "opls", "lda", "star", "clique", "zhou", "bolla", "rodriguez"}
         Which projection: :class:`CCA`, :class:`OrthonormalizedPLS`, :class:`LDA`, or an expansion
         of :class:`HypergraphSpectral`. It says what y may be.
     alpha : float

@@ -142,7 +142,7 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     X_fit_ : array or sparse matrix of shape (n_fit, n_features)
     estimator_ : kernel projection
         Fitted on the sum.
-    eigenvalues_, components_, classes_
+    eigenvalues_, components_, n_components_, classes_
         Those of ``estimator_``.
     n_features_in_, feature_names_in_
 
@@ -476,6 +476,11 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _delegated(self, method: str, X: Any) -> Any:
         K = self.kernel_matrix(X)
         return getattr(self.estimator_, method)(K)
+
+    @property
+    def n_components_(self) -> int:
+        """The number of components."""
+        return len(self.components_)
 
     @property
     def _n_features_out(self) -> int:

@@ -67,7 +67,7 @@ class PLSDA(ClassifierMixin, CrossDecomposition):
     x_scores_ : array of shape (n_samples, n_components_)
     x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
         Not with "between", whose scores are not orthogonal.
-    x_mean_, x_std_, n_components_, n_features_in_, feature_names_in_
+    x_mean_, x_std_, y_mean_, y_std_, n_components_, n_features_in_, feature_names_in_
 
     Notes
     -----
