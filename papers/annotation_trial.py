@@ -18,11 +18,11 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.metrics.pairwise import cosine_similarity, euclidean_distances
 from sklearn.svm import SVC, LinearSVC
 
+from eigenkit.data import CenteredKernel
 from eigenkit.datasets import Dataset
 from eigenkit.evaluation.classifiers import decide
 from eigenkit.evaluation.metrics import score_all
 from eigenkit.evaluation.splits import k_fold
-from eigenkit.kernels import CenteredKernel
 from eigenkit.linalg import Array
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
 from eigenkit.targets import TARGETS, Labels

@@ -14,8 +14,8 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 
 from eigenkit import PLSRegressionCV
+from eigenkit.data import Centered
 from eigenkit.linalg import Array
-from eigenkit.operators import Centered
 from eigenkit.solvers.shrinkage import Spectrum, coefficient_risk, fit_risk
 
 SHRUNK = {"pcr": "PCR", "ridge": "ridge", "pls": "PLS", "bounded": "PLS, bounded"}

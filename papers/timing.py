@@ -59,7 +59,7 @@ def lanczos_direct(X: Any, Y: Array, target: str, alpha: float) -> tuple[Array, 
     values, V = eigsh(A, k=M.shape[1], v0=start)
     keep = np.flatnonzero(values > RANK_TOL * values.max())[::-1]
     W = sla.solve_triangular(L, V[:, keep], lower=True, trans="T", check_finite=False)
-    return pencil.Z.column_scaled(W), values[keep]
+    return pencil.Z.to_X(W), values[keep]
 
 
 # -- data --------------------------------------------------------------------------------

@@ -44,7 +44,7 @@ class TwoSided:
 class PLSRegression(TwoSided, eigenkit.PLSRegression):
     def __init__(self, n_components=2, *, scale=True, max_iter=500, tol=1e-06, copy=True):
         super().__init__(n_components, scale=scale, max_iter=max_iter, tol=tol)
-        self.algorithm, self.copy = "nipals", copy
+        self.copy = copy
 
 
 class PLSCanonical(TwoSided, eigenkit.PLSCanonical):
@@ -105,8 +105,9 @@ class IncrementalPCA(eigenkit.PCA):
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Any:
+        seen = vars(self).get("n_samples_seen_", 0)
         super().partial_fit(X)
-        self.n_samples_seen_ = self.n_samples_
+        self.n_samples_seen_ = seen + X.shape[0]
         return self
 
 

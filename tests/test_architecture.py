@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ PACKAGE = Path(eigenkit.__file__).parent
 # Lower layers first; a module imports from its own layer (packages: their own files) or below.
 LAYERS = [
     {"exceptions", "threads", "linalg", "compiled", "splits"},
-    {"operators", "sparse_rows", "targets", "kernels"},
+    {"operators", "data", "sparse_rows", "targets", "kernels"},
     {"pencil"},
     {"moments"},
     {"streaming"},
@@ -65,3 +66,16 @@ def test_only_the_command_line_prints(path: Path) -> None:
     calls = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Call)]
     prints = any(isinstance(call.func, ast.Name) and call.func.id == "print" for call in calls)
     assert not prints or _part(path) in MAY_PRINT
+
+
+# Questions that only a kind of data may ask of itself.
+KIND = re.compile(
+    r"isinstance\([^()]*\b(Centered|CenteredKernel|Dense|Sparse)\b|\bZ[xy]?\.(sparse|m|r|shift|delta)\b"
+)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_nobody_asks_what_kind_of_data_it_is(path: Path) -> None:
+    if _part(path) != "data":
+        asked = KIND.search(path.read_text())
+        assert asked is None, f"{path.name} asks {asked[0]!r}: use a verb of eigenkit.data.Data"

@@ -46,7 +46,9 @@ def test_numbers_are_compared_by_what_they_explain(spectra: Path) -> None:
     assert record["data"]["kind"] == "numbers"
     assert scores["pls"]["r2"]["mean"] > 0.9 > 0 > scores["mean"]["r2"]["mean"]
     assert set(scores["pls"]) >= {"r2", "rmse", "mae", "r2:0", "r2:1"}
-    text = run("compare", "spectra.csv", *NUMBERS, "-m", "pls,cca", "--cv", "3")
+    more = ["--report", "page.html"]
+    text = run("compare", "spectra.csv", *NUMBERS, "-m", "pls,cca", "--cv", "3", *more)
+    assert "RMSE" in Path("page.html").read_text()
     for part in ("R2", "RMSE", "MAE", "Scores by response", "water", "ridge regression"):
         assert part in text
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from eigenkit.operators import Centered
+from eigenkit.data import Centered
 from eigenkit.solvers.cross_products import Block, blocks, gram_pays
 from eigenkit.solvers.deflation import (
     DEFLATIONS,

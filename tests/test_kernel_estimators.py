@@ -35,8 +35,9 @@ from eigenkit import (
     OrthonormalizedPLS,
     alpha_path,
 )
+from eigenkit.data import CenteredKernel
 from eigenkit.exceptions import ConditionWarning, EigenkitWarning
-from eigenkit.kernels import CenteredKernel, Kernel
+from eigenkit.kernels import Kernel
 
 EXPANSIONS = ("star", "clique", "zhou")
 PAIRS: dict[str, tuple[Any, Any]] = {

@@ -21,8 +21,8 @@ from eigenkit import (
     KernelPCA,
     MultipleKernelProjection,
 )
+from eigenkit.data import CenteredKernel
 from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.kernels import CenteredKernel
 from eigenkit.solvers.kernel_weights import (
     KernelBank,
     best_single,

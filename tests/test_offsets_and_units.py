@@ -11,7 +11,7 @@ from scipy import sparse
 
 import eigenkit as ek
 from conftest import dense
-from eigenkit.operators import Centered, project, shifted
+from eigenkit.data import Centered, project, shifted
 
 N = 240
 

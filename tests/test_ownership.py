@@ -12,7 +12,7 @@ from scipy import sparse
 
 import eigenkit as ek
 from eigenkit import Kernel
-from eigenkit.set_kernels import PyramidMatch
+from eigenkit.set_kernels import FisherVectors, MeanMap, PyramidMatch, VisualWords
 
 N, D = 36, 5
 
@@ -82,10 +82,22 @@ MODELS: dict[str, tuple[Any, Any]] = {
         lambda: ek.MultipleKernelProjection(kernels=[Kernel("rbf", columns=[0, 1]), Kernel("rbf")]),
         _J,
     ),
+    "SparsePLS": (lambda: ek.SparsePLS(keep_x=3), _responses),
+    "SparsePLSDA": (lambda: ek.SparsePLSDA(keep_x=3), _classes),
+    "KeepSearchCV": (lambda: ek.KeepSearchCV(ek.SparsePLSDA(), keep_x=[2, 4], cv=2), _classes),
+    "ProbabilisticCCA": (ek.ProbabilisticCCA, _responses),
+    "ManyLabelClassifier": (lambda: ek.ManyLabelClassifier(n_neighbors=5), _J),
+    "GraphRegularized": (lambda: ek.GraphRegularized(ek.LDA(), n_neighbors=5), _classes),
     "AlphaSearchCV": (lambda: ek.AlphaSearchCV(ek.LDA(), alphas=[0.1, 1.0]), _classes),
 }
 STREAMS = [name for name, (make, _) in MODELS.items() if hasattr(make(), "partial_fit")]
-DENSE_ONLY = {"PLSRegression nipals", "SparseCCA", "ReGEC callable", "KernelLDA callable"}
+DENSE_ONLY = {
+    "GraphRegularized",
+    "PLSRegression nipals",
+    "SparseCCA",
+    "ReGEC callable",
+    "KernelLDA callable",
+}
 PRECOMPUTED = {
     "KernelCCA": _responses,
     "KernelLDA": _classes,
@@ -236,6 +248,14 @@ def test_sets_of_vectors_are_owned(bins, n_sets, rng):
     given = [points.copy() for points in sets]
     model = PyramidMatch(bins, branching=2, n_levels=3, random_state=0).fit(given)
     _check_unmoved(model, sets, given)
+
+
+@pytest.mark.parametrize("kernel", [FisherVectors, MeanMap, VisualWords])
+def test_other_kernels_of_sets_own_what_they_keep(kernel, rng):
+    sets = [rng.normal(size=(12, 3)) for _ in range(4)]
+    given = [points.copy() for points in sets]
+    options = {} if kernel is MeanMap else {"random_state": 0}
+    _check_unmoved(kernel(**options).fit(given), sets, given)
 
 
 @pytest.mark.parametrize("name", STREAMS)

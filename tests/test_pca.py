@@ -15,8 +15,8 @@ from sklearn import decomposition
 from sklearn.base import clone
 
 from eigenkit import PCA
+from eigenkit.data import Centered
 from eigenkit.exceptions import ConditionWarning, ConvergenceWarning, DegenerateDataWarning
-from eigenkit.operators import Centered
 from eigenkit.solvers.lanczos import largest_eigenpairs
 from eigenkit.solvers.spectral import METHODS
 
@@ -170,7 +170,7 @@ def test_float32_stays(X) -> None:
 
 def test_sparse_is_dense_and_is_never_made_dense(monkeypatch) -> None:
     dense = PCA(4).fit(SPARSE.toarray())
-    monkeypatch.setattr("eigenkit.operators.DENSE_LIMIT_BYTES", 0)
+    monkeypatch.setattr("eigenkit.data.sparse.DENSE_LIMIT_BYTES", 0)
     monkeypatch.setattr(sparse.csr_array, "toarray", lambda *a, **k: pytest.fail("densified"))
     for layout in ("csr", "csc", "coo"):
         model = PCA(4, solver="lanczos", tol=1e-12).fit(SPARSE.asformat(layout))

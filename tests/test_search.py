@@ -20,7 +20,7 @@ from eigenkit import (
     alpha_path,
     l1_path,
 )
-from eigenkit.operators import Centered
+from eigenkit.data import Centered
 
 
 @pytest.mark.parametrize("name", list(ESTIMATORS))

@@ -12,12 +12,11 @@ from scipy import linalg as sla
 from scipy import sparse
 
 from conftest import ZOO, dense, labels_for, make_X, projector_distance
+from eigenkit.data import GRAM_LIMIT_BYTES, Centered
 from eigenkit.exceptions import ConditionWarning, ConvergenceWarning
 from eigenkit.moments import Rows
-from eigenkit.operators import Centered
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import REGRESSIONS, Settings, choose, solve, solve_path
-from eigenkit.solvers.choice import GRAM_LIMIT_BYTES
 from eigenkit.solvers.krylov import block_cg, block_cg_mixed, block_lsqr
 from eigenkit.solvers.least_squares import l1_path, targets
 from eigenkit.targets import TARGETS

@@ -18,8 +18,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
 from eigenkit import CCA, SparseCCA
+from eigenkit.data import Centered
 from eigenkit.exceptions import ConvergenceWarning, DegenerateDataWarning
-from eigenkit.operators import Centered
 from eigenkit.solvers.lasso import Sparsity, lasso, thresholded
 from eigenkit.solvers.sparse_pairs import METHODS, View
 

@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.decomposition import IncrementalPCA
 
 from conftest import ESTIMATORS, labels_for
-from eigenkit import CCA, LDA, PCA, HypergraphSpectral, ReGEC, Stream
+from eigenkit import CCA, LDA, PCA, HypergraphSpectral, KernelLDA, ReGEC, Stream
 from eigenkit.exceptions import RepeatedBatchWarning
 from eigenkit.files import FileError
 
@@ -175,6 +176,7 @@ def test_bad_batches_are_skipped_and_reported(tmp_path):
     [
         ({"every": -1}, "every=-1 is not valid"),
         ({"half_life": "long"}, "half_life='long' is not valid"),
+        ({"half_life": 0}, "half_life=0 is not valid"),
         ({"on_error": "ignore"}, "on_error='ignore' is not known"),
     ],
 )
@@ -184,8 +186,9 @@ def test_wrong_options_are_refused(options, said, tmp_path):
 
 
 def test_what_cannot_be_a_stream_is_refused(tmp_path):
-    with pytest.raises(TypeError, match="ReGEC, which has no partial_fit"):
-        Stream(ReGEC(kernel="rbf"), tmp_path / "s.ek")
+    for other in (ReGEC(kernel="rbf"), KernelLDA(), IncrementalPCA(), "LDA"):
+        with pytest.raises(TypeError, match=r"give one of eigenkit's that has partial_fit"):
+            Stream(other, tmp_path / "s.ek")
     with pytest.raises(TypeError, match="cannot be stored"):
         Stream(LDA(priors=object()), tmp_path / "s.ek")
     with pytest.raises(FileError, match="cannot be locked"):

@@ -25,8 +25,9 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 
+from eigenkit.data import check_finite, check_size
+from eigenkit.data.kernel import largest
 from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
-from eigenkit.operators import SAFE_RANGE, check_finite, check_size, column_sums
 from eigenkit.threads import blas_threads
 
 #: The kernels that are known by name, those of scikit-learn.
@@ -255,104 +256,6 @@ class KernelRows:
         return self.kernel(self.X[rows], self.X_fit)
 
 
-# -- centring ---------------------------------------------------------------------------
-
-
-class CenteredKernel:
-    """The centred, weighted kernel matrix Z Z' of the module's docstring.
-
-    It answers to the names of :class:`eigenkit.operators.Centered` that a pencil uses.
-
-    Parameters
-    ----------
-    K : array of shape (n, n)
-        Symmetric.
-    weight : array of shape (n,), optional
-        Positive row weights.
-    overwrite : bool
-        Whether the memory of K may be used for the result.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.array([[1.0], [3.0], [5.0]])
-    >>> CenteredKernel(X @ X.T).K
-    array([[ 4.,  0., -4.],
-           [ 0.,  0.,  0.],
-           [-4.,  0.,  4.]])
-    """
-
-    sparse = False
-    may_be_dense = True
-    m = None
-
-    def __init__(self, K: Array, weight: Array | None = None, *, overwrite: bool = False) -> None:
-        n = len(K)
-        self.shape = (n, n)
-        self.weight = weight
-        self.r = None if weight is None else np.sqrt(weight)
-        self.total = float(n if weight is None else weight.sum())
-        self.constant = np.zeros(n, dtype=bool)
-        self.size = _largest(K)
-        safe = self.size == 0.0 or SAFE_RANGE[0] < self.size < SAFE_RANGE[1]
-        self.unit = 1.0 if safe else float(1.0 / power_of_two(np.asarray(self.size)))
-        self.mean = column_sums(K, weight) / self.total
-        self.K = self._centered(K if overwrite and K.flags.writeable else K.copy())
-
-    def _centered(self, K: Array) -> Array:
-        K *= self.unit
-        # Twice, as the means of the first time carry the rounding of entries that cancel.
-        for _ in range(2):
-            mean = column_sums(K, self.weight) / self.total
-            overall = float(column_sums(mean, self.weight)) / self.total
-            K -= mean
-            K -= (mean - overall)[:, None]
-        if self.r is not None:
-            K *= self.r
-            K *= self.r[:, None]
-        return K
-
-    def ridge(self, alpha: float) -> float:
-        """The ridge alpha in the units of K."""
-        return alpha * self.unit
-
-    def column_scaled(self, V: Array) -> Array:
-        """Dual coefficients for rows k(x, X) as they are: diag(r) V, in the units of X.
-
-        Without what rounding has left of V along r, which is zero to the equations.
-        """
-        r = np.ones(len(V)) if self.r is None else self.r
-        V = (V - np.outer(r / self.total, r @ V)) * self.unit
-        return V if self.r is None else V * self.r[:, None]
-
-    def matmat(self, V: Array) -> Array:
-        """Kc V."""
-        return np.asarray(self.K @ V)
-
-    rmatmat = matmat
-
-    def spectrum(self) -> tuple[Array, Array]:
-        """s and V of Kc = V diag(s^2) V', without what is rounding."""
-        squares, V = eigenpairs(self.K)
-        keep = squares > self.noise
-        return np.sqrt(squares[keep]), V[:, keep]
-
-    @property
-    def noise(self) -> float:
-        """Eigenvalues up to this are rounding: of n entries a row, as large as before centring."""
-        return len(self.K) * self._rounding
-
-    @property
-    def vanishes(self) -> bool:
-        """Whether all samples are one to the kernel."""
-        return _largest(self.K) <= 16 * self._rounding
-
-    @property
-    def _rounding(self) -> float:
-        heaviest = 1.0 if self.weight is None else float(self.weight.max())
-        return EPS * self.size * self.unit * heaviest
-
-
 # -- checks -----------------------------------------------------------------------------
 
 
@@ -363,7 +266,7 @@ def checked_kernel(K: Array, name: str = "kernel", tol: float = KERNEL_TOL) -> A
             f"{name} has shape {K.shape}: give the square matrix of inner products of all samples."
         )
     check_finite(name, K)
-    size = _largest(K)
+    size = largest(K)
     if size == 0.0:
         raise ValueError(f"{name} is zero for every pair of samples: there is nothing to learn.")
     mirrored = K - K.T
@@ -375,11 +278,6 @@ def checked_kernel(K: Array, name: str = "kernel", tol: float = KERNEL_TOL) -> A
         )
     mirrored /= 2
     return K if skew == 0.0 else np.subtract(K, mirrored, out=mirrored)
-
-
-def _largest(K: Array) -> float:
-    """The largest absolute entry, without a copy."""
-    return max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))
 
 
 def check_positive(K: Array, name: str = "kernel", tol: float = KERNEL_TOL) -> None:

@@ -1,7 +1,7 @@
 """Small dense linear algebra: order, sign and rank rules, each written once.
 
 Everything here works on matrices that fit in memory many times over (k x k, d x d or
-n x k); products with the data live in :mod:`eigenkit.operators`.
+n x k); products with the data live in :mod:`eigenkit.data`.
 """
 
 from __future__ import annotations

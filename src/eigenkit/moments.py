@@ -25,10 +25,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.kernels import CenteredKernel
+from eigenkit.data import (
+    ROUNDING,
+    Centered,
+    CenteredKernel,
+    centered_columns,
+    column_sums,
+    one_sample,
+)
 from eigenkit.linalg import Array, triangular_factor
-from eigenkit.operators import ROUNDING, Centered, centered_columns, column_sums, one_sample
-from eigenkit.pencil import KernelPencil, Pencil
+from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
 
 # Rows and label sets that count less than this part of a sample are forgotten.
@@ -64,7 +70,6 @@ class Rows:
     Y: np.ndarray
     weight: Array | None
     fade: Array | None = None
-    form = Pencil
 
     @property
     def n_rows(self) -> int:
@@ -135,9 +140,9 @@ class Rows:
         one = 1.0 if self.counted else Z.total / self.count
         labels = Labels(column_sums(Y, weight), factor, edge_weight, one, len(Y))
         if target.linear:  # the centred H comes from the centred G, and Y may be far from zero
-            pencil = self.form(Z, target.finish(factor, labels), alpha)
+            pencil = Pencil(Z, target.finish(factor, labels), alpha)
         else:
-            pencil = self.form.state(Z, target.finish(G, labels), alpha)
+            pencil = Pencil.state(Z, target.finish(G, labels), alpha)
         return Problem(pencil, labels, Z.mean, Z.total, len(Y))
 
     def occurring(self) -> tuple[Rows, np.ndarray | None]:
@@ -190,8 +195,6 @@ class Rows:
 @dataclass(frozen=True)
 class KernelMatrix(Rows):
     """Rows of which only the kernel matrix X (n x n, may be overwritten) is known."""
-
-    form = KernelPencil
 
     def centered(self) -> Any:
         return CenteredKernel(self.X, self.weight, overwrite=True)

@@ -15,8 +15,8 @@ from typing import Any, Self
 
 import numpy as np
 
+from eigenkit.data import centered_columns
 from eigenkit.linalg import Array
-from eigenkit.operators import centered_columns
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Pencil:
 
     @cached_property
     def C(self) -> Array:
-        """Z'H (d x k): all that A is made of."""
+        """Z'H, as directions: all that A is made of."""
         return self.Z.rmatmat(self.H)
 
     @property
@@ -57,21 +57,7 @@ class Pencil:
         BV, square = self.Z.gradient(V)
         damped_V = damped(self.ridge, V)
         BV += damped_V
-        return BV, square + V.T @ damped_V
-
-
-@dataclass(frozen=True)
-class KernelPencil(Pencil):
-    """The same problem in the dual, for a centred kernel matrix Z = Kc.
-
-    A = Kc H H'Kc, B = Kc Kc + alpha Kc: W = Phi'B in the space of the kernel's features
-    Phi is the solution of the pencil on them.
-    """
-
-    def forms(self, V: Array) -> tuple[Array, Array]:
-        """B V = Kc (Kc V + alpha V) and V'B V."""
-        KV = self.Z.matmat(V)
-        return self.Z.matmat(KV + damped(self.ridge, V)), KV.T @ KV + V.T @ damped(self.ridge, KV)
+        return BV, square + self.Z.inner(V, damped_V)
 
 
 def damped(ridge: float | Array, V: Array) -> Array:

@@ -8,9 +8,9 @@ import numpy as np
 from scipy import sparse, stats
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import project
 from eigenkit.estimators._validation import check_real, check_X
 from eigenkit.linalg import Array
-from eigenkit.operators import project
 from eigenkit.sparse_rows import BLOCK_BYTES
 
 

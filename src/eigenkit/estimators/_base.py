@@ -17,6 +17,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import project
 from eigenkit.estimators._instead import Instead
 from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._streams import Result, Streaming
@@ -34,7 +35,6 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem, Rows
-from eigenkit.operators import project
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.solvers import (
     REGRESSIONS,

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
+from eigenkit.data import Centered
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem, Rows
-from eigenkit.operators import Centered
 from eigenkit.pencil import Pencil
 from eigenkit.streaming import Moments
 
@@ -68,6 +68,7 @@ def shrunken(problem: Problem, shrinkage: float, d: int) -> Problem:
     """The problem with the ridge that stands for ``(1 - s) Sw + s tr(Sw) / d I``, over 1 - s."""
     Z, C = problem.pencil.Z, problem.pencil.C
     squares = Z.column_squares() - np.sum(C * C, axis=1)
-    within = float(np.sum(np.maximum(squares, 0.0) / np.square(Z.unit)))
+    squares = Z.from_X(Z.from_X(np.maximum(squares, 0.0)[:, None]))
+    within = float(np.sum(squares))
     alpha = shrinkage / (1 - shrinkage) * within / d
     return replace(problem, pencil=replace(problem.pencil, alpha=alpha))

@@ -15,6 +15,7 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import SCALABLE, Centered, check_finite, project
 from eigenkit.estimators._instead import UNCHANGED, Instead
 from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
@@ -28,7 +29,6 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import EPS, Array
-from eigenkit.operators import SCALABLE, Centered, check_finite, project
 from eigenkit.solvers.cross_products import Block, blocks
 from eigenkit.solvers.deflation import (
     Components,

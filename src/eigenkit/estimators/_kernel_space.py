@@ -10,6 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import check_finite, constant_columns, project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._validation import (
     NO_VARIANCE,
@@ -23,7 +24,6 @@ from eigenkit.estimators._validation import (
 from eigenkit.kernels import (
     KERNEL_TOL,
     KERNELS,
-    CenteredKernel,
     Kernel,
     KernelRows,
     PrecomputedKernel,
@@ -35,7 +35,6 @@ from eigenkit.kernels import (
 )
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import KernelMatrix, Problem, Rows
-from eigenkit.operators import check_finite, constant_columns, project
 from eigenkit.pencil import Solution
 from eigenkit.solvers import SOLVERS, Settings
 
@@ -205,14 +204,14 @@ class KernelSpace:
 
     def _check_kernel_matrix(self, Z: Any) -> None:
         """Refuse a kernel that is constant or not positive semidefinite."""
-        if not isinstance(Z, CenteredKernel):
+        if self.approximation is not None:
             return
         if Z.vanishes:
             raise ValueError(
                 "X has zero variance to the kernel: all samples have the same inner products."
             )
         if not self.kernel_.positive:
-            check_positive(Z.K, self._kernel_name)
+            check_positive(Z.outer(), self._kernel_name)
 
 
 class KernelProjection(KernelSpace, Projection):
@@ -253,7 +252,8 @@ class KernelProjection(KernelSpace, Projection):
         solver = check_solver(self.solver, SOLVERS)
         # Features of landmarks are few: Cholesky, and a singular value decomposition where
         # that is not enough, take them all.
-        return Settings(solver=solver, regression="cholesky")
+        few = self.approximation is not None
+        return Settings(solver=solver, regression="cholesky" if few else "dual_cholesky")
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, classes: Any, **how: Any) -> Rows:
         rows = super()._rows(X, y, sample_weight, classes, **how)

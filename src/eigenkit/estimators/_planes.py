@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import DENSE_LIMIT_BYTES, check_finite, project
 from eigenkit.estimators._kernel_space import check_kernel_params, refuse_overflow, symmetry_tol
 from eigenkit.estimators._landmarks import LANDMARKS, landmark_rows
 from eigenkit.estimators._probabilities import held_out_distances, softmax_scale
@@ -28,7 +29,6 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.kernels import Kernel, checked_kernel
 from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
-from eigenkit.operators import DENSE_LIMIT_BYTES, check_finite, project
 from eigenkit.solvers.planes import Planes, class_grams, lower_grams
 
 

@@ -7,13 +7,13 @@ from typing import Any
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._encoding import encode_responses
 from eigenkit.estimators._heads import regression
 from eigenkit.estimators._streams import Result
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
-from eigenkit.operators import project
 from eigenkit.pencil import Solution
 
 

@@ -132,8 +132,7 @@ class Streaming:
         self
         """
         self._settings()
-        if half_life is not None and check_real("half_life", half_life) == 0:
-            raise ValueError("half_life=0 is not valid: give a number above 0, or None.")
+        half_life = check_half_life(half_life)
         with unchanged_on_error(self):
             first = "_intake_" not in vars(self)
             if first:
@@ -189,6 +188,13 @@ class Streaming:
 
     def __sklearn_is_fitted__(self) -> bool:
         return "components_" in vars(self) or "_intake_" in vars(self)
+
+
+def check_half_life(half_life: Any) -> float | None:
+    """Rows after which what was seen counts half as much; None for never."""
+    if half_life is not None and check_real("half_life", half_life) == 0:
+        raise ValueError("half_life=0 is not valid: give a number above 0, or None.")
+    return None if half_life is None else float(half_life)
 
 
 def _check_alike(model: Any, other: Any) -> None:

@@ -17,9 +17,9 @@ from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_array, validate_data
 
+from eigenkit.data import SAFE_RANGE, check_finite, check_size
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
-from eigenkit.operators import SAFE_RANGE, check_finite, check_size
 from eigenkit.streaming import Blocks
 
 # -- parameters -------------------------------------------------------------------------
@@ -331,7 +331,7 @@ def check_X_varies(Z: Any) -> None:
     """Refuse data without any variance; say how many dense features have none."""
     if Z.constant.all():
         raise ValueError(NO_VARIANCE)
-    if not Z.sparse:
+    if Z.names_constant:
         warn_degenerate(Z.constant, "features are constant and get zero weight")
 
 

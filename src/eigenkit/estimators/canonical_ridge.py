@@ -158,11 +158,10 @@ class CanonicalRidge(CCA):
     def _x_loadings(self, problem: Problem, W: Array, values: Array, basis: Array) -> Array:
         T = _scores(problem, W)
         Z = problem.pencil.Z
-        unit = np.asarray(Z.unit).reshape(-1, 1)
-        return Z.rmatmat(T @ np.linalg.pinv(T.T @ T)) / unit
+        return Z.from_X(Z.rmatmat(T @ np.linalg.pinv(T.T @ T)))
 
 
 def _scores(problem: Problem, W: Array) -> Array:
     """Xc W (with the roots of the weights), for W in the units of X."""
     Z = problem.pencil.Z
-    return Z.matmat(W / np.broadcast_to(Z.unit, W.shape[:1])[:, None])
+    return Z.matmat(Z.from_X(W))

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import project
 from eigenkit.estimators._instead import UNCHANGED
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators._streams import Result
@@ -15,7 +16,6 @@ from eigenkit.estimators._validation import as_labels, check_real, check_scores,
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
-from eigenkit.operators import project
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.solvers import Settings
 from eigenkit.streaming import Blocks
@@ -264,4 +264,4 @@ def _y_loadings(factor: Array, W: Array) -> Array:
 
 def in_units_of_X(pencil: Pencil) -> Array:
     """Xc'H, where pencil.C may be in units of its own."""
-    return pencil.C if pencil.Z.m is None else pencil.C / np.asarray(pencil.Z.unit).reshape(-1, 1)
+    return pencil.Z.from_X(pencil.C)

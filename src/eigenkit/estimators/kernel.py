@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.data import project
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators._validation import as_labels
@@ -16,7 +17,6 @@ from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
-from eigenkit.operators import project
 from eigenkit.pencil import Solution
 from eigenkit.targets import TARGETS, Target
 
@@ -243,6 +243,8 @@ class KernelLDA(LDA, KernelProjection):
         The training samples, or the landmarks (of a precomputed kernel: their indices).
     kernel_, gamma_
         The kernel as it was used.
+    explained_variance_ratio_ : array of shape (n_components_,)
+        As in :class:`LDA`.
     eigenvalues_ : array of shape (n_components_,)
     classes_, priors_ : array of shape (n_classes,)
     coef_ : array of shape (n_classes, n_fit), or (1, n_fit) for two classes

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import project
 from eigenkit.estimators._instead import UNCHANGED, Instead
 from eigenkit.estimators._kernel_space import KernelProjection, KernelSpace
 from eigenkit.estimators._responses import ResponseProjection
@@ -24,7 +25,6 @@ from eigenkit.estimators._validation import (
 from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
 from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Problem, Rows
-from eigenkit.operators import project
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.kernel import deflated, primal, principal

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._class_covariance import shrunken, shrunken_by_class
 from eigenkit.estimators._encoding import check_two_classes, encode_classes
@@ -23,7 +24,6 @@ from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import check_choice, check_real
 from eigenkit.linalg import EPS, Array
 from eigenkit.moments import Problem, Rows
-from eigenkit.operators import project
 from eigenkit.pencil import Solution
 from eigenkit.solvers import Settings
 from eigenkit.streaming import Moments
@@ -203,16 +203,15 @@ class LDA(ClassifierMixin, Projection):
 
     def _keep_means(self, problem: Problem, root: Array) -> None:
         pencil = problem.pencil
-        C = pencil.C if pencil.Z.m is None else pencil.C / np.asarray(pencil.Z.unit).reshape(-1, 1)
-        self.means_ = self._cast(problem.mean + (C / root).T)
+        self.means_ = self._cast(problem.mean + (pencil.Z.from_X(pencil.C) / root).T)
 
     def _keep_covariance(self, problem: Problem) -> None:
         """(B - A) / n: what is not between the classes, with its ridge."""
-        pencil, unit = problem.pencil, np.broadcast_to(problem.pencil.Z.unit, problem.mean.shape)
+        pencil, from_X = problem.pencil, problem.pencil.Z.from_X
         within = pencil.Z.gram() - pencil.C @ pencil.C.T
         within.flat[:: len(within) + 1] += pencil.ridge
         within *= self._shrunken_to() / problem.total
-        self.covariance_ = self._cast(within / unit / unit[:, None])
+        self.covariance_ = self._cast(from_X(from_X(within).T))
         self._ridge_variance_ = pencil.alpha * self._shrunken_to() / problem.total
 
     def _keep_columns(self, columns: np.ndarray | None) -> None:

@@ -11,6 +11,7 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._encoding import (
     check_two_classes,
@@ -29,7 +30,6 @@ from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import check_choice, check_count, check_real
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
-from eigenkit.operators import project
 from eigenkit.pencil import Solution
 from eigenkit.solvers import REGRESSIONS, Choice, Settings
 from eigenkit.solvers.least_squares import least_squares_path
@@ -59,7 +59,7 @@ class LeastSquaresProjection(Projection):
     ----------
     n_components : int, optional
         Number of components, those of the largest eigenvalues; all by default.
-    target : {"cca", "opls", "lda", "star", "clique", "zhou"}
+    target : {"cca", "opls", "lda", "star", "clique", "zhou", "bolla", "rodriguez"}
         Which projection: :class:`CCA`, :class:`OrthonormalizedPLS`, :class:`LDA`, or an expansion
         of :class:`HypergraphSpectral`. It says what y may be.
     alpha : float

@@ -18,6 +18,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import CenteredKernel, check_finite
 from eigenkit.estimators._kernel_space import (
     KernelProjection,
     check_kernel_params,
@@ -39,15 +40,8 @@ from eigenkit.estimators.kernel import (
     KernelLDA,
     KernelOrthonormalizedPLS,
 )
-from eigenkit.kernels import (
-    CenteredKernel,
-    CombinedKernel,
-    Kernel,
-    check_positive,
-    checked_kernel,
-)
+from eigenkit.kernels import CombinedKernel, Kernel, check_positive, checked_kernel
 from eigenkit.linalg import Array
-from eigenkit.operators import check_finite
 from eigenkit.solvers.kernel_weights import (
     KernelBank,
     KernelWeights,
@@ -148,7 +142,7 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     X_fit_ : array or sparse matrix of shape (n_fit, n_features)
     estimator_ : kernel projection
         Fitted on the sum.
-    eigenvalues_, components_, classes_
+    eigenvalues_, components_, n_components_, classes_
         Those of ``estimator_``.
     n_features_in_, feature_names_in_
 
@@ -482,6 +476,11 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _delegated(self, method: str, X: Any) -> Any:
         K = self.kernel_matrix(X)
         return getattr(self.estimator_, method)(K)
+
+    @property
+    def n_components_(self) -> int:
+        """The number of components."""
+        return len(self.components_)
 
     @property
     def _n_features_out(self) -> int:

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import Centered, project
 from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
     check_count,
@@ -18,7 +19,6 @@ from eigenkit.estimators._validation import (
     check_X_varies,
 )
 from eigenkit.linalg import Array
-from eigenkit.operators import Centered, project
 from eigenkit.solvers.multiview import solve_views
 
 

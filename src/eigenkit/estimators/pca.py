@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.special import gammaln
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._instead import UNCHANGED
 from eigenkit.estimators._streams import Result
@@ -26,7 +27,6 @@ from eigenkit.estimators._validation import (
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import EPS, Array
 from eigenkit.moments import Problem, Rows
-from eigenkit.operators import Centered, project
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.spectral import METHODS, cheapest, principal_axes
@@ -230,14 +230,15 @@ class PCA(Projection):
 
     def _state(self, moments: Rows | Moments) -> Problem:
         problem = moments.problem(self._target(), 1.0, 0.0)
-        if np.ndim(problem.pencil.Z.unit) == 0:
+        if problem.pencil.Z.one_ridge:
             return problem
         return self._in_one_unit(problem)
 
     def _in_one_unit(self, problem: Problem) -> Problem:
         """Columns of extreme sizes: one factor for all, as here their units matter."""
-        unit = np.asarray(problem.pencil.Z.unit)
-        spread = float(np.log10(unit.max()) - np.log10(unit.min()))
+        Z = problem.pencil.Z
+        sizes = np.log10(Z.from_X(np.ones((Z.shape[1], 1))))
+        spread = float(sizes.max() - sizes.min())
         if spread > 8:
             warnings.warn(
                 f"the sizes of the features of X differ by {spread:.0f} powers of ten: "
@@ -245,9 +246,7 @@ class PCA(Projection):
                 ConditionWarning,
                 stacklevel=2,
             )
-        Z = problem.pencil.Z
-        Z = Centered(Z.X, Z.weight, center=Z.center, one_unit=True, n_samples=Z.n_samples)
-        pencil = replace(problem.pencil, Z=Z)
+        pencil = replace(problem.pencil, Z=Z.in_one_unit())
         return replace(problem, pencil=pencil)
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
@@ -277,16 +276,15 @@ class PCA(Projection):
         freedom = problem.total - problem.labels.one
         s, total = solution.eigenvalues, float(Z.column_squares().sum())
         l = self._count(s**2, total, freedom, problem.n_rows)
-        unit = float(np.ravel(Z.unit)[0])
         bound = min(problem.n_rows, self.n_features_in_)
         left = s[l:] @ s[l:] if len(s) > l else max(total - float(s[:l] @ s[:l]), 0.0)
         if l == bound or left <= EPS * bound * total:
             left = 0.0  # rounding of the sums: nothing is left out
         with np.errstate(over="ignore", under="ignore"):
-            self.singular_values_ = s[:l] / unit
+            self.singular_values_ = Z.lengths_to_X(s[:l])
             self.eigenvalues_ = self.singular_values_**2
             self.explained_variance_ = (self.singular_values_ / np.sqrt(freedom)) ** 2
-            spread = np.sqrt(left / max(1, bound - l) / freedom) / unit
+            spread = Z.lengths_to_X(np.sqrt(left / max(1, bound - l) / freedom))
             self.noise_variance_ = float(spread * spread)
         self.explained_variance_ratio_ = s[:l] ** 2 / total
         self.mean_ = self._cast(problem.mean)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import Centered, project
 from eigenkit.estimators._cross_decomposition import (
     TOO_FAR_APART,
     CrossDecomposition,
@@ -18,7 +19,6 @@ from eigenkit.estimators._cross_decomposition import (
 )
 from eigenkit.estimators._validation import check_choice, check_count, check_real, check_scores
 from eigenkit.linalg import Array, power_of_two
-from eigenkit.operators import Centered, project
 from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.deflation import nipals
 

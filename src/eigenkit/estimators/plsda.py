@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import Centered, column_sums, project
 from eigenkit.estimators._cross_decomposition import CrossDecomposition, Fit, Rows
 from eigenkit.estimators._validation import (
     check_choice,
@@ -17,7 +18,6 @@ from eigenkit.estimators._validation import (
     warn_degenerate,
 )
 from eigenkit.linalg import Array, whitener
-from eigenkit.operators import Centered, column_sums, project
 from eigenkit.solvers.cross_products import blocks
 from eigenkit.solvers.deflation import decompose
 
@@ -67,7 +67,7 @@ class PLSDA(ClassifierMixin, CrossDecomposition):
     x_scores_ : array of shape (n_samples, n_components_)
     x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
         Not with "between", whose scores are not orthogonal.
-    x_mean_, x_std_, n_components_, n_features_in_, feature_names_in_
+    x_mean_, x_std_, y_mean_, y_std_, n_components_, n_features_in_, feature_names_in_
 
     Notes
     -----

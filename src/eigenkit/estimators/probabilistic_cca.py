@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import Centered, one_sample, project
 from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
@@ -26,7 +27,6 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array, power_of_two, triangular_factor
-from eigenkit.operators import Centered, one_sample, project
 from eigenkit.solvers.shared_latent import (
     LOG_2PI,
     SharedLatent,
@@ -250,7 +250,7 @@ class ProbabilisticCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         Zx, Zy = Centered(views.X, views.weight), Centered(views.Y, views.weight)
         mean = np.concatenate([Zx.mean, Zy.mean])
         below = np.diag(np.sqrt(self._ridge()))
-        if not Zx.sparse:
+        if Zx.may_be_dense:
             rows = np.hstack([Zx.toarray(), Zy.toarray()]) / np.sqrt(Zx.total)
             return mean, triangular_factor(np.vstack([rows, below]))
         right = Zy.toarray()

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing, indexable
 
+from eigenkit.data import GRAM_LIMIT_BYTES
 from eigenkit.estimators._base import alpha_path, check_has_alpha
 from eigenkit.estimators._best import BestEstimator
 from eigenkit.estimators._state import unchanged_on_error
@@ -30,7 +31,6 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.linalg import Array
-from eigenkit.solvers.choice import GRAM_LIMIT_BYTES
 from eigenkit.solvers.least_squares import l1_path as _l1_path
 
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))

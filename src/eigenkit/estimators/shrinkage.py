@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from eigenkit.data import SCALABLE, Centered, centered_columns, project
 from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
@@ -21,7 +22,6 @@ from eigenkit.estimators._validation import (
     check_y_varies,
 )
 from eigenkit.linalg import Array
-from eigenkit.operators import SCALABLE, Centered, centered_columns, project
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
 
 METHODS = ("ols", "pcr", "ridge", "pls")
@@ -126,8 +126,8 @@ class ShrinkageRegression(RegressorMixin, BaseEstimator):
         mean, centred = centered_columns(y[:, None], weight)
         check_X_varies(Z)
         check_y_varies(centred)
-        self.intercept_, right = float(mean[0]), centred[:, 0]
-        return Z, right if Z.r is None else right * Z.r
+        self.intercept_ = float(mean[0])
+        return Z, Z.weighted(centred)[:, 0]
 
     def _keep(self, Z: Centered) -> None:
         spectrum = self._spectrum_

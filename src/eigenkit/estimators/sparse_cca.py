@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import SCALABLE, Centered, project
 from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
@@ -23,7 +24,6 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
-from eigenkit.operators import SCALABLE, Centered, project
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
 
@@ -189,8 +189,9 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.mean_, self.y_mean_ = Zx.mean.astype(dtype), Zy.mean.astype(dtype)
         self.x_weights_, self.y_weights_ = pairs.W_x.astype(dtype), pairs.W_y.astype(dtype)
         self.n_components_, self.n_iter_ = l, max(1, pairs.n_iter)
+        x_scores, y_scores = Zx.matmat(Zx.from_X(pairs.W_x)), Zy.matmat(Zy.from_X(pairs.W_y))
         self.canonical_correlations_ = _correlations(
-            project(Zx.X, Zx.mean, pairs.W_x), project(Zy.X, Zy.mean, pairs.W_y), Zx.weight
+            Zx.unweighted(x_scores), Zy.unweighted(y_scores), Zx.weight
         ).astype(dtype)
         self.components_ = np.ascontiguousarray(self.x_weights_.T)
 

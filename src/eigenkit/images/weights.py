@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.data import CenteredKernel
 from eigenkit.evaluation.splits import k_fold
 from eigenkit.images.arrays import Array
 from eigenkit.images.ridge import fit_ridge, quality
-from eigenkit.kernels import CenteredKernel
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
 from eigenkit.targets import TARGETS, Labels
 

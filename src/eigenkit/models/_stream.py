@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from eigenkit.estimators._state import is_fitted_name
+from eigenkit.estimators._streams import Streaming, check_half_life
 from eigenkit.estimators._validation import check_choice, check_real
 from eigenkit.exceptions import RepeatedBatchWarning
 from eigenkit.files import FileError, atomic
@@ -88,18 +89,19 @@ class Stream:
         on_error: str = "raise",
         source: str | None = None,
     ) -> None:
-        if not hasattr(estimator, "partial_fit"):
-            raise TypeError(f"estimator is a {type(estimator).__name__}, which has no partial_fit.")
+        name = type(estimator).__name__
+        if not isinstance(estimator, Streaming) or not hasattr(estimator, "partial_fit"):
+            raise TypeError(f"estimator is a {name}: give one of eigenkit's that has partial_fit.")
         self.every = check_real("every", every)
-        self.half_life = None if half_life is None else check_real("half_life", half_life)
+        self.half_life = check_half_life(half_life)
         self.on_error = check_choice("on_error", on_error, ("raise", "skip"))
         self.source = source
-        self.estimator = estimator
+        self.estimator: Any = estimator
         self.path = Path(path)
         self.position: int | None = None
         self.n_rows = self.n_skipped = 0
         self.skipped: list[tuple[int, str]] = []
-        to_tree(self._settings(), [])  # what cannot be stored is refused before there is any state
+        to_tree(estimator, [])  # what cannot be stored is refused before there is any state
         self._lock = Lock(self.path)
         try:
             self._resumed = self._resume() if self.path.exists() else None

@@ -178,7 +178,8 @@ def label_counts(run: Run) -> Table:
 
 def co_occurrence(run: Run, limit: int = 15) -> Table:
     """The pairs of labels that meet most often."""
-    C = np.array(run.data.co_occurrence, dtype=int).reshape(len(run.data.shown), -1)
+    k = len(run.data.shown)
+    C = np.array(run.data.co_occurrence, dtype=int).reshape(k, k)
     first, second = np.triu_indices(len(C), 1)
     order = np.argsort(-C[first, second], kind="stable")[:limit]
     names = [visible(run.data.labels[j].name) for j in run.data.shown]

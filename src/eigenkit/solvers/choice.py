@@ -24,20 +24,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenkit.kernels import CenteredKernel
+from eigenkit.data import Data
+from eigenkit.data.costs import DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
 from eigenkit.linalg import EPS
-from eigenkit.operators import Centered
 
-# The largest Gram matrix (one of n x n or d x d numbers) that a fit may allocate.
-GRAM_LIMIT_BYTES = 2**30
-
-# Multiply-adds a second: in dense products, in products of a sparse matrix with a dense
-# block, and in products of two sparse matrices.
-DENSE_RATE = 5e10
-BLOCK_RATE = 3e9
-SPARSE_RATE = 2.5e8
-# Numbers a second that a pass over dense data reads.
-READ_RATE = 1e9
 # Fewer iterations than this are not to be hoped for.
 FEW = 8
 # A factorization this short (seconds) is taken: it is exact to rounding.
@@ -53,29 +43,25 @@ class Choice:
     costs: dict[str, float]
 
 
-def choose(
-    Z: Centered | CenteredKernel, n_targets: int, alphas: Sequence[float], tol: float
-) -> Choice:
+def choose(Z: Data, n_targets: int, alphas: Sequence[float], tol: float) -> Choice:
     """The cheapest way to regress ``n_targets`` targets on Z for all ``alphas``.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from eigenkit.data import Centered
     >>> rng = np.random.default_rng(0)
     >>> choose(Centered(rng.normal(size=(500, 20))), 3, [1.0], 1e-8).regression
     'cholesky'
     >>> choose(Centered(rng.normal(size=(20, 500))), 3, [1.0], 1e-8).regression
     'dual_cholesky'
     """
-    if isinstance(Z, CenteredKernel):
-        return Choice("cholesky", "the kernel matrix is there, and Cholesky factors it", {})
     costs = _factorization_costs(Z, len(alphas))
-    one_ridge = np.ndim(Z.unit) == 0
-    if not one_ridge:
+    if not Z.one_ridge:
         costs.pop("dual_cholesky", None)
     exact = min(costs.values(), default=np.inf)
     iteration = _iteration_cost(Z, n_targets, len(alphas))
-    if min(alphas) > 0 and one_ridge and exact > max(SHORT, FEW * iteration):
+    if min(alphas) > 0 and Z.one_ridge and exact > max(SHORT, FEW * iteration):
         condition = 1 + Z.spectral_norm_squared() / max(float(np.min(Z.ridge(min(alphas)))), 1e-300)
         # Where rounding keeps it from tol it goes on in vain: any factorization is better.
         if not costs or EPS * condition < tol:
@@ -88,29 +74,25 @@ def choose(
     return Choice(best, reason + (f" ({others})" if others else ""), costs)
 
 
-def _factorization_costs(Z: Centered, n_alphas: int) -> dict[str, float]:
-    rate = SPARSE_RATE if Z.sparse else DENSE_RATE
+def _factorization_costs(Z: Data, n_alphas: int) -> dict[str, float]:
     costs = {}
-    sides = ("dual_cholesky", "cholesky")
-    for name, side, work in zip(sides, Z.shape, reversed(Z.gram_work()), strict=True):
-        if 8 * side * side <= GRAM_LIMIT_BYTES:
+    forming = {"dual_cholesky": Z.seconds_for_outer, "cholesky": Z.seconds_for_gram}
+    for (name, seconds), side in zip(forming.items(), Z.shape, strict=True):
+        if fits(side) and np.isfinite(work := seconds()):
             memory_passes = 40 * side**2 / READ_RATE
             factorizations = n_alphas * (side**3 / 6 / DENSE_RATE + memory_passes)
-            costs[name] = work / rate + factorizations
+            costs[name] = work + factorizations
     return costs
 
 
-def _iteration_cost(Z: Centered, k: int, n_alphas: int) -> float:
+def _iteration_cost(Z: Data, k: int, n_alphas: int) -> float:
     """One product with Z, one with Z', and the work on the blocks of vectors."""
-    if Z.sparse:
-        product = 2 * Z.nnz * k / BLOCK_RATE
-    else:
-        product = 2 * Z.nnz * max(1 / READ_RATE, k / DENSE_RATE)
     side = min(Z.shape)
-    return product + (6 + 2 * n_alphas) * side * k * (k / DENSE_RATE + 2 / READ_RATE)
+    blocks = (6 + 2 * n_alphas) * side * k * (k / DENSE_RATE + 2 / READ_RATE)
+    return Z.seconds_for_passes(k) + blocks
 
 
-def _iterations(Z: Centered, k: int, condition: float, tol: float) -> float:
+def _iterations(Z: Data, k: int, condition: float, tol: float) -> float:
     """About a third of the classical bound is what blocks take on text.
 
     Never more than it takes for blocks of k to span the whole space.
@@ -119,7 +101,7 @@ def _iterations(Z: Centered, k: int, condition: float, tol: float) -> float:
     return float(3 + min(bound, 1.2 * min(Z.shape) / k))
 
 
-def _nothing_else(Z: Centered, alphas: Sequence[float]) -> str:
+def _nothing_else(Z: Data, alphas: Sequence[float]) -> str:
     n, d = Z.shape
     limit = GRAM_LIMIT_BYTES / 2**30
     why = "alpha is 0" if min(alphas) == 0 else "the columns have units of their own"

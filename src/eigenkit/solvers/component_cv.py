@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.data import Centered, one_sample, project
 from eigenkit.linalg import Array
-from eigenkit.operators import Centered, one_sample, project
 from eigenkit.solvers.cross_products import CrossProducts, blocks, gram_pays, scaling
 from eigenkit.solvers.deflation import decompose
 
@@ -56,7 +56,7 @@ class _Model:
 
 def whole_gram(Z: Centered, n_components: int, n_folds: int) -> Array | None:
     """Z'Z where updating it pays for cross-validation; None for sparse and for wide data."""
-    pays = not Z.sparse and gram_pays(Z, n_components * n_folds // 2)
+    pays = Z.may_be_dense and gram_pays(Z, n_components * n_folds // 2)
     return Z.gram() if pays else None
 
 
@@ -183,13 +183,11 @@ class _Updated:
 
 
 def _shift(Z: Centered, rows: Array, r: Array) -> Array:
-    A = rows - Z.mean
-    if Z.m is not None:
-        A *= Z.m
+    A = Z.rows(rows)
     A *= r[:, None]
     return A
 
 
 def _unscaled(Z: Centered, mu: Array) -> Array:
     """The mean of rows whose mean is mu after the shift, in the units of the data."""
-    return Z.mean + (mu if Z.m is None else mu / np.where(Z.m > 0, Z.m, 1.0))
+    return Z.mean + Z.from_X(mu[:, None])[:, 0]

@@ -14,15 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.data import Centered
+from eigenkit.data.costs import READ_RATE, fits
 from eigenkit.linalg import Array
-from eigenkit.operators import Centered
-from eigenkit.solvers.choice import (
-    BLOCK_RATE,
-    DENSE_RATE,
-    GRAM_LIMIT_BYTES,
-    READ_RATE,
-    SPARSE_RATE,
-)
 from eigenkit.threads import blas_threads
 
 # A score whose squared length is below this part of what its weights could give has lost so
@@ -39,7 +33,7 @@ class CrossProducts:
     trace: float
     gram: Array | None
     from_data: Callable[[Array], Array]
-    sparse: bool = False
+    own_threads: Callable[[], AbstractContextManager[Any]] = nullcontext
 
     def apply(self, r: Array) -> tuple[Array, float]:
         """X'X r and r'X'X r."""
@@ -52,8 +46,7 @@ class CrossProducts:
 
     def threads(self) -> AbstractContextManager[Any]:
         """One BLAS thread where its products are small, or where threads of ours do the work."""
-        large = self.gram is None and not self.sparse
-        return nullcontext() if large else blas_threads(0 if self.sparse else len(self.xy))
+        return self.own_threads() if self.gram is None else blas_threads(len(self.xy))
 
 
 @dataclass(frozen=True)
@@ -111,11 +104,10 @@ def gram_pays(Z: Centered, n_components: int) -> bool:
     asked for.
     """
     d = Z.shape[1]
-    if 8 * d * d > GRAM_LIMIT_BYTES:
+    if not fits(d):
         return False
-    forming = Z.gram_work()[0] / (SPARSE_RATE if Z.sparse else DENSE_RATE)
-    passes = 2 * Z.nnz / (BLOCK_RATE if Z.sparse else READ_RATE)
-    return forming + n_components * d * d / READ_RATE < n_components * passes
+    passes = Z.seconds_for_passes(1)
+    return Z.seconds_for_gram() + n_components * d * d / READ_RATE < n_components * passes
 
 
 def blocks(
@@ -147,5 +139,7 @@ def blocks(
         trace = float(np.trace(G))
     else:
         trace = float(np.sum(squares * X.factor**2))
-    cross = CrossProducts(X.rmatmat(right), right.T @ right, trace, G, X.gram_product, Z.sparse)
+    cross = CrossProducts(
+        X.rmatmat(right), right.T @ right, trace, G, X.gram_product, Z.own_threads
+    )
     return X, B, cross

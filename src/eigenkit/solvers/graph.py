@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.data import Centered, centered_columns
 from eigenkit.linalg import Array, eigenpairs
 from eigenkit.moments import Problem, Rows
-from eigenkit.operators import Centered, centered_columns
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Target
 

@@ -1,50 +1,45 @@
 """Principal components and partial least squares from inner products alone.
 
-Both work on Z (n rows of features, or a :class:`CenteredKernel` in their place) and give
+Both work on Z (features, or a kernel) and give
 dual coefficients A: the direction of the feature space is Z'A, its scores are Z Z'A.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import eigsh
 
-from eigenkit.kernels import CenteredKernel
-from eigenkit.linalg import EPS, RANK_TOL, Array, eigenpairs, signs
+from eigenkit.data import Data
+from eigenkit.linalg import RANK_TOL, Array, eigenpairs, signs
 
 # From this order on, and for fewer than a tenth of all components, Lanczos is faster.
 LANCZOS_ORDER = 500
 
 
-def outer_product(Z: Any) -> Callable[[Array], Array]:
+def outer_product(Z: Data) -> Callable[[Array], Array]:
     """The map U -> Z Z'U."""
-    if isinstance(Z, CenteredKernel):
-        return Z.matmat
     return lambda U: Z.matmat(Z.rmatmat(U))
 
 
-def primal(Z: Any, A: Array) -> Array:
-    """Z'A in the coordinates of the features; for a kernel its coefficients on rows k(x, X)."""
-    return Z.column_scaled(A if isinstance(Z, CenteredKernel) else Z.rmatmat(A))
+def primal(Z: Data, A: Array) -> Array:
+    """Z'A in the coordinates of X; for a kernel its coefficients on rows k(x, X)."""
+    return Z.to_X(Z.rmatmat(A))
 
 
-def principal(Z: Any, n_components: int | None) -> tuple[Array, Array, float]:
+def principal(Z: Data, n_components: int | None) -> tuple[Array, Array, float]:
     """W with scores Z W of decreasing variance, the eigenvalues of Z Z', and their total."""
-    kernel = isinstance(Z, CenteredKernel)
-    G = Z.K if kernel else Z.gram()
+    wide = Z.shape[0] <= Z.shape[1]
+    G = Z.outer() if wide else Z.gram()
     values, V = _leading(G, n_components)
-    keep = values > (Z.noise if kernel else values.max(initial=0.0) * EPS * len(G))
-    values, V = values[keep], V[:, keep]
-    scores = V * np.sqrt(values) if kernel else Z.matmat(V)
-    r = np.ones(len(scores)) if Z.r is None else Z.r
-    sign = signs(scores / r[:, None])
-    W = Z.column_scaled(V / np.sqrt(values) if kernel else V) * sign
-    # The eigenvalues are in the units of Z.
-    unit = Z.unit if kernel else float(np.ravel(Z.unit)[0]) ** 2
-    return W, values / unit, float(np.trace(G)) / unit
+    keep = values > Z.noise(values.max(initial=0.0))
+    s, V = np.sqrt(values[keep]), V[:, keep]
+    scores = V * s if wide else Z.matmat(V)
+    sign = signs(Z.unweighted(scores))
+    W = Z.to_X(Z.rmatmat(V / s) if wide else V) * sign
+    trace = np.sqrt(np.array([np.trace(G)]))
+    return W, Z.lengths_to_X(s) ** 2, float(Z.lengths_to_X(trace)[0] ** 2)
 
 
 def _leading(G: Array, l: int | None) -> tuple[Array, Array]:
@@ -58,7 +53,7 @@ def _leading(G: Array, l: int | None) -> tuple[Array, Array]:
     return values[::-1], V[:, ::-1]
 
 
-def deflated(Z: Any, H: Array, n_components: int) -> tuple[Array, Array, Array]:
+def deflated(Z: Data, H: Array, n_components: int) -> tuple[Array, Array, Array]:
     """Partial least squares (both sides deflated by the scores of Z) from inner products.
 
     For every component c is the leading eigenvector of Y'K Y, u = Y c,

@@ -25,9 +25,9 @@ from scipy import linalg as sla
 from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 from sklearn.linear_model import ElasticNet, lars_path_gram
 
+from eigenkit.data import Centered
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import RANK_TOL, Array, orthonormalize
-from eigenkit.operators import Centered
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.stages import Settings, finish, regress, settled
 
@@ -81,7 +81,7 @@ def _runs(
             Z, T, sparse, l1_ratio, settings.tol, settings.max_iter
         )
         report = Report("", "coordinate_descent", f"l1_ratio={l1_ratio:g}", n_iter=sweeps)
-        done |= {a: (_in_units_of(Z, W), report) for a, W in zip(sparse, answers, strict=True)}
+        done |= {a: (Z.from_X(W), report) for a, W in zip(sparse, answers, strict=True)}
     return [done[alpha] for alpha in alphas]
 
 
@@ -95,11 +95,6 @@ def _ridge(
         (settled(problem, found, whole)[0], report)
         for problem, (found, report) in zip(problems, runs, strict=True)
     ]
-
-
-def _in_units_of(Z: Centered, W: Array) -> Array:
-    m = np.ones(Z.shape[1]) if Z.m is None else np.where(Z.m > 0, Z.m, 1.0)
-    return W / m[:, None]
 
 
 def _ordered(
@@ -132,7 +127,7 @@ def coordinate_descent(
 ) -> tuple[list[Array], int]:
     """W (d x k, in the units of X) for each alpha, warm-started, and the sweeps it took."""
     model = ElasticNet(tol=tol, max_iter=max_iter, warm_start=True, fit_intercept=Z.center)
-    raw = T if Z.r is None else T / Z.r[:, None]
+    raw = Z.unweighted(T)
     X = Z.X.astype(np.float64, copy=False)  # in single precision no gap would be small enough
     answers, sweeps = [], 0
     with warnings.catch_warnings(record=True) as caught:
@@ -181,7 +176,7 @@ def _lars(Z: Centered, gram: Array, t: Array, max_iter: int) -> tuple[Array, Arr
     alphas, _, coefs = lars_path_gram(
         correlations, gram, n_samples=1, method="lasso", max_iter=max_iter
     )
-    return 2 * alphas, Z.column_scaled(coefs)
+    return 2 * alphas, Z.to_X(coefs)
 
 
 def _descent(

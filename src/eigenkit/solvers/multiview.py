@@ -17,11 +17,10 @@ from itertools import pairwise
 import numpy as np
 from scipy import linalg as sla
 
+from eigenkit.data import GRAM_LIMIT_BYTES, Centered
 from eigenkit.linalg import Array, Cholesky, eigenpairs, signs
-from eigenkit.operators import Centered
 from eigenkit.pencil import Report, Solution
-from eigenkit.solvers.choice import GRAM_LIMIT_BYTES
-from eigenkit.solvers.regression import TRUSTED, singular_triplets
+from eigenkit.solvers.regression import TRUSTED
 from eigenkit.threads import blas_threads
 
 Columns = Sequence[np.ndarray]
@@ -72,7 +71,7 @@ def _from_gram(
     W = np.empty_like(Q)
     for own, factor in zip(columns, factors, strict=True):
         W[own] = _unwhiten(factor, Q[own])
-    return values, Z.column_scaled(W)
+    return values, Z.to_X(W)
 
 
 def _whiten(factor: Cholesky, A: Array) -> Array:
@@ -93,11 +92,11 @@ def _from_views(
     parts, scores = [], []
     for own, alpha in zip(columns, alphas, strict=True):
         _check_size(Z.shape[0], len(own))
-        view = Centered(Z.X[:, own], Z.weight)
-        U, s, V = singular_triplets(view)
+        view = Z.columns(own)
+        U, s, V = view.triplets()
         root = np.hypot(s, np.sqrt(float(np.max(view.ridge(alpha)))))
         scores.append(U * (s / root))
-        parts.append(view.column_scaled(V / root))
+        parts.append(view.to_X(V / root))
     P = np.hstack(scores)
     M = P.T @ P
     edges = np.cumsum([0] + [part.shape[1] for part in parts])

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.kernels import CenteredKernel
+from eigenkit.data import Data
+from eigenkit.data.protocol import truncated_svd
 from eigenkit.linalg import EPS, RANK_TOL, Array, Cholesky, power_of_two
-from eigenkit.operators import Centered
-from eigenkit.pencil import KernelPencil, Pencil, damped
+from eigenkit.pencil import Pencil, damped
 from eigenkit.solvers.krylov import ROUND, block_cg, block_cg_mixed, block_lsqr
 from eigenkit.threads import blas_threads
 
@@ -60,9 +60,7 @@ Method = Callable[[Pencil, Sequence[float], float, int], list[Regression | None]
 def cholesky(
     pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
 ) -> list[Regression | None]:
-    """(Z'Z + ridge) W1 = Z'H by Cholesky factorization (d x d); kernels: (Kc + ridge) W1 = H."""
-    if isinstance(pencil, KernelPencil):
-        return [_kernel(pencil, pencil.Z.ridge(alpha)) for alpha in alphas]
+    """(Z'Z + ridge) W1 = Z'H by Cholesky factorization (d x d)."""
     G = pencil.Z.gram()
     return [_primal(pencil, G, pencil.Z.ridge(alpha)) for alpha in alphas]
 
@@ -143,11 +141,6 @@ def _dual(pencil: Pencil, K: Array, ridge: float | Array) -> Regression | None:
     return Regression(Z.rmatmat(A), rcond=rcond)
 
 
-def _kernel(pencil: KernelPencil, ridge: float) -> Regression | None:
-    found = _dual_coefficients(pencil, pencil.Z.K, ridge, pencil.Z.matmat)
-    return None if found is None else Regression(found[0], rcond=found[1])
-
-
 def _dual_coefficients(
     pencil: Pencil, K: Array, ridge: float | Array, apply_K: Callable[[Array], Array]
 ) -> tuple[Array, float] | None:
@@ -158,7 +151,7 @@ def _dual_coefficients(
     if np.all(ridge == 0):
         # Centring makes the vector of (root) weights a null vector of K, orthogonal to H:
         # giving it an eigenvalue of its own leaves the solution as it is.
-        u = np.ones(len(K)) if Z.r is None else Z.r
+        u = Z.weighted(np.ones((len(K), 1)))[:, 0]
         B += np.outer(u * (np.trace(K) / len(K) / (u @ u)), u)
     factor = Cholesky.of(B)
     if factor is None or factor.rcond < USABLE:
@@ -293,18 +286,10 @@ def reduction(pencil: Pencil) -> Reduction:
     """
     Z, H = pencil.Z, pencil.H
     with blas_threads(min(Z.shape)):
-        if isinstance(pencil, KernelPencil):
-            return _kernel_reduction(Z, H)
         if Z.shape[0] > Z.shape[1] and Z.may_be_dense:
             return _tall_reduction(Z, H)
-        U, s, V = singular_triplets(Z)
+        U, s, V = Z.triplets()
         return _spectral_reduction(s, V, U.T @ H)
-
-
-def _kernel_reduction(Z: CenteredKernel, H: Array) -> Reduction:
-    """Kc = V diag(s^2) V': the reduction of the features V diag(s), in dual coefficients."""
-    s, V = Z.spectrum()
-    return _spectral_reduction(s, V / s, V.T @ H)
 
 
 def _spectral_reduction(s: Array, V: Array, UtH: Array) -> Reduction:
@@ -315,7 +300,7 @@ def _spectral_reduction(s: Array, V: Array, UtH: Array) -> Reduction:
     return reduce
 
 
-def _tall_reduction(Z: Centered, H: Array) -> Reduction:
+def _tall_reduction(Z: Data, H: Array) -> Reduction:
     """First a QR factorization of [Z H]: from there on only d x (d + k) numbers count."""
     d = Z.shape[1]
     joint = sla.qr(np.hstack([Z.toarray(), H]), mode="r", overwrite_a=True)[0]
@@ -325,7 +310,7 @@ def _tall_reduction(Z: Centered, H: Array) -> Reduction:
         if np.all(ridge == 0):
             return _whitened_triangle(R, T, Z.shape[0])
         if np.ndim(ridge) == 0:
-            U, s, V = _truncated_svd(R, Z.n_samples)
+            U, s, V = truncated_svd(R, Z.n_samples)
             return _spectral_reduction(s, V, U.T @ T)(ridge)
         below = np.hstack([np.diag(np.sqrt(np.broadcast_to(ridge, d))), np.zeros_like(T)])
         stacked = sla.qr(np.vstack([np.hstack([R, T]), below]), mode="r")[0]
@@ -334,19 +319,11 @@ def _tall_reduction(Z: Centered, H: Array) -> Reduction:
     return reduce
 
 
-def _truncated_svd(A: Array, n: int) -> tuple[Array, Array, Array]:
-    """U, s, V without the singular values that are rounding."""
-    with blas_threads(min(A.shape)):
-        U, s, Vt = sla.svd(A, full_matrices=False)
-    keep = s > s.max(initial=0.0) * EPS * max(n, *A.shape)
-    return U[:, keep], s[keep], Vt[keep].T
-
-
 def _whitened_triangle(R: Array, T: Array, n: int) -> tuple[Array, Array, float]:
     """F and M from R'R = B and R'T = Z'H; columns on one scale, so that units are no rank."""
     size = np.sqrt(np.einsum("ij,ij->j", R, R))
     scale = power_of_two(size)
-    U, s, V = _truncated_svd(R / scale, n)
+    U, s, V = truncated_svd(R / scale, n)
     F = np.where(size[:, None] > 0, V / s / scale[:, None], 0.0)
     if 0 < len(s) < len(scale):
         # Least norm in the units of the data: the part of F in the row space of R.
@@ -358,20 +335,3 @@ def _whitened_triangle(R: Array, T: Array, n: int) -> tuple[Array, Array, float]
 def _rcond(s: Array) -> float:
     """Smallest over largest of the singular values that are kept."""
     return float(s[-1] / s[0]) if len(s) else float("nan")
-
-
-def singular_triplets(Z: Centered) -> tuple[Array, Array, Array]:
-    """U, s, V of Z without the singular values that are rounding.
-
-    Sparse Z too large to be made dense: from the smaller of its two Gram matrices, which
-    resolves singular values down to about 1e-8 of the largest only.
-    """
-    n, d = Z.shape
-    if Z.may_be_dense:
-        return _truncated_svd(Z.toarray(), Z.n_samples)
-    squares, vectors = sla.eigh(Z.gram() if d < n else Z.outer())
-    keep = squares > squares.max(initial=0.0) * EPS * max(n, d)
-    s, vectors = np.sqrt(squares[keep][::-1]), vectors[:, keep][:, ::-1]
-    if d < n:
-        return Z.matmat(vectors) / s, s, vectors
-    return vectors, s, Z.rmatmat(vectors) / s

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg as sla
 
+from eigenkit.data import Centered
+from eigenkit.data.protocol import truncated_svd
 from eigenkit.linalg import EPS, Array
-from eigenkit.operators import Centered
 from eigenkit.solvers.cross_products import Block
-from eigenkit.solvers.regression import _truncated_svd, singular_triplets
 from eigenkit.threads import blas_threads
 
 
@@ -47,10 +47,10 @@ class Spectrum:
         """From centred data and the response (centred, and weighted like Z)."""
         A = Block.of(Z, False, np.where(Z.constant, 0.0, 1.0))
         with blas_threads(min(Z.shape)):
-            if np.ndim(Z.unit) == 0:
-                V, s, U = singular_triplets(Z)
+            if Z.one_ridge:
+                V, s, U = Z.triplets()
             else:  # units of columns that differ: bring them back to one
-                V, s, U = _truncated_svd(A.toarray(), Z.shape[0])
+                V, s, U = truncated_svd(A.toarray(), Z.shape[0])
         return cls(s, U, V.T @ y, A.unit)
 
     @property

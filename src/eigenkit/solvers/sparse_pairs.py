@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg as sla
 
+from eigenkit.data import Centered
 from eigenkit.linalg import RANK_TOL, Array, eigenpairs, signs
-from eigenkit.operators import Centered
 from eigenkit.solvers.lasso import Fit, Sparsity, lasso, thresholded
 
 # Start vectors from this many power steps on X'Y Y'X.
@@ -95,7 +95,7 @@ class View:
 
     def in_units_of_X(self, w: Array) -> Array:
         """Weights (d x l) of unit-length columns as weights of X."""
-        return self.Z.column_scaled(w * self.inverse_length[:, None])
+        return self.Z.to_X(w * self.inverse_length[:, None])
 
 
 @dataclass(frozen=True)

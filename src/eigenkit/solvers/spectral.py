@@ -20,11 +20,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg as sla
 
+from eigenkit.data import Centered
+from eigenkit.data.costs import DENSE_RATE, fits
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import EPS, Array, eigenpairs, signs, triangular_factor
-from eigenkit.operators import Centered
 from eigenkit.pencil import Pencil, Report, Solution
-from eigenkit.solvers.choice import BLOCK_RATE, DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, SPARSE_RATE
 from eigenkit.solvers.lanczos import BLOCK, largest_eigenpairs
 from eigenkit.threads import blas_threads
 
@@ -70,13 +70,13 @@ def cheapest(Z: Centered, k: int | None) -> tuple[str, str]:
     """The method for k components (None: all) that is predicted to be fastest, and why."""
     side = min(Z.shape)
     costs = {}
-    if 8 * side * side <= GRAM_LIMIT_BYTES:
-        work = Z.gram_work()[int(Z.shape[0] < Z.shape[1])]
-        costs["gram"] = work / (SPARSE_RATE if Z.sparse else DENSE_RATE) + 3 * side**3 / DENSE_RATE
+    if fits(side):
+        forming = Z.seconds_for_outer() if Z.shape[0] < Z.shape[1] else Z.seconds_for_gram()
+        costs["gram"] = forming + 3 * side**3 / DENSE_RATE
     if k is not None and k <= side // 4:
-        rate = 1 / BLOCK_RATE if Z.sparse else max(1 / (BLOCK * READ_RATE), 1 / DENSE_RATE)
         vectors = 6 * k + 10 * BLOCK
-        costs["lanczos"] = vectors * (2 * Z.nnz * rate + 8 * k * side / DENSE_RATE)
+        each = Z.seconds_for_passes(BLOCK) / BLOCK
+        costs["lanczos"] = vectors * (each + 8 * k * side / DENSE_RATE)
     if not costs:
         raise ValueError(
             f"X has {Z.shape[0]} rows and {Z.shape[1]} columns: too many for all components at "
@@ -157,10 +157,10 @@ def _finish(Z: Centered, s: Array, V: Array, complete: bool, report: Report) -> 
 
 def covariance_axes(pencil: Pencil) -> Solution:
     """The pencil Z'H H'Z w = lambda w, w'w = 1, in the units of X: singular vectors of Xc'H."""
-    unit = np.broadcast_to(pencil.Z.unit, pencil.C.shape[:1])
-    smallest = float(unit.min())
+    size = pencil.Z.from_X(np.ones((pencil.Z.shape[1], 1)))  # of the features, in their units
+    smallest = 1.0 / float(size.max())
     with blas_threads(pencil.C.shape[1]):
-        W, s, Vt = sla.svd(pencil.C * (smallest / unit)[:, None], full_matrices=False)
+        W, s, Vt = sla.svd(pencil.C * (smallest * size), full_matrices=False)
     keep = s > s.max(initial=0.0) * EPS * max(pencil.C.shape)
     W, V = W[:, keep], Vt[keep].T
     with np.errstate(over="ignore", under="ignore"):

@@ -95,13 +95,13 @@ def finish(
     if W.shape[1] == 0:
         (W, values, basis), BW = _any_direction(pencil), None
     BW = pencil.apply_B(W) if BW is None else BW
-    orthogonality = float(np.abs(W.T @ BW - np.eye(W.shape[1])).max(initial=0.0))
+    orthogonality = float(np.abs(pencil.Z.inner(W, BW) - np.eye(W.shape[1])).max(initial=0.0))
     # In place from here on: these are as large as W, which may be the largest thing there is.
-    gap = pencil.C @ (pencil.C.T @ W)
+    gap = pencil.C @ pencil.Z.inner(pencil.C, W)
     BW *= values
-    scale = _norm(gap) + _norm(BW)
+    scale = pencil.Z.norm(gap) + pencil.Z.norm(BW)
     gap -= BW
-    residual = _norm(gap) / scale if scale else 0.0
+    residual = pencil.Z.norm(gap) / scale if scale else 0.0
     report = replace(report, residual=residual, orthogonality=orthogonality)
     if report.condition > ILL_CONDITIONED and np.isfinite(report.condition):
         warnings.warn(
@@ -110,7 +110,7 @@ def finish(
             ConditionWarning,
             stacklevel=2,
         )
-    W = pencil.Z.column_scaled(W)
+    W = pencil.Z.to_X(W)
     sign = signs(W)
     gram = gram if gram is None else gram * sign * sign[:, None]
     return Solution(W * sign, values, basis * sign, report, gram)
@@ -119,9 +119,5 @@ def finish(
 def _any_direction(pencil: Pencil) -> tuple[Array, Array, Array]:
     """One component where X'H is zero: every direction has the eigenvalue 0."""
     w = np.where(pencil.Z.constant, 0.0, 1.0)[:, None]
-    w /= np.sqrt(float((w.T @ pencil.apply_B(w))[0, 0])) or 1.0
+    w /= np.sqrt(float(pencil.Z.inner(w, pencil.apply_B(w))[0, 0])) or 1.0
     return w, np.zeros(1), np.zeros((pencil.H.shape[1], 1))
-
-
-def _norm(A: Array) -> float:
-    return float(np.linalg.norm(A))

@@ -21,7 +21,7 @@ from eigenkit.threads import blas_threads
 
 def diagonalize(pencil: Pencil, W1: Array) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors U of the second stage."""
-    values, U = eigenpairs(pencil.C.T @ W1)
+    values, U = eigenpairs(pencil.Z.inner(pencil.C, W1))
     keep = values > RANK_TOL * values.max(initial=0.0)
     return values[keep], U[:, keep]
 
@@ -34,7 +34,7 @@ def rayleigh_ritz(
         L, info = sla.lapack.dpotrf(symmetric(WBW), lower=1)
         if info or W.shape[1] == 0:
             return W, BW, values, U
-        half = sla.solve_triangular(L, W.T @ pencil.C, lower=True)
+        half = sla.solve_triangular(L, pencil.Z.inner(W, pencil.C), lower=True)
         turn, s, basis = sla.svd(half, full_matrices=False)
         # Rounding may have passed for a component in D: here its eigenvalue shows.
         rank = int(np.sum(s**2 > RANK_TOL * s.max() ** 2))

@@ -7,7 +7,9 @@ import pytest
 from scipy import sparse
 
 from conftest import ZOO, dense, make_X
-from eigenkit.operators import Centered, project
+from eigenkit.data import Centered, CenteredKernel, Data, project
+from eigenkit.pencil import Pencil
+from eigenkit.solvers import Settings, solve
 from eigenkit.sparse_rows import SparseRows
 
 
@@ -110,3 +112,62 @@ def test_the_gradient_is_that_of_the_least_squares_problem(kind, weighted, rng):
         slope, square = Z.gradient(V, target)
         np.testing.assert_allclose(slope, D.T @ gap, atol=1e-9 * np.abs(D.T @ gap).max())
         np.testing.assert_allclose(square, (D @ V).T @ (D @ V), rtol=1e-9, atol=1e-9)
+
+
+# -- the protocol, over all kinds ---------------------------------------------------------
+
+
+def _kinds(weight: np.ndarray | None) -> dict[str, tuple[Data, np.ndarray]]:
+    """Every kind of data on the same samples, and Z written out."""
+    rng = np.random.default_rng(11)
+    X = rng.normal(size=(12, 5)) * (rng.random((12, 5)) < 0.6) + 3.0 * (np.arange(5) == 1)
+    w = np.ones(12) if weight is None else weight
+    Z = np.sqrt(w)[:, None] * (X - w @ X / w.sum())
+    return {
+        "dense": (Centered(X, weight), Z),
+        "sparse": (Centered(sparse.csr_array(X), weight), Z),
+        "kernel": (CenteredKernel(X @ X.T, weight), Z),
+        "factor": (Centered(np.linalg.qr(Z)[1], center=False, n_samples=12), np.linalg.qr(Z)[1]),
+    }
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "kernel", "factor"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_kind_keeps_the_protocol(kind: str, weighted: bool) -> None:
+    data, Z = _kinds(np.linspace(0.5, 2.0, 12) if weighted else None)[kind]
+    rng = np.random.default_rng(12)
+    U, H = rng.normal(size=(2, data.shape[0], 3))
+    V = data.rmatmat(U)
+    np.testing.assert_allclose(data.matmat(V), Z @ Z.T @ U, atol=1e-10)
+    np.testing.assert_allclose(data.outer(), Z @ Z.T, atol=1e-10)
+    np.testing.assert_allclose(data.inner(V, V), U.T @ Z @ Z.T @ U, atol=1e-9)
+    norms = np.linalg.norm(Z.T @ U), np.linalg.norm(Z @ Z.T @ U)
+    np.testing.assert_allclose(data.norm(V), norms[kind == "kernel"], rtol=1e-9)
+    slope, square = data.gradient(V, H)
+    np.testing.assert_allclose(data.matmat(slope), Z @ (Z.T @ (Z @ Z.T @ U - H)), atol=1e-8)
+    np.testing.assert_allclose(square, (Z @ Z.T @ U).T @ (Z @ Z.T @ U), rtol=1e-9, atol=1e-8)
+    left, s, right = data.triplets()
+    np.testing.assert_allclose(s, np.linalg.svd(Z, compute_uv=False)[: len(s)], rtol=1e-9)
+    np.testing.assert_allclose(data.matmat(right), left * s, atol=1e-9)
+    np.testing.assert_allclose(data.inner(right, right), np.eye(len(s)), atol=1e-9)
+    np.testing.assert_allclose(data.unweighted(data.weighted(U)), U, rtol=1e-12)
+    assert data.spectral_norm_squared() <= s[0] ** 2 * (1 + 1e-12)
+    assert data.seconds_for_outer() >= 0
+    assert data.freedom < data.total
+
+
+@pytest.mark.parametrize("solver", ["two_stage", "direct"])
+def test_a_kernel_is_solved_by_the_linear_code(solver: str) -> None:
+    kinds = _kinds(np.linspace(0.5, 2.0, 12))
+    rng = np.random.default_rng(13)
+    H = rng.normal(size=(12, 2))
+    answers = {}
+    for name in ("dense", "sparse", "kernel"):
+        data, _ = kinds[name]
+        pencil = Pencil.state(data, H, 0.3)
+        found = solve(pencil, Settings(solver=solver))
+        answers[name] = found.eigenvalues, np.abs(found.basis)
+        assert max(found.report.residual, found.report.orthogonality) < 1e-12
+    for name in ("sparse", "kernel"):
+        for mine, theirs in zip(answers[name], answers["dense"], strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-12)

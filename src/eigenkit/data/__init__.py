@@ -1,0 +1,43 @@
+"""Data behind one protocol: solvers multiply, and never ask what kind it is.
+
+:class:`Data` is the protocol. ``Centered(X, weight)`` is dense or sparse data by what X is,
+:class:`CenteredKernel` the features of a kernel. Centring, weights and units stand once, in
+:mod:`eigenkit.data.centered`; a kind says how to multiply.
+"""
+
+from eigenkit.data.centered import Centered
+from eigenkit.data.columns import (
+    ROUNDING,
+    SAFE_RANGE,
+    SCALABLE,
+    centered_columns,
+    check_finite,
+    check_size,
+    column_sums,
+    constant_columns,
+    one_sample,
+    project,
+    shifted,
+)
+from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
+from eigenkit.data.kernel import CenteredKernel
+from eigenkit.data.protocol import Data
+
+__all__ = [
+    "DENSE_LIMIT_BYTES",
+    "GRAM_LIMIT_BYTES",
+    "ROUNDING",
+    "SAFE_RANGE",
+    "SCALABLE",
+    "Centered",
+    "CenteredKernel",
+    "Data",
+    "centered_columns",
+    "check_finite",
+    "check_size",
+    "column_sums",
+    "constant_columns",
+    "one_sample",
+    "project",
+    "shifted",
+]

@@ -1,0 +1,242 @@
+"""Centred data as an operator: the one home of centring, row weights and column scale.
+
+A data matrix X (n x d, dense or sparse) with row weights w stands for
+
+    Z = diag(r) (X - 1 mean') diag(m),        r = sqrt(w),  mean = w'X / sum(w)
+
+so that Z'Z is the weighted scatter matrix. m is 1 except where a column is constant (0) or
+the numbers are so large or small that their squares would leave the range of floating
+point (a power of two). Z itself is never formed for sparse X. Dense X is read in row blocks
+that are centred while they are in the cache; where the means are no larger than the spread,
+the products are made from X as it is and the rank-one term of the means is subtracted
+(sparse X: in Z V and Z'U as the projection I - r r'/sum(w) on their n x k side). A column of
+sparse X whose mean dwarfs its spread has hardly any zeros; the rest of it is stored too, and
+its mean subtracted from what is stored:
+
+    P = diag(r) (X - 1 shift') diag(m),   Z = P - r delta',   delta = (mean - shift) m
+    Z V  = P V - r (delta'V)
+    Z'U  = P'U - delta (r'U)
+    Z'Z  = P'P - sum(w) delta delta'
+    Z Z' = P P' - r q' - q r' + (delta'delta) r r',   q = P delta
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.data.columns import SAFE_RANGE, SCALABLE, check_finite, check_size
+from eigenkit.data.protocol import Data
+from eigenkit.linalg import Array, power_of_two
+
+
+class Centered(Data):
+    """The centred, weighted data matrix Z of the module's docstring.
+
+    Parameters
+    ----------
+    X : ndarray or csr_array of shape (n, d)
+        Not copied, not changed. NaN and infinity show in the means, and are refused.
+    weight : ndarray of shape (n,), optional
+        Positive row weights.
+    center : bool
+        False takes X as centred already (a factor of a scatter matrix).
+    one_unit : bool
+        Whether one factor must serve all columns, as where their units matter (PCA). So it is
+        anyway with fewer samples than features.
+    n_samples : int, optional
+        The number of samples that such a factor stands for: what is rounding in it follows from
+        that, not from its number of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Z = Centered(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    >>> Z.toarray()
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    >>> Z.constant
+    array([False,  True])
+    """
+
+    X: Any
+
+    def __new__(cls, X: Any, *args: Any, **settings: Any) -> Self:
+        """Of the kind that X is."""
+        if cls is not Centered:
+            return object.__new__(cls)
+        from eigenkit.data.dense import Dense
+        from eigenkit.data.sparse import Sparse
+
+        return object.__new__(Sparse if sparse.issparse(X) else Dense)  # type: ignore[return-value]
+
+    def __init__(
+        self,
+        X: Any,
+        weight: Array | None = None,
+        *,
+        center: bool = True,
+        one_unit: bool = False,
+        n_samples: int | None = None,
+    ) -> None:
+        self.shape = X.shape
+        self.n_samples = X.shape[0] if n_samples is None else n_samples
+        self.center = center
+        self.weight = weight
+        self.r = None if weight is None else np.sqrt(weight)
+        self.total = float(X.shape[0] if weight is None else weight.sum())
+        self._take(X)
+        self.shift: Array | None = None
+        self.m: Array | None = None
+        self.unit: float | Array = 1.0
+        self.constant = np.zeros(X.shape[1], dtype=bool)
+        self.mean = self._mean() if center else np.zeros(X.shape[1])
+        check_finite("X", self._stored, self.mean)
+        self._tame_scale(one_unit or X.shape[0] <= X.shape[1])
+        if center:
+            self._tame_offset()
+        else:
+            self.constant = self._column_sizes() == 0.0
+        self.delta = self._scaled(self.mean - (0.0 if self.shift is None else self.shift))
+
+    # -- what a kind says --------------------------------------------------------------
+
+    def _take(self, X: Any) -> None:
+        """Keep X in the form that products need."""
+        raise NotImplementedError
+
+    @property
+    def _stored(self) -> np.ndarray:
+        """All numbers of X."""
+        raise NotImplementedError
+
+    def _mean(self) -> Array:
+        """w'X / sum(w)."""
+        raise NotImplementedError
+
+    def _is_safe(self) -> bool:
+        """A quick answer to whether squares neither overflow nor vanish: True is certain."""
+        raise NotImplementedError
+
+    def _column_sizes(self) -> Array:
+        """The largest number of each column, in absolute value."""
+        raise NotImplementedError
+
+    def _tame_offset(self) -> None:
+        """Set shift where the means dwarf the spread, and find the constant columns."""
+        raise NotImplementedError
+
+    def column_squares(self) -> Array:
+        """The diagonal of Z'Z: squared lengths of the columns, without the rest of it."""
+        raise NotImplementedError
+
+    # -- units and weights -------------------------------------------------------------
+
+    def _tame_scale(self, one_unit: bool) -> None:
+        """Set m where squares of the numbers would overflow or vanish, judged from all rows."""
+        if self._is_safe():
+            return
+        sizes = self._column_sizes()
+        judged = sizes.max(initial=0.0) if one_unit else sizes
+        if np.all((judged == 0) | (judged > SAFE_RANGE[0]) & (judged < SAFE_RANGE[1])):
+            return
+        check_size("X", float(sizes.max(initial=0.0)), SCALABLE)
+        self.unit = 1.0 / power_of_two(judged)
+        self.m = np.broadcast_to(self.unit, sizes.shape)
+        if self.center:
+            self._rescale_mean()
+
+    def _rescale_mean(self) -> None:
+        """The mean again, where its sums may have overflown."""
+
+    def _drop_constant(self, constant: np.ndarray) -> None:
+        self.constant = constant
+        if self.mean[constant].any() or self.shift is not None:
+            self.m = np.where(constant, 0.0, 1.0 if self.m is None else self.m)
+
+    def ridge(self, alpha: float) -> float | Array:
+        """The ridge alpha in the units of Z: a number, or one per column."""
+        if alpha == 0:
+            return 0.0
+        with np.errstate(over="ignore", under="ignore"):
+            ridge = alpha * self.unit * self.unit
+        if not np.all(np.isfinite(ridge)):
+            raise ValueError(
+                f"alpha={alpha:g} is beyond floating point in the units of X, whose squares are so "
+                "much smaller: scale X to sizes near 1, or give a smaller alpha."
+            )
+        return ridge
+
+    @property
+    def one_ridge(self) -> bool:  # type: ignore[override]
+        return np.ndim(self.unit) == 0
+
+    def in_one_unit(self) -> Centered:
+        """The same data with one factor for all columns, for where their units matter."""
+        if self.one_ridge:
+            return self
+        n = self.n_samples
+        return Centered(self.X, self.weight, center=self.center, one_unit=True, n_samples=n)
+
+    def rows(self, X: Any) -> Array:
+        """Other rows of X as unweighted rows of Z, as a dense matrix."""
+        dense = (X.toarray() if sparse.issparse(X) else X) - self.mean
+        return dense if self.m is None else dense * self.m
+
+    def columns(self, index: np.ndarray) -> Centered:
+        """Some of the columns, as data of their own."""
+        return Centered(self.X[:, index], self.weight, center=self.center)
+
+    def to_X(self, W: Array) -> Array:
+        """diag(m) W."""
+        return self._scaled(W)
+
+    def from_X(self, W: Array) -> Array:
+        """diag(1 / unit) W."""
+        return W if self.m is None else W / np.asarray(self.unit).reshape(-1, 1)
+
+    def lengths_to_X(self, s: Array) -> Array:
+        """s / unit."""
+        return s / float(np.ravel(self.unit)[0])
+
+    def _scaled(self, V: Array) -> Array:
+        """diag(m) V."""
+        if self.m is None:
+            return V
+        m = self.m.astype(V.dtype, copy=False)
+        return V * (m if V.ndim == 1 else m[:, None])
+
+    def weighted(self, U: Array) -> Array:
+        """diag(r) U."""
+        return U if self.r is None else U * self.r.astype(U.dtype, copy=False)[:, None]
+
+    def _r(self) -> Array:
+        return np.ones(self.shape[0]) if self.r is None else self.r
+
+    # -- the centring algebra ----------------------------------------------------------
+
+    def gram(self) -> Array:
+        """Z'Z = P'P - sum(w) delta delta'."""
+        G = self._plain_gram()
+        if self.delta.any():
+            G -= np.outer(self.total * self.delta, self.delta)
+        return G
+
+    def outer(self) -> Array:
+        """Z Z' = P P' - r q' - q r' + (delta'delta) r r', q = P delta."""
+        K, q = self._plain_outer()
+        r = self._r()
+        K -= np.outer(r, q)
+        K -= np.outer(q, r)
+        K += np.outer((self.delta @ self.delta) * r, r)
+        return K
+
+    def _plain_gram(self) -> Array:
+        """P'P."""
+        raise NotImplementedError
+
+    def _plain_outer(self) -> tuple[Array, Array]:
+        """P P' and P delta."""
+        raise NotImplementedError

@@ -1,0 +1,143 @@
+"""Columns of numbers: their sums and means, what is constant, and the limits of floating point."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.linalg import EPS, Array
+from eigenkit.sparse_rows import BLOCK_BYTES
+
+# Subtracting the means after the product costs (mean / std)^2 in relative accuracy.
+OFFSET_LIMIT = 10.0
+
+# The largest number of X must lie here: outside, even a factor cannot bring X near 1 without
+# overflow of its sums or loss of its digits.
+SCALABLE = (1e-303, 1e305)
+
+# Numbers that differ by no more than this, relative to their size, are equal up to rounding: a
+# few units in the last place, as a shift and a scale have been computed with.
+ROUNDING = 8 * EPS
+
+# Fourth powers of numbers inside this range (norms of Gram matrices and of their inverses)
+# neither overflow nor vanish.
+SAFE_RANGE = (1e-60, 1e60)
+
+# A column of which less is stored (by weight) has a mean below OFFSET_LIMIT times its spread:
+# mean^2 <= share E[x^2] and E[x^2] = mean^2 + spread^2.
+FULL = OFFSET_LIMIT**2 / (1 + OFFSET_LIMIT**2)
+
+
+def one_sample(weight: Array | None) -> float:
+    """What one sample weighs: degrees of freedom are the total weight less this.
+
+    Integer weights count repetitions, and a sample weighs 1. All other weights only compare
+    the rows: a sample weighs their mean, and the unit of the weights does not matter.
+    """
+    if weight is None or np.all(weight == np.rint(weight)):
+        return 1.0
+    return float(weight.mean())
+
+
+def column_sums(X: np.ndarray, weight: Array | None = None) -> Array:
+    """w'X by BLAS, which is several times as fast as ``X.sum(axis=0)``."""
+    return (np.ones(len(X)) if weight is None else weight) @ X
+
+
+def constant_columns(X: Any) -> np.ndarray:
+    """Which columns hold numbers that are all equal up to rounding."""
+    high, low = X.max(axis=0), X.min(axis=0)
+    if sparse.issparse(X):
+        high, low = high.toarray(), low.toarray()
+    with np.errstate(over="ignore"):
+        return np.ravel(high - low <= ROUNDING * np.maximum(np.abs(high), np.abs(low)))
+
+
+def centered_columns(Y: Array, weight: Array | None = None) -> tuple[Array, Array]:
+    """The (weighted) column means of Y, and Y without them.
+
+    A column whose numbers are equal up to rounding becomes exactly zero: so whether it varies can
+    be asked by comparing with zero, and nothing that follows (whitening above all) makes a
+    variable out of rounding. The means are subtracted twice, as the first carry the rounding of
+    sums of numbers far from zero.
+    """
+    total = float(len(Y) if weight is None else weight.sum())
+    mean = column_sums(Y, weight) / total
+    centred = Y - mean
+    drift = column_sums(centred, weight) / total
+    centred -= drift
+    largest = np.maximum(centred.max(axis=0, initial=0.0), -centred.min(axis=0, initial=0.0))
+    centred[:, largest <= ROUNDING * np.abs(mean)] = 0.0
+    return mean + drift, centred
+
+
+def check_finite(name: str, values: np.ndarray, total: Any = None) -> None:
+    """Refuse NaN and infinity by one fast pass: a finite sum has finite terms.
+
+    ``total`` saves the pass where the sums are known already.
+    """
+    if values.size == 0 or values.dtype.kind != "f":
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        if total is None:
+            total = (
+                values.sum() if values.ndim == 1 else np.ones(len(values), values.dtype) @ values
+            )
+    if np.all(np.isfinite(total)) or np.all(np.isfinite(values)):
+        return
+    what = "NaN" if np.isnan(values).any() else "infinity"
+    raise ValueError(f"{name} contains {what}: remove or impute such entries.")
+
+
+def sum_of_squares(X: np.ndarray) -> Array:
+    """x'x of every column, in float64."""
+    if X.dtype == np.float64:
+        return np.einsum("ij,ij->j", X, X)
+    return np.einsum("ij,ij->j", X, X, dtype=np.float64)
+
+
+def shifted(X: sparse.csr_array, shift: np.ndarray) -> sparse.csr_array:
+    """X - 1 shift', stored where X is and in the rest of the columns with a shift.
+
+    For columns that are nearly full; a shift of zero leaves a column as it is.
+    """
+    out = sparse.csr_array((X.data - shift[X.indices], X.indices, X.indptr), shape=X.shape)
+    count = np.bincount(X.indices, minlength=X.shape[1])
+    gaps = np.flatnonzero((shift != 0) & (count < X.shape[0]))
+    if not len(gaps):
+        return out
+    stored = sparse.csc_array(X[:, gaps])
+    empty = [
+        np.setdiff1d(np.arange(X.shape[0]), stored.indices[a:b], assume_unique=True)
+        for a, b in pairwise(stored.indptr)
+    ]
+    columns = np.repeat(gaps, [len(rows) for rows in empty])
+    place = np.concatenate(empty), columns
+    return sparse.csr_array(out + sparse.coo_array((-shift[columns], place), shape=X.shape))
+
+
+def check_size(name: str, largest: float, limits: tuple[float, float] = SAFE_RANGE) -> None:
+    """Refuse numbers whose squares leave the range of floating point."""
+    if largest and not limits[0] < largest < limits[1]:
+        raise ValueError(
+            f"{name} holds numbers of at most {largest:.2g}, whose products leave the range of "
+            f"floating point: scale {name} to sizes near 1."
+        )
+
+
+def project(X: Any, mean: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """(X - 1 mean') W; sparse X stays sparse, dense X is centred block by block."""
+    if sparse.issparse(X):
+        full = np.bincount(X.indices, minlength=X.shape[1]) > FULL * X.shape[0]
+        shift = np.where(full, mean, 0)
+        X = shifted(X, shift) if shift.any() else X
+        return np.asarray(X @ W - (mean - shift) @ W)
+    out = np.empty((X.shape[0], W.shape[1]), dtype=np.result_type(X.dtype, W.dtype))
+    step = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
+    for start in range(0, X.shape[0], step):
+        rows = slice(start, start + step)
+        np.matmul(X[rows] - mean, W, out=out[rows])
+    return out

@@ -1,0 +1,160 @@
+"""A kernel as data: Z has the features of the samples as rows, and only Z Z' = Kc is known.
+
+With row weights w (r = sqrt(w), s = sum(w)) the centred, weighted features and their kernel are
+
+    Z = diag(r) (Phi - 1 mean'),    Z Z' = diag(r) (I - 1 w'/s) K (I - w 1'/s) diag(r)
+
+A direction is Z'A for dual coefficients A, and A stands for it: ``rmatmat`` returns what it is
+given, ``matmat`` is Kc A, ``inner(A, B)`` is A'Kc B.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eigenkit.data.columns import SAFE_RANGE, column_sums
+from eigenkit.data.protocol import Data
+from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
+
+
+class CenteredKernel(Data):
+    """The features of samples, known by the centred and weighted kernel matrix Kc = Z Z'.
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Symmetric.
+    weight : array of shape (n,), optional
+        Positive row weights.
+    overwrite : bool
+        Whether the memory of K may be used for the result.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[1.0], [3.0], [5.0]])
+    >>> CenteredKernel(X @ X.T).K
+    array([[ 4.,  0., -4.],
+           [ 0.,  0.,  0.],
+           [-4.,  0.,  4.]])
+    """
+
+    names_constant = False
+
+    def __init__(self, K: Array, weight: Array | None = None, *, overwrite: bool = False) -> None:
+        n = len(K)
+        self.shape = (n, n)
+        self.n_samples = n
+        self.weight = weight
+        self.total = float(n if weight is None else weight.sum())
+        self.constant = np.zeros(n, dtype=bool)
+        self.size = largest(K)
+        safe = self.size == 0.0 or SAFE_RANGE[0] < self.size < SAFE_RANGE[1]
+        self.unit = 1.0 if safe else float(1.0 / power_of_two(np.asarray(self.size)))
+        self.mean = column_sums(K, weight) / self.total
+        self.K = self._centered(K if overwrite and K.flags.writeable else K.copy())
+
+    def _centered(self, K: Array) -> Array:
+        K *= self.unit
+        # Twice, as the means of the first time carry the rounding of entries that cancel.
+        for _ in range(2):
+            mean = column_sums(K, self.weight) / self.total
+            overall = float(column_sums(mean, self.weight)) / self.total
+            K -= mean
+            K -= (mean - overall)[:, None]
+        if self.weight is not None:
+            r = np.sqrt(self.weight)
+            K *= r
+            K *= r[:, None]
+        return K
+
+    # -- products ----------------------------------------------------------------------
+
+    def matmat(self, V: Array) -> Array:
+        """Kc V."""
+        return np.asarray(self.K @ V)
+
+    def rmatmat(self, U: Array) -> Array:
+        """The direction Z'U, by its dual coefficients."""
+        return U
+
+    def inner(self, V: Array, W: Array) -> Array:
+        """V'Kc W."""
+        return V.T @ self.matmat(W)
+
+    def norm(self, V: Array) -> float:
+        """The norm of the scores Kc V: the root of tr V'Kc V would have half of the digits."""
+        return float(np.linalg.norm(self.matmat(V)))
+
+    def outer(self) -> Array:
+        """Kc."""
+        return self.K
+
+    def gram(self) -> Array:
+        """Not known: features are never formed."""
+        raise TypeError("a kernel knows no features: ask for outer()")
+
+    def toarray(self) -> Array:
+        """Not known: features are never formed."""
+        raise TypeError("a kernel knows no features: ask for outer()")
+
+    # -- units -------------------------------------------------------------------------
+
+    def ridge(self, alpha: float) -> float:
+        """The ridge alpha in the units of Kc."""
+        return alpha * self.unit
+
+    def to_X(self, W: Array) -> Array:
+        """Dual coefficients for rows k(x, X) as they are: diag(r) W, in the units of K.
+
+        Without what rounding has left of W along r, which is zero to the equations.
+        """
+        r = np.ones(len(W)) if self.weight is None else np.sqrt(self.weight)
+        W = (W - np.outer(r / self.total, r @ W)) * self.unit
+        return W if self.weight is None else W * r[:, None]
+
+    def lengths_to_X(self, s: Array) -> Array:
+        """Singular values of Z in the units of the features."""
+        return s / np.sqrt(self.unit)
+
+    # -- decompositions ----------------------------------------------------------------
+
+    def triplets(self) -> tuple[Array, Array, Array]:
+        """U, s and V = U / s of Kc = U diag(s^2) U', without what is rounding."""
+        squares, U = eigenpairs(self.K)
+        keep = squares > self.noise(squares.max(initial=0.0))
+        s, U = np.sqrt(squares[keep]), U[:, keep]
+        return U, s, U / s
+
+    def noise(self, largest: float) -> float:
+        """Eigenvalues up to this are rounding: of n entries a row, as large as before centring."""
+        return len(self.K) * self._rounding
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether all samples are one to the kernel."""
+        return largest(self.K) <= 16 * self._rounding
+
+    @property
+    def _rounding(self) -> float:
+        heaviest = 1.0 if self.weight is None else float(self.weight.max())
+        return EPS * self.size * self.unit * heaviest
+
+    # -- costs -------------------------------------------------------------------------
+
+    def seconds_for_passes(self, k: int) -> float:
+        """Never: the matrix is there, and is factored."""
+        return float("inf")
+
+    def seconds_for_gram(self) -> float:
+        """Never: there are no features."""
+        return float("inf")
+
+    def seconds_for_outer(self) -> float:
+        """It is there."""
+        return 0.0
+
+
+def largest(K: Array) -> float:
+    """The largest absolute entry, without a copy."""
+    return max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))

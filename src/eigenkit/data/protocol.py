@@ -1,0 +1,181 @@
+"""The protocol of data: what a problem and its solvers may ask, whatever the kind.
+
+A kind of data is a matrix Z of n rows (samples) that is never formed. A *direction* is whatever
+``rmatmat`` returns: d numbers a column for features, n dual coefficients for a kernel. Solvers
+combine directions linearly and take their inner products by ``inner``; so the code of the linear
+methods is that of the kernel methods too.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import numpy as np
+from scipy import linalg as sla
+
+from eigenkit.data.columns import one_sample
+from eigenkit.linalg import EPS, Array
+from eigenkit.threads import blas_threads
+
+
+class Data:
+    """Centred, weighted data Z (n x d).
+
+    Attributes
+    ----------
+    shape : (n, d)
+    weight : array of shape (n,) or None
+        Row weights w; ``total`` is their sum, ``freedom`` that less one sample.
+    mean : array of shape (d,)
+        Of the rows of X, in its units.
+    constant : array of bool, of shape (d,)
+        Columns that do not vary.
+    n_samples : int
+        How many samples stand behind the rows: what is rounding follows from that.
+    one_ridge : bool
+        Whether :meth:`ridge` is one number for all columns.
+    may_be_dense : bool
+        Whether :meth:`toarray` is allowed.
+    fast_in_single : bool
+        Whether products with float32 are offered.
+    names_constant : bool
+        Whether a user should hear of constant columns: not of words that do not occur.
+    """
+
+    shape: tuple[int, int]
+    weight: Array | None
+    total: float
+    mean: Array
+    constant: np.ndarray
+    n_samples: int
+    may_be_dense: bool = True
+    fast_in_single: bool = False
+    one_ridge: bool = True
+    names_constant: bool = True
+
+    # -- products ----------------------------------------------------------------------
+
+    def matmat(self, V: Array) -> Array:
+        """Z V: the (root-weighted) scores of directions."""
+        raise NotImplementedError
+
+    def rmatmat(self, U: Array) -> Array:
+        """Z'U: directions."""
+        raise NotImplementedError
+
+    def gram(self) -> Array:
+        """Z'Z (d x d), for data with features."""
+        raise NotImplementedError
+
+    def outer(self) -> Array:
+        """Z Z' (n x n)."""
+        raise NotImplementedError
+
+    def toarray(self) -> Array:
+        """Z itself, where it may be dense."""
+        raise NotImplementedError
+
+    def inner(self, V: Array, W: Array) -> Array:
+        """V'W: inner products of directions."""
+        return V.T @ W
+
+    def norm(self, V: Array) -> float:
+        """A norm of directions, in which residuals are measured."""
+        return float(np.linalg.norm(V))
+
+    def gradient(self, V: Array, H: Array | None = None) -> tuple[Array, Array]:
+        """Z'(Z V - H), the gradient of ||Z V - H||^2 / 2, and (Z V)'(Z V)."""
+        ZV = self.matmat(V)
+        return self.rmatmat(ZV if H is None else ZV - H), ZV.T @ ZV
+
+    # -- units -------------------------------------------------------------------------
+
+    def ridge(self, alpha: float) -> float | Array:
+        """The ridge alpha on directions of X as one on directions of Z: a number, or one each."""
+        raise NotImplementedError
+
+    def to_X(self, W: Array) -> Array:
+        """Directions of Z as directions of X: scores are (X - mean) to_X(W)."""
+        raise NotImplementedError
+
+    def from_X(self, W: Array) -> Array:
+        """Directions of X as directions of Z; Z'H as Xc'H."""
+        return W
+
+    def lengths_to_X(self, s: Array) -> Array:
+        """Singular values of Z in the units of X, where those are one for all columns."""
+        return s
+
+    def weighted(self, U: Array) -> Array:
+        """diag(r) U for the roots r of the weights."""
+        return U if self.weight is None else U * np.sqrt(self.weight).astype(U.dtype)[:, None]
+
+    def unweighted(self, U: Array) -> Array:
+        """diag(r)^-1 U."""
+        return U if self.weight is None else U / np.sqrt(self.weight)[:, None]
+
+    @property
+    def freedom(self) -> float:
+        """The total weight less one sample."""
+        return self.total - one_sample(self.weight)
+
+    # -- decompositions ----------------------------------------------------------------
+
+    def noise(self, largest: float) -> float:
+        """Eigenvalues of Z'Z up to this are rounding, for the largest one given."""
+        return largest * EPS * max(self.n_samples, *self.shape)
+
+    def triplets(self) -> tuple[Array, Array, Array]:
+        """U, s, V with Z V = U diag(s), without the singular values that are rounding.
+
+        Where Z may not be dense: from the smaller of its two Gram matrices, which resolves
+        singular values down to about 1e-8 of the largest only.
+        """
+        n, d = self.shape
+        if self.may_be_dense:
+            return truncated_svd(self.toarray(), self.n_samples)
+        squares, vectors = sla.eigh(self.gram() if d < n else self.outer())
+        keep = squares > self.noise(squares.max(initial=0.0))
+        s, vectors = np.sqrt(squares[keep][::-1]), vectors[:, keep][:, ::-1]
+        if d < n:
+            return self.matmat(vectors) / s, s, vectors
+        return vectors, s, self.rmatmat(vectors) / s
+
+    def spectral_norm_squared(self) -> float:
+        """An estimate (from below) of the largest eigenvalue of Z Z', by a few power steps."""
+        u = self.weighted(np.cos(np.arange(1.0, self.shape[0] + 1.0))[:, None])
+        value = 0.0
+        for _ in range(4):
+            size = float(np.linalg.norm(u))
+            if value and size == 0.0:
+                break
+            u = self.matmat(self.rmatmat(u / size))
+            value = float(np.linalg.norm(u))
+        return value
+
+    # -- costs in seconds, on which the choice of a method rests ------------------------
+
+    def seconds_for_passes(self, k: int) -> float:
+        """One product with Z and one with Z', for k vectors."""
+        raise NotImplementedError
+
+    def seconds_for_gram(self) -> float:
+        """Z'Z."""
+        raise NotImplementedError
+
+    def seconds_for_outer(self) -> float:
+        """Z Z'."""
+        raise NotImplementedError
+
+    def own_threads(self) -> AbstractContextManager[Any]:
+        """What to hold while products are made one after the other; see the sparse kind."""
+        return nullcontext()
+
+
+def truncated_svd(A: Array, n: int) -> tuple[Array, Array, Array]:
+    """U, s, V of A without the singular values that are rounding, for n samples behind it."""
+    with blas_threads(min(A.shape)):
+        U, s, Vt = sla.svd(A, full_matrices=False)
+    keep = s > s.max(initial=0.0) * EPS * max(n, *A.shape)
+    return U[:, keep], s[keep], Vt[keep].T

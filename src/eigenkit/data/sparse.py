@@ -1,0 +1,171 @@
+"""Sparse data: never made dense, unless small; products in threads."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.data.centered import Centered
+from eigenkit.data.columns import FULL, ROUNDING, SAFE_RANGE, shifted
+from eigenkit.data.costs import BLOCK_RATE, DENSE_LIMIT_BYTES, SPARSE_RATE
+from eigenkit.linalg import Array
+from eigenkit.sparse_rows import SparseRows
+from eigenkit.threads import blas_threads
+
+
+class Sparse(Centered):
+    """A CSR matrix. Centring is the projection I - r r'/sum(w) on the n x k side of products."""
+
+    X: sparse.csr_array
+    names_constant = False
+
+    def _take(self, X: Any) -> None:
+        self.X = X.astype(np.float64, copy=False)
+        self._rows = SparseRows(self.X)
+
+    @property
+    def _stored(self) -> np.ndarray:
+        return np.asarray(self.X.data)
+
+    # -- what the data look like -------------------------------------------------------
+
+    def _mean(self) -> Array:
+        weight = np.ones(self.shape[0]) if self.weight is None else self.weight
+        return np.asarray(self.X.T @ weight) / self.total
+
+    def _is_safe(self) -> bool:
+        sizes = np.abs(self.X.data)
+        low = float(sizes.min(initial=1.0, where=sizes > 0))
+        return bool(low > SAFE_RANGE[0] and sizes.max(initial=0.0) < SAFE_RANGE[1])
+
+    def _column_sizes(self) -> Array:
+        return np.asarray(abs(self.X).max(axis=0).toarray()).ravel()
+
+    def _tame_offset(self) -> None:
+        X, d = self.X, self.shape[1]
+        w = None if self.weight is None else np.repeat(self.weight, np.diff(X.indptr))
+        count = np.bincount(X.indices, minlength=d)
+        share = (count if w is None else np.bincount(X.indices, w, d)) / self.total
+        far = np.flatnonzero(share > FULL)
+        far = far[self._dwarfs(far, w)]
+        constant = count == 0
+        if len(far):
+            self.shift = np.zeros(d)
+            self.shift[far] = self.mean[far]
+            self._take(shifted(X, self.shift))
+            left = self.X[:, far]
+            weight = np.ones(self.shape[0]) if self.weight is None else self.weight
+            self.mean[far] += left.T @ weight / self.total
+            spread = (left.max(axis=0) - left.min(axis=0)).toarray().ravel()
+            constant[far] = spread <= ROUNDING * np.abs(self.shift[far])
+        self._drop_constant(constant)
+
+    def _dwarfs(self, columns: np.ndarray, w: Array | None) -> np.ndarray:
+        """Which of these columns have means that dwarf their spread."""
+        if not len(columns):
+            return np.zeros(0, dtype=bool)
+        among = np.zeros(self.shape[1], dtype=bool)
+        among[columns] = True
+        stored = among[self.X.indices]
+        index, values = self.X.indices[stored], self.X.data[stored]
+        values = values if self.m is None else values * self.m[index]
+        squares = values * values if w is None else values * values * w[stored]
+        mean = self._scaled(self.mean)
+        squares = np.bincount(index, squares, self.shape[1])
+        return np.asarray((self.total * mean * mean >= FULL * squares)[columns])
+
+    # -- the products ------------------------------------------------------------------
+
+    def matmat(self, V: Array) -> Array:
+        """Z V."""
+        return self._project(self.weighted(self._rows @ self._scaled(V)))
+
+    def rmatmat(self, U: Array) -> Array:
+        """Z'U."""
+        return self._scaled(self._rows.T @ self.weighted(self._project(U)))
+
+    def _project(self, U: Array) -> Array:
+        """U - r r'U / sum(w): centring where only n x k numbers are touched."""
+        if not self.center:
+            return U
+        r = self._r().astype(U.dtype)
+        means = (r @ U) / U.dtype.type(self.total)
+        return U - means if self.r is None else U - np.outer(r, means)
+
+    def _plain_gram(self) -> Array:
+        P, Pt = self._pair()
+        return SparseRows(Pt).product(P, _multiplications(P))
+
+    def _plain_outer(self) -> tuple[Array, Array]:
+        P, Pt = self._pair()
+        return SparseRows(P).product(Pt, _multiplications(Pt)), P @ self.delta
+
+    def _pair(self) -> tuple[sparse.csr_array, sparse.csr_array]:
+        """P and P' as CSR."""
+        P = self._weighted_P()
+        return P, self._rows.T.X if P is self.X else P.T.tocsr()
+
+    def _weighted_P(self) -> sparse.csr_array:
+        if self.r is None and self.m is None:
+            return self.X
+        data = self.X.data.copy()
+        if self.r is not None:
+            data *= np.repeat(self.r, np.diff(self.X.indptr))
+        if self.m is not None:
+            data *= self.m[self.X.indices]
+        return sparse.csr_array((data, self.X.indices, self.X.indptr), shape=self.shape)
+
+    def column_squares(self) -> Array:
+        """The diagonal of Z'Z."""
+        P = self._weighted_P()
+        sums = np.bincount(P.indices, P.data * P.data, self.shape[1]).astype(np.float64)
+        return np.maximum(sums - self.total * self.delta**2, 0.0)
+
+    def toarray(self) -> Array:
+        """Z; the caller has checked that it fits."""
+        dense = self.X.toarray() - (self.mean - (0.0 if self.shift is None else self.shift))
+        return self.weighted(dense if self.m is None else dense * self.m)
+
+    def own_threads(self) -> AbstractContextManager[Any]:
+        """While products run in threads of ours, BLAS keeps to one thread.
+
+        Otherwise its idle threads, which wait actively, take the cores from ours.
+        """
+        return blas_threads(0)
+
+    @property
+    def fast_in_single(self) -> bool:  # type: ignore[override]
+        """Whether the numbers are well inside the range of float32."""
+        if np.ndim(self.unit) or self.unit != 1.0:
+            return False
+        size = np.abs(self.X.data)
+        return bool(size.max(initial=0.0) < 1e9 and size.min(initial=1.0, where=size > 0) > 1e-9)
+
+    # -- costs -------------------------------------------------------------------------
+
+    @property
+    def may_be_dense(self) -> bool:  # type: ignore[override]
+        """Only what is small."""
+        return 8 * self.shape[0] * self.shape[1] <= DENSE_LIMIT_BYTES
+
+    def seconds_for_passes(self, k: int) -> float:
+        """Every stored number counts."""
+        return 2 * int(self.X.nnz) * k / BLOCK_RATE
+
+    def seconds_for_gram(self) -> float:
+        """Squares of what is stored in the rows."""
+        return _multiplications(self.X) / SPARSE_RATE
+
+    def seconds_for_outer(self) -> float:
+        """Squares of what is stored in the columns."""
+        columns = np.bincount(self.X.indices, minlength=self.shape[1]).astype(np.float64)
+        return float(columns @ columns) / SPARSE_RATE
+
+
+def _multiplications(X: sparse.csr_array) -> float:
+    """In X'X: the sum of squared row counts."""
+    counts = np.diff(X.indptr).astype(np.float64)
+    return float(counts @ counts)

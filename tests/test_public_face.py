@@ -1,0 +1,45 @@
+"""One public face: what every estimator takes and has is described, and means the same."""
+
+from __future__ import annotations
+
+import inspect
+import runpy
+from pathlib import Path
+
+import pytest
+
+from test_contract import ESTIMATORS, PROJECTIONS, data_for, default
+
+FACE = runpy.run_path(str(Path(__file__).parents[1] / "docs" / "face.py"))
+EACH = pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda c: c.__name__)
+
+
+@EACH
+def test_every_parameter_is_described(cls):
+    assert set(FACE["parameters"](cls)) <= FACE["described"](cls, "Parameters")
+
+
+@EACH
+def test_every_fit_takes_the_same(cls):
+    names = list(inspect.signature(cls.fit).parameters)
+    assert names[:3] == ["self", "X", "y"]
+    assert "sample_weight" not in names or names[3] == "sample_weight"
+
+
+@EACH
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
+def test_every_attribute_is_described(cls):
+    model = default(cls)
+    X, y = data_for(model)
+    model.fit(X, y[:, 0] if cls.__name__ == "ShrinkageRegression" else y)
+    fitted = {n for n in vars(model) if n.endswith("_") and not n.startswith("_")}
+    assert "n_features_in_" in fitted
+    if "..." not in cls.__doc__.split("Attributes")[1]:  # "As in", for what another class has
+        assert fitted <= FACE["described"](cls, "Attributes")
+    if cls in PROJECTIONS and "n_components" in FACE["parameters"](cls):
+        assert model.n_components_ == model.transform(X).shape[1]
+
+
+def test_the_table_has_a_row_for_everyone():
+    rows = FACE["table"]().splitlines()[2:]
+    assert [row.split("`")[1] for row in rows] == [cls.__name__ for cls in ESTIMATORS]
