@@ -17,7 +17,7 @@ PACKAGE = ROOT / "src" / "eigenkit"
 PICTURE = Path(__file__).parent / "_static" / "house.svg"
 WIDTH, BOX, HEIGHT, FLOOR = 920, 104, 28, 58
 # The way of a sample: data, problem, solution, model.
-SPINE = ("operators", "targets", "moments", "pencil", "solvers", "estimators")
+SPINE = ("data", "targets", "moments", "pencil", "solvers", "estimators")
 
 
 def parts() -> dict[str, list[Path]]:

@@ -15,7 +15,7 @@ PACKAGE = Path(eigenkit.__file__).parent
 # Lower layers first; a module imports from its own layer (packages: their own files) or below.
 LAYERS = [
     {"exceptions", "threads", "linalg", "compiled", "splits"},
-    {"operators", "data", "sparse_rows", "targets", "kernels"},
+    {"data", "sparse_rows", "targets", "kernels"},
     {"pencil"},
     {"moments"},
     {"streaming"},

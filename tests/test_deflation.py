@@ -217,6 +217,7 @@ def test_blocks_are_scaled_like_the_data():
     Z = Centered(X, weight)
     A = Block.of(Z, True, Z.column_squares())
     mean = np.average(X, axis=0, weights=weight)
-    std = np.sqrt((weight @ (X - mean) ** 2) / (weight.sum() - 1))
+    # Weights that are no counts compare the rows: one sample weighs their mean.
+    std = np.sqrt((weight @ (X - mean) ** 2) / (weight.sum() - weight.mean()))
     np.testing.assert_allclose(A.std, std)
     np.testing.assert_allclose(A.toarray(), np.sqrt(weight)[:, None] * (X - mean) / std)

@@ -34,7 +34,7 @@ def test_every_import_points_downwards(house):
 
 def test_the_spine_stands_in_its_order(house):
     floors, _ = house.house()
-    assert floors["operators"] < floors["pencil"] < floors["solvers"] < floors["estimators"]
+    assert floors["data"] < floors["pencil"] < floors["solvers"] < floors["estimators"]
 
 
 WALK = GUIDE.split("## One sample's way through it")[1].split("\n## ")[0]
