@@ -28,9 +28,6 @@ def _any_sentence(context: Any) -> Any:
     return without
 
 
-pytest.raises, pytest.warns = _any_sentence(pytest.raises), _any_sentence(pytest.warns)
-
-
 class TwoSided:
     """Pairs from fit_transform, and predict with a flag that changes nothing here."""
 
@@ -194,8 +191,12 @@ for cls in (PLSRegression, PLSCanonical, PLSSVD, CCA, PCA, IncrementalPCA, Kerne
     cls._instead = {}
 LinearDiscriminantAnalysis._instead = {}
 
-for name in ("CCA", "PLSRegression", "PLSCanonical", "PLSSVD"):
-    setattr(sklearn.cross_decomposition, name, globals()[name])
-for name in ("PCA", "IncrementalPCA", "KernelPCA"):
-    setattr(sklearn.decomposition, name, globals()[name])
-sklearn.discriminant_analysis.LinearDiscriminantAnalysis = LinearDiscriminantAnalysis
+
+def pytest_configure() -> None:
+    """Put them in place; merely importing this module changes nothing."""
+    pytest.raises, pytest.warns = _any_sentence(pytest.raises), _any_sentence(pytest.warns)
+    for name in ("CCA", "PLSRegression", "PLSCanonical", "PLSSVD"):
+        setattr(sklearn.cross_decomposition, name, globals()[name])
+    for name in ("PCA", "IncrementalPCA", "KernelPCA"):
+        setattr(sklearn.decomposition, name, globals()[name])
+    sklearn.discriminant_analysis.LinearDiscriminantAnalysis = LinearDiscriminantAnalysis

@@ -125,10 +125,12 @@ class GraphRegularized(BestEstimator):
             raise ValueError("GraphRegularized requires y to be passed, but the target y is None.")
         with unchanged_on_error(self):
             forget(self)
+            numbers = check_X(self, X, reset=True, min_samples=2)
             X, y = indexable(X, as_labels(y))
             known = marked(y, labelled)
             weight = check_weight(sample_weight, len(known))
-            problem = _Problem(self.estimator, X, y, weight, known, self._laplacian(X, len(known)))
+            L = self._laplacian(numbers, len(known))
+            problem = _Problem(self.estimator, X, y, weight, known, L)
             self.mu_ = grid[0] if len(grid) == 1 else self._choose(problem, grid)
             self.best_estimator_ = problem.fitted(known, self.mu_)
             self.labelled_ = known
@@ -202,12 +204,18 @@ def marked(y: Any, labelled: Any = None) -> np.ndarray:
     elif y.dtype.kind in "iu":
         known = y != -1
     else:
-        # NaN differs from itself; None and -1 are compared as they are.
-        known = np.array([not (v is None or v != v or (v == -1) is True) for v in y.tolist()])
+        known = np.array([not _is_mark(v) for v in y.tolist()])
     if known.sum() < 2:
         count = int(known.sum())
         raise ValueError(f"y has labels for {count} sample{'s' * (count != 1)}: give two or more.")
     return known
+
+
+def _is_mark(value: Any) -> bool:
+    """None, pandas' NA, NaN (which differs from itself) or -1."""
+    if value is None or type(value).__name__ == "NAType":
+        return True
+    return bool(value != value or (value == -1) is True)
 
 
 class _Problem:
