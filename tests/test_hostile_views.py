@@ -54,7 +54,7 @@ REFUSED = {
     "inf": (bad((3, 2), np.inf), "infinity"),
     "-inf": (bad((3, 2), -np.inf), "infinity"),
     "nan in csr": (sparse.csr_array(bad((3, 2), np.nan)), "NaN"),
-    "strings": (np.full((60, 6), "a"), "convert string"),
+    "strings": (np.full((60, 6), "a"), "X holds the string 'a'"),
     "complex": (X + 1j, "Complex data"),
     "dates": (np.full((60, 6), np.datetime64("2020-01-01")), "dates"),
     "masked": (np.ma.masked_array(X, X > 1), "masked array"),
