@@ -189,7 +189,7 @@ class Delimited:
             )
         few = [name for name in names if _repeats(columns[name])]
         options = [("--categorical", few), ("--text", [name for name in names if name not in few])]
-        add = " ".join(f"{option} {shlex.quote(','.join(n))}" for option, n in options if n)
+        add = " ".join(f"{option} {_argument(n)}" for option, n in options if n)
         return FileError(
             self.path,
             f"{what}: add {add}, name it with --labels, or leave it out with --ignore.",
@@ -337,6 +337,12 @@ class Delimited:
 def split_labels(cell: str, separator: str) -> tuple[str, ...]:
     """The labels in one cell."""
     return tuple(part.strip() for part in cell.split(separator) if part.strip())
+
+
+def _argument(names: list[str]) -> str:
+    """Names of columns as a shell takes them; a word for them where they are too long to read."""
+    quoted = shlex.quote(",".join(names))
+    return quoted if len(quoted) <= 200 else "COLUMNS"
 
 
 def _example(cells: list[str]) -> str:
