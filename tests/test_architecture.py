@@ -18,7 +18,7 @@ LAYERS = [
     {"data", "sparse_rows", "targets", "kernels"},
     {"pencil"},
     {"moments"},
-    {"streaming"},
+    {"streaming", "blocked_rows"},
     {"solvers"},
     {"estimators"},
     {"set_kernels", "registry", "files"},

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.blocked_rows import BlockedRows
 from eigenkit.data import project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._class_covariance import shrunken, shrunken_by_class
@@ -146,7 +147,7 @@ class LDA(ClassifierMixin, Projection):
             "scikit-learn's NearestCentroid."
         )
 
-    def _state(self, moments: Rows | Moments) -> Problem:
+    def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         if self.shrinkage is None:
             return super()._state(moments)
         problem = moments.problem(self._target(), 1.0, 0.0)

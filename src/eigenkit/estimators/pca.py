@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.special import gammaln
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.blocked_rows import BlockedRows
 from eigenkit.data import project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._instead import UNCHANGED
@@ -187,6 +188,9 @@ class PCA(Projection):
         """
         return super().partial_fit(X, (), sample_weight, half_life=half_life)
 
+    def _y_of_block(self, y: Any) -> Any:
+        return ()
+
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
         return np.empty((n, 0))
 
@@ -228,7 +232,7 @@ class PCA(Projection):
     def _check_informative(self, problem: Problem) -> None:
         check_X_varies(problem.pencil.Z)
 
-    def _state(self, moments: Rows | Moments) -> Problem:
+    def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         problem = moments.problem(self._target(), 1.0, 0.0)
         if problem.pencil.Z.one_ridge:
             return problem

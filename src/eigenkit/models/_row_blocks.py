@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.data import LocalPasses, Passes
 from eigenkit.files import Block, FileError, Reading, Source, open_file, target_of
 from eigenkit.files._reading import join_labels, rows_per_block
 from eigenkit.models._features import complete, drop_missing, learn_features
@@ -19,6 +20,9 @@ from eigenkit.streaming import Blocks
 
 # Arrays are cut into blocks of about this size.
 BLOCK_BYTES = 2**24
+# Blocks are put together in at least so many parts, of at most this size.
+PARTS = 32
+PART_BYTES = 2**29
 
 
 class RowBlocks(Blocks):
@@ -32,7 +36,7 @@ class RowBlocks(Blocks):
     Parameters
     ----------
     blocks : callable
-        Gives an iterable of pairs (X, y) whenever it is called; y may be None.
+        Gives an iterable of (X, y) or (X, y, weight) whenever it is called; y may be None.
     classes : array, optional
         All classes, where y holds one for every row; by default they are looked for.
 
@@ -49,9 +53,19 @@ class RowBlocks(Blocks):
     """
 
     def __init__(
-        self, blocks: Callable[[], Iterable[tuple[Any, Any]]], classes: np.ndarray | None = None
+        self, blocks: Callable[[], Iterable[tuple[Any, ...]]], classes: np.ndarray | None = None
     ) -> None:
-        self._make, self._classes = blocks, classes
+        self._parts: Callable[[], Iterable[Iterable[Any]]]
+        self._parts = lambda: ([_triple(block)] for block in blocks())
+        self._classes = classes
+
+    def passes(self) -> Passes:
+        return LocalPasses(self._parts)
+
+    def head(self) -> tuple[Any, Any, Any]:
+        for block in chain.from_iterable(self._parts()):
+            return _triple(block)
+        raise ValueError("X holds no block of rows: there is nothing to learn from.")
 
     def classes(self) -> np.ndarray | None:
         return super().classes() if self._classes is None else self._classes
@@ -63,7 +77,7 @@ class RowBlocks(Blocks):
 
         Parameters
         ----------
-        parts : sequence of (X, y) pairs, or of X alone
+        parts : sequence of (X, y) or (X, y, weight), or of X alone
         block_bytes : int
             About the size of a block.
 
@@ -71,14 +85,21 @@ class RowBlocks(Blocks):
         -------
         RowBlocks
         """
-        pairs = [part if isinstance(part, tuple) else (part, None) for part in parts]
-        if not pairs or any(len(pair) != 2 for pair in pairs):
-            raise ValueError("parts is empty or holds no pairs: give a list of (X, y), or of X.")
-        for i, (X, y) in enumerate(pairs):
-            n, n_y = X.shape[0], X.shape[0] if y is None else np.shape(y)[0]
-            if n != n_y:
-                raise ValueError(f"part {i} has {n} rows of X and {n_y} of y: give as many.")
-        return cls(lambda: chain.from_iterable(_cut(X, y, block_bytes) for X, y in pairs))
+        given = [_triple(part if isinstance(part, tuple) else (part,)) for part in parts]
+        if not given:
+            raise ValueError("parts is empty: give a list of (X, y), or of X.")
+        for i, (X, *others) in enumerate(given):
+            for name, other in zip(("y", "weights"), others, strict=True):
+                n, n_other = X.shape[0], X.shape[0] if other is None else len(other)
+                if n != n_other:
+                    raise ValueError(
+                        f"part {i} has {n} rows of X and {n_other} of {name}: give as many."
+                    )
+        blocks = cls(lambda: ())
+        cut = [piece for part in given for piece in _cut(*part, block_bytes)]
+        groups = grouped(cut, [size for size, _ in cut])
+        blocks._parts = lambda: ((make() for _, make in group) for group in groups)
+        return blocks
 
     @classmethod
     def from_files(
@@ -142,7 +163,10 @@ class RowBlocks(Blocks):
         return cls(blocks, np.array(target.names) if target and by_class else None)
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
-        return iter(self._make())
+        """Pairs of X and y."""
+        for part in self._parts():
+            for X, y, _ in part:
+                yield X, y
 
     def apply(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         """``function`` of the X of every block: a model's ``transform`` or ``predict``."""
@@ -150,13 +174,43 @@ class RowBlocks(Blocks):
             yield function(X)
 
 
-def _cut(X: Any, y: Any, block_bytes: int) -> Iterator[tuple[Any, Any]]:
+def _triple(block: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+    """(X, y, weight) of what may lack the last, or the last two."""
+    if not isinstance(block, tuple | list) or not 1 <= len(block) <= 3:
+        raise ValueError("a block is no (X, y) or (X, y, weight): give tuples of them.")
+    X, y, weight = (*block, None, None)[:3]
+    return X, y, weight
+
+
+def _cut(X: Any, y: Any, weight: Any, block_bytes: int) -> Iterator[tuple[int, Callable[[], Any]]]:
+    """Blocks of rows, each by its size and a function that gives it."""
     n = X.shape[0]
     size = X.nnz * 12 if hasattr(X, "nnz") else n * X.shape[1] * X.dtype.itemsize
     step = max(1, int(n * block_bytes / max(size, 1)))
-    for start in range(0, n, step):
+
+    def rows_of(start: int) -> Callable[[], tuple[Any, Any, Any]]:
         rows = slice(start, start + step)
-        yield X[rows], None if y is None else y[rows]
+        return lambda: (X[rows], *(None if each is None else each[rows] for each in (y, weight)))
+
+    for start in range(0, n, step):
+        yield size * min(step, n - start) // n, rows_of(start)
+
+
+def grouped(items: Sequence[Any], sizes: Sequence[int]) -> list[list[Any]]:
+    """Consecutive items in parts of about equal sizes, which depend on nothing but the sizes.
+
+    Many parts keep threads busy; large ones make up for a sum of their own in every part.
+    """
+    most = min(max(sum(sizes) // PARTS, 1), PART_BYTES)
+    groups: list[list[Any]] = [[]]
+    held = 0
+    for item, size in zip(items, sizes, strict=True):
+        if groups[-1] and held + size > most:
+            groups.append([])
+            held = 0
+        groups[-1].append(item)
+        held += size
+    return groups
 
 
 def _blocks_of(sources: Sequence[Source]) -> Iterator[tuple[str, Block]]:
