@@ -106,9 +106,9 @@ class KeepSearchCV(CrossValidated, BestEstimator):
             sample_weight, to_splitter = self._routed(sample_weight, groups)
             whole = clone(self.estimator).fit(X, y, sample_weight)
             self.grid_ = self._grid(whole.n_features_in_)
-            rows = indexable(X, as_labels(y))
+            X, labels = indexable(X, as_labels(y))
             classes = is_classifier(self.estimator)
-            folds = list(self._folds(*rows, sample_weight, to_splitter, classifier=classes))
+            folds = list(self._folds(X, labels, sample_weight, to_splitter, classifier=classes))
             keep: list[int] = []
             paths, scores = [], []
             for _ in range(whole.n_components_):
