@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.linalg import Array
+from eigenkit.shell import unchanged_on_error
 
 # Clustering and mixtures look at no more points than this.
 SAMPLE = 40_000

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from eigenkit.estimators._validation import check_real
+from eigenkit.kernels.sets._mean_map import gaussian, typical_distance
+from eigenkit.kernels.sets._sets import SetKernel, sums
 from eigenkit.linalg import Array
-from eigenkit.set_kernels._mean_map import gaussian, typical_distance
-from eigenkit.set_kernels._sets import SetKernel, sums
+from eigenkit.shell import check_real
 
 
 class Pooled(SetKernel):
@@ -37,7 +37,7 @@ class Pooled(SetKernel):
     Examples
     --------
     >>> import numpy as np
-    >>> from eigenkit.set_kernels import Pooled
+    >>> from eigenkit.kernels.sets import Pooled
     >>> sets = [np.array([[0.0], [1.0]]), np.array([[0.5]]), np.array([[3.0]])]
     >>> Pooled(random_state=0).fit_transform(sets).round(2)
     array([[1.  , 0.95, 0.37],
