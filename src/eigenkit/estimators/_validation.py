@@ -174,17 +174,17 @@ def _memory(A: Any) -> list[np.ndarray]:
     return [A] if isinstance(A, np.ndarray) else []
 
 
-def as_labels(y: Any) -> Any:
+def as_labels(y: Any, name: str = "y") -> Any:
     """y as an array (or the sparse matrix that it is), nothing else checked yet."""
     y = _tabular(y)
-    _refuse("y", y)
+    _refuse(name, y)
     if sparse.issparse(y):
         return y
     try:
         y = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     except ValueError as error:
         raise ValueError(
-            "y is a ragged list: encode lists of labels with MultiLabelBinarizer."
+            f"{name} is a ragged list: encode lists of labels with MultiLabelBinarizer."
         ) from error
     if y.dtype.kind != "O":
         return y
@@ -262,6 +262,19 @@ def check_same_rows(n: int, n_y: int) -> None:
         raise ValueError(
             f"X and y have inconsistent numbers of samples: {n} rows of X, {n_y} of y."
         )
+
+
+def check_groups(groups: Any, n: int) -> np.ndarray:
+    """The group of every sample, as a number."""
+    groups = as_labels(groups, "groups")
+    if groups.shape != (n,):
+        raise ValueError(
+            f"groups has shape {groups.shape}: give one group for each of {n} samples."
+        )
+    if any(group is None or group != group for group in groups):
+        raise ValueError("groups holds a missing value (None or NaN): give every row a group.")
+    names = {name: i for i, name in enumerate(dict.fromkeys(groups.tolist()))}
+    return np.array([names[name] for name in groups.tolist()])
 
 
 def check_weight(sample_weight: Any, n: int) -> Array | None:
