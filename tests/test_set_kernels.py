@@ -318,3 +318,17 @@ def test_training_sets_are_kept_as_counts():
 def test_bad_parameters_of_the_others(kernel, message):
     with pytest.raises(ValueError, match=message):
         kernel.fit(collection())
+
+
+@pytest.mark.parametrize("kernel", OTHERS.values(), ids=OTHERS)
+def test_sets_may_come_in_blocks(kernel):
+    sets = [x.astype(np.float32) for x in collection(n_sets=9, largest=12)]
+    whole = clone(kernel).set_params(random_state=0).fit(sets)
+    points = np.vstack(sets)
+    parts = [sets[:4], sets[4:5], sets[5:]]
+    blocks = [(np.vstack(part), np.array([len(x) for x in part])) for part in parts]
+    model = clone(kernel).set_params(random_state=0).fit_blocks(points, blocks)
+    assert model.n_sets_in_ == 9
+    expected = whole.fit_transform(sets)
+    np.testing.assert_allclose(model.kernel_of_fit(), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(model.transform(sets[:2]), expected[:2], rtol=1e-5, atol=1e-6)

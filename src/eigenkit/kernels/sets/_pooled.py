@@ -56,13 +56,10 @@ class Pooled(SetKernel):
     def _learn(self, points: Array) -> None:
         pass
 
-    def fit(self, X: Any, y: Any = None) -> Any:
-        """Keep the pooled vectors of the sets, and the median of their distances."""
-        super().fit(X)
+    def _learn_from_sets(self) -> None:
         Z, sizes = self._fit_sets_
         random = check_random_state(self.random_state)
         self.scale_ = float(self.gamma) / typical_distance(Z[sizes > 0], random)
-        return self
 
     def _represent(self, points: Array, sizes: np.ndarray) -> tuple[Array, np.ndarray]:
         if not len(points):

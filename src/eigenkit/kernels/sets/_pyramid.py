@@ -204,6 +204,11 @@ class PyramidMatch(SetKernel):
         """Points of each set seen in fit in each bin."""
         return self._fit_sets_
 
+    @property
+    def sample_size(self) -> int | None:
+        """Cubes must be known wherever there are points; clusters need a sample only."""
+        return None if self.bins == "uniform" else SAMPLE
+
     def _check_parameters(self) -> None:
         check_choice("bins", self.bins, BINS)
         check_count("n_levels", self.n_levels)

@@ -57,12 +57,11 @@ class VisualWords(SetKernel):
         if check_real("gamma", self.gamma) == 0:
             raise ValueError("gamma=0 is not valid: give a positive number.")
 
-    def fit(self, X: Any, y: Any = None) -> Any:
-        super().fit(X)
+    def _learn_from_sets(self) -> None:
         distances = _chi_squared(self._fit_sets_, self._fit_sets_)
-        mean = float(distances[np.triu_indices(len(distances), 1)].mean()) if len(X) > 1 else 0.0
+        apart = distances[np.triu_indices(len(distances), 1)]
+        mean = float(apart.mean()) if len(apart) else 0.0
         self.scale_ = float(self.gamma) / mean if mean > 0 else 1.0
-        return self
 
     def _learn(self, points: Array) -> None:
         random = check_random_state(self.random_state)
