@@ -13,18 +13,17 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._encoding import check_two_classes, encode_classes, encode_labels
-from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
-    check_count,
     check_indicator,
     check_same_rows,
     check_weight,
     check_X,
 )
 from eigenkit.estimators.opls import OrthonormalizedPLS
+from eigenkit.estimators.splits import LabelStratifiedKFold, Split
 from eigenkit.linalg import Array
-from eigenkit.splits import LabelStratifiedKFold, Split
+from eigenkit.shell import check_count, forget, unchanged_on_error
 
 # Votes are counted for as many new samples at a time as this many neighbours make.
 BLOCK_NEIGHBORS = 2**20

@@ -9,10 +9,9 @@ import numpy as np
 from eigenkit.data import Centered
 from eigenkit.estimators._cross_decomposition import Fit, Rows
 from eigenkit.estimators._folds import CrossValidated
-from eigenkit.estimators._state import forget, unchanged_on_error
-from eigenkit.estimators._validation import check_choice
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.linalg import Array, power_of_two
+from eigenkit.shell import check_choice, forget, unchanged_on_error
 from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
 from eigenkit.solvers.cross_products import blocks
 from eigenkit.solvers.deflation import Components, decompose

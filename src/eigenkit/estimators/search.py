@@ -21,15 +21,10 @@ from eigenkit.data import GRAM_LIMIT_BYTES
 from eigenkit.estimators._base import alpha_path, check_has_alpha
 from eigenkit.estimators._best import BestEstimator
 from eigenkit.estimators._folds import CrossValidated, Fold
-from eigenkit.estimators._state import unchanged_on_error
-from eigenkit.estimators._validation import (
-    as_labels,
-    check_choice,
-    check_count,
-    check_real,
-)
+from eigenkit.estimators._validation import as_labels
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.linalg import Array
+from eigenkit.shell import check_choice, check_count, check_real, unchanged_on_error
 from eigenkit.solvers.least_squares import l1_path as _l1_path
 
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
