@@ -10,7 +10,7 @@ have none, one indicator column per distinct label set:
 so (R_X, H) states the same pencil as the rows did, with nothing squared: R is stacked and
 factored by QR. Two summaries merge by stacking their factors and one row for the difference
 of their means. Streams, batches and merged models are this one addition, in any order
-(:class:`eigenkit.streaming.Moments`: a factor of what is old, and recent rows as they came).
+(:class:`eigenkit.moments.Moments`: a factor of what is old, and recent rows as they came).
 
 A stream may forget: a row that has seen a more after it counts 2^(-a / half_life). Sums of
 weights fade by that factor, R by its root.
@@ -33,7 +33,7 @@ from eigenkit.data import (
     column_sums,
     one_sample,
 )
-from eigenkit.linalg import Array, triangular_factor
+from eigenkit.linalg import Array
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
 
@@ -168,7 +168,7 @@ class Rows:
         if sparse.issparse(self.X) and sparse.issparse(other.X):
             X = sparse.csr_array(sparse.vstack([self.X, other.X], format="csr"))
         else:
-            X = np.vstack([_dense(self.X), _dense(other.X)])
+            X = np.vstack([dense(self.X), dense(other.X)])
         weight, fade = (
             None if mine is None and theirs is None else np.concatenate([a, b])
             for mine, theirs, a, b in (
@@ -200,6 +200,7 @@ class KernelMatrix(Rows):
         return CenteredKernel(self.X, self.weight, overwrite=True)
 
 
+<<<<<<< HEAD:src/eigenkit/moments.py
 @dataclass(frozen=True)
 class Factor:
     """The summary of many rows of d features (see the module's docstring).
@@ -313,4 +314,7 @@ def _with_common_sets(a: Factor, b: Factor) -> tuple[Factor, Factor]:
 
 
 def _dense(X: Any) -> np.ndarray:
+=======
+def dense(X: Any) -> np.ndarray:
+>>>>>>> main:src/eigenkit/moments/rows.py
     return np.asarray(X.toarray() if sparse.issparse(X) else X)

@@ -13,7 +13,8 @@ import numpy as np
 
 from eigenkit.data import Passes
 from eigenkit.linalg import Array
-from eigenkit.moments import Factor, Problem, Rows
+from eigenkit.moments.factor import Factor
+from eigenkit.moments.rows import Problem, Rows
 from eigenkit.targets import Target
 
 # The most that a stream may keep, as a factor or as rows.
