@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.metrics import f1_score
 
@@ -74,6 +75,28 @@ def test_blocks_of_new_samples_change_nothing(data, monkeypatch):
     whole = model.decision_function(X_new)
     monkeypatch.setattr("eigenkit.estimators.many_labels.BLOCK_NEIGHBORS", 5 * 7)
     np.testing.assert_allclose(model.decision_function(X_new), whole, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_neighbors", [4, 500])
+def test_a_sample_of_weight_two_is_two_neighbours(data, n_neighbors):
+    X, Y, X_new, _ = data
+    weight = np.arange(len(X)) % 3
+    twice = np.repeat(np.arange(len(X)), weight)
+    # No thresholds: folds cut repeated rows apart.
+    model = ManyLabelClassifier(n_neighbors=n_neighbors, cv=1)
+    weighted = clone(model).fit(X, Y, sample_weight=weight).decision_function(X_new)
+    repeated = model.fit(X[twice], Y[twice]).decision_function(X_new)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-10)
+
+
+def test_votes_do_not_depend_on_the_unit_of_weights(data):
+    X, Y, X_new, _ = data
+    weight = 0.5 + np.arange(len(X)) % 5
+    model = ManyLabelClassifier(OrthonormalizedPLS(alpha=0.0), n_neighbors=9)
+    found = [clone(model).fit(X, Y, sample_weight=unit * weight) for unit in (1.0, 1e-7)]
+    votes = [m.decision_function(X_new) for m in found]
+    np.testing.assert_allclose(*votes, atol=1e-8)
+    assert np.abs(votes[0] - model.fit(X, Y).decision_function(X_new)).max() > 0.01
 
 
 def test_thresholds_maximize_f1(rng):

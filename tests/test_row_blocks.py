@@ -36,7 +36,7 @@ def _parts(X, y, cuts=(7, 40, 41, 90)):
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_model_is_that_of_all_rows(name, small, kind, rng, monkeypatch):
     if small:
-        monkeypatch.setattr("eigenkit.streaming.BLOCK_BYTES", 0)
+        monkeypatch.setattr("eigenkit.moments.stream.BLOCK_BYTES", 0)
     X, y = _data(name, rng, kind)
     whole = MAKERS[name]().fit(X, y)
     model = MAKERS[name]().fit(RowBlocks.from_arrays(_parts(X, y)))

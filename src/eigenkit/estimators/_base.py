@@ -18,14 +18,9 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._instead import Instead
-from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import (
     as_labels,
-    check_choice,
-    check_count,
-    check_real,
     check_solver,
     check_weight,
     check_X,
@@ -34,8 +29,16 @@ from eigenkit.estimators._validation import (
     owned,
 )
 from eigenkit.linalg import Array
-from eigenkit.moments import Problem, Rows
+from eigenkit.moments import Blocks, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
+from eigenkit.shell import (
+    Instead,
+    check_choice,
+    check_count,
+    check_real,
+    forget,
+    unchanged_on_error,
+)
 from eigenkit.solvers import (
     REGRESSIONS,
     SOLVERS,
@@ -44,7 +47,6 @@ from eigenkit.solvers import (
     choose,
     solve_path,
 )
-from eigenkit.streaming import Blocks, Moments
 from eigenkit.targets import Target
 
 # Fitted attributes with one entry per feature of X, and the axis of the features.

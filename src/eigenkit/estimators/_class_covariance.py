@@ -9,9 +9,8 @@ from scipy import sparse
 
 from eigenkit.data import Centered
 from eigenkit.linalg import Array
-from eigenkit.moments import Problem, Rows
+from eigenkit.moments import Moments, Problem, Rows
 from eigenkit.pencil import Pencil
-from eigenkit.streaming import Moments
 
 
 def ledoit_wolf(X: Array, weight: Array) -> tuple[float, float]:

@@ -14,9 +14,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from eigenkit.estimators._state import forget, is_fitted_name, unchanged_on_error
-from eigenkit.estimators._validation import check_real
-from eigenkit.streaming import Blocks, Moments
+from eigenkit.moments import Blocks, Moments
+from eigenkit.shell import check_real, forget, is_fitted_name, unchanged_on_error
 
 
 @dataclass(frozen=True, eq=False)

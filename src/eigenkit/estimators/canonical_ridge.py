@@ -7,14 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from eigenkit.estimators._validation import check_choice, check_count, check_real
 from eigenkit.estimators.cca import CCA
 from eigenkit.linalg import Array
-from eigenkit.moments import Problem, Rows
+from eigenkit.moments import Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
+from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers import REGRESSIONS, Choice, Settings, solve
 from eigenkit.solvers.spectral import IDENTITY, covariance_axes
-from eigenkit.streaming import Moments
 
 SOLVERS = ("auto", "two_stage", "direct")
 

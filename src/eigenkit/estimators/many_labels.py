@@ -12,17 +12,17 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._encoding import check_two_classes, encode_classes, encode_labels
-from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
-    check_count,
     check_indicator,
     check_same_rows,
+    check_weight,
     check_X,
 )
 from eigenkit.estimators.opls import OrthonormalizedPLS
+from eigenkit.estimators.splits import LabelStratifiedKFold
 from eigenkit.linalg import Array
-from eigenkit.splits import LabelStratifiedKFold
+from eigenkit.shell import check_count, forget, unchanged_on_error
 
 # Votes are counted for as many new samples at a time as this many neighbours make.
 BLOCK_NEIGHBORS = 2**20
@@ -77,13 +77,17 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
         self.n_neighbors = n_neighbors
         self.cv = cv
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the projection, keep the scores and labels, find the thresholds.
 
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
         y : 0/1 array or sparse matrix of shape (n_samples, n_labels), or classes
+        sample_weight : array of shape (n_samples,), optional
+            For the projection and the votes, not for the search of the thresholds. A sample of
+            weight 2 is two neighbours, zero leaves a row out; weights that are not whole
+            numbers are compared with their mean.
 
         Returns
         -------
@@ -101,8 +105,11 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
             y = as_labels(y)
             self._sparse_labels_ = sparse.issparse(y)
             J = self._label_matrix(y, X.shape[0])
-            self.thresholds_ = self._find_thresholds(X, J)
-            self._memorize(X, J)
+            weight = check_weight(sample_weight, X.shape[0])
+            if weight is not None:
+                X, J, weight = X[weight > 0], J[weight > 0], weight[weight > 0]
+            self.thresholds_ = self._find_thresholds(X, J, weight)
+            self._memorize(X, J, weight)
         return self
 
     def _label_matrix(self, y: Any, n: int) -> sparse.csr_array:
@@ -116,14 +123,15 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
         check_indicator(J.data[:, None], J.nnz)
         return J
 
-    def _memorize(self, X: Any, J: sparse.csr_array) -> None:
+    def _memorize(self, X: Any, J: sparse.csr_array, weight: Array | None) -> None:
         projection = OrthonormalizedPLS() if self.projection is None else clone(self.projection)
-        self.projection_ = projection.fit(X, J)
+        self.projection_ = projection.fit(X, J, sample_weight=weight)
         if self.projection is None:
             self._n_used_ = min(100, self.projection_.n_components_)
         else:
             self._n_used_ = self.projection_.n_components_
         self._labels_ = J
+        self._counts_ = None if weight is None else _as_counts(weight)
         self._neighbors_ = NearestNeighbors(algorithm="brute").fit(self._coordinates(X))
 
     def _coordinates(self, X: Any) -> Array:
@@ -133,7 +141,7 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
 
     # -- thresholds --------------------------------------------------------------------
 
-    def _find_thresholds(self, X: Any, J: sparse.csr_array) -> Array:
+    def _find_thresholds(self, X: Any, J: sparse.csr_array, weight: Array | None) -> Array:
         """What separates the votes for a label best, on samples that did not take part."""
         folds = min(int(self.cv), J.shape[0] // 2)
         if folds < 2 or hasattr(self, "classes_"):
@@ -141,7 +149,7 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
         votes, truth = [], []
         for train, test in LabelStratifiedKFold(folds).split(X, J):
             trial = clone(self)
-            trial._memorize(X[train], J[train])
+            trial._memorize(X[train], J[train], None if weight is None else weight[train])
             votes.append(trial._votes(X[test]))
             truth.append(J[test])
         return best_thresholds(
@@ -224,11 +232,13 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
             yield X[start : start + step]
 
     def _block_votes(self, X: Any) -> sparse.csr_array:
-        n_train = self._labels_.shape[0]
-        k = min(int(self.n_neighbors), n_train)
+        n_train, count = self._labels_.shape[0], self._counts_
+        k = _enough(int(self.n_neighbors), n_train, count)
         distance, index = self._neighbors_.kneighbors(self._coordinates(X), n_neighbors=k)
-        reach = np.maximum(distance[:, -1:], np.finfo(distance.dtype).tiny)
-        weight = np.exp(-((distance / reach) ** 2))
+        votes = 1.0 if count is None else _within(count[index], self.n_neighbors)
+        reach = np.max(np.where(votes, distance, 0.0), axis=1, keepdims=True)
+        reach = np.maximum(reach, np.finfo(distance.dtype).tiny)
+        weight = votes * np.exp(-(np.minimum(distance / reach, 1.0) ** 2))
         weight /= weight.sum(axis=1, keepdims=True)
         starts = np.arange(0, k * X.shape[0] + 1, k)
         voters = sparse.csr_array((weight.ravel(), index.ravel(), starts), (X.shape[0], n_train))
@@ -245,6 +255,25 @@ def _encode_classes(model: Any, y: Any, n: int, classes: Any, reset: bool) -> Ar
     J = encode_classes(model, y, n, classes, reset, instead="give a 0/1 matrix")
     check_two_classes(J.sum(axis=0))
     return J
+
+
+def _as_counts(weight: Array) -> Array:
+    """How many neighbours a sample stands for: whole weights say so, others by their mean."""
+    whole = np.array_equal(weight, np.rint(weight))
+    return weight if whole else weight / weight.mean()
+
+
+def _enough(k: int, n: int, count: Array | None) -> int:
+    """How many samples make k neighbours, whichever they are."""
+    if count is None:
+        return min(k, n)
+    return min(int(np.searchsorted(np.cumsum(np.sort(count)), k)) + 1, n)
+
+
+def _within(count: Array, k: int) -> Array:
+    """What counts of each sample, nearest first, until k neighbours are counted."""
+    before = np.cumsum(count, axis=1) - count
+    return np.clip(k - before, 0.0, count)
 
 
 def top_labels(S: Any, k: int) -> np.ndarray:

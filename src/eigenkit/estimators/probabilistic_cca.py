@@ -14,12 +14,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, one_sample, project
-from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
-    check_count,
     check_numeric_Y,
-    check_real,
     check_weight,
     check_X,
     check_X_varies,
@@ -27,6 +24,7 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array, power_of_two, triangular_factor
+from eigenkit.shell import check_count, check_real, forget, unchanged_on_error
 from eigenkit.solvers.shared_latent import (
     LOG_2PI,
     SharedLatent,

@@ -15,7 +15,7 @@ from scipy import sparse
 from eigenkit.files import Block, FileError, Reading, Source, open_file, target_of
 from eigenkit.files._reading import join_labels, rows_per_block
 from eigenkit.models._features import complete, drop_missing, learn_features
-from eigenkit.streaming import Blocks
+from eigenkit.moments import Blocks
 
 # Arrays are cut into blocks of about this size.
 BLOCK_BYTES = 2**24

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from eigenkit.linalg import Array
-from eigenkit.moments import Factor, Problem, Rows
+from eigenkit.moments.factor import Factor
+from eigenkit.moments.rows import Problem, Rows
 from eigenkit.targets import Target
 
 # The most that a stream may keep, as a factor or as rows.
