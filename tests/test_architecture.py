@@ -18,10 +18,6 @@ LAYERS = [
     {"data", "targets"},
     {"kernels", "pencil"},
     {"moments"},
-<<<<<<< HEAD
-    {"streaming", "blocked_rows"},
-=======
->>>>>>> main
     {"solvers"},
     {"estimators"},
     {"registry", "files"},

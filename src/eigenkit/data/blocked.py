@@ -25,10 +25,10 @@ from eigenkit.data.columns import (
 from eigenkit.data.costs import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, fits
 from eigenkit.data.passes import Passes
 from eigenkit.data.protocol import Data
+from eigenkit.data.sparse_rows import BLOCK_BYTES, add_transposed, product
 from eigenkit.data.survey import Survey
 from eigenkit.data.triangle import triangle
 from eigenkit.linalg import Array, power_of_two
-from eigenkit.sparse_rows import BLOCK_BYTES, add_transposed, product
 
 # A block as it is passed over: X, the encoded y, and the weights or None.
 Block = tuple[Any, Array, Array | None]

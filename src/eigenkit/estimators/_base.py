@@ -17,14 +17,8 @@ from sklearn.base import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.blocked_rows import BlockedRows
 from eigenkit.data import project
-<<<<<<< HEAD
 from eigenkit.estimators._blocks import blocked_rows
-from eigenkit.estimators._instead import Instead
-from eigenkit.estimators._state import forget, unchanged_on_error
-=======
->>>>>>> main
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import (
     as_labels,
@@ -36,7 +30,7 @@ from eigenkit.estimators._validation import (
     owned,
 )
 from eigenkit.linalg import Array
-from eigenkit.moments import Blocks, Moments, Problem, Rows
+from eigenkit.moments import BlockedRows, Blocks, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import (
     Instead,

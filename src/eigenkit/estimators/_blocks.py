@@ -9,10 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from eigenkit.blocked_rows import BlockedRows
 from eigenkit.data import Through
 from eigenkit.estimators._validation import check_X
-from eigenkit.streaming import Blocks
+from eigenkit.moments import BlockedRows, Blocks
 
 
 def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> BlockedRows:

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from eigenkit.blocked_rows import BlockedRows
 from eigenkit.data import Centered
 from eigenkit.linalg import Array
-from eigenkit.moments import Moments, Problem, Rows
+from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil
 
 

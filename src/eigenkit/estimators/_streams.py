@@ -14,14 +14,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-<<<<<<< HEAD
-from eigenkit.estimators._state import forget, is_fitted_name, unchanged_on_error
-from eigenkit.estimators._validation import check_real
-from eigenkit.streaming import Moments
-=======
-from eigenkit.moments import Blocks, Moments
+from eigenkit.moments import Moments
 from eigenkit.shell import check_real, forget, is_fitted_name, unchanged_on_error
->>>>>>> main
 
 
 @dataclass(frozen=True, eq=False)

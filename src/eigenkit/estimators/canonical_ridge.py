@@ -7,14 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-<<<<<<< HEAD
-from eigenkit.blocked_rows import BlockedRows
-from eigenkit.estimators._validation import check_choice, check_count, check_real
-=======
->>>>>>> main
 from eigenkit.estimators.cca import CCA
 from eigenkit.linalg import Array
-from eigenkit.moments import Moments, Problem, Rows
+from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers import REGRESSIONS, Choice, Settings, solve

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.blocked_rows import BlockedRows
 from eigenkit.data import project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._class_covariance import shrunken, shrunken_by_class
@@ -23,7 +22,7 @@ from eigenkit.estimators._heads import (
 )
 from eigenkit.estimators._streams import Result
 from eigenkit.linalg import EPS, Array
-from eigenkit.moments import Moments, Problem, Rows
+from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Solution
 from eigenkit.shell import check_choice, check_real
 from eigenkit.solvers import Settings

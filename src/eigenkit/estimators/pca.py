@@ -12,14 +12,13 @@ from scipy import sparse
 from scipy.special import gammaln
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.blocked_rows import BlockedRows
 from eigenkit.data import project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import check_scores, check_X, check_X_varies
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import EPS, Array
-from eigenkit.moments import Moments, Problem, Rows
+from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import UNCHANGED, check_choice, check_count, check_real
 from eigenkit.solvers import Choice, Settings

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from eigenkit.data import LocalPasses, Passes
-from eigenkit.files import Block, FileError, Reading, Source, open_file, target_of
-from eigenkit.files._reading import join_labels, rows_per_block
-from eigenkit.models._features import complete, drop_missing, learn_features
+from eigenkit.files import FileError, Reading, Source, open_file
+from eigenkit.models._parsed import parsed
+from eigenkit.models._scratch import Stored
 from eigenkit.moments import Blocks
 
 # Arrays are cut into blocks of about this size.
@@ -51,6 +49,8 @@ class RowBlocks(Blocks):
     >>> np.concatenate(list(blocks.apply(model.predict))).shape
     (300,)
     """
+
+    scratch_: tuple[str, int]
 
     def __init__(
         self, blocks: Callable[[], Iterable[tuple[Any, ...]]], classes: np.ndarray | None = None
@@ -110,9 +110,13 @@ class RowBlocks(Blocks):
         task: str | None = None,
         scale: str = "none",
         missing: str = "error",
+        scratch: str | None = None,
         **reading: Any,
     ) -> RowBlocks:
         """From files of the same columns: CSV, svmlight, NPZ, Parquet, ARFF.
+
+        They are parsed once, into a scratch file without a name that vanishes with the blocks, or
+        with the process; ``scratch_`` says where it is and how large.
 
         Parameters
         ----------
@@ -124,6 +128,8 @@ class RowBlocks(Blocks):
             What the labels are; found out by default.
         scale, missing
             As for :func:`eigenkit.models.fit_model`.
+        scratch : str, optional
+            A folder for the scratch file; by default that for temporary files (``TMPDIR``).
         **reading
             Further fields of :class:`eigenkit.files.Reading`.
 
@@ -133,34 +139,22 @@ class RowBlocks(Blocks):
         """
         names = (labels,) if isinstance(labels, str) else tuple(labels)
         options = Reading(labels=names, stream=True, **reading)
-        sources = [open_file(path, options) for path in _paths(files)]
+        sources = [open_file(path, options) for path in paths(files)]
         _check_columns(sources)
-
-        def raw() -> Iterator[Block]:
-            return (block for _, block in _blocks_of(sources))
-
-        first = sources[0]
-        seen = join_labels([block.labels for block in complete(raw, missing)])
-        target = None
-        if seen is not None:
-            target = target_of(first.path, seen, first.label_names, task, options.label_separator)
-        width = max(block.X.shape[1] for block in raw())
-
-        def wide() -> Iterator[Block]:
-            return (replace(block, X=_widened(block.X, width)) for block in raw())
-
-        features = learn_features(first, wide, scale=scale, missing=missing)
-
-        def blocks() -> Iterator[tuple[Any, Any]]:
-            for path, block in _blocks_of(sources):
-                block = drop_missing(block) if missing == "drop" else block
-                if len(block):
-                    wider = replace(block, X=_widened(block.X, width))
-                    y = None if target is None else target.encode(path, block.labels)
-                    yield features.matrix(path, wider), y
-
+        blocks, target = parsed(sources, task, scale, missing, scratch)
         by_class = target is not None and target.kind == "classes"
-        return cls(blocks, np.array(target.names) if target and by_class else None)
+        return cls.stored(blocks, np.array(target.names) if target and by_class else None)
+
+    @classmethod
+    def stored(cls, blocks: Sequence[Stored], classes: np.ndarray | None = None) -> RowBlocks:
+        """From blocks in a scratch file."""
+        made = cls(lambda: (), classes)
+        width = max((block.shape[1] for block in blocks), default=0)
+        groups = grouped(blocks, [block.n_bytes for block in blocks])
+        made._parts = lambda: ((block.read(width) for block in group) for group in groups)
+        if blocks:
+            made.scratch_ = blocks[0].scratch.folder, blocks[0].scratch.n_bytes
+        return made
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         """Pairs of X and y."""
@@ -213,20 +207,7 @@ def grouped(items: Sequence[Any], sizes: Sequence[int]) -> list[list[Any]]:
     return groups
 
 
-def _blocks_of(sources: Sequence[Source]) -> Iterator[tuple[str, Block]]:
-    for source in sources:
-        for block in source.blocks(rows_per_block(source)):
-            yield source.path, block
-
-
-def _widened(X: Any, width: int) -> Any:
-    """Sparse files are as wide as their highest feature: all as wide as the widest."""
-    if not sparse.issparse(X) or X.shape[1] == width:
-        return X
-    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
-
-
-def _paths(files: str | Path | Sequence[str | Path]) -> list[str]:
+def paths(files: str | Path | Sequence[str | Path]) -> list[str]:
     given = [files] if isinstance(files, str | Path) else list(files)
     found: list[str] = []
     for item in map(str, given):

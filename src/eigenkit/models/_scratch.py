@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import errno
-import logging
 import tempfile
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +13,6 @@ from scipy import sparse
 
 from eigenkit.files import FileError
 from eigenkit.files._common import size
-
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -56,7 +52,7 @@ class Scratch:
         """Keep a copy of an array of numbers."""
         array = np.ascontiguousarray(array)
         place = _Place(self.n_bytes, array.dtype, array.shape)
-        left = memoryview(array).cast("B") if array.size else memoryview(b"")
+        left = _bytes_of(array)
         try:
             while left.nbytes:
                 left = left[self._file.write(left) :]
@@ -77,7 +73,7 @@ class Scratch:
     def get(self, place: _Place) -> np.ndarray:
         """An array again."""
         array = np.empty(place.shape, dtype=place.dtype)
-        left = memoryview(array).cast("B") if array.size else memoryview(b"")
+        left = _bytes_of(array)
         with self._lock:
             self._file.seek(place.offset)
             while left.nbytes:
@@ -90,7 +86,7 @@ class Scratch:
 
 @dataclass(frozen=True)
 class Stored:
-    """One block in a scratch file; ``width`` is that of the widest of them."""
+    """One block in a scratch file; y by its place among ``names``, where those are given."""
 
     scratch: Scratch
     X: tuple[_Place, ...]
@@ -103,13 +99,12 @@ class Stored:
     def of(
         cls, scratch: Scratch, X: Any, y: Any, weight: Any = None, names: np.ndarray | None = None
     ) -> Stored:
-        """With y as numbers; or as places among ``names``, where those are given."""
+        """Keep a block."""
+        parts: tuple[np.ndarray, ...] = (X,)
         if sparse.issparse(X):
             small = X.shape[1] < 2**31 and X.nnz < 2**31
             index = np.int32 if small else np.int64
             parts = X.data, X.indices.astype(index), X.indptr.astype(index)
-        else:
-            parts = (X,)
         return cls(
             scratch,
             tuple(scratch.put(part) for part in parts),
@@ -133,9 +128,5 @@ class Stored:
         return X, y if self.names is None or y is None else self.names[y], weight
 
 
-def announced(scratch: Scratch, blocks: list[Stored]) -> Iterator[str]:
-    """What was put where, as a sentence."""
-    rows = sum(block.shape[0] for block in blocks)
-    line = f"{rows} rows parsed into {size(scratch.n_bytes)} of scratch in {scratch.folder}"
-    _LOG.info(line)
-    yield line
+def _bytes_of(array: Any) -> memoryview:
+    return memoryview(array).cast("B") if array.size else memoryview(b"")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
-from eigenkit.data import Passes
 from eigenkit.linalg import Array
 from eigenkit.moments.factor import Factor
 from eigenkit.moments.rows import Problem, Rows
@@ -186,40 +183,6 @@ def _block_bytes(width: int) -> int:
     """
     factor = 8 * width * width
     return max(factor, BLOCK_BYTES, min(4 * factor, 64 * BLOCK_BYTES))
-
-
-class Blocks(ABC):
-    """Rows that can be asked for again and again, block by block, where X would be too large."""
-
-    @abstractmethod
-    def passes(self) -> Passes:
-        """Over blocks (X, y, weight), where y and weight may be None."""
-
-    @abstractmethod
-    def head(self) -> tuple[Any, Any, Any]:
-        """The first block."""
-
-    def classes(self) -> np.ndarray | None:
-        """All classes, where y holds one for every row; asked of the rows if need be."""
-        y = self.head()[1]
-        if np.ndim(y) != 1 or np.asarray(y).dtype.kind == "f":
-            return None
-        found: np.ndarray = self.passes().run(_classes).values
-        return found
-
-
-class _Classes:
-    """Distinct values, which can be put together."""
-
-    def __init__(self, values: np.ndarray) -> None:
-        self.values = values
-
-    def merge(self, other: _Classes) -> _Classes:
-        return _Classes(np.unique(np.concatenate([self.values, other.values])))
-
-
-def _classes(blocks: Iterable[Any]) -> _Classes:
-    return reduce(_Classes.merge, (_Classes(np.unique(np.asarray(y))) for _, y, _ in blocks))
 
 
 def _pushed(recent: tuple[Rows, ...], rows: Rows) -> tuple[Rows, ...]:
