@@ -157,7 +157,7 @@ class Projection(
             self._keep_columns(columns)
         return self
 
-    def plan(self, X: Any, y: Any, sample_weight: Any = None) -> Choice:
+    def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Choice:
         """How :meth:`fit` would solve stage one on these data, and why, without fitting.
 
         Where B then turns out singular to rounding, the fit goes on to another method; its
@@ -165,8 +165,8 @@ class Projection(
         """
         settings = self._settings()
         trial = clone(self)
-        rows = trial._rows(X, y, sample_weight, None, reset=True, min_samples=2)
-        return trial._choice(trial._problem(rows.occurring()[0]).pencil, settings)
+        problem, _ = trial._whole_problem(X, y, sample_weight)
+        return trial._choice(problem.pencil, settings)
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
         """The method that :meth:`_solve` takes."""
@@ -224,6 +224,16 @@ class Projection(
         if weight is not None and np.any(weight == 0):
             X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
         return Rows(X, Y, weight)
+
+    def _whole_problem(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Problem, np.ndarray | None]:
+        """The problem of all rows, and which columns of X it is on (None: all)."""
+        if isinstance(X, Blocks):
+            return self._problem(blocked_rows(self, X, y, sample_weight)), None
+        rows = self._rows(X, y, sample_weight, None, reset=True, min_samples=2)
+        rows, columns = rows.occurring()
+        return self._problem(rows), columns
 
     def _problem(self, moments: Rows | Moments | BlockedRows) -> Problem:
         """The problem that these moments state, if there is anything to learn from them."""
@@ -338,7 +348,11 @@ def check_has_alpha(estimator: Any) -> None:
 
 
 def alpha_path(
-    estimator: Projection, X: Any, y: Any, alphas: Sequence[float], sample_weight: Any = None
+    estimator: Projection,
+    X: Any,
+    y: Any = None,
+    alphas: Sequence[float] = (),
+    sample_weight: Any = None,
 ) -> list[Any]:
     """Fitted copies of a projection, one per alpha, for little more than the cost of one.
 
@@ -371,9 +385,7 @@ def alpha_path(
         raise ValueError("alphas is empty: give at least one value.")
     first = clone(estimator).set_params(alpha=min(alphas))
     settings = first._settings()
-    rows = first._rows(X, y, sample_weight, None, reset=True, min_samples=2)
-    rows, columns = rows.occurring()
-    problem = first._problem(rows)
+    problem, columns = first._whole_problem(X, y, sample_weight)
     parameters = first.get_params()
     described = {n: v for n, v in vars(first).items() if n not in parameters}
     models = []
