@@ -264,7 +264,9 @@ def _killed_until_done(name, path, kills, seed):
     """Start again and again, kill at random moments; how often it was killed."""
     chance, context, killed = random.Random(seed), multiprocessing.get_context("fork"), 0
     code = None
-    while code != 0:  # nothing is shared with the process: what it held when killed would stay locked
+    while (
+        code != 0
+    ):  # nothing is shared with the process: what it held when killed would stay locked
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # fork in a threaded process
             process = context.Process(target=_run, args=(name, path))
