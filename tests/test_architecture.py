@@ -14,14 +14,13 @@ PACKAGE = Path(eigenkit.__file__).parent
 
 # Lower layers first; a module imports from its own layer (packages: their own files) or below.
 LAYERS = [
-    {"exceptions", "threads", "linalg", "compiled", "splits"},
-    {"data", "sparse_rows", "targets", "kernels"},
-    {"pencil"},
+    {"exceptions", "threads", "linalg", "compiled", "shell"},
+    {"data", "targets"},
+    {"kernels", "pencil"},
     {"moments"},
-    {"streaming"},
     {"solvers"},
     {"estimators"},
-    {"set_kernels", "registry", "files"},
+    {"registry", "files"},
     {"record"},
     {"datasets", "models", "evaluation", "analysis"},
     {"report"},

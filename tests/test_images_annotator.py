@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -19,6 +21,8 @@ from eigenkit.images import (
     save_annotator,
 )
 from eigenkit.images.cache import Cache
+from eigenkit.images.extraction import extract
+from eigenkit.images.kernels import fit_kernels
 from eigenkit.images.ridge import Spectrum, best_thresholds, calibrate, fit_ridge
 from eigenkit.images.weights import choose_weights, kernel_weights, mixed
 
@@ -401,3 +405,54 @@ def test_evidence_lies_where_the_thing_is():
     (evidence,) = model.explain(ImageSet.from_arrays("new", [picture(True)])).evidence
     left, right = (evidence.shares[evidence.places[:, 0] == x, 0].sum() for x in (0.25, 0.75))
     assert left > 4 * abs(right)
+
+
+# -- memory -----------------------------------------------------------------------------
+
+KINDS = ["mean_map", "pyramid", "fisher", "words", "pooled"]
+
+
+def vectors_of(sets, name="correlation-16"):
+    descriptor = Descriptor(name)
+    return extract(sets, [descriptor], (64, 64)), {name: descriptor.places((64, 64))}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kernels_do_not_depend_on_blocks(shapes, kind, monkeypatch):
+    sets = shapes[0][:20]
+    vectors, places = vectors_of(sets)
+    plan = Plan("correlation-16", kind)
+    whole, K = fit_kernels([plan], [None], sets, vectors, places, 0)
+    monkeypatch.setattr("eigenkit.images.kernels.BLOCK_BYTES", 20_000)
+    parts, again = fit_kernels([plan], [None], sets, vectors, places, 0)
+    np.testing.assert_allclose(again, K, rtol=1e-4, atol=1e-5)
+    new = [
+        kernel[0].transform(sets[:5], vectors["correlation-16"][:5], places["correlation-16"])
+        for kernel in (whole, parts)
+    ]
+    np.testing.assert_allclose(new[1], new[0], rtol=1e-4, atol=1e-5)
+
+
+def test_vectors_of_all_pictures_are_never_in_memory_together(monkeypatch):
+    image = np.random.default_rng(0).random((64, 64))
+    sets = [ImageSet.from_arrays(f"{i}", [np.roll(image, i)]) for i in range(64)]
+    wide = Descriptor("wide", lambda image: np.tile(image.mean(axis=2).astype(np.float32), (4, 4)))
+    total = 64 * 256 * 256 * 4
+    monkeypatch.setattr("eigenkit.images.kernels.BLOCK_BYTES", total // 16)
+    monkeypatch.setattr("eigenkit.images.kernels.SAMPLE_BYTES", total // 16)
+    tracemalloc.start()
+    try:
+        vectors = extract(sets, [wide], (64, 64))
+        fit_kernels([Plan("wide", "pyramid")], [None], sets, vectors, {"wide": None}, 0)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < total / 2
+
+
+def test_descriptors_of_changing_width_are_refused(shapes):
+    widths = iter(range(1, 1000))
+    growing = Descriptor("growing", lambda image: np.ones(next(widths)))
+    model = ImageAnnotator(["growing"], descriptors=[growing], size=(64, 64))
+    with pytest.raises(ValueError, match="'growing' gave vectors of 1 and of 2 numbers"):
+        model.fit(*shapes)

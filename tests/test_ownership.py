@@ -12,7 +12,7 @@ from scipy import sparse
 
 import eigenkit as ek
 from eigenkit import Kernel
-from eigenkit.set_kernels import FisherVectors, MeanMap, PyramidMatch, VisualWords
+from eigenkit.kernels.sets import FisherVectors, MeanMap, PyramidMatch, VisualWords
 
 N, D = 36, 5
 

@@ -16,11 +16,8 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import SCALABLE, Centered, check_finite, project
-from eigenkit.estimators._instead import UNCHANGED, Instead
-from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
-    check_count,
     check_numeric_Y,
     check_weight,
     check_X,
@@ -29,6 +26,7 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import EPS, Array
+from eigenkit.shell import UNCHANGED, Instead, check_count, forget, unchanged_on_error
 from eigenkit.solvers.cross_products import Block, blocks
 from eigenkit.solvers.deflation import (
     Components,

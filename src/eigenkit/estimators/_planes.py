@@ -16,19 +16,16 @@ from eigenkit.data import DENSE_LIMIT_BYTES, check_finite, project
 from eigenkit.estimators._kernel_space import check_kernel_params, refuse_overflow, symmetry_tol
 from eigenkit.estimators._landmarks import LANDMARKS, landmark_rows
 from eigenkit.estimators._probabilities import held_out_distances, softmax_scale
-from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
     NO_VARIANCE,
     as_labels,
-    check_choice,
     check_classes,
-    check_count,
-    check_real,
     check_weight,
     check_X,
 )
 from eigenkit.kernels import Kernel, checked_kernel
 from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
+from eigenkit.shell import check_choice, check_count, check_real, forget, unchanged_on_error
 from eigenkit.solvers.planes import Planes, class_grams, lower_grams
 
 

@@ -13,10 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, one_sample, project
-from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
-    check_count,
     check_numeric_Y,
     check_weight,
     check_X,
@@ -24,6 +22,7 @@ from eigenkit.estimators._validation import (
     check_y_varies,
 )
 from eigenkit.linalg import Array, power_of_two, triangular_factor
+from eigenkit.shell import check_count, forget, unchanged_on_error
 from eigenkit.solvers.two_views import SingularView, TwoViews, complete, patterns
 
 

@@ -9,9 +9,9 @@ from scipy.stats import norm
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._two_views import TwoViewDensity, Views
-from eigenkit.estimators._validation import check_count, check_real
 from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import Array, signs
+from eigenkit.linalg import Array, signs, triangular_factor
+from eigenkit.shell import check_count, check_real
 from eigenkit.solvers.relevance import Run, information, present, search
 from eigenkit.solvers.sparse_latent import Loadings, Observed
 from eigenkit.solvers.two_views import SingularView, TwoViews
@@ -35,7 +35,7 @@ class BayesianCCA(TwoViewDensity):
         The largest number of components that is tried, those of one view included; 10 by
         default, or the number of features less one.
     tol, max_iter : float, int
-        Gain of the evidence bound of a sample, and number of steps, at which a run stops.
+        Gain of the evidence bound in a step, and number of steps, at which a run stops.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class BayesianCCA(TwoViewDensity):
     """
 
     def __init__(
-        self, n_components: int | None = None, *, tol: float = 1e-6, max_iter: int = 1000
+        self, n_components: int | None = None, *, tol: float = 1e-2, max_iter: int = 300
     ) -> None:
         self.n_components = n_components
         self.tol = tol
@@ -143,8 +143,8 @@ class BayesianCCA(TwoViewDensity):
         self.evidence_, self.n_iter_ = run.bound, max(1, run.n_iter)
         if run.change > self.tol:
             warnings.warn(
-                f"a run stopped after max_iter={self.max_iter} steps while the evidence bound of a "
-                f"sample still grew by {run.change:.1e}: increase max_iter or tol",
+                f"a run stopped after max_iter={self.max_iter} steps while the evidence bound "
+                f"still grew by {run.change:.1e}: increase max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -209,6 +209,6 @@ def _sorted(q: Loadings, data: Observed) -> tuple[Loadings, int]:
 
 def _correlations(model: TwoViews) -> Array:
     d, q = model.d_x, model.W.shape[1]
-    R_x, R_y = model.R[:d, :d], np.linalg.qr(model.R[:, d:], mode="r")
+    R_x, R_y = model.R[:d, :d], triangular_factor(model.R[:, d:])
     M = np.linalg.solve(R_x.T, model.W[:d]) @ np.linalg.solve(R_y.T, model.W[d:]).T
     return np.linalg.svd(M, compute_uv=False)[:q]

@@ -10,10 +10,10 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 
-from eigenkit.estimators._state import forget, unchanged_on_error
-from eigenkit.estimators._validation import check_choice, check_count, check_X
+from eigenkit.estimators._validation import check_X
 from eigenkit.estimators.hypergraph import EXPANSIONS
 from eigenkit.linalg import Array, eigenpairs, signs
+from eigenkit.shell import check_choice, check_count, forget, unchanged_on_error
 from eigenkit.targets import TARGETS, Labels
 
 # These are not normalized by the degrees of the vertices: L = diag(S 1) - S.

@@ -10,22 +10,14 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._instead import UNCHANGED, Instead
 from eigenkit.estimators._kernel_space import KernelProjection, KernelSpace
 from eigenkit.estimators._responses import ResponseProjection
-from eigenkit.estimators._state import forget, unchanged_on_error
-from eigenkit.estimators._validation import (
-    NO_VARIANCE,
-    check_count,
-    check_real,
-    check_scores,
-    check_weight,
-    check_X,
-)
+from eigenkit.estimators._validation import NO_VARIANCE, check_scores, check_weight, check_X
 from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
 from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Problem, Rows
 from eigenkit.pencil import Pencil, Report, Solution
+from eigenkit.shell import UNCHANGED, Instead, check_count, check_real, forget, unchanged_on_error
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.kernel import deflated, primal, principal
 from eigenkit.targets import TARGETS, Target

@@ -21,12 +21,11 @@ from eigenkit.estimators._heads import (
     posterior,
 )
 from eigenkit.estimators._streams import Result
-from eigenkit.estimators._validation import check_choice, check_real
 from eigenkit.linalg import EPS, Array
-from eigenkit.moments import Problem, Rows
+from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Solution
+from eigenkit.shell import check_choice, check_real
 from eigenkit.solvers import Settings
-from eigenkit.streaming import Moments
 from eigenkit.targets import TARGETS, Target
 
 
@@ -146,7 +145,7 @@ class LDA(ClassifierMixin, Projection):
             "scikit-learn's NearestCentroid."
         )
 
-    def _state(self, moments: Rows | Moments) -> Problem:
+    def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         if self.shrinkage is None:
             return super()._state(moments)
         problem = moments.problem(self._target(), 1.0, 0.0)

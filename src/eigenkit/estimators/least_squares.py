@@ -27,10 +27,10 @@ from eigenkit.estimators._heads import (
     regression,
 )
 from eigenkit.estimators._streams import Result
-from eigenkit.estimators._validation import check_choice, check_count, check_real
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
+from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers import REGRESSIONS, Choice, Settings
 from eigenkit.solvers.least_squares import least_squares_path
 from eigenkit.targets import TARGETS, Target
@@ -150,6 +150,8 @@ class LeastSquaresProjection(Projection):
             tol=check_real("tol", self.tol),
             max_iter=check_count("max_iter", self.max_iter),
         )
+
+    _in_passes = False
 
     def _target(self) -> Target:
         return TARGETS[self.target]

@@ -25,15 +25,7 @@ from eigenkit.estimators._kernel_space import (
     refuse_overflow,
     symmetry_tol,
 )
-from eigenkit.estimators._state import forget, unchanged_on_error
-from eigenkit.estimators._validation import (
-    as_labels,
-    check_choice,
-    check_count,
-    check_real,
-    check_weight,
-    check_X,
-)
+from eigenkit.estimators._validation import as_labels, check_weight, check_X
 from eigenkit.estimators.kernel import (
     KernelCCA,
     KernelHypergraphSpectral,
@@ -42,6 +34,7 @@ from eigenkit.estimators.kernel import (
 )
 from eigenkit.kernels import CombinedKernel, Kernel, check_positive, checked_kernel
 from eigenkit.linalg import Array
+from eigenkit.shell import check_choice, check_count, check_real, forget, unchanged_on_error
 from eigenkit.solvers.kernel_weights import (
     KernelBank,
     KernelWeights,

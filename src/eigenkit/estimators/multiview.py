@@ -10,15 +10,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, project
-from eigenkit.estimators._state import unchanged_on_error
-from eigenkit.estimators._validation import (
-    check_count,
-    check_real,
-    check_weight,
-    check_X,
-    check_X_varies,
-)
+from eigenkit.estimators._validation import check_weight, check_X, check_X_varies
 from eigenkit.linalg import Array
+from eigenkit.shell import check_count, check_real, unchanged_on_error
 from eigenkit.solvers.multiview import solve_views
 
 

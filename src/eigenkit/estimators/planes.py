@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators._planes import ClassRows, ProximalPlanes
-from eigenkit.estimators._validation import check_choice
 from eigenkit.linalg import Array
+from eigenkit.shell import check_choice
 from eigenkit.solvers.planes import (
     Planes,
     gepsvm_from_grams,

@@ -17,8 +17,9 @@ from eigenkit.estimators._cross_decomposition import (
     Rows,
     missing_share,
 )
-from eigenkit.estimators._validation import check_choice, check_count, check_real, check_scores
+from eigenkit.estimators._validation import check_scores
 from eigenkit.linalg import Array, power_of_two
+from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.deflation import nipals
 

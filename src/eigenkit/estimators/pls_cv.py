@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
 from eigenkit.data import Centered
 from eigenkit.estimators._cross_decomposition import Fit, Rows
-from eigenkit.estimators._validation import check_choice
+from eigenkit.estimators._folds import CrossValidated
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.linalg import Array, power_of_two
+from eigenkit.shell import check_choice, forget, unchanged_on_error
 from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
 from eigenkit.solvers.cross_products import blocks
 from eigenkit.solvers.deflation import Components, decompose
@@ -43,7 +43,7 @@ def one_standard_error(errors: Array) -> int:
     return int(np.argmax(mean <= mean[best] + error))
 
 
-class PLSRegressionCV(PLSRegressor):
+class PLSRegressionCV(CrossValidated, PLSRegressor):
     """PLS regression with the number of components chosen by cross-validation.
 
     Every fold is fitted with its own means and scales, exactly as a grid search over
@@ -99,14 +99,32 @@ class PLSRegressionCV(PLSRegressor):
         self.cv = cv
         self.rule = rule
 
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose the number of components and fit them.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :class:`PLSRegression`.
+        groups : array of shape (n_samples,), optional
+            For a splitter that keeps groups together, as GroupKFold.
+
+        Returns
+        -------
+        self
+        """
+        scale = self._check_parameters()
+        with unchanged_on_error(self):
+            forget(self)
+            sample_weight, to_splitter = self._routed(sample_weight, groups)
+            rows = self._rows(X, y, sample_weight)
+            self._split_ = self._weighted_splits(rows, to_splitter)
+            self._keep(rows, self._solve(rows, scale))
+        return self
+
     def _check_parameters(self) -> tuple[bool, bool]:
         check_choice("rule", self.rule, RULES)
         return super()._check_parameters()
-
-    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        rows = super()._rows(X, y, sample_weight)
-        self._split_ = self._folds(rows)
-        return rows
 
     def _decompose(
         self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
@@ -139,13 +157,16 @@ class PLSRegressionCV(PLSRegressor):
     def _check_found(self, found: Components, wanted: int) -> None:
         super()._check_found(found, min(wanted, len(found)))
 
-    def _folds(self, rows: Rows) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _weighted_splits(
+        self, rows: Rows, to_splitter: dict[str, Any]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The folds, counted among the rows that have a weight."""
         y = rows.Y[:, 0] if rows.Y.shape[1] == 1 else rows.Y
         keep = np.ones(len(y), bool) if rows.weight is None else rows.weight > 0
         place = np.cumsum(keep) - 1  # rows of zero weight are in no fold
         folds = [
             (place[train[keep[train]]], place[test[keep[test]]])
-            for train, test in check_cv(self.cv).split(rows.X, y)
+            for train, test in self._splits(rows.X, y, to_splitter)
         ]
         folds = [(train, test) for train, test in folds if len(train) > 1 and len(test) > 0]
         if len(folds) < 2:

@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import Centered, column_sums, project
 from eigenkit.estimators._cross_decomposition import CrossDecomposition, Fit, Rows
 from eigenkit.estimators._validation import (
-    check_choice,
     check_classes,
     check_indicator,
     indicator_matrix,
     warn_degenerate,
 )
 from eigenkit.linalg import Array, whitener
+from eigenkit.shell import check_choice
 from eigenkit.solvers.cross_products import blocks
 from eigenkit.solvers.deflation import decompose
 

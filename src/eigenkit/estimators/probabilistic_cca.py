@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from eigenkit.estimators._two_views import TwoViewDensity, Views
-from eigenkit.estimators._validation import check_count, check_real
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
+from eigenkit.shell import check_count, check_real
 from eigenkit.solvers.shared_latent import (
     SharedLatent,
     closed_form,

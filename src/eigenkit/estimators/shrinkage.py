@@ -9,19 +9,16 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from eigenkit.data import SCALABLE, Centered, centered_columns, project
-from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
-    check_choice,
-    check_count,
     check_numeric_Y,
-    check_real,
     check_weight,
     check_X,
     check_X_varies,
     check_y_varies,
 )
 from eigenkit.linalg import Array
+from eigenkit.shell import check_choice, check_count, check_real, unchanged_on_error
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
 
 METHODS = ("ols", "pcr", "ridge", "pls")

@@ -10,13 +10,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import SCALABLE, Centered, project
-from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.estimators._validation import (
     as_labels,
-    check_choice,
-    check_count,
     check_numeric_Y,
-    check_real,
     check_weight,
     check_X,
     check_X_varies,
@@ -24,6 +20,7 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
+from eigenkit.shell import check_choice, check_count, check_real, unchanged_on_error
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
 

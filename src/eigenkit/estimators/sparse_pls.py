@@ -8,10 +8,10 @@ import numpy as np
 
 from eigenkit.data import Centered
 from eigenkit.estimators._cross_decomposition import Fit, Rows
-from eigenkit.estimators._validation import check_choice, check_count, check_real
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.estimators.plsda import PLSDA
 from eigenkit.linalg import Array
+from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers.cross_products import blocks
 from eigenkit.solvers.deflation import decompose
 from eigenkit.solvers.lasso import Sparsity

@@ -22,7 +22,7 @@ PATIENCE = 2
 STRIDE = 10
 
 # A trial ends when, at its present rate, it needs more steps than this to be the best.
-HOPE = 100
+HOPE = 50
 
 
 @dataclass(frozen=True)
@@ -53,18 +53,17 @@ def search(data: Observed, most: int, tol: float, max_iter: int) -> Run:
 
 
 def ascend(data: Observed, q: Loadings, tol: float, max_iter: int, beat: float = -np.inf) -> Run:
-    """Updates until a sample's share of the bound grows by less than tol in a step.
+    """Updates until the bound grows by less than tol in a step.
 
     Or until there is little hope of a bound above ``beat``.
     """
-    total = float(data.weight.sum())
     last, change, steps = -np.inf, np.inf, 0
-    while change > tol and steps < max_iter and not last + HOPE * change * total < beat:
+    while change > tol and steps < max_iter and not last + HOPE * change < beat:
         steps += 1
         q = update(data, latent(data, q), q)
         if steps % STRIDE == 0 or steps == max_iter:
             value = bound(data, latent(data, q), q)
-            change, last = (value - last) / total / STRIDE, value
+            change, last = (value - last) / STRIDE, value
     return Run(q, last, steps, change)
 
 
@@ -116,7 +115,6 @@ def _without_views(data: Observed, best: Run, tol: float, max_iter: int) -> tupl
             steps += run.n_iter
             if run.bound > best.bound:
                 best, improved = run, True
-                break
     return best, steps
 
 

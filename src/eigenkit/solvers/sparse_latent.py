@@ -135,7 +135,7 @@ def posterior(seen: Array, V: Array, W: Array, t: Array, second: Array) -> tuple
     K = W.shape[1]
     outer = np.einsum("jk,jl->jkl", W, W) + np.einsum("jk,kl->jkl", second, np.eye(K))
     P = np.tensordot(seen * t, outer, axes=1) + np.eye(K)
-    C = np.linalg.inv(P)
+    C = np.asarray(np.linalg.inv(P), dtype=float)
     return np.einsum("nk,nkl->nl", (seen * V) @ (W * t[:, None]), C), C
 
 

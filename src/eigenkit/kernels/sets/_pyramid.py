@@ -26,10 +26,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from eigenkit.estimators._validation import check_choice, check_count, check_real
+from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, members, sample
+from eigenkit.kernels.sets._vocabulary import Vocabulary
 from eigenkit.linalg import Array
-from eigenkit.set_kernels._sets import SAMPLE, SetKernel, members, sample
-from eigenkit.set_kernels._vocabulary import Vocabulary
+from eigenkit.shell import check_choice, check_count, check_real
 
 BINS = ("uniform", "vocabulary")
 
@@ -172,7 +172,7 @@ class PyramidMatch(SetKernel):
     Examples
     --------
     >>> import numpy as np
-    >>> from eigenkit.set_kernels import PyramidMatch
+    >>> from eigenkit.kernels.sets import PyramidMatch
     >>> sets = [np.array([[0.0], [1.0]]), np.array([[0.0], [7.0], [7.5]]), np.array([[8.0]])]
     >>> PyramidMatch(n_levels=4).fit_transform(sets).round(2)
     array([[1.  , 0.46, 0.09],
@@ -203,6 +203,11 @@ class PyramidMatch(SetKernel):
     def counts_(self) -> sparse.csr_array:
         """Points of each set seen in fit in each bin."""
         return self._fit_sets_
+
+    @property
+    def sample_size(self) -> int | None:
+        """Cubes must be known wherever there are points; clusters need a sample only."""
+        return None if self.bins == "uniform" else SAMPLE
 
     def _check_parameters(self) -> None:
         check_choice("bins", self.bins, BINS)
@@ -269,7 +274,7 @@ def pyramid_match(X: Sequence[Any], Y: Sequence[Any] | None = None, **parameters
     Examples
     --------
     >>> import numpy as np
-    >>> from eigenkit.set_kernels import pyramid_match
+    >>> from eigenkit.kernels.sets import pyramid_match
     >>> X = [np.array([[0.0, 0.0], [3.0, 1.0]]), np.array([[3.0, 1.0]])]
     >>> pyramid_match(X, normalize=False, n_levels=3)
     array([[2., 1.],

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from eigenkit.estimators._validation import check_real
+from eigenkit.kernels.sets._mean_map import gaussian, typical_distance
+from eigenkit.kernels.sets._sets import SetKernel, sums
 from eigenkit.linalg import Array
-from eigenkit.set_kernels._mean_map import gaussian, typical_distance
-from eigenkit.set_kernels._sets import SetKernel, sums
+from eigenkit.shell import check_real
 
 
 class Pooled(SetKernel):
@@ -37,7 +37,7 @@ class Pooled(SetKernel):
     Examples
     --------
     >>> import numpy as np
-    >>> from eigenkit.set_kernels import Pooled
+    >>> from eigenkit.kernels.sets import Pooled
     >>> sets = [np.array([[0.0], [1.0]]), np.array([[0.5]]), np.array([[3.0]])]
     >>> Pooled(random_state=0).fit_transform(sets).round(2)
     array([[1.  , 0.95, 0.37],
@@ -56,13 +56,10 @@ class Pooled(SetKernel):
     def _learn(self, points: Array) -> None:
         pass
 
-    def fit(self, X: Any, y: Any = None) -> Any:
-        """Keep the pooled vectors of the sets, and the median of their distances."""
-        super().fit(X)
+    def _learn_from_sets(self) -> None:
         Z, sizes = self._fit_sets_
         random = check_random_state(self.random_state)
         self.scale_ = float(self.gamma) / typical_distance(Z[sizes > 0], random)
-        return self
 
     def _represent(self, points: Array, sizes: np.ndarray) -> tuple[Array, np.ndarray]:
         if not len(points):

@@ -20,31 +20,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import linalg as sla
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 
-from eigenkit.data import check_finite, check_size
-from eigenkit.data.kernel import largest
-from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
-from eigenkit.threads import blas_threads
+from eigenkit.data import check_size
+from eigenkit.linalg import Array, power_of_two
 
 #: The kernels that are known by name, those of scikit-learn.
 KERNELS = tuple(sorted(KERNEL_PARAMS))
 
-# The largest kernel matrix that a fit may allocate (its factor takes as much again).
-KERNEL_LIMIT_BYTES = 2**31
-
-# How far from symmetric, and how negative, a kernel may be, relative to its size.
-KERNEL_TOL = 1e-8
-
 # Squared lengths of samples, times gamma, from which on their rounding would show in exp(-gamma
 # |x - y|^2): then distances are computed from differences.
 FAR = 1e5
-
-# Residuals below this part of the largest diagonal entry are rounding to pivoted Cholesky.
-PIVOT_TOL = 1e-12
 
 _POSITIVE = {"linear", "rbf", "laplacian", "cosine", "chi2", "additive_chi2"}
 _UNIT_DIAGONAL = {"rbf", "laplacian", "chi2"}
@@ -254,136 +242,3 @@ class KernelRows:
 
     def __getitem__(self, rows: slice) -> Array:
         return self.kernel(self.X[rows], self.X_fit)
-
-
-# -- checks -----------------------------------------------------------------------------
-
-
-def checked_kernel(K: Array, name: str = "kernel", tol: float = KERNEL_TOL) -> Array:
-    """K, symmetric to rounding; refused if not finite, square, symmetric to ``tol``, or if zero."""
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(
-            f"{name} has shape {K.shape}: give the square matrix of inner products of all samples."
-        )
-    check_finite(name, K)
-    size = largest(K)
-    if size == 0.0:
-        raise ValueError(f"{name} is zero for every pair of samples: there is nothing to learn.")
-    mirrored = K - K.T
-    skew = float(mirrored.max())
-    if skew > tol * size:
-        raise ValueError(
-            f"{name} is not symmetric (entries differ by {skew:.2g} from their mirror images, the "
-            f"largest entry is {size:.2g}): give inner products, K[i, j] = K[j, i]."
-        )
-    mirrored /= 2
-    return K if skew == 0.0 else np.subtract(K, mirrored, out=mirrored)
-
-
-def check_positive(K: Array, name: str = "kernel", tol: float = KERNEL_TOL) -> None:
-    """Refuse a centred kernel with eigenvalues below ``-tol`` times the largest."""
-    n = len(K)
-    floor = tol * max(float(np.trace(K)) / n, float(np.linalg.norm(K)) / np.sqrt(n))
-    shifted = K.copy()
-    shifted.flat[:: n + 1] += floor
-    with blas_threads(n):
-        _, info = sla.lapack.dpotrf(shifted.T, lower=1, clean=0, overwrite_a=1)
-        if info == 0:
-            return
-        ends = sla.eigvalsh(K)[[0, -1]]
-    _refuse_negative(ends[0], ends[1], name, tol)
-
-
-def _refuse_negative(low: float, high: float, name: str, tol: float = KERNEL_TOL) -> None:
-    if low < -tol * max(high, 0.0):
-        raise ValueError(
-            f"{name} is not positive semidefinite (its eigenvalues run from {low:.2g} to "
-            f"{high:.2g}): use another kernel or parameters, or project the matrix on the "
-            "positive semidefinite ones first."
-        )
-
-
-def check_kernel_size(n: int) -> None:
-    """Refuse a kernel matrix that would not fit, and say what does."""
-    if 8 * n * n > KERNEL_LIMIT_BYTES:
-        raise ValueError(
-            f"X has {n} samples, and the kernel matrix of all of them would need "
-            f"{8 * n * n / 2**30:.1f} GB (the limit is {KERNEL_LIMIT_BYTES / 2**30:g} GB): set "
-            'approximation="cholesky" or "nystroem".'
-        )
-
-
-# -- landmarks --------------------------------------------------------------------------
-
-
-def pivots(
-    columns: Callable[[np.ndarray], Array],
-    diagonal: Array,
-    rank: int,
-    *,
-    tol: float = PIVOT_TOL,
-    block: int = 32,
-    name: str = "kernel",
-) -> np.ndarray:
-    """Pivots of the Cholesky factorization of K: samples that stand for all of them.
-
-    Takes samples whose features are worst approximated by those before, until all residuals
-    are below ``tol`` times the largest diagonal entry. ``columns(index)`` evaluates columns of
-    K, a block of candidates at a time; a candidate is taken while its residual is at least
-    half of the largest there is, so with ``block=1`` every pivot is the best one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> K = np.array([[4.0, 4.0, 0.0], [4.0, 4.0, 0.0], [0.0, 0.0, 1.0]])
-    >>> pivots(lambda index: K[:, index], K.diagonal(), 3)
-    array([0, 2])
-    """
-    residual = np.array(diagonal, dtype=np.float64)
-    floor = tol * residual.max(initial=0.0)
-    G = np.empty((len(residual), rank), order="F")
-    chosen: list[int] = []
-    while len(chosen) < rank:
-        candidates = np.argsort(-residual, kind="stable")[:block]
-        if residual[candidates[0]] <= floor:
-            break
-        done = G[:, : len(chosen)]
-        C = columns(candidates) - done @ done[candidates].T
-        chosen += _pivots_in_block(G, C, candidates, residual, len(chosen), floor)
-    if residual.min(initial=0.0) < -KERNEL_TOL * np.max(diagonal):
-        raise ValueError(
-            f"{name} is not positive semidefinite: some samples are longer in the span of others "
-            "than they are; use another kernel or parameters."
-        )
-    return np.array(chosen, dtype=np.intp)
-
-
-def _pivots_in_block(
-    G: Array, C: Array, candidates: np.ndarray, residual: Array, j: int, floor: float
-) -> list[int]:
-    """Factor columns G[:, j:] from the residual columns C; updates ``residual`` too."""
-    taken: list[int] = []
-    while j < G.shape[1]:
-        best = int(np.argmax(residual[candidates]))
-        p = int(candidates[best])
-        if residual[p] <= floor or residual[p] < 0.5 * residual.max():
-            break
-        g = C[:, best] / np.sqrt(residual[p])
-        C -= np.outer(g, g[candidates])
-        residual -= g * g
-        residual[p] = 0.0
-        G[:, j] = g
-        taken.append(p)
-        j += 1
-    return taken
-
-
-def landmark_map(K: Array, name: str = "kernel") -> Array:
-    """N such that the rows ``k(x, L) @ N`` are features of x, for the kernel K of landmarks L.
-
-    N N' is the pseudoinverse of K: inner products with landmarks are exact.
-    """
-    values, V = eigenpairs(K)
-    _refuse_negative(values[-1], values[0], name)
-    keep = values > values.max(initial=0.0) * EPS * len(values)
-    return V[:, keep] / np.sqrt(values[keep])

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._state import unchanged_on_error
 from eigenkit.linalg import Array
+from eigenkit.shell import unchanged_on_error
 
 # Clustering and mixtures look at no more points than this.
 SAMPLE = 40_000
@@ -61,6 +62,17 @@ def _one_set(name: str, i: int, x: Any, coordinate_weight: float) -> Array:
     return points
 
 
+def joined(parts: list[Any]) -> Any:
+    """Representations of blocks of sets below each other: of whatever kind they are."""
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(parts[0], tuple):
+        return tuple(joined(list(kept)) for kept in zip(*parts, strict=True))
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr")
+    return np.concatenate(parts)
+
+
 def members(sizes: np.ndarray) -> np.ndarray:
     """The number of the set of every point."""
     return np.repeat(np.arange(len(sizes)), sizes)
@@ -94,6 +106,11 @@ class SetKernel(TransformerMixin, BaseEstimator):
     _fit_sets_: Any
     coordinate_weight: float = 1.0
 
+    @property
+    def sample_size(self) -> int | None:
+        """How many points are enough to learn from; None where all are needed."""
+        return SAMPLE
+
     def fit(self, X: Sequence[Any], y: Any = None) -> Self:
         """Learn from the points, and keep a representation of the sets.
 
@@ -109,11 +126,29 @@ class SetKernel(TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         points, sizes = stack("X", X, float(self.coordinate_weight))
+        return self.fit_blocks(points, [(points, sizes)])
+
+    def fit_blocks(self, points: Array, blocks: Iterable[tuple[Array, np.ndarray]]) -> Self:
+        """The same for sets that do not fit in memory together.
+
+        Parameters
+        ----------
+        points : array of shape (n_points, n_features)
+            What to learn from: all points, or a sample of ``sample_size`` of them.
+        blocks : iterable of (array of shape (n_points, n_features), array of shape (n_sets,))
+            Points of some sets below each other, and how many each set has.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
         with unchanged_on_error(self):
             self._width_ = points.shape[1]
             self._learn(points)
-            self._fit_sets_ = self._represent(points, sizes)
-            self.n_sets_in_ = len(sizes)
+            self._fit_sets_ = joined([self._represent(*block) for block in blocks])
+            self.n_sets_in_ = self._n_sets()
+            self._learn_from_sets()
         return self
 
     def transform(self, X: Sequence[Any]) -> Array:
@@ -130,7 +165,7 @@ class SetKernel(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         points, sizes = stack("X", X, float(self.coordinate_weight))
         self._check_width(points)
-        return self._kernel(self._represent(points, sizes))
+        return self.transform_block(points, sizes)
 
     def fit_transform(self, X: Sequence[Any], y: Any = None) -> Array:
         """The kernel between the sets of X.
@@ -144,7 +179,15 @@ class SetKernel(TransformerMixin, BaseEstimator):
         -------
         array of shape (n_sets, n_sets)
         """
-        return self.fit(X)._kernel(self._fit_sets_)
+        return self.fit(X).kernel_of_fit()
+
+    def kernel_of_fit(self) -> Array:
+        """The kernel between the sets seen in fit."""
+        return self._kernel(self._fit_sets_)
+
+    def transform_block(self, points: Array, sizes: np.ndarray) -> Array:
+        """As ``transform``, for the points of all sets below each other."""
+        return self._kernel(self._represent(points, sizes))
 
     def _kernel(self, new: Any) -> Array:
         K = self._inner(new, self._fit_sets_)
@@ -166,6 +209,13 @@ class SetKernel(TransformerMixin, BaseEstimator):
 
     def _learn(self, points: Array) -> None:
         raise NotImplementedError
+
+    def _learn_from_sets(self) -> None:
+        """What is left to learn when the sets are represented."""
+
+    def _n_sets(self) -> int:
+        kept = self._fit_sets_
+        return len(kept[1]) if isinstance(kept, tuple) else int(kept.shape[0])
 
     def _represent(self, points: Array, sizes: np.ndarray) -> Any:
         raise NotImplementedError

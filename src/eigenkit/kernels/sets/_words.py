@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.utils import check_random_state
 
-from eigenkit.estimators._validation import check_count, check_real
+from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, members, sample
+from eigenkit.kernels.sets._vocabulary import cluster, nearest
 from eigenkit.linalg import Array
-from eigenkit.set_kernels._sets import SAMPLE, SetKernel, members, sample
-from eigenkit.set_kernels._vocabulary import cluster, nearest
+from eigenkit.shell import check_count, check_real
 
 
 class VisualWords(SetKernel):
@@ -39,7 +39,7 @@ class VisualWords(SetKernel):
     Examples
     --------
     >>> import numpy as np
-    >>> from eigenkit.set_kernels import VisualWords
+    >>> from eigenkit.kernels.sets import VisualWords
     >>> sets = [np.array([[0.0], [0.1]]), np.array([[0.0]]), np.array([[5.0]])]
     >>> VisualWords(2, random_state=0).fit_transform(sets).round(2)
     array([[1.  , 1.  , 0.22],
@@ -57,12 +57,11 @@ class VisualWords(SetKernel):
         if check_real("gamma", self.gamma) == 0:
             raise ValueError("gamma=0 is not valid: give a positive number.")
 
-    def fit(self, X: Any, y: Any = None) -> Any:
-        super().fit(X)
+    def _learn_from_sets(self) -> None:
         distances = _chi_squared(self._fit_sets_, self._fit_sets_)
-        mean = float(distances[np.triu_indices(len(distances), 1)].mean()) if len(X) > 1 else 0.0
+        apart = distances[np.triu_indices(len(distances), 1)]
+        mean = float(apart.mean()) if len(apart) else 0.0
         self.scale_ = float(self.gamma) / mean if mean > 0 else 1.0
-        return self
 
     def _learn(self, points: Array) -> None:
         random = check_random_state(self.random_state)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import heapq
 import numbers
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -157,6 +157,9 @@ class LabelStratifiedKFold(BaseCrossValidator):
     [5. 5. 5.]
     [5. 5. 5.]
     """
+
+    # With metadata routing groups come here unasked, as to GroupKFold.
+    __metadata_request__split: ClassVar = {"groups": True}
 
     def __init__(self, n_splits: int = 5, *, random_state: Any = 0) -> None:
         self.n_splits = n_splits

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from eigenkit.estimators._validation import check_count
+from eigenkit.kernels.sets._sets import SetKernel, sample, sums
+from eigenkit.kernels.sets._vocabulary import cluster, nearest
 from eigenkit.linalg import Array
-from eigenkit.set_kernels._sets import SetKernel, sample, sums
-from eigenkit.set_kernels._vocabulary import cluster, nearest
+from eigenkit.shell import check_count
 
 # Iterations of EM, points it looks at, and the smallest variance relative to that of all points.
 ITERATIONS, MIXTURE_SAMPLE, SMALLEST = 15, 20_000, 1e-3
@@ -79,7 +79,7 @@ class FisherVectors(SetKernel):
     Examples
     --------
     >>> import numpy as np
-    >>> from eigenkit.set_kernels import FisherVectors
+    >>> from eigenkit.kernels.sets import FisherVectors
     >>> random = np.random.default_rng(0)
     >>> sets = [random.normal(i % 2, 1, (30, 2)) for i in range(4)]
     >>> K = FisherVectors(2, random_state=0).fit_transform(sets)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from eigenkit.estimators._validation import check_real
+from eigenkit.kernels.sets._sets import SetKernel, sample, sums
 from eigenkit.linalg import Array
-from eigenkit.set_kernels._sets import SetKernel, sample, sums
+from eigenkit.shell import check_real
 
 # Pairs of vectors whose distances are looked at to find their median; rows in one product.
 PAIRS, ROWS = 2000, 1024
@@ -41,7 +41,7 @@ class MeanMap(SetKernel):
     Examples
     --------
     >>> import numpy as np
-    >>> from eigenkit.set_kernels import MeanMap
+    >>> from eigenkit.kernels.sets import MeanMap
     >>> sets = [np.array([[0.0], [1.0]]), np.array([[0.5]]), np.array([[3.0]])]
     >>> MeanMap(gamma=1.0, random_state=0).fit_transform(sets).round(2)
     array([[1.  , 0.99, 0.13],
