@@ -62,5 +62,4 @@ plt.ylabel("MB")
 plt.ylim(0)
 plt.legend()
 plt.show()
-del X, stored
 folder.cleanup()

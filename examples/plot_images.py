@@ -37,6 +37,8 @@ for ax, i in zip(axes, best, strict=True):
     ax.imshow(new[i].pictures[piece.picture].pixels())
     share = piece.shares[:, ring]
     colours = np.where(share > 0, "tab:orange", "tab:blue")
-    ax.scatter(*(64 * piece.places.T), s=500 * np.abs(share) / np.abs(share).max(), c=colours, alpha=0.5)
+    ax.scatter(
+        *(64 * piece.places.T), s=500 * np.abs(share) / np.abs(share).max(), c=colours, alpha=0.5
+    )
     ax.set(title=f"ring: {scores[i, ring]:.0%}", xticks=[], yticks=[])
 plt.show()

@@ -44,7 +44,9 @@ class Beside(Data):
 
     def ridge(self, alpha):
         sizes = [part.shape[1] for part in self.parts]
-        ridges = [np.broadcast_to(p.ridge(alpha), d) for p, d in zip(self.parts, sizes, strict=True)]
+        ridges = [
+            np.broadcast_to(p.ridge(alpha), d) for p, d in zip(self.parts, sizes, strict=True)
+        ]
         return np.concatenate(ridges)
 
     def to_X(self, W):

@@ -1,6 +1,6 @@
 """
-Six labels and three hundred samples: what are the others good for?
-===================================================================
+Few labels, many samples: what are the others good for?
+=======================================================
 
 Labels are dear. :class:`eigenkit.GraphRegularized` joins every sample to its neighbours, labelled or not, and asks a
 projection to change little along these edges. That helps where classes lie along sheets, and not everywhere: the weight of
@@ -39,7 +39,9 @@ for count in counts:
     model = GraphRegularized(kernel, mu=[0.0, 0.1, 1.0, 10.0], n_neighbors=8, cv=3).fit(X, seen)
     joined.append(model.score(X_new, y_new))
     chosen.append(model.mu_)
-    print(f"{count:2} labels a class: {alone[-1]:.3f} alone, {joined[-1]:.3f} with the graph, mu = {model.mu_:g}")
+    print(
+        f"{count:2} labels a class: {alone[-1]:.3f} alone, {joined[-1]:.3f} with the graph, mu = {model.mu_:g}"
+    )
 
 # %%
 plt.plot(counts, joined, "o-", label="labelled samples and the graph of all")
