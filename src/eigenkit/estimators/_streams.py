@@ -101,7 +101,7 @@ class Streaming:
     def partial_fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         classes: Any = None,
         *,
@@ -142,8 +142,8 @@ class Streaming:
             self._intake_ = Intake.of(self, moments.add(rows, *kind, half_life))
         return self
 
-    def _fit_blocks(self, blocks: Blocks, y: Any, sample_weight: Any) -> None:
-        """Fit to all rows of some blocks: what a stream of them would know, and no stream."""
+    def _moments_of_blocks(self, blocks: Blocks, y: Any, sample_weight: Any) -> Moments:
+        """What a stream of all rows of some blocks would know."""
         if not hasattr(self, "partial_fit"):
             raise TypeError(f"{type(self).__name__} needs all samples at once, not blocks of rows.")
         if sample_weight is not None or (y is not None and np.size(y)):
@@ -154,7 +154,7 @@ class Streaming:
         if "_intake_" not in vars(stream):
             raise ValueError("X holds no block of rows: there is nothing to learn from.")
         _describe(self, stream)
-        self._learn(stream._intake_.moments)
+        return stream._intake_.moments
 
     def merge(self, other: Self) -> Self:
         """Take in all that ``other`` has learned by :meth:`partial_fit`.
