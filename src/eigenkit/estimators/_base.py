@@ -17,6 +17,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
+from eigenkit.estimators._blocks import blocked_rows
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import (
@@ -26,7 +27,7 @@ from eigenkit.estimators._validation import (
     check_y_varies,
 )
 from eigenkit.linalg import Array
-from eigenkit.moments import Blocks, Moments, Problem, Rows
+from eigenkit.moments import BlockedRows, Blocks, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import (
     check_choice,
@@ -86,6 +87,9 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         """Weights of the labels."""
         return 1.0
 
+    # Whether fit needs nothing but products with the data, which may then come in blocks.
+    _in_passes = True
+
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         """The answer to the pencil."""
         return self._solve_path(problem, [problem.pencil.alpha], settings)[0]
@@ -101,16 +105,16 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     # -- fitting -----------------------------------------------------------------------
 
-    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows | Moments:
-        """All rows, without columns that hold nothing; or the moments of blocks of them."""
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows | BlockedRows:
+        """All rows, without columns that hold nothing; or blocks of them."""
         if isinstance(X, Blocks):
-            return self._moments_of_blocks(X, y, sample_weight)
+            return blocked_rows(self, X, y, sample_weight)
         rows, columns = self._rows(X, y, sample_weight).occurring()
         if columns is not None:
             self._columns_ = columns
         return rows
 
-    def _learn(self, sample: Rows | Moments) -> None:
+    def _learn(self, sample: Rows | Moments | BlockedRows) -> None:
         super()._learn(sample)
         self._spread_columns()
 
@@ -144,7 +148,7 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             max_iter=check_count("max_iter", self.max_iter),
         )
 
-    def _state(self, moments: Rows | Moments) -> Problem:
+    def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         edge_weight = self._edge_weight(self._n_labels_)
         return moments.problem(self._target(), edge_weight, float(self.alpha))
 

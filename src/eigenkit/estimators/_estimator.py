@@ -68,7 +68,8 @@ class Estimator(Instead, BaseEstimator):
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Sparse X is never made dense. A precomputed kernel is square, and dense.
+            Sparse X is never made dense. A precomputed kernel is square, and dense. Or
+            :class:`RowBlocks`, with which y comes along, for what fits blocks of rows.
         y : array, frame or sparse matrix
             Labels or responses, as the class says; ignored by classes that need none.
         sample_weight : array of shape (n_samples,), optional
@@ -108,20 +109,9 @@ class Estimator(Instead, BaseEstimator):
         """Whether X itself becomes part of the model."""
         return False
 
-    def _rows(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        classes: Any = None,
-        *,
-        reset: bool = True,
-        min_samples: int = 2,
-    ) -> Rows:
-        """Checked rows, without those of zero weight."""
-        return self._all_rows(
-            X, y, sample_weight, classes, reset=reset, min_samples=min_samples
-        ).positive()
+    def _rows(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, **how: Any) -> Rows:
+        """Checked rows, without those of zero weight; see :meth:`_all_rows`."""
+        return self._all_rows(X, y, sample_weight, classes, **how).positive()
 
     def _all_rows(
         self,
@@ -132,14 +122,19 @@ class Estimator(Instead, BaseEstimator):
         *,
         reset: bool = True,
         min_samples: int = 2,
+        block: bool = False,
     ) -> Rows:
-        """Checked rows. A stream's batch may be one row, and owns what it keeps."""
+        """Checked rows. A stream's batch may be one row, and owns what it keeps.
+
+        ``block`` says that X has been checked and that nothing of it stays.
+        """
         if self._supervised:
             check_y_given(self, y)
-        stays = min_samples == 1
-        given = X
-        X = self._check_X(X, reset=reset, min_samples=min_samples)
-        X = owned(X, given) if stays or self._keeps_samples else X
+        stays = min_samples == 1 and not block
+        if not block:
+            given = X
+            X = self._check_X(X, reset=reset, min_samples=min_samples)
+            X = owned(X, given) if stays or self._keeps_samples else X
         n = X.shape[0]
         Y = self._encode(as_labels(y), n, classes, reset) if self._supervised else np.empty((n, 0))
         weight = check_weight(sample_weight, n)
