@@ -10,7 +10,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
 
-from eigenkit.estimators._validation import check_X
+from eigenkit.data import constant_columns
+from eigenkit.estimators._validation import NO_VARIANCE, check_weight, check_X
 from eigenkit.estimators.hypergraph import EXPANSIONS
 from eigenkit.linalg import Array, eigenpairs, signs
 from eigenkit.shell import check_choice, check_count, forget, unchanged_on_error
@@ -99,7 +100,10 @@ class HypergraphClustering(ClusterMixin, BaseEstimator):
         with unchanged_on_error(self):
             forget(self)
             X = check_X(self, X, reset=True, min_samples=2)
+            weight = check_weight(sample_weight, X.shape[0])
             J = sparse.csr_array(X, dtype=np.float64)
+            if constant_columns(X).all():
+                raise ValueError(NO_VARIANCE)
             if J.nnz and J.data.min() < 0:
                 raise ValueError(
                     "Negative values in data passed to HypergraphClustering: X must hold 0 and 1, "
@@ -115,7 +119,7 @@ class HypergraphClustering(ClusterMixin, BaseEstimator):
             means = KMeans(
                 k, n_init=check_count("n_init", self.n_init), random_state=self.random_state
             )
-            self.labels_ = means.fit(V, sample_weight=sample_weight).labels_
+            self.labels_ = means.fit(V, sample_weight=weight).labels_
         return self
 
     def _weights(self, n_edges: int) -> Array:
