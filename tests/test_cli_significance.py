@@ -85,7 +85,7 @@ def test_messages() -> None:
 def test_the_option_that_is_wrong_is_named(options: list[str], message: str) -> None:
     base = ["--labels", "class", "--method", "lda"]
     ignored = [] if "--ignore" in options else ["--ignore", "out_*"]
-    output = run(*base, *ignored, *options, code=2 if "nuisance" in message else 1)
+    output = run(*base, *ignored, *options, code=2 if "--nuisance" in options else 1)
     assert message in " ".join(output.split())
 
 

@@ -76,7 +76,7 @@ def significance(
     n_components = None if components is None else o.count("--components", components)
     params = {**o.parameters(set_), **_given(n_components=n_components, alpha=alpha)}
     # Its cells are wanted, and as a feature it vanishes within groups.
-    options = reading(given, groups=() if groups is None else (groups,))
+    options = reading(given, groups=groups)
     check_choices(given)
     from eigenkit.analysis import permutation_test
     from eigenkit.analysis.permutation import STATISTICS
@@ -100,7 +100,7 @@ def significance(
             X,
             y,
             nuisance=None if nuisance is None else X[:, _picked(nuisance, names)],
-            groups=None if groups is None else cells[_group_column(whole, groups)],
+            groups=None if groups is None else cells[whole.source.categorical_names[-1]],
             statistic=statistic,
             n_permutations=permutations,
             random_state=seed,
@@ -125,21 +125,6 @@ def _prepared(data: Data, task: str | None, **features: Any) -> tuple[Any, Any, 
     learned = learn_features(source, lambda: [block], **features)
     y = target.encode(source.path, block.labels)
     return learned.matrix(source.path, block), y, learned.feature_names(), block.text
-
-
-def _group_column(data: Data, groups: str) -> str:
-    """The column that --groups names, by name, pattern or position."""
-    from eigenkit.files import FileError
-    from eigenkit.files._common import pick
-
-    source = data.source
-    names = getattr(source, "names", [])
-    if not names:
-        raise FileError(source.path, "its columns have no names, one of which --groups could say.")
-    found = pick(source.path, [groups], names, "--groups")
-    if len(found) > 1:
-        raise FileError(source.path, f"--groups {groups} names {len(found)} columns: give one.")
-    return names[found[0]]
 
 
 def _picked(patterns: list[str], names: list[str]) -> list[int]:
