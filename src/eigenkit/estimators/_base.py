@@ -18,6 +18,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
+from eigenkit.estimators._blocks import blocked_rows
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import (
     as_labels,
@@ -29,7 +30,7 @@ from eigenkit.estimators._validation import (
     owned,
 )
 from eigenkit.linalg import Array
-from eigenkit.moments import Blocks, Moments, Problem, Rows
+from eigenkit.moments import BlockedRows, Blocks, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import (
     Instead,
@@ -100,6 +101,13 @@ class Projection(
         """Weights of the labels."""
         return 1.0
 
+    # Whether fit needs nothing but products with the data, which may then come in blocks.
+    _in_passes = True
+
+    def _y_of_block(self, y: Any) -> Any:
+        """What comes as y with a block of rows, as :meth:`fit` takes it."""
+        return y
+
     @property
     def _keeps_samples(self) -> bool:
         """Whether X itself becomes part of the model."""
@@ -141,7 +149,7 @@ class Projection(
         with unchanged_on_error(self):
             forget(self)
             if isinstance(X, Blocks):
-                self._fit_blocks(X, y, sample_weight)
+                self._learn(blocked_rows(self, X, y, sample_weight))
                 return self
             rows = self._rows(X, y, sample_weight, None, reset=True, min_samples=2)
             rows, columns = rows.occurring()
@@ -181,16 +189,26 @@ class Projection(
         )
 
     def _rows(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any, *, reset: bool, min_samples: int
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: Any,
+        *,
+        reset: bool,
+        min_samples: int,
+        block: bool = False,
     ) -> Rows:
+        """A batch as rows; ``block`` says that X has been checked and that nothing of it stays."""
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None."
             )
         whole = min_samples > 1  # fit: the pencil is stated at once, and checks X
-        stays = not whole  # a stream keeps its last rows as they are
+        stays = not whole and not block  # a stream keeps its last rows as they are
         own = stays or self._keeps_samples
-        X = check_X(self, X, reset=reset, min_samples=min_samples, finite=not whole, own=own)
+        if not block:
+            X = check_X(self, X, reset=reset, min_samples=min_samples, finite=not whole, own=own)
         Y = self._encode(as_labels(y), X.shape[0], classes, reset)
         if not reset and Y.shape[1] != self._n_labels_:
             raise ValueError(
@@ -207,17 +225,17 @@ class Projection(
             X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
         return Rows(X, Y, weight)
 
-    def _problem(self, moments: Rows | Moments) -> Problem:
+    def _problem(self, moments: Rows | Moments | BlockedRows) -> Problem:
         """The problem that these moments state, if there is anything to learn from them."""
         problem = self._state(moments)
         self._check_informative(problem)
         return problem
 
-    def _state(self, moments: Rows | Moments) -> Problem:
+    def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         edge_weight = self._edge_weight(self._n_labels_)
         return moments.problem(self._target(), edge_weight, float(self.alpha))
 
-    def _learn(self, moments: Rows | Moments) -> None:
+    def _learn(self, moments: Rows | Moments | BlockedRows) -> None:
         """State the pencil, solve it, keep what is found."""
         settings = self._settings()
         problem = self._problem(moments)

@@ -22,7 +22,7 @@ from eigenkit.estimators._heads import (
 )
 from eigenkit.estimators._streams import Result
 from eigenkit.linalg import EPS, Array
-from eigenkit.moments import Moments, Problem, Rows
+from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Solution
 from eigenkit.shell import check_choice, check_real
 from eigenkit.solvers import Settings
@@ -145,7 +145,7 @@ class LDA(ClassifierMixin, Projection):
             "scikit-learn's NearestCentroid."
         )
 
-    def _state(self, moments: Rows | Moments) -> Problem:
+    def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         if self.shrinkage is None:
             return super()._state(moments)
         problem = moments.problem(self._target(), 1.0, 0.0)

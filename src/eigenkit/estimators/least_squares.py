@@ -151,6 +151,8 @@ class LeastSquaresProjection(Projection):
             max_iter=check_count("max_iter", self.max_iter),
         )
 
+    _in_passes = False
+
     def _target(self) -> Target:
         return TARGETS[self.target]
 

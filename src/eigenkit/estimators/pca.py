@@ -18,7 +18,7 @@ from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import check_scores, check_X, check_X_varies
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import EPS, Array
-from eigenkit.moments import Moments, Problem, Rows
+from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import UNCHANGED, check_choice, check_count, check_real
 from eigenkit.solvers import Choice, Settings
@@ -179,6 +179,9 @@ class PCA(Projection):
         """
         return super().partial_fit(X, (), sample_weight, half_life=half_life)
 
+    def _y_of_block(self, y: Any) -> Any:
+        return ()
+
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
         return np.empty((n, 0))
 
@@ -220,7 +223,7 @@ class PCA(Projection):
     def _check_informative(self, problem: Problem) -> None:
         check_X_varies(problem.pencil.Z)
 
-    def _state(self, moments: Rows | Moments) -> Problem:
+    def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         problem = moments.problem(self._target(), 1.0, 0.0)
         if problem.pencil.Z.one_ridge:
             return problem

@@ -161,13 +161,15 @@ class Block:
     """Some rows: features, columns of text, and labels as they stand in the file.
 
     ``labels`` is a matrix of numbers, a list of cells, a list of tuples of labels, or None.
-    ``kept`` holds the cells of columns that were asked for as they are.
+    ``kept`` holds the cells of columns that were asked for as they are, ``start`` the number of
+    rows of the file before these.
     """
 
     X: Any
     text: dict[str, list[str]] = field(default_factory=dict)
     labels: Any = None
     kept: dict[str, list[str]] = field(default_factory=dict)
+    start: int = 0
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
