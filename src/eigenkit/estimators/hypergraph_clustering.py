@@ -10,8 +10,9 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans
 
+from eigenkit.data import constant_columns
 from eigenkit.estimators._estimator import Estimator
-from eigenkit.estimators._validation import check_X
+from eigenkit.estimators._validation import NO_VARIANCE, check_X
 from eigenkit.estimators.hypergraph import EXPANSIONS
 from eigenkit.linalg import Array, eigenpairs, signs
 from eigenkit.moments import Rows
@@ -100,6 +101,10 @@ class HypergraphClustering(ClusterMixin, Estimator):
                 "or other numbers of at least 0."
             )
         return J
+
+    def _check_informative(self, problem: Rows) -> None:
+        if constant_columns(problem.X).all():
+            raise ValueError(NO_VARIANCE)
 
     def _solve(self, problem: Rows, settings: int) -> tuple[Array, Array]:
         if settings > problem.n_rows:
