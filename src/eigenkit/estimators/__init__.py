@@ -14,7 +14,8 @@ from eigenkit.estimators.kernel import (
     KernelLDA,
     KernelOrthonormalizedPLS,
 )
-from eigenkit.estimators.kernel_components import KernelPCA, KernelPLS
+from eigenkit.estimators.kernel_pca import KernelPCA
+from eigenkit.estimators.kernel_pls import KernelPLS
 from eigenkit.estimators.lda import LDA
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.estimators.many_labels import ManyLabelClassifier
