@@ -95,6 +95,8 @@ class Reading:
         Columns of text.
     categorical : tuple of str
         Columns of categories, of which each becomes a feature.
+    groups : str, optional
+        One more such column, the last of them; it says which rows belong together.
     ignore : tuple of str
         Columns to leave out.
     index : str, optional
@@ -129,6 +131,7 @@ class Reading:
     label_list: str | None = None
     text: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+    groups: str | None = None
     ignore: tuple[str, ...] = ()
     index: str | None = None
     decimal: str | None = None
@@ -238,11 +241,18 @@ def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Ro
     labels = pick(path, options.labels, names, "--labels")
     text = pick(path, options.text, names, "--text")
     categorical = pick(path, options.categorical, names, "--categorical")
+    groups = [] if options.groups is None else pick(path, [options.groups], names, "--groups")
+    if len(groups) > 1:
+        raise FileError(path, f"--groups {options.groups} names {len(groups)} columns: give one.")
+    for what, columns in (("text", text), ("categorical", categorical), ("groups", groups)):
+        if both := sorted(set(labels) & set(columns)):
+            raise FileError(
+                path,
+                f"column {shown(names[both[0]])} is named by --labels and by --{what}: choose one.",
+            )
+    categorical = [j for j in categorical if j not in groups] + groups
     text += [j for j in categorical if j not in text]
     ignored = pick(path, options.ignore, names, "--ignore")
-    both = sorted(set(labels) & set(text))
-    if both:
-        raise FileError(path, f"column {shown(names[both[0]])} is both label and text: choose one.")
     index = index_column(path, names, header, options)
     index = None if index in {*labels, *text} else index
     taken = {*labels, *text, *ignored, index}

@@ -78,6 +78,8 @@ class RowBlocks(Blocks):
         Parameters
         ----------
         parts : sequence of (X, y) or (X, y, weight), or of X alone
+            Or of functions that give one of these, whenever they are called: they are asked for
+            as they are needed, each as one block, by several threads.
         block_bytes : int
             About the size of a block.
 
@@ -85,9 +87,14 @@ class RowBlocks(Blocks):
         -------
         RowBlocks
         """
-        given = [_triple(part if isinstance(part, tuple) else (part,)) for part in parts]
-        if not given:
+        if not len(parts):
             raise ValueError("parts is empty: give a list of (X, y), or of X.")
+        given = [part if isinstance(part, tuple) else (part,) for part in parts]
+        blocks = cls(lambda: ())
+        if all(callable(part[0]) for part in given):
+            blocks._parts = lambda: (_asked(part[0]) for part in given)
+            return blocks
+        given = [_triple(part) for part in given]
         for i, (X, *others) in enumerate(given):
             for name, other in zip(("y", "weights"), others, strict=True):
                 n, n_other = X.shape[0], X.shape[0] if other is None else len(other)
@@ -95,7 +102,6 @@ class RowBlocks(Blocks):
                     raise ValueError(
                         f"part {i} has {n} rows of X and {n_other} of {name}: give as many."
                     )
-        blocks = cls(lambda: ())
         cut = [piece for part in given for piece in _cut(*part, block_bytes)]
         groups = grouped(cut, [size for size, _ in cut])
         blocks._parts = lambda: ((make() for _, make in group) for group in groups)
@@ -227,6 +233,11 @@ class RowBlocks(Blocks):
         """``function`` of the X of every block: a model's ``transform`` or ``predict``."""
         for X, _ in self:
             yield function(X)
+
+
+def _asked(function: Callable[[], Any]) -> Iterator[tuple[Any, Any, Any]]:
+    found = function()
+    yield _triple(found if isinstance(found, tuple) else (found,))
 
 
 def _triple(block: tuple[Any, ...]) -> tuple[Any, Any, Any]:
