@@ -94,15 +94,15 @@ class RowBlocks(Blocks):
         if all(callable(part[0]) for part in given):
             blocks._parts = lambda: (_asked(part[0]) for part in given)
             return blocks
-        given = [_triple(part) for part in given]
-        for i, (X, *others) in enumerate(given):
+        triples = [_triple(part) for part in given]
+        for i, (X, *others) in enumerate(triples):
             for name, other in zip(("y", "weights"), others, strict=True):
                 n, n_other = X.shape[0], X.shape[0] if other is None else len(other)
                 if n != n_other:
                     raise ValueError(
                         f"part {i} has {n} rows of X and {n_other} of {name}: give as many."
                     )
-        cut = [piece for part in given for piece in _cut(*part, block_bytes)]
+        cut = [piece for part in triples for piece in _cut(*part, block_bytes)]
         groups = grouped(cut, [size for size, _ in cut])
         blocks._parts = lambda: ((make() for _, make in group) for group in groups)
         return blocks
