@@ -39,7 +39,9 @@ def _data(name, rng, kind="dense"):
 def _close(model, whole, X):
     names = ["x_mean_", "x_std_", "y_mean_", "x_weights_", "x_rotations_", "coef_", "intercept_"]
     for name in [*names, "x_explained_variance_ratio_", "y_explained_variance_ratio_"]:
-        if hasattr(whole, name):
+        # A basis of the classes is arbitrary where they are of one size.
+        skipped = name == "y_mean_" and getattr(whole, "coding", "") == "between"
+        if hasattr(whole, name) and not skipped:
             mine, theirs = getattr(model, name), getattr(whole, name)
             np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-10, err_msg=name)
     np.testing.assert_allclose(model.transform(X), whole.transform(X), atol=1e-9)
@@ -114,3 +116,17 @@ def test_what_cannot_be_solved_yet_says_why(rng):
     model = PLSRegression(2).partial_fit(X[:1], y[:1])
     with pytest.raises(NotFittedError, match="cannot be solved from the 1 rows"):
         model.predict(X)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("scale", [True, False])
+def test_explained_shares_are_shares(kind, scale, rng):
+    X, y = _data("pls", rng, kind)
+    model = PLSRegression(2, scale=scale).fit(100.0 * X, y)
+    dense = X.toarray() if kind == "sparse" else X
+    centred = dense - dense.mean(axis=0)
+    centred = centred / centred.std(axis=0) if scale else centred
+    T = centred @ model.x_rotations_
+    P = centred.T @ T / np.sum(T**2, axis=0)
+    shares = np.sum(T**2, axis=0) * np.sum(P**2, axis=0) / np.sum(centred**2)
+    np.testing.assert_allclose(model.x_explained_variance_ratio_, shares, rtol=1e-9)
