@@ -45,9 +45,14 @@ class OrthogonalPLS(PLSRegressor):
         ``(X - x_mean_) / x_std_ @ orthogonal_rotations_``. (n_features, n_orthogonal_).
     orthogonal_variance_ratio_ : array of shape (n_orthogonal_,)
         Share of the variance of (scaled) X that each takes out.
-    y_loadings_, coef_, intercept_, x_scores_, y_scores_
+    y_weights_, y_loadings_, y_rotations_, coef_, intercept_, coef_path_, x_scores_, y_scores_
         As in :class:`PLSRegression`.
-    n_components_, n_orthogonal_, n_features_in_, feature_names_in_
+    x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
+    x_mean_, y_mean_, x_std_, y_std_ : array
+        What is subtracted and divided by.
+    n_components_, n_orthogonal_ : int
+        The second may be less than asked for where X holds no more; a warning says so.
+    n_features_in_, feature_names_in_
 
     Examples
     --------
@@ -92,7 +97,8 @@ class OrthogonalPLS(PLSRegressor):
         U, s, _ = np.linalg.svd(cross.xy, full_matrices=False)
         W = U[:, : int(np.sum(s[:l] > s[0] * EPS * max(cross.xy.shape)))]
         found = correct(X, W, int(self.n_orthogonal))
-        if len(found.w) < self.n_orthogonal:
+        room = len(W) - W.shape[1]  # without any, nobody expects a component
+        if room and len(found.w) < self.n_orthogonal:
             warnings.warn(
                 f"n_orthogonal={self.n_orthogonal}, but X holds {len(found.w)} components that "
                 "go along with the predictive ones and are orthogonal to y: these are used",
