@@ -16,6 +16,7 @@ from eigenkit.estimators.hypergraph import EXPANSIONS
 from eigenkit.linalg import Array, eigenpairs, signs
 from eigenkit.shell import check_choice, check_count, forget, unchanged_on_error
 from eigenkit.targets import TARGETS, Labels
+from eigenkit.threads import one_blas_thread
 
 # These are not normalized by the degrees of the vertices: L = diag(S 1) - S.
 PLAIN = ("bolla", "rodriguez")
@@ -119,7 +120,8 @@ class HypergraphClustering(ClusterMixin, BaseEstimator):
             means = KMeans(
                 k, n_init=check_count("n_init", self.n_init), random_state=self.random_state
             )
-            self.labels_ = means.fit(V, sample_weight=weight).labels_
+            with one_blas_thread():
+                self.labels_ = means.fit(V, sample_weight=weight).labels_
         return self
 
     def _weights(self, n_edges: int) -> Array:

@@ -390,7 +390,7 @@ class KernelPLS(ResponseProjection, KernelProjection):
             forget(self)
             rows = self._rows(X, y, sample_weight, None, reset=True, min_samples=2)
             problem = self._problem(rows)
-            Z, H = problem.pencil.Z, problem.pencil.H
+            Z, H = problem.pencil.Z.in_one_unit(), problem.pencil.H
             R, loadings, values = deflated(Z, H, self.n_components)
             report = Report("deflation", "kernel", ONE_BY_ONE, len(values))
             self._keep(problem, Solution(primal(Z, R), values, loadings, report))
