@@ -293,9 +293,8 @@ def _write(
     model: ImageAnnotator, sets: Any, S: Any, place: Path | None, probabilities: bool
 ) -> list[dict[str, Any]]:
     from eigenkit.files import atomic, output_format, write_table
-    from eigenkit.images.ridge import probabilities as calibrated
 
-    P = calibrated(S, *model._calibration_)
+    P = model.probabilities(S)
     chosen = model.thresholds_ < S
     carried = [[t for t, has in zip(model.terms_, row, strict=True) if has] for row in chosen]
     names = [one.name for one in sets]
@@ -356,7 +355,7 @@ def _described(model: ImageAnnotator) -> dict[str, Any]:
         "weights": model.weights_,
         "weights_chosen": model.weights_chosen_,
         "weights_scores": model.weights_scores_,
-        "alpha": model.alpha_,
+        "alpha": dict(zip(model.terms_, model.alpha_.tolist(), strict=True)),
         "size": list(model.size_),
     }
 

@@ -19,11 +19,11 @@ from eigenkit.images.arrays import Array
 from eigenkit.images.cache import Cache
 from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.exceptions import ImageWarning
-from eigenkit.images.explain import Explanation, explain
+from eigenkit.images.explain import Explainer, Explanation
 from eigenkit.images.extraction import Progress, Vectors, common_size, extract, fitted
 from eigenkit.images.files import ImageSet
 from eigenkit.images.kernels import ViewKernel, fit_kernels, plans_of
-from eigenkit.images.ridge import best_thresholds, calibrate, fit_ridge, probabilities
+from eigenkit.images.ridge import best_thresholds, fit_ridge, probabilities
 from eigenkit.images.weights import (
     WEIGHTS,
     choose_weights,
@@ -57,7 +57,7 @@ class ImageAnnotator(BaseEstimator):
 
     Every image becomes vectors (:class:`Descriptor`), every kind of vectors a kernel between
     sets (:mod:`eigenkit.set_kernels`), and their weighted sum is the kernel of a centred ridge
-    regression for all terms. Alpha, a threshold for every term and probabilities come from
+    regression for all terms. Alpha, a threshold and log-odds of every term come from
     leave-one-out scores in closed form; the weights are chosen by cross-validation.
 
     Parameters
@@ -90,7 +90,8 @@ class ImageAnnotator(BaseEstimator):
     weights_ : dict
         Name of a kernel -> its factor; they sum to one.
     weights_chosen_ : str
-    alpha_ : float
+    alpha_ : array of shape (n_terms,)
+        That of the least squared error of each term, sets being left out.
     thresholds_ : array of shape (n_terms,)
     report_ : list of TermReport
         Leave-one-out figures of every term.
@@ -176,6 +177,7 @@ class ImageAnnotator(BaseEstimator):
         self._Y_ = Y[labelled].astype(np.int8)
         self.set_names_ = [one.name for one in sets]
         self._thumbnails_ = small_pictures(sets, self.size_)
+        self._groups_ = None if groups is None else np.unique(groups, return_inverse=True)[1]
         self._fit_weights(K, None if groups is None else groups[labelled])
         return K
 
@@ -222,13 +224,11 @@ class ImageAnnotator(BaseEstimator):
         self._fit_ridge(mixed(K, self._theta_), Y, learnable, groups)
 
     def _fit_ridge(self, K: Array, Y: Array, learnable: np.ndarray, groups: Any) -> None:
-        A, b, held_out, self.alpha_ = fit_ridge(K, Y, groups)
-        self._coefficients_, self._intercept_ = A, b
-        self.thresholds_ = np.where(learnable, best_thresholds(Y, held_out), NEVER)
-        slopes, offsets = calibrate(Y, held_out)
-        self._calibration_ = np.array([slopes, offsets])
-        self._held_out_ = held_out
-        self.report_ = term_reports(self.terms_, Y, held_out, self.thresholds_)
+        ridge = fit_ridge(K, Y, groups)
+        self._coefficients_, self._intercept_ = ridge.coefficients, ridge.intercept
+        self._held_out_, self.alpha_ = ridge.held_out, ridge.alpha
+        self.thresholds_ = np.where(learnable, best_thresholds(Y, ridge.held_out), NEVER)
+        self.report_ = term_reports(self.terms_, Y, ridge.held_out, self.thresholds_)
         self.few_ = [r.term for r in self.report_ if r.support < FEW or r.support == len(Y)]
         if self.few_:
             warnings.warn(
@@ -247,6 +247,12 @@ class ImageAnnotator(BaseEstimator):
         K, own = self._each_kernel(sets, self._vectors(sets))
         return unit_diagonal(mix(K, self._theta_), self._theta_ @ own, self._own_)
 
+    def training_kernel(self) -> Array:
+        """The mixed kernel between the labelled sets, from what is kept of them."""
+        labelled = np.ix_(self._labelled_, self._labelled_)
+        K = np.array([kernel.kernel_of_fit()[labelled] for kernel in self._kernels_])
+        return mixed(K, self._theta_)
+
     def _each_kernel(self, sets: Sequence[ImageSet], vectors: Vectors) -> tuple[Array, Array]:
         """Kernels of new sets with the labelled ones, and whether sets have the views."""
         places = self._places()
@@ -261,7 +267,7 @@ class ImageAnnotator(BaseEstimator):
         return np.array(rows), np.array(own)
 
     def decision_function(self, sets: Sequence[ImageSet]) -> Array:
-        """Scores of terms; those above ``thresholds_`` are predicted."""
+        """Log-odds of terms; those above ``thresholds_`` are predicted."""
         return self.kernel_rows(sets) @ self._coefficients_ + self._intercept_
 
     def predict_proba(self, sets: Sequence[ImageSet]) -> Array:
@@ -269,8 +275,8 @@ class ImageAnnotator(BaseEstimator):
         return self.probabilities(self.decision_function(sets))
 
     def probabilities(self, scores: Array) -> Array:
-        """Probabilities of terms from scores."""
-        return probabilities(scores, *self._calibration_)
+        """Probabilities of terms from log-odds."""
+        return probabilities(scores)
 
     def predict(self, sets: Sequence[ImageSet]) -> np.ndarray:
         """0 or 1 for every set and term."""
@@ -289,15 +295,17 @@ class ImageAnnotator(BaseEstimator):
         """
         check_is_fitted(self)
         (one,) = check_sets([one])
-        return explain(self, one)
+        return Explainer(self)(one)
 
     # -- inside ------------------------------------------------------------------------
 
-    def _vectors(self, sets: Sequence[ImageSet]) -> Vectors:
+    def _vectors(
+        self, sets: Sequence[ImageSet], descriptors: Sequence[Descriptor] | None = None
+    ) -> Vectors:
         cache = Cache(self.cache) if self.cache is not None else None
         return extract(
             sets,
-            self._descriptors_,
+            self._descriptors_ if descriptors is None else descriptors,
             self.size_,
             cache=cache,
             n_jobs=self.n_jobs,

@@ -176,9 +176,13 @@ class ViewKernel(BaseEstimator):
             points = np.vstack([block for block, _ in self._blocks(chosen, places)])
         else:
             points = self.preparation_.transform(drawn, where)
-        K = self.kernel_.fit_blocks(points, self._blocks(chosen, places)).kernel_of_fit()
+        self.kernel_.fit_blocks(points, self._blocks(chosen, places))
         self.filled_ = _filled(chosen)
-        return _masked(K, self.filled_, self.filled_)
+        return self.kernel_of_fit()
+
+    def kernel_of_fit(self) -> Array:
+        """The kernel between the sets seen in fit, from what is kept of them."""
+        return _masked(self.kernel_.kernel_of_fit(), self.filled_, self.filled_)
 
     def transform(self, sets: Any, vectors: Any, places: Array | None) -> Array:
         """The kernel between new sets and those seen in fit."""

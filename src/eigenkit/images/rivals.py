@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 from eigenkit.images.arrays import Array
-from eigenkit.images.ridge import best_thresholds, fit_ridge
+from eigenkit.images.ridge import best_thresholds, calibrate, fit_ridge
 from eigenkit.images.weights import (
     bank_of,
     choose_weights,
@@ -74,8 +74,8 @@ def by_weights(fold: Fold, how: str) -> Scores:
 
 def on_kernel(K: Array, K_new: Array, fold: Fold) -> Scores:
     """Ridge regression on one kernel."""
-    A, b, held_out, _ = fit_ridge(K, fold.Y, fold.groups)
-    return K_new @ A + b, best_thresholds(fold.Y, held_out)
+    ridge = fit_ridge(K, fold.Y, fold.groups)
+    return ridge.scores(K_new), best_thresholds(fold.Y, ridge.held_out)
 
 
 # -- one program per term ---------------------------------------------------------------
@@ -160,9 +160,10 @@ def image_wise(fold: Fold) -> Scores:
     of = np.repeat(np.arange(len(sizes)), sizes)
     K, K_new = linear_kernels(X, X_new)
     groups = of if fold.groups is None else np.asarray(fold.groups)[of]
-    A, b, held_out, _ = fit_ridge(K, fold.Y[of], groups)
-    thresholds = best_thresholds(fold.Y, _means(held_out, sizes))
-    return _means(K_new @ A + b, sizes_new), thresholds
+    ridge = fit_ridge(K, fold.Y[of], groups)
+    held_out, S = _means(ridge.held_out, sizes), _means(ridge.scores(K_new), sizes_new)
+    slopes, offsets = calibrate(fold.Y, held_out)
+    return slopes * S + offsets, best_thresholds(fold.Y, slopes * held_out + offsets)
 
 
 def _means(S: Array, sizes: list[int]) -> Array:

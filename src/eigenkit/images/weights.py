@@ -82,13 +82,17 @@ def choose_weights(
 ) -> tuple[str, dict[str, float]]:
     """The candidate of the best quality in cross-validation; the first where it is a tie."""
     scores: dict[str, list[float]] = {how: [] for how in candidates}
+    groups = None if groups is None else np.asarray(groups)
     for fit, check in folds_of(Y, groups, folds, seed):
         inside = K[:, fit][:, :, fit]
         across = K[:, check][:, :, fit]
         own = np.array([np.diagonal(k)[check] for k in K])
+        known = None if groups is None or _one_group(groups[fit]) else groups[fit]
         for how in candidates:
             theta = kernel_weights(inside, Y[fit], how)
-            scores[how].append(_validated(inside, across, own, theta, Y, fit, check))
+            new = unit_diagonal(mix(across, theta), theta @ own, np.diagonal(mix(inside, theta)))
+            ridge = fit_ridge(mixed(inside, theta), Y[fit], known)
+            scores[how].append(quality(Y[check], ridge.scores(new)))
     means = {how: float(np.mean(values)) for how, values in scores.items()}
     return max(candidates, key=lambda how: means[how]), means
 
@@ -104,10 +108,5 @@ def folds_of(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any
     yield from ((np.flatnonzero(part != f), np.flatnonzero(part == f)) for f in range(folds))
 
 
-def _validated(
-    inside: Any, across: Any, own: Any, theta: Array, Y: Array, fit: Any, check: Any
-) -> float:
-    K = mix(inside, theta)
-    A, b, _, _ = fit_ridge(mixed(inside, theta), Y[fit])
-    new = unit_diagonal(mix(across, theta), theta @ own, np.diagonal(K))
-    return quality(Y[check], new @ A + b)
+def _one_group(groups: np.ndarray) -> bool:
+    return bool(np.all(groups == groups[0]))
