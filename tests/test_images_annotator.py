@@ -24,7 +24,7 @@ from eigenkit.images.cache import Cache
 from eigenkit.images.extraction import extract
 from eigenkit.images.kernels import fit_kernels
 from eigenkit.images.ridge import ALPHAS, Spectrum, best_thresholds, calibrate, fit_ridge
-from eigenkit.images.weights import choose_weights, kernel_weights, mixed
+from eigenkit.images.weights import Candidate, choose, kernel_weights, mixed
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
 
@@ -150,14 +150,18 @@ def test_learned_weights_find_the_kernel_that_tells():
     Y = (X[:, :3] > 0.3).astype(float)
     both = np.array([rbf_kernel(X[:, 3:], gamma=0.2), rbf_kernel(X[:, :3], gamma=0.2)])
     for target in ("star", "clique"):
-        theta = kernel_weights(both, Y, "learned", target)
+        theta = kernel_weights(both, Y, "learned", target=target)
         assert theta[1] > 0.8
         assert theta.sum() == pytest.approx(1)
     half = kernel_weights(both, Y, "half")
     np.testing.assert_allclose(half, (kernel_weights(both, Y, "learned") + 0.5) / 2)
     np.testing.assert_array_equal(kernel_weights(both, Y, "best"), [0, 1])
-    how, scores = choose_weights(both, Y, ("equal", "learned"), 0)
-    assert how == max(scores, key=scores.get)
+    ways = [Candidate("both", np.full(2, 0.5), how) for how in ("equal", "learned")]
+    best, scores = choose(both, Y, ways, 0)
+    assert best is ways[int(np.argmax(scores))]
+    first = Candidate("first", np.array([1.0, 0.0]))
+    np.testing.assert_array_equal(first.theta(both, Y), [1, 0])
+    assert choose(both, Y, [first, ways[1]], 0)[0] is ways[1]
 
 
 def test_a_view_that_is_missing_shrinks_nothing():
@@ -449,6 +453,43 @@ def test_coefficients_without_sets_are_those_of_a_fit_without_them():
 
 def test_kernels_are_known_again_from_what_is_kept(model, shapes):
     np.testing.assert_allclose(model.training_kernel(), model.kernel_rows(shapes[0]), atol=1e-5)
+
+
+def test_kernels_and_views_are_chosen():
+    """One view shows the term, the other is noise: kernels within views must be seen to help."""
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+
+    def pictures(has):
+        bright = rng.uniform(0.4, 0.6, (64, 64)) + 0.3 * has
+        return [bright, rng.uniform(0, 1) * np.ones((64, 64))]
+
+    sets = [ImageSet.from_arrays(f"s{i}", pictures(h), ["a", "b"]) for i, h in enumerate(y)]
+    Y = np.column_stack([y, 1 - y])
+    model = ImageAnnotator(["pixels-8"], size=(64, 64)).fit(sets, Y)
+    assert set(model.weights_) == {"pixels-8 mean map", *(f"pixels-8 mean map, {v}" for v in "ab")}
+    assert {"all kernels", "all kernels, also within views"} <= model.weights_scores_.keys()
+    best = max(list(model.weights_scores_.items())[:2], key=lambda item: item[1])
+    assert model.kernels_chosen_ == best[0]
+    plain = ImageAnnotator(["pixels-8"], size=(64, 64), views=False).fit(sets, Y)
+    assert plain.weights_ == {"pixels-8 mean map": 1.0}
+
+
+def test_the_default_is_chosen_from_set_kernels_and_plain_pooling(shapes):
+    sets, Y, terms = shapes
+    model = ImageAnnotator(size=(64, 64), random_state=1).fit(sets[:40], Y[:40], terms)
+    choices = dict(list(model.weights_scores_.items())[:4])
+    assert list(choices) == [
+        "set kernels",
+        "set kernels without colour",
+        "plain pooling",
+        "set kernels and plain pooling",
+    ]
+    assert model.kernels_chosen_ == max(choices, key=choices.get)
+    used = {name for name, w in model.weights_.items() if w > 0}
+    assert ("joined pooled" in used) == ("pooling" in model.kernels_chosen_)
+    again = ImageAnnotator(size=(64, 64)).fit(sets[:40], Y[:40], terms)
+    assert again.decision_function(sets[40:42]).shape == (2, 9)
 
 
 # -- memory -----------------------------------------------------------------------------

@@ -146,7 +146,7 @@ def _head(model: ImageAnnotator, title: str, what: str) -> dict[str, Any]:
         "what": what,
         "n_train": len(model._labelled_),
         "weights": [[name, weight] for name, weight in model.weights_.items()],
-        "weights_chosen": model.weights_chosen_,
+        "weights_chosen": f"{model.kernels_chosen_}, {model.weights_chosen_} weights",
         "few": model.few_,
     }
 
