@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from eigenkit.images import Descriptor, ImageSet, make_shapes, read_labels, read_sets
+from eigenkit.images.cache import Cache, cache_folder
 from eigenkit.images.extraction import extract, fitted
 from eigenkit.images.kernels import Plan, fit_kernels
 from eigenkit.images.shapes import write_folder
@@ -67,7 +68,9 @@ class ImageSets:
     def kernels(self) -> np.ndarray:
         """The kernels between all sets (n_kernels, n_sets, n_sets); terms are not looked at."""
         made = fitted(self.sets, [Descriptor(name) for name in self.names], self.size)
-        vectors = extract(self.sets, made, self.size, n_jobs=-1)
+        many = len(self.sets) > 100
+        cache = Cache(cache_folder()) if many else None  # a run that was interrupted goes on
+        vectors = extract(self.sets, made, self.size, cache=cache, n_jobs=-1 if many else None)
         places = {d.name: d.places(self.size) for d in made}
         plans = [Plan(name, "pyramid") for name in self.names]
         return fit_kernels(plans, [None], self.sets, vectors, places, 0)[1]
