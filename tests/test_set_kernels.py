@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from eigenkit import ReGEC
-from eigenkit.set_kernels import (
+from eigenkit.kernels.sets import (
     FisherVectors,
     MeanMap,
     Pooled,
@@ -120,7 +120,7 @@ def test_dense_and_sparse_products_agree(monkeypatch):
     sets = collection(n_sets=30, largest=20)
     expected = pyramid_match(sets, n_levels=5)
     for share in (0.0, 1.0):
-        monkeypatch.setattr("eigenkit.set_kernels._pyramid.DENSE_SHARE", share)
+        monkeypatch.setattr("eigenkit.kernels.sets._pyramid.DENSE_SHARE", share)
         np.testing.assert_allclose(pyramid_match(sets, n_levels=5), expected, atol=1e-14)
 
 
@@ -275,7 +275,7 @@ def test_fisher_vectors_are_gradients_of_the_likelihood():
         top = logs.max(axis=1, keepdims=True)
         return np.mean(top[:, 0] + np.log(np.exp(logs - top).sum(axis=1)))
 
-    from eigenkit.set_kernels._fisher import _gradients
+    from eigenkit.kernels.sets._fisher import _gradients
 
     F = _gradients(mixture, x, np.array([len(x)])).reshape(2, 3, 3)
     m, s, p, h = mixture.means, mixture.deviations, mixture.weights[:, None], 1e-6

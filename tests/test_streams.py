@@ -69,7 +69,7 @@ def _same_bits(a, b):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_stream_goes_on_with_the_same_bits(name, small, kind, tmp_path, monkeypatch):
     if small:
-        monkeypatch.setattr("eigenkit.streaming.BLOCK_BYTES", 0)
+        monkeypatch.setattr("eigenkit.moments.stream.BLOCK_BYTES", 0)
     state = tmp_path / "state.ek"
     for upto in (5, 6, 17, BATCHES):
         model = _feed(name, state, kind, upto)

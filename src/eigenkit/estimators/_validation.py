@@ -20,52 +20,10 @@ from sklearn.utils.validation import check_array, validate_data
 from eigenkit.data import SAFE_RANGE, check_finite, check_size
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
-from eigenkit.streaming import Blocks
-
-# -- parameters -------------------------------------------------------------------------
-
-
-def check_real(name: str, value: Any, *, low: float = 0.0, high: float = np.inf) -> float:
-    """``value`` as a finite float between the bounds (inclusive)."""
-    number = _as_float(value)
-    if not low <= number <= high or not np.isfinite(number):
-        bounds = f"of at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
-        raise ValueError(f"{name}={_shown(value)} is not valid: give a finite number {bounds}.")
-    return number
-
-
-def _as_float(value: Any) -> float:
-    """A real number as a float; NaN where it is none, or has no float near it (10**400)."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
-        return np.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return np.nan
-
-
-def _shown(value: Any) -> str:
-    """The value as it would be typed, cut where that is long."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def check_count(name: str, value: Any, *, hint: str = "") -> int:
-    """``value`` as an integer of at least 1."""
-    fine = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
-    if not fine or value < 1:
-        raise ValueError(
-            f"{name}={_shown(value)} is not valid: give an integer of at least 1{hint}."
-        )
-    return int(value)
-
-
-def check_choice(name: str, value: Any, choices: Any) -> str:
-    """``value``, one of ``choices``."""
-    if not isinstance(value, str) or value not in choices:
-        known = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name}={_shown(value)} is not known: choose one of {known}.")
-    return value
+from eigenkit.moments import Blocks
+from eigenkit.shell import check_choice as check_choice
+from eigenkit.shell import check_count as check_count
+from eigenkit.shell import check_real as check_real
 
 
 def check_solver(value: Any, choices: Any) -> str:
@@ -122,7 +80,7 @@ def check_X(
 
 @contextmanager
 def plain_words(name: str) -> Iterator[None]:
-    """What numpy says of strings and ragged lists, as one sentence about the argument."""
+    """What numpy and scikit-learn say in several lines, as one sentence about the argument."""
     try:
         yield
     except ValueError as error:
@@ -132,6 +90,16 @@ def plain_words(name: str) -> Iterator[None]:
             what = what.removeprefix("np.str_(").removesuffix(")")
             raise ValueError(
                 f"{name} holds the string {what}, which is not a number: encode or remove it."
+            ) from error
+        if said.startswith("Complex data not supported"):
+            raise ValueError(
+                f"{name} is complex (Complex data not supported): give real and imaginary parts as "
+                "columns of their own."
+            ) from error
+        if said.startswith("Expected 2D array, got 1D array instead"):
+            raise ValueError(
+                f"{name} has one dimension (Expected 2D array, got 1D array instead). Reshape your "
+                f"data: {name}.reshape(-1, 1) is one column, {name}.reshape(1, -1) one row."
             ) from error
         if "inhomogeneous" in said or said.startswith("setting an array element with a sequence"):
             raise ValueError(f"{name} is a ragged list: give rows of one length.") from error

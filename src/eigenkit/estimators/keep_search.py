@@ -12,16 +12,12 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
 from eigenkit.estimators._best import BestEstimator
+from eigenkit.estimators._estimator import check_y_given
 from eigenkit.estimators._folds import CrossValidated, Fold
-from eigenkit.estimators._state import unchanged_on_error
-from eigenkit.estimators._validation import (
-    as_labels,
-    check_choice,
-    check_count,
-    check_real,
-)
+from eigenkit.estimators._validation import as_labels
 from eigenkit.estimators.pls_cv import RULES, one_standard_error
 from eigenkit.linalg import Array
+from eigenkit.shell import check_choice, check_count, check_real, unchanged_on_error
 
 
 class KeepSearchCV(CrossValidated, BestEstimator):
@@ -100,8 +96,7 @@ class KeepSearchCV(CrossValidated, BestEstimator):
         self
         """
         check_choice("rule", self.rule, RULES)
-        if y is None:
-            raise ValueError("KeepSearchCV requires y to be passed, but the target y is None.")
+        check_y_given(self, y)
         with unchanged_on_error(self):
             sample_weight, to_splitter = self._routed(sample_weight, groups)
             whole = clone(self.estimator).fit(X, y, sample_weight)

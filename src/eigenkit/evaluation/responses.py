@@ -10,13 +10,14 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge
 
-from eigenkit.estimators._validation import as_labels, check_count, check_numeric_Y, check_X
+from eigenkit.estimators._validation import as_labels, check_numeric_Y, check_X
+from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.metrics import NUMBER_METRICS, score_numbers
 from eigenkit.evaluation.samples import Prepare, Samples, name_columns
 from eigenkit.evaluation.splits import given_splits
 from eigenkit.evaluation.trial import Outcome, Plan, best_alpha, clock, path_of_alphas, trial
 from eigenkit.linalg import Array
-from eigenkit.splits import Split
+from eigenkit.shell import check_count
 
 
 def read_numbers(

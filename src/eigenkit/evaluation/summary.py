@@ -11,6 +11,7 @@ import scipy
 import sklearn
 import threadpoolctl
 
+from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.samples import Samples, deviations
 from eigenkit.evaluation.trial import Outcome, project_rows
@@ -26,7 +27,6 @@ from eigenkit.record import (
     Score,
     Solved,
 )
-from eigenkit.splits import Split
 
 TOP_COMPONENTS = 6
 TOP_FEATURES = 10

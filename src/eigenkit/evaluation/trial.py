@@ -17,12 +17,12 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
 from eigenkit.estimators import Projection, alpha_path
+from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
 from eigenkit.evaluation.metrics import METRICS, auc_per_label, roc_on_grid, score_all, score_one
 from eigenkit.evaluation.samples import Samples
 from eigenkit.evaluation.splits import k_fold
 from eigenkit.linalg import Array
-from eigenkit.splits import Split
 
 # Denser near 0, where curves of good classifiers bend.
 ROC_GRID = np.linspace(0, 1, 41) ** 2

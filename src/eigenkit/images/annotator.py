@@ -12,8 +12,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._state import unchanged_on_error
-from eigenkit.estimators._validation import check_choice
 from eigenkit.evaluation.metrics import auc_per_label
 from eigenkit.images.arrays import Array
 from eigenkit.images.cache import Cache
@@ -32,6 +30,7 @@ from eigenkit.images.weights import (
     mixed,
     unit_diagonal,
 )
+from eigenkit.shell import check_choice, unchanged_on_error
 
 # A term with fewer sets is learned, but neither its threshold nor its scores mean much.
 FEW = 5
@@ -56,7 +55,7 @@ class ImageAnnotator(BaseEstimator):
     """Predicts terms for sets of images.
 
     Every image becomes vectors (:class:`Descriptor`), every kind of vectors a kernel between
-    sets (:mod:`eigenkit.set_kernels`), and their weighted sum is the kernel of a centred ridge
+    sets (:mod:`eigenkit.kernels.sets`), and their weighted sum is the kernel of a centred ridge
     regression for all terms. Alpha, a threshold and log-odds of every term come from
     leave-one-out scores in closed form; the weights are chosen by cross-validation.
 

@@ -15,8 +15,8 @@ from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import THESIS, Descriptor
 from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet
-from eigenkit.set_kernels import SET_KERNELS
-from eigenkit.set_kernels._sets import SAMPLE, sample
+from eigenkit.kernels.sets import SET_KERNELS
+from eigenkit.kernels.sets._sets import SAMPLE, sample
 
 # Numbers of such descriptors have units of their own; those of histograms have one.
 _OWN_UNITS = ("steerable", "differential", "complex", "moments")
@@ -36,7 +36,7 @@ class Plan:
         A name of :data:`eigenkit.images.DESCRIPTORS`, or of a descriptor of your own.
     kind : {"mean_map", "pyramid", "fisher", "words", "pooled"}
     params : dict
-        Of the class in :data:`eigenkit.set_kernels.SET_KERNELS`.
+        Of the class in :data:`eigenkit.kernels.sets.SET_KERNELS`.
     """
 
     descriptor: str

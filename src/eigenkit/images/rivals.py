@@ -24,7 +24,7 @@ from eigenkit.images.weights import (
     mixed,
     unit_diagonal,
 )
-from eigenkit.set_kernels import Pooled
+from eigenkit.kernels.sets import Pooled
 from eigenkit.solvers.kernel_weights import KernelBank, silp
 
 

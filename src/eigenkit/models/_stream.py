@@ -12,15 +12,14 @@ import warnings
 from pathlib import Path
 from typing import Any, Self
 
-from eigenkit.estimators._state import is_fitted_name
 from eigenkit.estimators._streams import Streaming, check_half_life
-from eigenkit.estimators._validation import check_choice, check_real
 from eigenkit.exceptions import RepeatedBatchWarning
 from eigenkit.files import FileError, atomic
 from eigenkit.models._container import damaged, read_container, write_container
 from eigenkit.models._lock import Lock
 from eigenkit.models._model import MAX_BYTES
 from eigenkit.models._trees import TreeError, from_tree, to_tree
+from eigenkit.shell import check_choice, check_real, is_fitted_name
 
 # Checkpoints take at most this share of the time, however large the state is.
 SHARE = 0.05

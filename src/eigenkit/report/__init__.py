@@ -18,7 +18,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from eigenkit.estimators._validation import check_choice, check_count
 from eigenkit.record import (
     RecordError,
     from_dict,
@@ -28,6 +27,7 @@ from eigenkit.record import (
 )
 from eigenkit.report.html import page
 from eigenkit.report.text import text_of
+from eigenkit.shell import check_choice, check_count
 
 __all__ = [
     "RecordError",
