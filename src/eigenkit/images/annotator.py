@@ -202,7 +202,7 @@ class ImageAnnotator(BaseEstimator):
     def _fit_kernels(self, sets: Sequence[ImageSet], vectors: Vectors) -> np.ndarray:
         plans = plans_of(self.kernels, self.descriptors)
         shown = sorted({v for one in sets for v in one.views})
-        views = shown if self.views is True else [None]
+        views: list[str | None] = [*shown] if self.views is True else [None]
         if self.views == "auto" and len(shown) > 1:
             views = [None, *shown]
         start = time.monotonic()

@@ -70,8 +70,8 @@ def _held_out_evidence(
 
 def _shown_terms(model: ImageAnnotator, S: Array) -> np.ndarray:
     """The terms of every set whose evidence is drawn: those predicted, the most probable first."""
-    rank = (model.thresholds_ < S) + model.probabilities(S)
-    return np.argsort(-rank, axis=1)[:, :EVIDENCE]
+    rank = model.probabilities(S) + (model.thresholds_ < S)
+    return np.asarray(np.argsort(-rank, axis=1)[:, :EVIDENCE])
 
 
 def predicted_record(
