@@ -223,7 +223,7 @@ def test_transform_of_both_gives_both(cls):
 
 NUMBERS_ONLY = (
     *("KeepSearchCV", "PLSCanonical", "PLSRegression", "PLSRegressionCV", "PLSSVD", "SIMPLS"),
-    *("ProbabilisticCCA", "ShrinkageRegression", "SparseCCA", "SparsePLS"),
+    *("BayesianCCA", "ProbabilisticCCA", "ShrinkageRegression", "SparseCCA", "SparsePLS"),
 )
 
 

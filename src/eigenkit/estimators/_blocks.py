@@ -22,7 +22,7 @@ def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> Bloc
         raise ValueError("X is blocks of rows: y and weights come with them, as (X, y, weight).")
     passes, classes = blocks.passes(), blocks.classes()
     X, y, weight = blocks.head()
-    model._rows(X, model._y_of_block(y), weight, classes, reset=True, min_samples=1)
+    model._rows(X, y, weight, classes, reset=True, min_samples=1)
     reader = clone(model)
     for name, value in vars(model).items():
         setattr(reader, name, value)
@@ -42,7 +42,7 @@ class _Reading:
         X, y, weight = block
         if self.check or not _is_plain(X):
             X = check_X(self.model, X, reset=False)
-        given = X, self.model._y_of_block(y), weight, self.classes
+        given = X, y, weight, self.classes
         rows = self.model._rows(*given, reset=False, min_samples=1, block=True)
         return rows.X, rows.Y, rows.weight
 

@@ -101,7 +101,7 @@ class Streaming:
     def partial_fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         classes: Any = None,
         *,

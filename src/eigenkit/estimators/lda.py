@@ -213,11 +213,11 @@ class LDA(ClassifierMixin, Projection):
         self.covariance_ = self._cast(from_X(from_X(within).T))
         self._ridge_variance_ = pencil.alpha * self._shrunken_to() / problem.total
 
-    def _keep_columns(self, columns: np.ndarray | None) -> None:
-        super()._keep_columns(columns)
-        if columns is not None and self.store_covariance:
+    def _spread_columns(self) -> None:
+        super()._spread_columns()
+        if "_columns_" in self.__dict__ and self.store_covariance:
             whole = self._spread(self._spread(self.covariance_, 0), 1)
-            empty = np.setdiff1d(np.arange(len(whole)), columns)
+            empty = np.setdiff1d(np.arange(len(whole)), self._columns_)
             whole[empty, empty] = self._ridge_variance_
             self.covariance_ = whole
 
