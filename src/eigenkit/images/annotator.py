@@ -98,6 +98,14 @@ class ImageAnnotator(BaseEstimator):
     size_ : (int, int)
     set_names_ : list of str
         Of the sets seen in fit, labelled or not.
+
+    Examples
+    --------
+    >>> from eigenkit.images import ImageAnnotator, make_shapes
+    >>> sets, Y, terms = make_shapes(30, size=32)
+    >>> model = ImageAnnotator(["hsv", "thumbnail"], size=(32, 32)).fit(sets, Y, terms)
+    >>> model.predict_proba(sets[:2]).shape == (2, len(terms))
+    True
     """
 
     size_: tuple[int, int]
