@@ -1,6 +1,7 @@
 """scikit-learn estimators: thin shells around the spine."""
 
 from eigenkit.estimators._base import Projection, alpha_path
+from eigenkit.estimators.bayesian_cca import BayesianCCA
 from eigenkit.estimators.canonical_ridge import CanonicalRidge
 from eigenkit.estimators.cca import CCA
 from eigenkit.estimators.graph_regularized import GraphRegularized
@@ -42,6 +43,7 @@ __all__ = [
     "PLSSVD",
     "SIMPLS",
     "AlphaSearchCV",
+    "BayesianCCA",
     "CanonicalRidge",
     "GraphRegularized",
     "HypergraphClustering",
