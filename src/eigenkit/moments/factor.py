@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eigenkit.data import ROUNDING, Centered
-from eigenkit.linalg import Array, triangular_factor
-from eigenkit.moments.rows import NEGLIGIBLE, Problem, Rows, dense
+from eigenkit.linalg import Array, distinct_rows, triangular_factor
+from eigenkit.moments.rows import NEGLIGIBLE, Problem, Rows, among, dense
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
 
@@ -106,6 +106,16 @@ class Factor:
         mean[d + columns], R[:, d + columns] = self.mean[d:], self.R[:, d:]
         return replace(self, mean=mean, R=R, sets=sets)
 
+    def relabelled(self, columns: np.ndarray, k: int) -> Factor:
+        """The same summary with the labels put in their places among k."""
+        degree = among(self.degree, columns, k)
+        if self.sets is not None:
+            return replace(self, degree=degree, sets=among(self.sets, columns, k))
+        d = self.d
+        mean = np.append(self.mean[:d], among(self.mean[d:], columns, k))
+        R = np.hstack([self.R[:, :d], among(self.R[:, d:], columns, k)])
+        return replace(self, degree=degree, mean=mean, R=R)
+
     def faded(self, fade: float) -> Factor | None:
         """The same summary, counting that much less; without label sets that hardly count."""
         if self.count * fade < NEGLIGIBLE**2:
@@ -124,6 +134,5 @@ def _with_common_sets(a: Factor, b: Factor) -> tuple[Factor, Factor]:
     """Both, with the same label columns."""
     if a.sets is None or b.sets is None:
         return a, b
-    sets, index = np.unique(np.vstack([a.sets, b.sets]), axis=0, return_inverse=True)
-    index = np.ravel(index)
+    sets, index = distinct_rows(np.vstack([a.sets, b.sets]))
     return a.spread(sets, index[: len(a.sets)]), b.spread(sets, index[len(a.sets) :])

@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, distinct_rows
 from eigenkit.moments.factor import Factor
 from eigenkit.moments.rows import Problem, Rows
 from eigenkit.targets import Target
@@ -109,6 +109,15 @@ class Moments:
             factors = [_without_sets(factor, target, edge_weight) for factor in factors]
         return replace(both, factor=_sum(factors))._settled(target)
 
+    def relabelled(self, columns: np.ndarray, k: int) -> Moments:
+        """The same with the labels put in their places among k; the others were never seen."""
+        weight = self.edge_weight
+        if np.ndim(weight) and not np.array_equal(columns, np.arange(k)):
+            raise ValueError("label_weights belong to labels: models with other labels differ.")
+        recent = tuple(part.relabelled(columns, k) for part in self.recent)
+        factor = None if self.factor is None else self.factor.relabelled(columns, k)
+        return replace(self, recent=recent, factor=factor)
+
     # -- keeping it small --------------------------------------------------------------
 
     def _settled(self, target: Target) -> Moments:
@@ -160,8 +169,8 @@ class Moments:
         if not self.by_sets:
             Y = rows.Y.astype(np.float64, copy=False)
             return Factor.of(rows, target.local(Y, self.edge_weight), None)
-        sets, index = np.unique(rows.Y, axis=0, return_inverse=True)
-        return Factor.of(rows, np.eye(len(sets))[np.ravel(index)], sets.astype(np.float64))
+        sets, index = distinct_rows(rows.Y)
+        return Factor.of(rows, np.eye(len(sets))[index], sets.astype(np.float64))
 
     # -- what it amounts to ------------------------------------------------------------
 
