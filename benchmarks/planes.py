@@ -46,7 +46,7 @@ def main() -> None:
     except DatasetNotFound as error:
         print(error)
         return
-    groups = np.asarray(data.y)
+    groups = np.asarray(data.target)
     y = (groups > np.median(np.unique(groups))).astype(int)
     for title, X in (("counts", data.X), ("rows of unit length", normalize(data.X))):
         print(f"\nnews20, two groups, {X.shape[0]} x {X.shape[1]}, {title}")

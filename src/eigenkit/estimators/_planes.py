@@ -208,8 +208,8 @@ class ProximalPlanes(ClassifierMixin, Estimator):
             X = X.toarray()
         self._by_products_ = bool(sparse.issparse(X) and min(X.shape) > LARGE_ORDER)
         if self._by_products_:
-            planes = self._from_products(ClassRows(X, bounds, root, None))
-            return Found(planes, planes.Z[:, :-1])
+            found = self._from_products(ClassRows(X, bounds, root, None))
+            return Found(found, found.Z[:, :-1])
         if X.shape[1] < X.shape[0]:
             rows = ClassRows(X, bounds, root, None)
             planes = self._from_raw(rows)

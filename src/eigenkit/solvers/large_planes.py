@@ -65,7 +65,7 @@ def _plane(
 
 
 def _squares(N: sparse.csr_array) -> Array:
-    return np.bincount(N.indices, weights=N.data**2, minlength=N.shape[1])
+    return np.asarray(N.power(2).sum(axis=0), dtype=np.float64).ravel()
 
 
 def largest_quotient(
