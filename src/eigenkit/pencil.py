@@ -14,8 +14,9 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
-from eigenkit.data import centered_columns
+from eigenkit.data import SparseTarget, centered_columns
 from eigenkit.linalg import Array
 
 
@@ -27,12 +28,14 @@ class Pencil:
     """
 
     Z: Any
-    H: Array
+    H: Any
     alpha: float
 
     @classmethod
-    def state(cls, Z: Any, H: Array, alpha: float) -> Self:
+    def state(cls, Z: Any, H: Any, alpha: float) -> Self:
         """Centre H (one row per row of X) with the weights of Z, and weight it likewise."""
+        if sparse.issparse(H):
+            return cls(Z, SparseTarget(H, Z.weight), alpha)
         _, H = centered_columns(H, Z.weight)
         if Z.weight is not None:
             H *= np.sqrt(Z.weight)[:, None]
@@ -41,7 +44,7 @@ class Pencil:
     @cached_property
     def C(self) -> Array:
         """Z'H, as directions: all that A is made of."""
-        return self.Z.rmatmat(self.H)
+        return self.Z.cross(self.H)
 
     @property
     def ridge(self) -> float | Array:

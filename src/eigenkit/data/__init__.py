@@ -21,6 +21,7 @@ from eigenkit.data.columns import (
 )
 from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
 from eigenkit.data.kernel import CenteredKernel
+from eigenkit.data.label_matrix import SparseTarget, mostly_zeros, scaled
 from eigenkit.data.protocol import Data
 
 __all__ = [
@@ -32,12 +33,15 @@ __all__ = [
     "Centered",
     "CenteredKernel",
     "Data",
+    "SparseTarget",
     "centered_columns",
     "check_finite",
     "check_size",
     "column_sums",
     "constant_columns",
+    "mostly_zeros",
     "one_sample",
     "project",
+    "scaled",
     "shifted",
 ]

@@ -64,6 +64,10 @@ class Data:
         """Z'U: directions."""
         raise NotImplementedError
 
+    def cross(self, H: Any) -> Array:
+        """Z'H for a target, which may be a :class:`~eigenkit.data.SparseTarget`."""
+        return self.rmatmat(np.asarray(H))
+
     def gram(self) -> Array:
         """Z'Z (d x d), for data with features."""
         raise NotImplementedError

@@ -87,6 +87,10 @@ class Sparse(Centered):
         """Z'U."""
         return self._scaled(self._rows.T @ self.weighted(self._project(U)))
 
+    def _plain_cross(self, S: sparse.csr_array) -> Array:
+        Xt = self._rows.T
+        return self._scaled(Xt.product(S, float(Xt.X.nnz) * S.nnz / max(1, S.shape[0])))
+
     def _project(self, U: Array) -> Array:
         """U - r r'U / sum(w): centring where only n x k numbers are touched."""
         if not self.center:

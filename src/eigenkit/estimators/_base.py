@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -68,6 +69,9 @@ class Projection(
     report_ = Result()
     _n_labels_: int
     _dtype_: Any
+    # Whether fit leaves sparse labels sparse, and whether components beyond n_components are used.
+    _sparse_labels = False
+    _uses_all_components = True
 
     def __init__(
         self,
@@ -178,6 +182,7 @@ class Projection(
             regression=check_choice("regression", self.regression, ("auto", *REGRESSIONS)),
             tol=check_real("tol", self.tol),
             max_iter=check_count("max_iter", self.max_iter),
+            n_components=None if self._uses_all_components else self.n_components,
         )
 
     def _rows(
@@ -191,11 +196,13 @@ class Projection(
         stays = not whole  # a stream keeps its last rows as they are
         own = stays or self._keeps_samples
         X = check_X(self, X, reset=reset, min_samples=min_samples, finite=not whole, own=own)
-        Y = self._encode(as_labels(y), X.shape[0], classes, reset)
+        Y: Any = self._encode(as_labels(y), X.shape[0], classes, reset)
         if not reset and Y.shape[1] != self._n_labels_:
             raise ValueError(
                 f"y has {Y.shape[1]} columns, the first batch had {self._n_labels_}: give the same."
             )
+        if sparse.issparse(Y) and not (whole and self._sparse_labels):
+            Y = Y.toarray()
         weight = check_weight(sample_weight, X.shape[0])
         if stays:
             Y = owned(Y, y)

@@ -250,6 +250,8 @@ class KernelProjection(KernelSpace, Projection):
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, classes: Any, **how: Any) -> Rows:
         rows = super()._rows(X, y, sample_weight, classes, **how)
+        if sparse.issparse(rows.Y):  # the kernel has n x n numbers, which is more
+            rows = replace(rows, Y=rows.Y.toarray())
         n_weights = np.asarray(sample_weight).shape
         return self._in_kernel_space(
             rows, n_weights[0] if n_weights else len(rows.Y), sample_weight

@@ -58,6 +58,7 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
             solutions.append(finish(problem, *regression.components, report))
             continue
         values, basis = diagonalize(problem, regression.W1)
+        values, basis = values[: settings.n_components], basis[:, : settings.n_components]
         W, BW, WBW = settled(problem, regression, basis / np.sqrt(values))
         W, BW, values, basis = rayleigh_ritz(problem, W, BW, WBW, values, basis)
         solutions.append(finish(problem, W, values, basis, report, BW))

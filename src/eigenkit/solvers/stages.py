@@ -24,13 +24,14 @@ class Settings:
 
     ``solver`` is one of SOLVERS ("auto" is "two_stage", which is always exact),
     ``regression`` "auto" or a key of REGRESSIONS, ``tol`` and ``max_iter`` steer iterative
-    methods.
+    methods. With ``n_components`` the components beyond it are not computed; None is for all.
     """
 
     solver: str = "auto"
     regression: str = "auto"
     tol: float = 1e-8
     max_iter: int = 1000
+    n_components: int | None = None
 
 
 def regress(
