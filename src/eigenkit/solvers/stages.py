@@ -24,7 +24,7 @@ class Settings:
 
     ``solver`` is one of SOLVERS ("auto" is "two_stage", which is always exact),
     ``regression`` "auto" or a key of REGRESSIONS, ``tol`` and ``max_iter`` steer iterative
-    methods. With ``n_components`` the components beyond it are not computed; None is for all.
+    methods. With ``n_components`` few beyond it are solved for; None is for all.
     """
 
     solver: str = "auto"
