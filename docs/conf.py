@@ -32,6 +32,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "gallery/used_by",
     "doc_module": ("eigenkit",),
     "min_reported_time": 5,
+    "write_computation_times": False,
     "within_subsection_order": "FileNameSortKey",
     "show_signature": False,
     # Notebooks are for where eigenkit may not be installed yet.

@@ -196,6 +196,7 @@ def test_a_phone_and_the_dark(browser, path):
 
 
 @needs_browser
+@pytest.mark.slow
 def test_without_scripts_the_tables_are_there(browser, path):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

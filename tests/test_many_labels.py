@@ -120,7 +120,8 @@ def test_thresholds_maximize_f1(rng):
     Y = (S + 0.3 * rng.normal(size=S.shape) > 0.7).astype(float)
     found = best_thresholds(sparse.csc_array(Y), sparse.csc_array(S))
     for j in range(3):
-        grid = [f1_score(Y[:, j], S[:, j] > t) for t in np.linspace(0, 1, 400)]
+        told = S[:, j] > np.linspace(0, 1, 400)[:, None]
+        grid = 2 * (told & (Y[:, j] == 1)).sum(axis=1) / (told.sum(axis=1) + Y[:, j].sum())
         assert f1_score(Y[:, j], S[:, j] > found[j]) >= max(grid) - 1e-12
 
 

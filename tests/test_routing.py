@@ -39,8 +39,8 @@ def routing() -> Iterator[None]:
 
 
 def _fitted_numbers(model: Any, X: np.ndarray) -> np.ndarray:
-    if hasattr(model, "labels_"):
-        return model.labels_
+    if hasattr(model, "labels_"):  # clusters have no order: who is with whom
+        return model.labels_[:, None] == model.labels_
     names = ("transform", "decision_function", "predict")
     return next(getattr(model, name) for name in names if hasattr(model, name))(X)
 

@@ -153,7 +153,7 @@ def test_what_blocks_cannot_do_is_said(rng):
     blocks = RowBlocks.from_arrays(_parts(X, y))
     with pytest.raises(TypeError, match="KernelLDA needs all samples at once"):
         KernelLDA().fit(blocks)
-    with pytest.raises(ValueError, match="y comes with them"):
+    with pytest.raises(ValueError, match="y and weights come with them"):
         LDA().fit(blocks, y)
     with pytest.raises(TypeError, match=r"X is blocks of rows: .* blocks\.apply"):
         LDA().fit(blocks).transform(blocks)

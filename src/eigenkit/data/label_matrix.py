@@ -53,7 +53,7 @@ class SparseTarget:
         counted = self.counted()
         return np.asarray(np.bincount(counted.indices, counted.data, self.shape[1]), np.float64)
 
-    def any(self) -> bool:
+    def any(self, axis: None = None, out: None = None) -> bool:
         """Whether any column varies."""
         return bool(np.any(self.S.data))
 

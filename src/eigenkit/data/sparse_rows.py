@@ -8,6 +8,11 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
+try:  # adds to what is there: a product of its own would be as large as the whole result
+    from scipy.sparse._sparsetools import csc_matvecs
+except ImportError:  # pragma: no cover - a name that scipy does not promise
+    csc_matvecs = None
+
 from eigenkit import compiled
 from eigenkit.linalg import Array
 from eigenkit.threads import available, thread_map
@@ -79,3 +84,21 @@ def _row_slice(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
     part = sparse.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
     part.data, part.indices, part.indptr = X.data[stored], X.indices[stored], indptr - indptr[0]
     return part
+
+
+def product(X: sparse.csr_array, V: Array) -> Array:
+    """``X @ V`` in this thread."""
+    V = np.ascontiguousarray(V)
+    out = np.empty((X.shape[0], V.shape[1]), dtype=V.dtype)
+    return out if compiled.rows_product(X, slice(0, X.shape[0]), V, out) else np.asarray(X @ V)
+
+
+def add_transposed(out: Array, X: sparse.csr_array, U: Array) -> None:
+    """``out += X.T @ U`` in this thread, where ``out`` is C-contiguous and large."""
+    one_kind = X.dtype == U.dtype == out.dtype and X.indices.dtype == X.indptr.dtype
+    if csc_matvecs is None or not one_kind:
+        out += X.T @ U
+        return
+    U = np.ascontiguousarray(U)
+    d, k = out.shape
+    csc_matvecs(d, X.shape[0], k, X.indptr, X.indices, X.data, U.ravel(), out.reshape(-1))

@@ -80,7 +80,7 @@ def check_X(
 
 @contextmanager
 def plain_words(name: str) -> Iterator[None]:
-    """What numpy says of strings and ragged lists, as one sentence about the argument."""
+    """What numpy and scikit-learn say in several lines, as one sentence about the argument."""
     try:
         yield
     except ValueError as error:
@@ -90,6 +90,16 @@ def plain_words(name: str) -> Iterator[None]:
             what = what.removeprefix("np.str_(").removesuffix(")")
             raise ValueError(
                 f"{name} holds the string {what}, which is not a number: encode or remove it."
+            ) from error
+        if said.startswith("Complex data not supported"):
+            raise ValueError(
+                f"{name} is complex (Complex data not supported): give real and imaginary parts as "
+                "columns of their own."
+            ) from error
+        if said.startswith("Expected 2D array, got 1D array instead"):
+            raise ValueError(
+                f"{name} has one dimension (Expected 2D array, got 1D array instead). Reshape your "
+                f"data: {name}.reshape(-1, 1) is one column, {name}.reshape(1, -1) one row."
             ) from error
         if "inhomogeneous" in said or said.startswith("setting an array element with a sequence"):
             raise ValueError(f"{name} is a ragged list: give rows of one length.") from error

@@ -12,6 +12,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
 from eigenkit.estimators._best import BestEstimator
+from eigenkit.estimators._estimator import check_y_given
 from eigenkit.estimators._folds import CrossValidated, Fold
 from eigenkit.estimators._validation import as_labels
 from eigenkit.estimators.pls_cv import RULES, one_standard_error
@@ -95,8 +96,7 @@ class KeepSearchCV(CrossValidated, BestEstimator):
         self
         """
         check_choice("rule", self.rule, RULES)
-        if y is None:
-            raise ValueError("KeepSearchCV requires y to be passed, but the target y is None.")
+        check_y_given(self, y)
         with unchanged_on_error(self):
             sample_weight, to_splitter = self._routed(sample_weight, groups)
             whole = clone(self.estimator).fit(X, y, sample_weight)

@@ -151,6 +151,8 @@ class LeastSquaresProjection(Projection):
             max_iter=check_count("max_iter", self.max_iter),
         )
 
+    _in_passes = False
+
     def _target(self) -> Target:
         return TARGETS[self.target]
 
@@ -171,7 +173,7 @@ class LeastSquaresProjection(Projection):
     ) -> list[Solution]:
         return least_squares_path(problem.pencil, alphas, float(self.l1_ratio), settings)
 
-    def plan(self, X: Any, y: Any, sample_weight: Any = None) -> Choice:
+    def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Choice:
         """How :meth:`fit` would find W on these data, and why, without fitting."""
         if self.alpha * self.l1_ratio:
             return Choice("coordinate_descent", f"l1_ratio={self.l1_ratio:g}", {})

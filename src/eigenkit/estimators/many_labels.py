@@ -13,6 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._encoding import check_two_classes, encode_classes, encode_labels
+from eigenkit.estimators._estimator import check_y_given
 from eigenkit.estimators._validation import (
     as_labels,
     check_indicator,
@@ -98,10 +99,7 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
         check_count("n_neighbors", self.n_neighbors)
         if not np.iterable(self.cv) and not hasattr(self.cv, "split"):
             check_count("cv", self.cv)
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
+        check_y_given(self, y)
         with unchanged_on_error(self):
             forget(self)
             X = check_X(self, X, reset=True, min_samples=2)

@@ -6,15 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 
-from eigenkit.data import Centered
-from eigenkit.estimators._cross_decomposition import Fit, Rows
+from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
 from eigenkit.estimators._folds import CrossValidated
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.linalg import Array, power_of_two
+from eigenkit.moments import Rows
 from eigenkit.shell import check_choice, forget, unchanged_on_error
 from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
-from eigenkit.solvers.cross_products import blocks
-from eigenkit.solvers.deflation import Components, decompose
+from eigenkit.solvers.deflation import Components
 
 RULES = ("one_standard_error", "min")
 
@@ -99,7 +98,7 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         self.cv = cv
         self.rule = rule
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Choose the number of components and fit them.
 
         Parameters
@@ -113,32 +112,29 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         -------
         self
         """
-        scale = self._check_parameters()
+        self._settings()
         with unchanged_on_error(self):
             forget(self)
             sample_weight, to_splitter = self._routed(sample_weight, groups)
-            rows = self._rows(X, y, sample_weight)
+            rows = self._take(X, y, sample_weight)
             self._split_ = self._weighted_splits(rows, to_splitter)
-            self._keep(rows, self._solve(rows, scale))
+            self._learn(rows)
         return self
 
-    def _check_parameters(self) -> tuple[bool, bool]:
+    def _settings(self) -> tuple[bool, bool]:
         check_choice("rule", self.rule, RULES)
-        return super()._check_parameters()
+        return super()._settings()
 
-    def _decompose(
-        self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
-    ) -> Fit:
+    def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
+        rows = pair.rows
         folds = self.__dict__.pop("_split_")
         l = min(l, min(len(train) for train, _ in folds) - 1)
         # Squared errors of responses in extreme units would leave the range of numbers.
         unit = float(power_of_two(np.max(np.abs(rows.Y))))
         problem = Problem(rows.X, rows.Y / unit, rows.weight, scale, l, self._deflation)
-        G = whole_gram(Z, l, len(folds))
-        chosen = self._choose(fold_errors(problem, folds, Z, G), unit)
-        X, B, cross = blocks(Z, Y, scale, chosen, G)
-        found = decompose(cross, max(1, chosen), self._deflation)
-        return Fit(X, B, found, (cross.trace, float(np.trace(cross.yy))))
+        G = whole_gram(pair.X, l, len(folds))
+        chosen = max(1, self._choose(fold_errors(problem, folds, pair.X, G), unit))
+        return decomposed(pair.X, pair.Y, scale, chosen, self._deflation, G=G)
 
     def _choose(self, errors: Array, unit: float) -> int:
         with np.errstate(over="ignore", under="ignore"):

@@ -20,6 +20,7 @@ from sklearn.utils import indexable
 from eigenkit.data import GRAM_LIMIT_BYTES
 from eigenkit.estimators._base import alpha_path, check_has_alpha
 from eigenkit.estimators._best import BestEstimator
+from eigenkit.estimators._estimator import check_y_given
 from eigenkit.estimators._folds import CrossValidated, Fold
 from eigenkit.estimators._validation import as_labels
 from eigenkit.estimators.least_squares import LeastSquaresProjection
@@ -106,10 +107,7 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
         -------
         self
         """
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
+        check_y_given(self, y)
         with unchanged_on_error(self):
             sample_weight, to_splitter = self._routed(sample_weight, groups)
             scores = self._scores(X, y, sample_weight, to_splitter)
@@ -132,7 +130,7 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
         """Scores of every alpha (columns) on every split (rows)."""
         check_has_alpha(self.estimator)
         # One look at all the data first: bad input is refused before it is cut into folds.
-        clone(self.estimator)._rows(X, y, sample_weight, None, reset=True, min_samples=2)
+        clone(self.estimator)._rows(X, y, sample_weight)
         X, labels = indexable(X, as_labels(y))
         judge = self.estimator if self.head is None else self.head
         # One class per sample, though a projection that takes them need not be a classifier.
@@ -208,7 +206,7 @@ def l1_path(
         )
     model = clone(estimator)
     model._settings()
-    rows = model._rows(X, y, sample_weight, None, reset=True, min_samples=2)
+    rows = model._rows(X, y, sample_weight)
     d = rows.X.shape[1]
     if method == "lars" and 8 * d * d > GRAM_LIMIT_BYTES:
         raise ValueError(

@@ -16,6 +16,7 @@ from eigenkit.models._choosing import SCORES, choose_components, cross_validated
 from eigenkit.models._features import Blocks, Features, complete, learn_features
 from eigenkit.models._linear import fit_linear, make_head, mean_auc
 from eigenkit.models._model import Model, versions
+from eigenkit.models._parsed import numbered
 from eigenkit.models._stream import Stream
 from eigenkit.registry import METHODS, Method, find
 
@@ -130,7 +131,7 @@ def _in_memory(source: Source, data: Data | None, tick: Tick) -> Blocks:
 
 def _in_blocks(source: Source, tick: Tick) -> Blocks:
     def blocks() -> Iterator[Block]:
-        for block in source.blocks(rows_per_block(source)):
+        for block in numbered(source.blocks(rows_per_block(source))):
             tick("reading", len(block))
             yield block
 

@@ -16,8 +16,9 @@ A stream may forget: a row that has seen a more after it counts 2^(-a / half_lif
 weights fade by that factor, R by its root.
 """
 
+from eigenkit.moments.blocked import BlockedRows, Blocks
 from eigenkit.moments.factor import Factor
 from eigenkit.moments.rows import KernelMatrix, Problem, Rows
-from eigenkit.moments.stream import Blocks, Moments
+from eigenkit.moments.stream import Moments
 
-__all__ = ["Blocks", "Factor", "KernelMatrix", "Moments", "Problem", "Rows"]
+__all__ = ["BlockedRows", "Blocks", "Factor", "KernelMatrix", "Moments", "Problem", "Rows"]

@@ -59,7 +59,7 @@ class Factor:
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on the rows summarized here."""
-        R = self._without_rounding()
+        R = self.without_rounding().R
         RX, RG = R[:, : self.d], R[:, self.d :]
         one = 1.0 if self.counted else self.total / self.count
         sets = self.sets
@@ -69,11 +69,11 @@ class Factor:
         pencil = Pencil(Centered(RX, center=False, n_samples=self.n_rows), H, alpha)
         return Problem(pencil, labels, self.mean[: self.d].copy(), self.total, self.n_rows)
 
-    def _without_rounding(self) -> Array:
-        """R, with zeros for columns that are constant up to the rounding of their sums."""
+    def without_rounding(self) -> Factor:
+        """The same, with zeros for columns that are constant up to the rounding of their sums."""
         spread = np.sqrt(np.einsum("ij,ij->j", self.R, self.R) / self.total)
         noise = spread <= STREAM_ROUNDING * np.abs(self.mean)
-        return np.where(noise, 0.0, self.R) if noise.any() else self.R
+        return replace(self, R=np.where(noise, 0.0, self.R)) if noise.any() else self
 
     def merge(self, other: Factor) -> Factor:
         """The summary of the rows of both."""
@@ -94,7 +94,7 @@ class Factor:
 
     def triangular(self) -> Factor:
         """The same summary in as few rows as it takes."""
-        small = len(self.R) <= self.R.shape[1]
+        small = len(self.R) <= self.R.shape[1] or not self.R.size
         # In the order that files keep: other orders of the same numbers may round otherwise.
         return self if small else replace(self, R=np.ascontiguousarray(triangular_factor(self.R)))
 

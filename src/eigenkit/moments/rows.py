@@ -61,7 +61,9 @@ class Problem:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of data: X, Y (n x k), both dense or CSR, and positive weights or None.
+    """Rows of data: X and Y (n x k), both dense or CSR, and weights or None.
+
+    Problems are stated on rows of positive weight (:meth:`positive`).
 
     ``fade`` holds what is left of each row in a stream that forgets, as a factor.
     """
@@ -90,6 +92,17 @@ class Rows:
         if not fits or any(column.shape != (n,) for column in each):
             raise ValueError(f"these are no rows of {d} features and {k} labels")
 
+    def positive(self) -> Rows:
+        """The rows that have a weight above zero."""
+        if self.weight is None or np.all(self.weight > 0):
+            return self
+        return self.take(np.flatnonzero(self.weight > 0))
+
+    def take(self, index: np.ndarray | slice) -> Rows:
+        """Some of the rows."""
+        weight, fade = (None if w is None else w[index] for w in (self.weight, self.fade))
+        return replace(self, X=self.X[index], Y=self.Y[index], weight=weight, fade=fade)
+
     def compact(self) -> Rows:
         """The same rows as they are kept: labels in bytes where they are zeros and ones.
 
@@ -105,10 +118,8 @@ class Rows:
         """The same rows, each counting that much less; without those that hardly count."""
         fade = np.ones(self.n_rows) * fade * (1.0 if self.fade is None else self.fade)
         keep = fade >= NEGLIGIBLE
-        weight = None if self.weight is None else self.weight[keep]
-        if keep.all():
-            return replace(self, fade=fade)
-        return replace(self, X=self.X[keep], Y=self.Y[keep], weight=weight, fade=fade[keep])
+        faded = replace(self, fade=fade)
+        return faded if keep.all() else faded.take(np.flatnonzero(keep))
 
     @property
     def effective(self) -> Array | None:
@@ -193,9 +204,7 @@ class Rows:
     def blocks(self, size: int) -> Iterator[Rows]:
         """Consecutive blocks of at most ``size`` rows."""
         for start in range(0, len(self.Y), size):
-            part = slice(start, start + size)
-            weight, fade = (None if w is None else w[part] for w in (self.weight, self.fade))
-            yield Rows(self.X[part], self.Y[part], weight, fade)
+            yield self.take(slice(start, start + size))
 
 
 @dataclass(frozen=True)
@@ -204,6 +213,10 @@ class KernelMatrix(Rows):
 
     def centered(self) -> Any:
         return CenteredKernel(self.X, self.weight, overwrite=True)
+
+    def _labels(self, target: Target) -> Any:
+        """As they are: H is among the directions of a kernel."""
+        return self.Y.astype(np.float64, copy=False)
 
 
 def dense(X: Any) -> np.ndarray:

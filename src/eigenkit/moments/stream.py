@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
-from typing import Any
 
 import numpy as np
 
@@ -185,23 +183,6 @@ def _block_bytes(width: int) -> int:
     """
     factor = 8 * width * width
     return max(factor, BLOCK_BYTES, min(4 * factor, 64 * BLOCK_BYTES))
-
-
-class Blocks(ABC):
-    """Rows that can be asked for again and again, block by block, where X would be too large."""
-
-    @abstractmethod
-    def __iter__(self) -> Iterator[tuple[Any, Any]]:
-        """Pairs of X and y (or None)."""
-
-    def classes(self) -> np.ndarray | None:
-        """All classes, where y holds one for every row; asked of the rows if need be."""
-        found: list[np.ndarray] = []
-        for _, y in self:
-            if np.ndim(y) != 1 or np.asarray(y).dtype.kind == "f":
-                return None
-            found = [np.unique(np.concatenate([*found, np.asarray(y)]))]
-        return found[0] if found else None
 
 
 def _pushed(recent: tuple[Rows, ...], rows: Rows) -> tuple[Rows, ...]:

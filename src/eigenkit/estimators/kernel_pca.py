@@ -1,33 +1,26 @@
-"""Kernel principal components and kernel partial least squares."""
+"""Principal components in the space of a kernel."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import project
-from eigenkit.estimators._kernel_space import KernelProjection, KernelSpace
-from eigenkit.estimators._responses import ResponseProjection
-from eigenkit.estimators._validation import NO_VARIANCE, check_scores, check_weight, check_X
+from eigenkit.data import Data, project
+from eigenkit.estimators._estimator import Estimator
+from eigenkit.estimators._kernel_space import KernelSpace
+from eigenkit.estimators._validation import NO_VARIANCE, check_scores
 from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
 from eigenkit.linalg import Array, Cholesky
-from eigenkit.moments import Problem, Rows
-from eigenkit.pencil import Pencil, Report, Solution
-from eigenkit.shell import UNCHANGED, Instead, check_count, check_real, forget, unchanged_on_error
-from eigenkit.solvers import Choice, Settings
-from eigenkit.solvers.kernel import deflated, primal, principal
-from eigenkit.targets import TARGETS, Target
-
-ONE_BY_ONE = "one component after the other"
+from eigenkit.moments import Rows
+from eigenkit.shell import UNCHANGED, check_count, check_real
+from eigenkit.solvers.kernel import principal
 
 
-class KernelPCA(
-    Instead, KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Principal component analysis in the space of a kernel.
 
     Kc = V diag(eigenvalues) V' for the centred kernel; the scores of the training samples are
@@ -128,32 +121,9 @@ class KernelPCA(
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the components.
+    _supervised = False
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Or a precomputed kernel of shape (n_samples, n_samples).
-        y : ignored
-        sample_weight : array of shape (n_samples,), optional
-            Integer weights count repetitions, zero leaves a row out. Other weights compare the
-            rows; their unit matters only beside ``alpha``, where there is one.
-
-        Returns
-        -------
-        self
-        """
-        self._check_settings()
-        with unchanged_on_error(self):
-            forget(self)
-            X = check_X(self, X, reset=True, min_samples=2, own=self._keeps_samples)
-            weight = check_weight(sample_weight, X.shape[0])
-            self._dtype_ = X.dtype
-            self._fit(X, weight)
-        return self
-
-    def _check_settings(self) -> None:
+    def _settings(self) -> None:
         if self.n_components is not None:
             check_count("n_components", self.n_components, hint=", or None for all")
         check_real("alpha", self.alpha)
@@ -164,20 +134,22 @@ class KernelPCA(
                 "gives only their inner products: set it to False."
             )
 
-    def _fit(self, X: Any, weight: Array | None) -> None:
-        kept = X if weight is None else X[weight > 0]
-        positive = None if weight is None else weight[weight > 0]
-        rows = self._in_kernel_space(
-            Rows(kept, np.empty((kept.shape[0], 0)), positive), X.shape[0], weight
-        )
-        Z = rows.centered()
-        self._check_kernel_matrix(Z)
-        W, values, trace = principal(Z, self.n_components)
-        self._keep(self._row_mean(Z.mean), self._on_rows(W), values, trace)
-        if self.fit_inverse_transform:
-            self._keep_inverse(kept, positive)
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        return self._all_rows(X, y, sample_weight)
 
-    def _keep(self, mean: Array, W: Array, values: Array, trace: float) -> None:
+    def _state(self, sample: Rows) -> tuple[Rows, Data]:
+        """The rows, and what they are to the kernel."""
+        return sample.positive(), self._in_kernel_space(sample).centered()
+
+    def _check_informative(self, problem: tuple[Rows, Data]) -> None:
+        self._check_kernel_matrix(problem[1])
+
+    def _solve(self, problem: tuple[Rows, Data], settings: None) -> tuple[Array, Array, float]:
+        return principal(problem[1], self.n_components)
+
+    def _keep(self, problem: tuple[Rows, Data], solution: tuple[Array, Array, float]) -> None:
+        rows, Z = problem
+        W, values, trace = solution
         if not len(values):
             raise ValueError(NO_VARIANCE)
         if self.n_components is not None and len(values) < self.n_components:
@@ -185,11 +157,13 @@ class KernelPCA(
                 f"n_components={self.n_components} exceeds {len(values)}, the rank of the centred "
                 f"kernel: give at most {len(values)}, or None for all."
             )
-        self.mean_ = mean
+        self.mean_ = self._row_mean(Z.mean)
         self.eigenvalues_ = values
         self.explained_variance_ratio_ = values / trace
         self.n_components_ = len(values)
-        self.components_ = np.ascontiguousarray(W.T)
+        self.components_ = np.ascontiguousarray(self._on_rows(W).T)
+        if self.fit_inverse_transform:
+            self._keep_inverse(rows.X, rows.weight)
 
     def _keep_inverse(self, X: Any, weight: Array | None) -> None:
         """Ridge regression of X on the kernel of the scores, as scikit-learn does it."""
@@ -275,130 +249,3 @@ def _ridge(K: Array, X: Array, alpha: float, weight: Array | None = None) -> Arr
     if factor is not None and factor.rcond > 1e-13:
         return factor.solve(np.asarray(X, dtype=np.float64))
     return np.asarray(np.linalg.lstsq(B, X, rcond=None)[0])
-
-
-class KernelPLS(ResponseProjection, KernelProjection):
-    """Partial least squares regression in the space of a kernel.
-
-    Every component has the direction of largest covariance with y in the space of features;
-    kernel and y are then freed of its scores (PLS2). With a linear kernel these are the
-    scores and predictions of PLS regression without scaling.
-
-    Parameters
-    ----------
-    n_components : int
-        Number of components.
-    kernel : str or callable
-        A name of scikit-learn's, "precomputed", or a function of two sets of samples that
-        returns their matrix of inner products.
-    gamma : float or "scale", optional
-        For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
-        1 / (n_features * X.var()).
-    degree, coef0 : float
-        For poly and sigmoid.
-    kernel_params : dict, optional
-        Keyword arguments for a callable.
-    approximation : {"cholesky", "nystroem"}, optional
-        Landmarks instead of all samples, for large n: greedily by pivoted Cholesky, or at
-        random. By default there is none.
-    n_landmarks : int
-        How many at most.
-    random_state : int or RandomState, optional
-        For ``approximation="nystroem"``.
-
-    Attributes
-    ----------
-    components_ : array of shape (n_components_, n_fit)
-        Dual rotations: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
-    mean_ : array of shape (n_fit,)
-        Mean of the training rows of the kernel.
-    X_fit_ : array or sparse matrix of shape (n_fit, n_features)
-        The training samples, or the landmarks (of a precomputed kernel: their indices).
-    kernel_, gamma_
-        The kernel as it was used.
-    eigenvalues_ : array of shape (n_components_,)
-        Squared covariances of the components with what was left of y.
-    y_loadings_ : array of shape (n_targets, n_components_)
-    coef_ : array of shape (n_targets, n_fit)
-    intercept_ : array of shape (n_targets,)
-    landmarks_, approximation_error_
-        Indices of the landmarks, and the share of the kernel's trace that they miss.
-    classes_ : array
-        Where y held strings.
-    n_components_, n_iter_, solver_, regression_, report_
-        What was done; see :class:`eigenkit.pencil.Report`.
-    n_features_in_, feature_names_in_
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_linnerud
-    >>> from eigenkit import KernelPLS
-    >>> X, Y = load_linnerud(return_X_y=True)
-    >>> KernelPLS(n_components=2, gamma="scale").fit(X, Y).predict(X).shape
-    (20, 3)
-    """
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        kernel: Any = "rbf",
-        gamma: Any = None,
-        degree: float = 3,
-        coef0: float = 1,
-        kernel_params: Any = None,
-        approximation: str | None = None,
-        n_landmarks: int = 500,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components: Any = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.approximation = approximation
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
-
-    # There is no ridge, and one way to solve.
-    alpha: Any = 0.0
-    solver: Any = "auto"
-
-    def _target(self) -> Target:
-        return TARGETS["opls"]
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the components and the regression on them.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Or a precomputed kernel of shape (n_samples, n_samples).
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array of shape (n_samples,), optional
-            Integer weights count repetitions, zero leaves a row out. Other weights compare the
-            rows; their unit matters only beside ``alpha``, where there is one.
-
-        Returns
-        -------
-        self
-        """
-        check_count("n_components", self.n_components)
-        self._settings()
-        with unchanged_on_error(self):
-            forget(self)
-            rows = self._rows(X, y, sample_weight, None, reset=True, min_samples=2)
-            problem = self._problem(rows)
-            Z, H = problem.pencil.Z, problem.pencil.H
-            R, loadings, values = deflated(Z, H, self.n_components)
-            report = Report("deflation", "kernel", ONE_BY_ONE, len(values))
-            self._keep(problem, Solution(primal(Z, R), values, loadings, report))
-        return self
-
-    def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
-        return Choice("kernel", ONE_BY_ONE, {})
-
-    def _keep_more(self, problem: Problem, solution: Solution) -> None:
-        self.y_loadings_ = solution.basis
-        self._keep_regression(problem, solution.basis.T)
