@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.moments import Problem
