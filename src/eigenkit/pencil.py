@@ -98,6 +98,9 @@ class Report:
     condition : float
         Estimate of the condition number of B on the space that is used (nan where the
         method yields none).
+    products : str
+        What made the products with X: "BLAS", or for sparse X "compiled" or "scipy" (see
+        :mod:`eigenkit.compiled`).
     equivalent : bool
         Whether W solves the pencil; False for a least squares model that differs from it.
     """
@@ -110,6 +113,7 @@ class Report:
     residual: float = float("nan")
     orthogonality: float = float("nan")
     condition: float = float("nan")
+    products: str = "BLAS"
     equivalent: bool = True
 
 

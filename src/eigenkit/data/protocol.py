@@ -41,6 +41,8 @@ class Data:
         Whether products with float32 are offered.
     has_rows : bool
         Whether products with one entry per row are offered: not where rows outgrow memory.
+    products : str
+        What makes the products: "BLAS", "compiled" or "scipy".
     names_constant : bool
         Whether a user should hear of constant columns: not of words that do not occur.
     """
@@ -56,6 +58,7 @@ class Data:
     one_ridge: bool = True
     has_rows: bool = True
     names_constant: bool = True
+    products: str = "BLAS"
 
     # -- products ----------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit import compiled
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import FULL, ROUNDING, SAFE_RANGE, shifted
 from eigenkit.data.costs import BLOCK_RATE, DENSE_LIMIT_BYTES, SPARSE_RATE
@@ -147,6 +148,11 @@ class Sparse(Centered):
             return False
         size = np.abs(self.X.data)
         return bool(size.max(initial=0.0) < 1e9 and size.min(initial=1.0, where=size > 0) > 1e-9)
+
+    @property
+    def products(self) -> str:  # type: ignore[override]
+        """Whether there is a compiled product, and it takes indices of this type."""
+        return "compiled" if compiled.takes(self.X) else "scipy"
 
     # -- costs -------------------------------------------------------------------------
 

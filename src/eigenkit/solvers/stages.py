@@ -103,7 +103,8 @@ def finish(
     scale = pencil.Z.norm(gap) + pencil.Z.norm(BW)
     gap -= BW
     residual = pencil.Z.norm(gap) / scale if scale else 0.0
-    report = replace(report, residual=residual, orthogonality=orthogonality)
+    products = pencil.Z.products
+    report = replace(report, residual=residual, orthogonality=orthogonality, products=products)
     if report.condition > ILL_CONDITIONED and np.isfinite(report.condition):
         warnings.warn(
             f"X'X + alpha I has a condition number of {report.condition:.1e}: about half of the "
