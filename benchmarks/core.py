@@ -3,8 +3,8 @@
     python -m benchmarks.core [--quick]
 
 On independent columns, where nothing is ill-conditioned; :mod:`benchmarks.real` has data as people
-have them. Times in seconds, best of several interleaved runs. --quick leaves out scikit-learn's CCA,
-which alone takes minutes. The sparse rows use news20, rcv1 and yahoo_arts, those that
+have them. Times in seconds, best of several interleaved runs. --quick leaves out scikit-learn's
+CCA, which alone takes minutes. The sparse rows use news20, rcv1 and yahoo_arts, those that
 eigenkit.datasets can get.
 """
 
