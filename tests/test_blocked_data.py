@@ -9,7 +9,17 @@ import pytest
 from scipy import sparse
 
 from conftest import ESTIMATORS, ZOO, dense, labels_for, make_X
-from eigenkit import LDA, PCA, CanonicalRidge, LeastSquaresProjection, MultilabelLDA, RowBlocks
+from eigenkit import (
+    CCA,
+    LDA,
+    PCA,
+    AlphaSearchCV,
+    CanonicalRidge,
+    LeastSquaresProjection,
+    MultilabelLDA,
+    RowBlocks,
+    alpha_path,
+)
 from eigenkit.data import Blocked, Centered, LocalPasses, Targets, survey_of
 from eigenkit.data.passes import tree_sum
 from eigenkit.exceptions import DegenerateDataWarning
@@ -210,3 +220,44 @@ def test_a_method_that_needs_rows_gets_their_triangle(rng):
     X[:, 1] = 1.0
     with pytest.raises(ValueError, match="X holds columns that are constant"):
         LeastSquaresProjection().fit(RowBlocks.from_arrays([(X, y)], block_bytes=500))
+
+
+# -- grids and cross-validation ---------------------------------------------------------
+
+
+def test_a_grid_of_alphas_over_blocks(rng):
+    X, y = rng.normal(size=(90, 5)), np.arange(90) % 3
+    blocks = RowBlocks.from_arrays([(X, y)], block_bytes=700)
+    found, whole = (
+        alpha_path(LDA(), blocks, None, [0.1, 10.0]),
+        alpha_path(LDA(), X, y, [0.1, 10.0]),
+    )
+    for mine, theirs in zip(found, whole, strict=True):
+        np.testing.assert_allclose(mine.coef_, theirs.coef_, rtol=1e-9, atol=1e-11)
+    assert LDA().plan(blocks).regression == "cholesky"
+
+
+def test_folds_are_a_partition_and_the_same_every_time(rng):
+    X, y = np.arange(90.0)[:, None], np.arange(90) % 3
+    blocks = RowBlocks.from_arrays([(X, y)], block_bytes=100)
+    tests = []
+    for train, test in blocks.folds(4, seed=3):
+        inside, outside = (np.concatenate([part[:, 0] for part, _ in b]) for b in (train, test))
+        np.testing.assert_array_equal(np.sort(np.append(inside, outside)), X[:, 0])
+        tests.append(outside)
+    again = [
+        np.concatenate([part[:, 0] for part, _ in test]) for _, test in blocks.folds(4, seed=3)
+    ]
+    assert all(np.array_equal(a, b) for a, b in zip(tests, again, strict=True))
+    assert len(np.unique(np.concatenate(tests))) == 90
+
+
+@pytest.mark.parametrize("maker", [LDA, CCA])
+def test_alpha_is_chosen_over_blocks(maker, rng):
+    y = np.arange(300) % 3
+    X = rng.normal(size=(300, 8)) + np.eye(8)[y]
+    blocks = RowBlocks.from_arrays([(X, np.eye(3)[y] if maker is CCA else y)], block_bytes=2000)
+    search = AlphaSearchCV(maker(), alphas=[1e-3, 1e6], cv=3).fit(blocks)
+    assert search.cv_results_["mean_test_score"].shape == (2,)
+    best = maker(alpha=search.alpha_).fit(blocks)
+    np.testing.assert_array_equal(search.best_estimator_.components_, best.components_)

@@ -21,6 +21,11 @@ class Dense(Centered):
 
     X: np.ndarray
 
+    @classmethod
+    def takes(cls, X: Any) -> bool:
+        """Arrays."""
+        return isinstance(X, np.ndarray)
+
     def _take(self, X: Any) -> None:
         self.X = X
 

@@ -23,6 +23,11 @@ class Sparse(Centered):
     X: sparse.csr_array
     names_constant = False
 
+    @classmethod
+    def takes(cls, X: Any) -> bool:
+        """Sparse matrices."""
+        return bool(sparse.issparse(X))
+
     def _take(self, X: Any) -> None:
         self.X = X.astype(np.float64, copy=False)
         self._rows = SparseRows(self.X)

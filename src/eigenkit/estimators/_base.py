@@ -246,7 +246,11 @@ def check_has_alpha(estimator: Any) -> None:
 
 
 def alpha_path(
-    estimator: Projection, X: Any, y: Any, alphas: Sequence[float], sample_weight: Any = None
+    estimator: Projection,
+    X: Any,
+    y: Any = None,
+    alphas: Sequence[float] = (),
+    sample_weight: Any = None,
 ) -> list[Any]:
     """Fitted copies of a projection, one per alpha, for little more than the cost of one.
 

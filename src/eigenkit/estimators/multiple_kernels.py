@@ -257,7 +257,7 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             Z = CenteredKernel(self._matrix(j, X), weight, overwrite=True)
             self._check_matrix(j, Z)
             scale = Z.total / float(np.trace(Z.K))
-            scales[j] = scale * Z.unit
+            scales[j] = Z.ridge(scale)
             bank.put(j, scale * Z.K)
         return bank, scales
 

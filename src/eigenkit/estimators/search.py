@@ -20,18 +20,20 @@ from sklearn.utils import indexable
 from eigenkit.data import GRAM_LIMIT_BYTES
 from eigenkit.estimators._base import alpha_path, check_has_alpha
 from eigenkit.estimators._best import BestEstimator
+from eigenkit.estimators._block_search import block_scores
 from eigenkit.estimators._estimator import check_y_given
 from eigenkit.estimators._folds import CrossValidated, Fold
 from eigenkit.estimators._validation import as_labels
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.estimators.pls_cv import RULES, one_standard_error
 from eigenkit.linalg import Array
+from eigenkit.moments import Blocks
 from eigenkit.shell import check_choice, check_count, check_real, unchanged_on_error
 from eigenkit.solvers.least_squares import l1_path as _l1_path
 
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
 # Least squares on the classes; scaled, as scores may be so short that its ridge is all there is.
-_CLASS_HEAD = make_pipeline(StandardScaler(), RidgeClassifier())
+CLASS_HEAD = make_pipeline(StandardScaler(), RidgeClassifier())
 
 
 class AlphaSearchCV(CrossValidated, BestEstimator):
@@ -101,7 +103,7 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
         self.head = head
         self.rule = rule
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Search the grid and fit the best.
 
         Parameters
@@ -115,8 +117,9 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
         -------
         self
         """
-        check_y_given(self, y)
         check_choice("rule", self.rule, RULES)
+        if not isinstance(X, Blocks):
+            check_y_given(self, y)
         with unchanged_on_error(self):
             sample_weight, to_splitter = self._routed(sample_weight, groups)
             scores = self._scores(X, y, sample_weight, to_splitter)
@@ -145,6 +148,10 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
     def _scores(self, X: Any, y: Any, sample_weight: Any, to_splitter: dict[str, Any]) -> Array:
         """Scores of every alpha (columns) on every split (rows)."""
         check_has_alpha(self.estimator)
+        if isinstance(X, Blocks):
+            n_folds = 5 if self.cv is None else check_count("cv", self.cv)
+            given = X, self.alphas, n_folds, self.head, self.scoring
+            return block_scores(self.estimator, *given)
         # One look at all the data first: bad input is refused before it is cut into folds.
         clone(self.estimator)._rows(X, y, sample_weight)
         X, labels = indexable(X, as_labels(y))
@@ -163,7 +170,7 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
             scorer = check_scoring(model, scoring=self.scoring)
             return float(scorer(model, fold.X_test, fold.y_test))
         if head is None:
-            head = LinearRegression() if fold.y.ndim == 2 else _CLASS_HEAD
+            head = LinearRegression() if fold.y.ndim == 2 else CLASS_HEAD
         fitted = clone(head).fit(model.transform(fold.X), fold.y)
         scorer = check_scoring(fitted, scoring=self.scoring)
         return float(scorer(fitted, model.transform(fold.X_test), fold.y_test))

@@ -161,8 +161,8 @@ class Block:
     """Some rows: features, columns of text, and labels as they stand in the file.
 
     ``labels`` is a matrix of numbers, a list of cells, a list of tuples of labels, or None.
-    ``kept`` holds the cells of columns that were asked for as they are, ``start`` the number of
-    rows of the file before these.
+    ``kept`` holds the cells of columns that were asked for as they are, ``path`` the file
+    and ``start`` the number of its rows before these, where the reader says so.
     """
 
     X: Any
@@ -170,6 +170,7 @@ class Block:
     labels: Any = None
     kept: dict[str, list[str]] = field(default_factory=dict)
     start: int = 0
+    path: str | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files._common import Block, FileError, Reading, Source
+from eigenkit.files._many import ManyFiles, is_pattern
 from eigenkit.files._streams import Origin
 
 FORMATS = ("csv", "tsv", "svmlight", "arff", "npz", "parquet")
@@ -63,6 +64,8 @@ def open_file(path: str, options: Reading | None = None) -> Source:
         ``found`` tells what was found out; ``blocks(n_rows)`` gives the rows.
     """
     options = options or Reading()
+    if is_pattern(path):
+        return ManyFiles(path, options, open_file)
     origin = Origin(path, options.max_bytes)
     kind = options.format or guess_format(origin)
     if kind not in FORMATS:

@@ -167,12 +167,12 @@ class Features:
 
     def matrix(self, path: str, block: Block) -> Any:
         """X of some rows, missing values filled in or refused."""
-        X = filled(self._checked(path, block.X, block.start), self.fill)
+        X = filled(self._checked(block.path or path, block.X, block.start), self.fill)
         return divided(self._with_text(X, block), self.scale)
 
     def raw(self, path: str, block: Block) -> Any:
         """X before anything is filled in or scaled: what a :class:`Preparation` learns from."""
-        return self._with_text(self._checked(path, block.X, block.start), block)
+        return self._with_text(self._checked(block.path or path, block.X, block.start), block)
 
     def _with_text(self, X: Any, block: Block) -> Any:
         if not self.text:
@@ -333,7 +333,7 @@ def drop_missing(block: Block) -> Block:
     if labels is not None:
         labels = labels[keep] if isinstance(labels, np.ndarray) else [labels[i] for i in keep]
     text = {name: [cells[i] for i in keep] for name, cells in block.text.items()}
-    return Block(X[keep], text, labels, start=block.start)
+    return Block(X[keep], text, labels, start=block.start, path=block.path)
 
 
 def _means(blocks: Blocks, d: int) -> np.ndarray:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from eigenkit.files import Block, FileError, Source, Target, target_of
+from eigenkit.files._many import widened
 from eigenkit.files._reading import join_labels, rows_per_block
 from eigenkit.models._features import Features, complete, drop_missing, learn_features
 from eigenkit.models._scratch import Scratch, Stored
@@ -80,15 +80,15 @@ def _plain_matrix(features: Features, path: str, block: Block) -> Any:
 
 
 def _y_of(scratch: Scratch, target: Target | None, path: str, labels: Any) -> dict[str, Any]:
-    """The labels of a block in as few bytes as they take."""
-    if target is None:
-        return {}
-    y = target.encode(path, labels)
+    return {} if target is None else stored_y(scratch, target, target.encode(path, labels))
+
+
+def stored_y(scratch: Scratch, target: Target, y: np.ndarray) -> dict[str, Any]:
+    """Encoded labels in as few bytes as they take, as fields of :class:`Stored`."""
     if target.kind == "classes":
-        names = np.array(target.names)
         place = {name: i for i, name in enumerate(target.names)}
         codes = np.array([place[str(cell)] for cell in y], dtype=np.int32)
-        return {"y": scratch.put(codes), "names": names}
+        return {"y": scratch.put(codes), "names": np.array(target.names)}
     return {"y": scratch.put(y.astype(np.uint8) if target.kind == "labels" else y)}
 
 
@@ -103,12 +103,5 @@ def numbered(blocks: Iterable[Block]) -> Iterator[Block]:
     """The blocks of a file, each of which knows how many rows come before it."""
     start = 0
     for block in blocks:
-        yield replace(block, start=start)
+        yield block if block.path else replace(block, start=start)
         start += len(block)
-
-
-def widened(X: Any, width: int) -> Any:
-    """Sparse files are as wide as their highest feature: all as wide as the widest."""
-    if not sparse.issparse(X) or X.shape[1] == width:
-        return X
-    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import LocalPasses, Passes
-from eigenkit.files import FileError, Reading, Source, open_file
+from eigenkit.files import Reading, open_file
+from eigenkit.files._many import check_columns, paths
 from eigenkit.models._parsed import parsed
 from eigenkit.models._scratch import Stored
 from eigenkit.moments import Blocks
@@ -78,6 +78,8 @@ class RowBlocks(Blocks):
         Parameters
         ----------
         parts : sequence of (X, y) or (X, y, weight), or of X alone
+            Or of functions that give one of these, whenever they are called: they are asked for
+            as they are needed, each as one block, by several threads.
         block_bytes : int
             About the size of a block.
 
@@ -85,18 +87,22 @@ class RowBlocks(Blocks):
         -------
         RowBlocks
         """
-        given = [_triple(part if isinstance(part, tuple) else (part,)) for part in parts]
-        if not given:
+        if not len(parts):
             raise ValueError("parts is empty: give a list of (X, y), or of X.")
-        for i, (X, *others) in enumerate(given):
+        given = [part if isinstance(part, tuple) else (part,) for part in parts]
+        blocks = cls(lambda: ())
+        if all(callable(part[0]) for part in given):
+            blocks._parts = lambda: (_asked(part[0]) for part in given)
+            return blocks
+        triples = [_triple(part) for part in given]
+        for i, (X, *others) in enumerate(triples):
             for name, other in zip(("y", "weights"), others, strict=True):
                 n, n_other = X.shape[0], X.shape[0] if other is None else len(other)
                 if n != n_other:
                     raise ValueError(
                         f"part {i} has {n} rows of X and {n_other} of {name}: give as many."
                     )
-        blocks = cls(lambda: ())
-        cut = [piece for part in given for piece in _cut(*part, block_bytes)]
+        cut = [piece for part in triples for piece in _cut(*part, block_bytes)]
         groups = grouped(cut, [size for size, _ in cut])
         blocks._parts = lambda: ((make() for _, make in group) for group in groups)
         return blocks
@@ -140,10 +146,49 @@ class RowBlocks(Blocks):
         names = (labels,) if isinstance(labels, str) else tuple(labels)
         options = Reading(labels=names, stream=True, **reading)
         sources = [open_file(path, options) for path in paths(files)]
-        _check_columns(sources)
+        check_columns(sources)
         blocks, target = parsed(sources, task, scale, missing, scratch)
         by_class = target is not None and target.kind == "classes"
         return cls.stored(blocks, np.array(target.names) if target and by_class else None)
+
+    @classmethod
+    def from_dask(
+        cls,
+        client: Any,
+        parts: Any,
+        y: Any = None,
+        labels: str | Sequence[str] = (),
+        *,
+        classes: Any = None,
+        **reading: Any,
+    ) -> Blocks:
+        """Rows that the workers of a Dask cluster hold; only sums over them come here.
+
+        Parameters
+        ----------
+        client : distributed.Client
+        parts : list, dask array or dataframe, str or list of str
+            Delayed pairs (X, y) or triples with weights; a collection cut between rows, with y
+            cut alike; or files (names or patterns), which the workers read: they must see them.
+        y : dask array, dataframe or series, optional
+        labels : str or list of str
+            The columns of the labels of files.
+        classes : array, optional
+            All classes, where y holds one for every row; by default they are looked for.
+        **reading
+            With files: ``task``, and further fields of :class:`eigenkit.files.Reading`.
+
+        Returns
+        -------
+        Blocks
+            What ``fit`` takes; parts are added up as they are given, so the same parts have the
+            same bits as in :meth:`from_arrays`, whatever the number of workers.
+        """
+        from eigenkit.models._dask import DaskBlocks, parts_of
+
+        names = (labels,) if isinstance(labels, str) else tuple(labels)
+        found = parts_of(client, parts, y, names, reading)
+        return DaskBlocks(client, found, None if classes is None else np.asarray(classes))
 
     @classmethod
     def stored(cls, blocks: Sequence[Stored], classes: np.ndarray | None = None) -> RowBlocks:
@@ -162,10 +207,37 @@ class RowBlocks(Blocks):
             for X, y, _ in part:
                 yield X, y
 
+    def folds(self, n: int = 5, *, seed: int = 0) -> Iterator[tuple[RowBlocks, RowBlocks]]:
+        """Pairs of blocks: all rows but one part in n of them, and that part.
+
+        Rows are assigned at random within their blocks, alike for the same blocks and seed.
+        """
+        for i in range(n):
+            yield self._chosen(n, i, seed, held_out=False), self._chosen(n, i, seed, held_out=True)
+
+    def _chosen(self, n: int, fold: int, seed: int, *, held_out: bool) -> RowBlocks:
+        """The rows of a fold, or all others."""
+
+        def some(p: int, part: Iterable[Any]) -> Iterator[Any]:
+            for b, (X, *others) in enumerate(part):
+                order = np.random.default_rng([seed, p, b]).permutation(X.shape[0])
+                rows = np.flatnonzero((order % n == fold) == held_out)
+                if len(rows):
+                    yield X[rows], *(None if each is None else each[rows] for each in others)
+
+        made = RowBlocks(lambda: (), self.classes())
+        made._parts = lambda: (some(p, part) for p, part in enumerate(self._parts()))
+        return made
+
     def apply(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         """``function`` of the X of every block: a model's ``transform`` or ``predict``."""
         for X, _ in self:
             yield function(X)
+
+
+def _asked(function: Callable[[], Any]) -> Iterator[tuple[Any, Any, Any]]:
+    found = function()
+    yield _triple(found if isinstance(found, tuple) else (found,))
 
 
 def _triple(block: tuple[Any, ...]) -> tuple[Any, Any, Any]:
@@ -205,23 +277,3 @@ def grouped(items: Sequence[Any], sizes: Sequence[int]) -> list[list[Any]]:
         groups[-1].append(item)
         held += size
     return groups
-
-
-def paths(files: str | Path | Sequence[str | Path]) -> list[str]:
-    given = [files] if isinstance(files, str | Path) else list(files)
-    found: list[str] = []
-    for item in map(str, given):
-        hits = [item] if Path(item).exists() else sorted(glob.glob(item))
-        if not hits:
-            raise FileError(item, "there is no such file, and no file fits the pattern.")
-        found += hits
-    return found
-
-
-def _check_columns(sources: Sequence[Source]) -> None:
-    first = sources[0]
-    for source in sources[1:]:
-        if source.feature_names != first.feature_names or source.label_names != first.label_names:
-            raise FileError(
-                source.path, f"its columns are not those of {first.path}: give files of one kind."
-            )

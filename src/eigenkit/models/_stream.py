@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -140,10 +141,34 @@ class Stream:
         bool
             False for a batch that had been taken in before, or that was skipped.
         """
+        return self.feed(lambda: (X, y, more), position=position, after=after)
+
+    def feed(
+        self,
+        batch: Callable[[], tuple[Any, Any, dict[str, Any]]],
+        *,
+        position: int | None = None,
+        after: int | None = None,
+    ) -> bool:
+        """:meth:`update` with a batch that is made when it is needed.
+
+        Parameters
+        ----------
+        batch : callable
+            Gives X, y and further arguments of ``partial_fit``; what it refuses by a ValueError
+            counts as refused by the estimator.
+        position, after
+            As in :meth:`update`.
+
+        Returns
+        -------
+        bool
+            As in :meth:`update`.
+        """
         position, after = self._place(position, after)
         if self._is_past(position, after):
             return False
-        taken = self._take_in(X, y, position, more)
+        taken = self._take_in(batch, position)
         self.position, self._dirty = position, True
         self._checkpoint_if_due()
         return taken
@@ -177,13 +202,14 @@ class Stream:
             warnings.warn(
                 f"the batch at position {position} was given again: it counts once",
                 RepeatedBatchWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return True
 
-    def _take_in(self, X: Any, y: Any, position: int, more: dict[str, Any]) -> bool:
-        given = more if self.half_life is None else {**more, "half_life": self.half_life}
+    def _take_in(self, batch: Callable[[], Any], position: int) -> bool:
         try:
+            X, y, more = batch()
+            given = more if self.half_life is None else {**more, "half_life": self.half_life}
             self.estimator.partial_fit(X, y, **given)
         except (ValueError, TypeError) as error:
             if self.on_error == "raise":

@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenkit.data import ROUNDING, Centered
 from eigenkit.linalg import Array, triangular_factor
-from eigenkit.moments.rows import NEGLIGIBLE, Problem, Rows, dense
+from eigenkit.moments.rows import NEGLIGIBLE, Problem, Rows, among, dense
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
 
@@ -105,6 +105,16 @@ class Factor:
         mean[:d], R[:, :d] = self.mean[:d], self.R[:, :d]
         mean[d + columns], R[:, d + columns] = self.mean[d:], self.R[:, d:]
         return replace(self, mean=mean, R=R, sets=sets)
+
+    def relabelled(self, columns: np.ndarray, k: int) -> Factor:
+        """The same summary with the labels put in their places among k."""
+        degree = among(self.degree, columns, k)
+        if self.sets is not None:
+            return replace(self, degree=degree, sets=among(self.sets, columns, k))
+        d = self.d
+        mean = np.append(self.mean[:d], among(self.mean[d:], columns, k))
+        R = np.hstack([self.R[:, :d], among(self.R[:, d:], columns, k)])
+        return replace(self, degree=degree, mean=mean, R=R)
 
     def faded(self, fade: float) -> Factor | None:
         """The same summary, counting that much less; without label sets that hardly count."""

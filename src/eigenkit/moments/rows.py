@@ -180,6 +180,10 @@ class Rows:
         X = sparse.csr_array(parts, shape=(self.X.shape[0], len(columns)))
         return replace(self, X=X), columns
 
+    def relabelled(self, columns: np.ndarray, k: int) -> Rows:
+        """The same rows with their labels put in their places among k."""
+        return replace(self, Y=among(self.Y, columns, k))
+
     def append(self, other: Rows) -> Rows:
         """Both sets of rows, one after the other."""
         if sparse.issparse(self.X) and sparse.issparse(other.X):
@@ -217,6 +221,13 @@ class KernelMatrix(Rows):
     def _labels(self, target: Target) -> Any:
         """As they are: H is among the directions of a kernel."""
         return self.Y.astype(np.float64, copy=False)
+
+
+def among(Y: np.ndarray, columns: np.ndarray, k: int) -> np.ndarray:
+    """Y with its columns put in their places among k; zeros in the others."""
+    out = np.zeros((*Y.shape[:-1], k), dtype=Y.dtype)
+    out[..., columns] = Y
+    return out
 
 
 def dense(X: Any) -> np.ndarray:

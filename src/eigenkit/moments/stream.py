@@ -109,6 +109,15 @@ class Moments:
             factors = [_without_sets(factor, target, edge_weight) for factor in factors]
         return replace(both, factor=_sum(factors))._settled(target)
 
+    def relabelled(self, columns: np.ndarray, k: int) -> Moments:
+        """The same with the labels put in their places among k; the others were never seen."""
+        weight = self.edge_weight
+        if np.ndim(weight) and not np.array_equal(columns, np.arange(k)):
+            raise ValueError("label_weights belong to labels: models with other labels differ.")
+        recent = tuple(part.relabelled(columns, k) for part in self.recent)
+        factor = None if self.factor is None else self.factor.relabelled(columns, k)
+        return replace(self, recent=recent, factor=factor)
+
     # -- keeping it small --------------------------------------------------------------
 
     def _settled(self, target: Target) -> Moments:

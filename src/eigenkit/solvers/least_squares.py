@@ -126,9 +126,9 @@ def coordinate_descent(
     Z: Centered, T: Array, alphas: Sequence[float], l1_ratio: float, tol: float, max_iter: int
 ) -> tuple[list[Array], int]:
     """W (d x k, in the units of X) for each alpha, warm-started, and the sweeps it took."""
-    model = ElasticNet(tol=tol, max_iter=max_iter, warm_start=True, fit_intercept=Z.center)
+    X, centred = Z.original()  # in single precision no gap would be small enough
+    model = ElasticNet(tol=tol, max_iter=max_iter, warm_start=True, fit_intercept=centred)
     raw = Z.unweighted(T)
-    X = Z.X.astype(np.float64, copy=False)  # in single precision no gap would be small enough
     answers, sweeps = [], 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
