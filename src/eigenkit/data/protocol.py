@@ -121,6 +121,10 @@ class Data:
         """Directions of X as directions of Z; Z'H as Xc'H."""
         return W
 
+    def in_one_unit(self) -> Data:
+        """The same data with one factor for all columns, for where their units matter."""
+        return self
+
     def lengths_to_X(self, s: Array) -> Array:
         """Singular values of Z in the units of X, where those are one for all columns."""
         return s

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.estimators._validation import (
+    as_labels,
     check_classes,
     check_indicator,
     check_numeric_Y,
@@ -40,6 +41,14 @@ def encode_responses(model: Any, y: Any, n: int, classes: Any, reset: bool) -> A
     if reset:
         model._one_response_ = y.ndim == 1
     return Y
+
+
+def as_numbers(model: Any, y: Any) -> Any:
+    """y as what ``predict`` gives: of strings the indicator columns of the model's classes."""
+    if not hasattr(model, "classes_"):
+        return y
+    labels = as_labels(y)
+    return encode_classes(model, labels, len(labels), None, False, instead="give one string each")
 
 
 def check_two_classes(degree: Array) -> None:

@@ -51,11 +51,17 @@ def check_kernel_params(
 
 
 def refuse_overflow(K: Array) -> Array:
-    """K, if the kernel function gave finite numbers."""
+    """K, if the kernel function gave finite numbers that have all their digits."""
     if not np.isfinite(K.max(initial=0.0)) or not np.isfinite(K.min(initial=0.0)):
         raise ValueError(
             "kernel gave NaN or infinity for finite samples: bring X to a smaller scale, or check "
             "the function."
+        )
+    size = max(K.max(initial=0.0), -K.min(initial=0.0))
+    if 0 < size < np.finfo(np.float64).tiny:
+        raise ValueError(
+            f"kernel is at most {size:.2g}, where numbers have lost their digits: bring X to a "
+            "larger scale."
         )
     return K
 

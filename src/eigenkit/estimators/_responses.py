@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
 from eigenkit.estimators._base import Projection
-from eigenkit.estimators._encoding import encode_responses
+from eigenkit.estimators._encoding import as_numbers, encode_responses
 from eigenkit.estimators._heads import regression
 from eigenkit.estimators._streams import Result
 from eigenkit.linalg import Array
@@ -62,6 +62,21 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
         scores = project(self._features(X), self.mean_, self.components_.T)
         prediction = scores @ self._to_y_ + self.intercept_
         return prediction[:, 0] if self.__dict__.get("_one_response_") else prediction
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination; of strings that of the columns that stand for them.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        return float(super().score(X, as_numbers(self, y), sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
