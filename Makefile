@@ -24,6 +24,7 @@ test: $(VENV)/.test
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/codespell
 	$(ONE_THREAD) $(RUN) -m pytest -n 2
 
 test-slow: $(VENV)/.test
@@ -64,6 +65,7 @@ dist: | $(VENV)/bin/python
 
 docs: $(VENV)/.docs
 	$(RUN) -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(RUN) docs/check.py docs/_build/html
 
 docs-open: docs
 	$(RUN) -m webbrowser docs/_build/html/index.html

@@ -109,13 +109,16 @@ def power(rho: float, n_sets: int, run: Parallel) -> dict[str, Any]:
 
 # -- coverage ----------------------------------------------------------------------------
 
+# The rules were settled on draws of number 11; these had not been looked at before.
+FRESH = 29
+
 
 def covered(truth: Truth, seed: int) -> tuple[list[bool], list[bool], bool]:
     """Which zero weights are not called real, which others are, and whether ties are flagged.
 
     Of components that are not flagged; where there is a tie, of those that are.
     """
-    data = truth.draw(np.random.default_rng([seed, 11]))
+    data = truth.draw(np.random.default_rng([seed, FRESH]))
     found = bootstrap(truth.model, *data, n_bootstraps=RESAMPLES, random_state=seed)
     flagged = np.array([any(j in group for group in found.tied) for j in (0, 1)])
     use = np.broadcast_to(flagged == truth.tied, found.takes_part.shape)

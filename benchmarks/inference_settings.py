@@ -235,10 +235,10 @@ COVERAGE = {
     "PLS (SVD), correlations 0.8 and 0.4, n = 200": Truth(
         PLSSVD(2), pairs((0.8, 0.4), 200), OWN[:, :2], False
     ),
-    "PCA, deviations 4, 2, 1, ..., n = 150": Truth(PCA(2), spread, OWN[:, :2], False, 2),
+    "PCA, deviations 4, 2, 1, ..., n = 150": Truth(PCA(2), spread, OWN[:, :2], False, 3),
     "LDA, three classes, n = 150": Truth(LDA(alpha=0), apart, OWN[:, :2], False),
     "CCA, correlations 0.7 and 0.7, n = 200": Truth(
         CCA(2, alpha=0), pairs((0.7, 0.7), 200), REST, True
     ),
-    "PCA, deviations 3, 3, 1, ..., n = 150": Truth(PCA(2), round_spread, REST, True),
+    "PCA, deviations 3, 3, 1, ..., n = 150": Truth(PCA(2), round_spread, REST, True, 3),
 }

@@ -1,9 +1,11 @@
-"""Rows that outgrow memory: a fit on a memory-mapped file under a limit of memory.
+"""Rows that outgrow memory: fits under a limit of memory, beside the passes that they must make.
 
-``python -m benchmarks.scale`` writes a float32 matrix (``--rows``, ``--features``) to a temporary
-file, fits LDA on it through ``RowBlocks`` in a process that may take no more than ``--limit`` MB of
-memory of its own, and prints the time beside that of one pass of the product X'X over the same
-blocks, which nothing that is exact can do without.
+``python -m benchmarks.scale csr`` writes ``--gigabytes`` of sparse rows with a million features and
+fits LDA on them by the iterative solver, in a process whose address space is limited to
+``--limit`` gigabytes. ``python -m benchmarks.scale dense`` writes a float32 matrix of ``--rows`` x
+``--features`` and fits LDA on a memory map of it, with a limit on memory of its own. Both print
+the time beside that of bare passes over the same blocks, as many as the fit has made; ``stream``
+prints what checkpoints cost a stream.
 """
 
 from __future__ import annotations
@@ -15,12 +17,89 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy import sparse
+
+WIDTH, PER_ROW, CLASSES = 1_000_000, 100, 4
+BLOCK_ROWS = 100_000
 
 
-def write(path: Path, n: int, d: int) -> None:
+# -- sparse rows ------------------------------------------------------------------------
+
+
+def write_csr(folder: Path, gigabytes: float) -> int:
+    """Blocks of rows in which words occur as in text; the first words tell the class."""
+    n_blocks = max(1, round(gigabytes * 2**30 / (12 * PER_ROW * BLOCK_ROWS)))
+    for i in range(n_blocks):
+        rng = np.random.default_rng(i)
+        y = rng.integers(0, CLASSES, BLOCK_ROWS)
+        column = (WIDTH * rng.random((BLOCK_ROWS, PER_ROW)) ** 3).astype(np.int32)
+        column[:, 0] = y  # a word of the class, now and then another
+        column[rng.random(BLOCK_ROWS) < 0.3, 0] = 7
+        value = 1.0 + rng.random((BLOCK_ROWS, PER_ROW))
+        column.sort(axis=1)
+        column.tofile(folder / f"{i}.columns")
+        value.tofile(folder / f"{i}.values")
+        y.astype(np.int8).tofile(folder / f"{i}.classes")
+    return n_blocks
+
+
+def read_block(folder: Path, i: int) -> tuple[sparse.csr_array, np.ndarray]:
+    column = np.fromfile(folder / f"{i}.columns", dtype=np.int32)
+    value = np.fromfile(folder / f"{i}.values", dtype=np.float64)
+    indptr = np.arange(0, len(column) + 1, PER_ROW, dtype=np.int32)
+    X = sparse.csr_array((value, column, indptr), shape=(len(indptr) - 1, WIDTH))
+    X.sum_duplicates()
+    return X, np.fromfile(folder / f"{i}.classes", dtype=np.int8).astype(np.int64)
+
+
+def fit_csr(folder: Path, limit: float) -> dict[str, Any]:
+    """LDA under a limit of the address space, and bare passes over the same blocks."""
+    from eigenkit import LDA, RowBlocks
+
+    n = len(list(folder.glob("*.values")))
+    blocks = RowBlocks.from_arrays([_reader(folder, i) for i in range(n)])
+    most = int(limit * 2**30)
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    made = counted(blocks)
+    begun = time.perf_counter()
+    model = LDA(alpha=1e5, tol=1e-6).fit(made)
+    seconds = time.perf_counter() - begun
+    V = np.random.default_rng(0).normal(size=(WIDTH, CLASSES))
+    begun = time.perf_counter()
+    blocks.passes().run(bare_product, V)
+    each = time.perf_counter() - begun
+    right = next(iter(blocks))
+    return {
+        "fit": seconds,
+        "passes": made.runs,
+        "pass": each,
+        "iterations": int(model.n_iter_),
+        "accuracy": float(np.mean(model.predict(right[0]) == right[1])),
+        "peak": peak(),
+    }
+
+
+def _reader(folder: Path, i: int) -> Callable[[], Any]:
+    return lambda: read_block(folder, i)
+
+
+def bare_product(blocks: Any, V: np.ndarray) -> np.ndarray:
+    """X'(X V) without centring, weights or anything else."""
+    total = np.zeros_like(V)
+    for X, _, _ in blocks:
+        total += X.T @ (X @ V)
+    return total
+
+
+# -- a dense memory map -----------------------------------------------------------------
+
+
+def write_dense(path: Path, n: int, d: int) -> None:
     """A matrix of correlated columns, block by block."""
     X = np.lib.format.open_memmap(path, "w+", np.float32, (n, d))
     rng = np.random.default_rng(0)
@@ -31,48 +110,135 @@ def write(path: Path, n: int, d: int) -> None:
     X.flush()
 
 
-def fit(path: Path, limit: int) -> dict[str, float]:
-    """Fit in this process, with at most ``limit`` bytes beyond what Python has taken by itself."""
+def fit_dense(path: Path, limit: float) -> dict[str, Any]:
+    """LDA with at most so much memory beyond what Python has taken by itself."""
     from eigenkit import LDA, RowBlocks
 
     X = np.load(path, mmap_mode="r")
     y = np.arange(len(X)) % 10
     blocks = RowBlocks.from_arrays([(X, y)])
     taken = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
-    resource.setrlimit(resource.RLIMIT_DATA, (taken + limit, taken + limit))
+    most = taken + int(limit * 2**30)
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    made = counted(blocks)
     begun = time.perf_counter()
-    gram = np.zeros((X.shape[1], X.shape[1]))
-    for block, _ in blocks:
-        rows = block.astype(np.float64)
-        gram += rows.T @ rows
-    product = time.perf_counter() - begun
+    LDA().fit(made)
+    seconds = time.perf_counter() - begun
     begun = time.perf_counter()
-    LDA().fit(blocks)
-    return {"pass": product, "fit": time.perf_counter() - begun}
+    blocks.passes().run(bare_gram, X.shape[1])
+    gram = time.perf_counter() - begun
+    begun = time.perf_counter()
+    blocks.passes().run(bare_product, np.ones((X.shape[1], 10)))
+    each = time.perf_counter() - begun
+    must = gram + (made.runs - 1) * each
+    return {"fit": seconds, "passes": made.runs, "pass": must / made.runs, "gram": gram}
+
+
+def bare_gram(blocks: Any, d: int) -> np.ndarray:
+    """X'X in float64."""
+    total = np.zeros((d, d))
+    for X, _, _ in blocks:
+        rows = X.astype(np.float64)
+        total += rows.T @ rows
+    return total
+
+
+# -- a stream with checkpoints ----------------------------------------------------------
+
+
+def stream(n: int = 400, rows: int = 500, d: int = 200) -> dict[str, float]:
+    """Seconds of a stream without and with checkpoints, the best of three interleaved runs."""
+    from eigenkit import LDA, Stream
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(rows, d)), np.arange(rows) % 3
+    found: dict[str, list[float]] = {"without": [], "with": []}
+    for _ in range(3):
+        begun, model = time.perf_counter(), LDA()
+        for _ in range(n):
+            model.partial_fit(X, y)
+        found["without"].append(time.perf_counter() - begun)
+        with tempfile.TemporaryDirectory() as folder:
+            begun = time.perf_counter()
+            with Stream(LDA(), Path(folder) / "state.ek") as fed:
+                for i in range(n):
+                    fed.update(X, y, position=i)
+            found["with"].append(time.perf_counter() - begun)
+    return {name: min(times) for name, times in found.items()}
+
+
+# -- running ----------------------------------------------------------------------------
+
+
+class counted:
+    """Blocks that count the passes over them."""
+
+    def __new__(cls, blocks: Any) -> Any:
+        passes = blocks.passes()
+        run = passes.run
+        blocks.runs = 0
+
+        def counting(function: Any, *shared: Any) -> Any:
+            blocks.runs += 1
+            return run(function, *shared)
+
+        passes.run = counting
+        made = type("Counted", (type(blocks),), {"passes": lambda self: passes})
+        blocks.__class__ = made
+        return blocks
+
+
+def peak() -> float:
+    """The most memory that this process has had, in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def child(kind: str, path: Path, limit: float) -> dict[str, Any]:
+    """The fit in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.scale", kind, "--child", str(path)]
+    command += ["--limit", str(limit)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    if run.returncode:
+        raise SystemExit(run.stderr)
+    return json.loads(run.stdout)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=100_000)
-    parser.add_argument("--features", type=int, default=500)
-    parser.add_argument("--limit", type=int, default=200, help="MB")
+    parser.add_argument("kind", choices=["csr", "dense", "stream"], default="csr", nargs="?")
+    parser.add_argument("--gigabytes", type=float, default=4.0)
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--features", type=int, default=2_500)
+    parser.add_argument("--limit", type=float, help="GB; 2 for csr, 0.5 for dense")
     parser.add_argument("--child", type=Path)
     given = parser.parse_args()
+    limit = given.limit or (2.0 if given.kind == "csr" else 0.5)
+    if given.kind == "stream":
+        found = stream()
+        share = found["with"] / found["without"] - 1
+        print(f"stream {found['without']:.2f} s, with checkpoints {found['with']:.2f} s", end="")
+        print(f" ({share:+.1%})")
+        return
     if given.child is not None:
-        print(json.dumps(fit(given.child, given.limit * 2**20)))
+        fit = fit_csr if given.kind == "csr" else fit_dense
+        print(json.dumps(fit(given.child, limit)))
         return
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "X.npy"
-        write(path, given.rows, given.features)
-        command = [sys.executable, "-m", "benchmarks.scale", "--child", str(path)]
-        run = subprocess.run(
-            [*command, "--limit", str(given.limit)], check=True, capture_output=True, text=True
-        )
-        found = json.loads(run.stdout)
-        size = path.stat().st_size / 2**20
-    print(f"file {size:.0f} MB, limit {given.limit} MB beyond Python and its libraries: fitted")
-    print(f"one pass of X'X {found['pass']:.1f} s, LDA {found['fit']:.1f} s", end="")
-    print(f" ({found['fit'] / found['pass']:.1f} times)")
+        place = Path(folder)
+        if given.kind == "csr":
+            write_csr(place, given.gigabytes)
+        else:
+            place = place / "X.npy"
+            write_dense(place, given.rows, given.features)
+        files = place.iterdir() if place.is_dir() else [place]
+        size = sum(file.stat().st_size for file in files) / 2**30
+        found = child(given.kind, place, limit)
+    must = found["passes"] * found["pass"]
+    where = "of address space" if given.kind == "csr" else "beyond Python and its libraries"
+    print(f"{given.kind}: {size:.2f} GB fitted within {limit:g} GB {where}")
+    print(f"{found['fit']:.1f} s, {found['passes']} passes; bare passes {must:.1f} s", end="")
+    print(f" ({found['fit'] / must:.2f} times)")
+    print(", ".join(f"{key} {value:.3g}" for key, value in found.items()))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,18 @@
 """Sphinx configuration."""
 
 import re
+import sys
+from pathlib import Path
+
+from docutils import nodes
+from latex2mathml.converter import convert
+from sphinx.util import logging
+
+sys.path.insert(0, str(Path(__file__).parent))
+import generate
+
+log = logging.getLogger(__name__)
+generate.write()
 
 project = "eigenkit"
 author = "The eigenkit developers"
@@ -9,7 +21,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "numpydoc",
-    "sphinx.ext.mathjax",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 # The examples run when the pages are built; one that fails, fails the build.
@@ -20,19 +32,26 @@ sphinx_gallery_conf = {
     "backreferences_dir": "gallery/used_by",
     "doc_module": ("eigenkit",),
     "min_reported_time": 5,
+    "write_computation_times": False,
     "within_subsection_order": "FileNameSortKey",
     "show_signature": False,
+    # Notebooks are for where eigenkit may not be installed yet.
+    "first_notebook_cell": "# pip install 'eigenkit[plot]'\n%matplotlib inline",
 }
 suppress_warnings = ["config.cache"]
 html_theme = "furo"
+html_title = "eigenkit"
 html_static_path = ["_static"]
-html_css_files = ["tables.css", "choosing.css"]
-myst_enable_extensions = ["deflist", "dollarmath", "colon_fence"]
+html_extra_path = ["generated/site"]
+html_css_files = ["tables.css", "choosing.css", "pictures.css"]
+# Formulas are MathML, which browsers draw by themselves: the pages need no network.
+html_math_renderer = "mathml"
+myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 numpydoc_show_class_members = False
 autodoc_typehints = "none"
 autodoc_default_options = {"members": True, "inherited-members": False}
-exclude_patterns = ["_build", "gallery/used_by"]
+exclude_patterns = ["_build", "gallery/used_by", "generated"]
 
 
 def skip_routing(app, what, name, obj, skip, options):
@@ -48,6 +67,35 @@ def escape_fitted_names(app, what, name, obj, options, lines):
             lines[i] = re.sub(r"(?<=[\s(])([A-Za-z]\w*)_(?=[^\w`*]|$)", r"\1\\_", line)
 
 
+def add_gallery(app, what, name, obj, options, lines):
+    """Under what it documents, links to the examples of the gallery that use it."""
+    found = app.srcdir / "gallery" / "used_by" / f"{name}.examples"
+    if what in ("class", "function") and found.exists():
+        pages = re.findall(r":doc:`(.+?)`", found.read_text(encoding="utf-8"))
+        lines += ["", ".. rubric:: In the gallery", "", *(f"- :doc:`{page}`" for page in pages), ""]
+
+
+def refuse_silent_images(app, doctree):
+    """An image that says nothing to those who cannot see it is a warning, and fails the build."""
+    for image in doctree.findall(nodes.image):
+        beside_its_title = "_thumb" in image["uri"]  # which would be read twice
+        if not image.get("alt", "").strip() and not beside_its_title:
+            log.warning("image without alternative text: %s", image["uri"], location=image)
+
+
+def inline_math(translator, node):
+    translator.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def block_math(translator, node):
+    translator.body.append(f'<div class="math">{convert(node.astext(), display="block")}</div>')
+    raise nodes.SkipNode
+
+
 def setup(app):
+    app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
     app.connect("autodoc-skip-member", skip_routing)
     app.connect("autodoc-process-docstring", escape_fitted_names, priority=900)
+    app.connect("autodoc-process-docstring", add_gallery, priority=950)
+    app.connect("doctree-read", refuse_silent_images)

@@ -29,14 +29,14 @@ TREE = Node(
         "labels, several a sample": Node(
             "How many labels?",
             answers={
-                "up to hundreds": Node("HypergraphSpectral, CCA", "multilabel"),
+                "up to hundreds": Node("HypergraphSpectral, CCA", "hypergraph"),
                 "hundreds and more": Node("ManyLabelClassifier", "multilabel"),
             },
         ),
         "one class a sample": Node(
             "What do you want?",
             answers={
-                "a projection and a classifier": Node("LDA", "guide"),
+                "a projection and a classifier": Node("LDA", "lda"),
                 "scores and loadings, wide X": Node("PLSDA, SparsePLSDA", "pls"),
                 "planes close to the classes": Node("ReGEC, GEPSVM", "planes"),
             },
@@ -45,7 +45,7 @@ TREE = Node(
             "What do you want?",
             answers={
                 "predict, few components": Node("PLSRegressionCV", "pls"),
-                "the most predictable part": Node("OrthonormalizedPLS", "guide"),
+                "the most predictable part": Node("OrthonormalizedPLS", "pls"),
                 "a few features": Node("SparsePLS", "pls"),
             },
         ),

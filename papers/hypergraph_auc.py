@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.svm import LinearSVC
 
+from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.metrics import auc_per_label
 from eigenkit.evaluation.splits import k_fold
-from eigenkit.splits import Split
 from papers import multilabel as ml
 from papers.blocks import Block, Claim, Figure, Note, Table, Value
 from papers.drawing import COLORS

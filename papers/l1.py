@@ -10,11 +10,11 @@ from sklearn.svm import LinearSVC
 
 from eigenkit import alpha_path, l1_path
 from eigenkit.datasets import Dataset
+from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import decide
 from eigenkit.evaluation.metrics import auc_per_label
 from eigenkit.evaluation.samples import Samples
 from eigenkit.evaluation.trial import Plan, run_trial
-from eigenkit.splits import Split
 from papers import multilabel as ml
 from papers.blocks import Block, Claim, Figure, Note, Table
 from papers.drawing import COLORS, MARKERS, lines

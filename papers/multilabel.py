@@ -14,11 +14,11 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from eigenkit import CCA, HypergraphSpectral, LeastSquaresProjection
 from eigenkit.datasets import Dataset, make_planted
+from eigenkit.estimators.splits import Split
 from eigenkit.evaluation import partition
 from eigenkit.evaluation.classifiers import make_classifier
 from eigenkit.evaluation.samples import Samples, read_samples
 from eigenkit.evaluation.trial import Outcome, Plan, run_trial
-from eigenkit.splits import Split
 
 GAMMAS = (1e-6, 1e-4, 1e-2, 1.0, 10.0, 100.0, 1000.0)
 INNER_FOLDS = 3

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,17 @@ settings.load_profile("eigenkit")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in random order")
     parser.addoption("--kills", type=int, default=200, help="kills of a stream in the slow test")
+    parser.addoption("--dask-fits", type=int, default=3, help="fits with killed Dask workers")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.getoption("--shuffle") is not None:
         random.Random(config.getoption("--shuffle")).shuffle(items)
+
+
+def slow_but(values: Iterable[str], *quick: str) -> list[Any]:
+    """All values as parameters of a test, all but some of them slow."""
+    return [v if v in quick else pytest.param(v, marks=pytest.mark.slow) for v in values]
 
 
 ESTIMATORS: dict[str, Callable[..., Any]] = {

@@ -15,7 +15,7 @@ import sklearn.decomposition
 import sklearn.discriminant_analysis
 
 import eigenkit
-from eigenkit.estimators._state import forget
+from eigenkit.shell import forget
 
 
 def _any_sentence(context: Any) -> Any:

@@ -14,6 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import eigenkit
+from conftest import slow_but
 from eigenkit.cli import app
 from eigenkit.files import Reading, open_file, read
 from eigenkit.registry import METHODS
@@ -61,7 +62,7 @@ def fit(*more: str) -> None:
 # -- the main path ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", slow_but(METHODS, "cca", "lda", "pca", "plsda", "regec"))
 def test_fit_transform_predict_inspect(data: Path, method: str) -> None:
     kind = METHODS[method].targets[0]
     options = CLASS_OPTIONS if kind == "classes" else TAG_OPTIONS
@@ -134,7 +135,8 @@ def test_large_files_are_read_in_blocks_by_themselves(data: Path) -> None:
 
 def test_methods_lists_the_registry(data: Path) -> None:
     assert [m["name"] for m in run_json("methods")["methods"]] == list(METHODS)
-    assert all(name in run("methods") for name in METHODS)
+    shown = run("methods")
+    assert all(name in shown for name in METHODS)
 
 
 def test_compare_and_report(data: Path) -> None:
@@ -220,6 +222,7 @@ def test_no_permission(data: Path) -> None:
     assert "cannot be written" in run("predict", "m.ek", "data.csv", "-o", "locked/p.csv", code=1)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full device on this system")
 def test_no_space(data: Path) -> None:
     fit()
@@ -296,7 +299,10 @@ run()
 """
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)],
+)
 def test_interruption_leaves_no_half_written_file(
     data: Path, number: signal.Signals, code: int
 ) -> None:
@@ -342,6 +348,7 @@ def test_version_and_module() -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_crash(data: Path) -> None:
     fit()
     Path("new.csv").write_text("f1,f2,f3,f4\n" + "1,2,3,4\n" * 50_000)

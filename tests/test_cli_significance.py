@@ -68,3 +68,28 @@ def test_messages() -> None:
     assert "has no parameter 'beta'" in run(*OUTPUTS, "--set", "beta=1", code=2)
     wrong = run("--labels", "class", "--ignore", "out_*,site", "--method", "regec", code=1)
     assert "estimator is a ReGEC: permutation_test takes CCA" in wrong
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--groups", "nosuch"], "no column is named 'nosuch' (--groups)"),
+        (["--groups", "class"], "column 'class' is named by --labels and by --groups"),
+        (["--groups", "?"], "--groups ? names 4 columns: give one"),
+        (["--groups", "site", "--nuisance", "nosuch"], "no feature is named 'nosuch'"),
+        (["--categorical", "nosuch"], "no column is named 'nosuch' (--categorical)"),
+        (["--categorical", "class"], "column 'class' is named by --labels and by --categorical"),
+        (["--ignore", "nosuch"], "no column is named 'nosuch' (--ignore)"),
+    ],
+)
+def test_the_option_that_is_wrong_is_named(options: list[str], message: str) -> None:
+    base = ["--labels", "class", "--method", "lda"]
+    ignored = [] if "--ignore" in options else ["--ignore", "out_*"]
+    output = run(*base, *ignored, *options, code=2 if "--nuisance" in options else 1)
+    assert message in " ".join(output.split())
+
+
+@pytest.mark.parametrize("name", ["site", "si*", "-1"])
+def test_groups_by_name_pattern_or_position(name: str) -> None:
+    options = ["--labels", "class", "--ignore", "out_*", "--method", "lda"]
+    assert p_values(*options, "--groups", name) == p_values(*options, "--groups", "site")

@@ -11,7 +11,7 @@ import pytest
 from scipy import sparse
 
 from eigenkit import CCA, compiled
-from eigenkit.sparse_rows import SparseRows
+from eigenkit.data.sparse_rows import SparseRows
 
 needs_library = pytest.mark.skipif(
     not compiled.available(), reason="there was no C compiler, or EIGENKIT_COMPILED=0"
@@ -86,7 +86,7 @@ def test_both_ways_give_the_same_model(rng, monkeypatch, switch):
 
 def test_row_blocks_share_the_memory_of_the_matrix(rng, monkeypatch):
     monkeypatch.setenv("EIGENKIT_COMPILED", "0")
-    from eigenkit.sparse_rows import _row_slice
+    from eigenkit.data.sparse_rows import _row_slice
 
     X = matrix(rng, "float64", "int32", shape=(400, 30))
     part = _row_slice(X, slice(3, 9))

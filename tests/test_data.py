@@ -8,9 +8,9 @@ from scipy import sparse
 
 from conftest import ZOO, dense, make_X
 from eigenkit.data import Centered, CenteredKernel, Data, project
+from eigenkit.data.sparse_rows import SparseRows
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import Settings, solve
-from eigenkit.sparse_rows import SparseRows
 
 
 def _weights(kind: str, n: int, rng: np.random.Generator) -> np.ndarray | None:

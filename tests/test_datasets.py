@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import bz2
+import gzip
+import json
 import threading
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from types import SimpleNamespace
 from urllib.error import URLError
 
 import numpy as np
@@ -46,7 +47,6 @@ def folder(tmp_path, monkeypatch):
     place = tmp_path / "data"
     place.mkdir()
     monkeypatch.setenv("EIGENKIT_DATA", str(place))
-    monkeypatch.setattr(fetching.sklearn_datasets, "fetch_openml", _no_network)
     monkeypatch.setattr(fetching, "urlopen", _no_network)
     return place
 
@@ -233,23 +233,37 @@ def test_without_network_the_message_says_what_to_do(folder):
 
 
 class FakeOpenML:
-    """OpenML with one small multi-label set; counts how often it is asked."""
+    """OpenML with one small multi-label set; counts how often it is asked for it."""
 
     def __init__(self, monkeypatch, name="yeast", n_train=12):
         self.calls, self.data, self.labels = 0, X, Y
         self.first = SETS[name].source.first_row
+        self.url = "https://example.org/data.arff"
         train = fingerprint(X[:n_train], Y[:n_train])
-        monkeypatch.setitem(KNOWN, name, Known(fingerprint(X, Y), train))
-        monkeypatch.setattr(fetching.sklearn_datasets, "fetch_openml", self.answer)
+        bits = digest(np.round(X, 6), Y)
+        monkeypatch.setitem(KNOWN, name, Known(fingerprint(X, Y), train, bits))
+        monkeypatch.setattr(fetching, "_download", self.answer)
 
-    def answer(self, *, data_id, as_frame, parser, cache):
+    def answer(self, url: str, path: Path) -> None:
+        if url != self.url:
+            about = {"url": self.url, "default_target_attribute": "a,b,c", "row_id_attribute": "id"}
+            path.write_text(json.dumps({"data_set_description": about}))
+            return
         self.calls += 1
-        text = np.where(self.labels > 0, "TRUE", "FALSE").astype(object)
-        return SimpleNamespace(
-            data=np.roll(np.round(self.data, 6), self.first, axis=0),
-            target=np.roll(text, self.first, axis=0),
-            target_names=["a", "b", "c"],
-        )
+        path.write_text(self.arff())
+
+    def arff(self) -> str:
+        d = self.data.shape[1]
+        kinds = ["id INTEGER", *(f"'x {j}' NUMERIC" for j in range(d))]
+        kinds += [f"{name} {{TRUE,FALSE}}" for name in "abc"]
+        numbers = np.roll(np.round(self.data, 6), self.first, axis=0)
+        labels = np.where(np.roll(self.labels, self.first, axis=0) > 0, "TRUE", "FALSE")
+        rows = [
+            ",".join([str(i), *(repr(float(v)) for v in x), *y])
+            for i, (x, y) in enumerate(zip(numbers, labels, strict=True))
+        ]
+        head = ["@RELATION small", *(f"@ATTRIBUTE {kind}" for kind in kinds), "@DATA"]
+        return "\n".join([*head, *rows]).replace("nan", "?") + "\n"
 
 
 @pytest.mark.parametrize("name", ["yeast", "scene"])
@@ -270,6 +284,45 @@ def test_a_set_is_fetched_once_and_kept(folder, monkeypatch, name):
         assert stored["Y"].dtype == np.int8
 
 
+def test_a_set_of_unknown_bits_must_be_accepted(folder, monkeypatch):
+    fake = FakeOpenML(monkeypatch)
+    bits = KNOWN["yeast"].digest
+    monkeypatch.setitem(KNOWN, "yeast", replace(KNOWN["yeast"], digest=""))
+    with pytest.raises(DatasetNotFound, match=f"if you trust the source, .*sha256='{bits}'"):
+        load_dataset("yeast")
+    with pytest.raises(DatasetNotFound, match="SHA-256 is another one"):
+        load_dataset("yeast", sha256="0" * 64)
+    assert list(folder.iterdir()) == []
+    assert load_dataset("yeast", sha256=bits.upper()).n_samples == 20
+    assert load_dataset("yeast").n_samples == 20
+    assert fake.calls == 3
+
+
+def test_what_openml_points_to_is_limited_and_no_file_of_ours(folder, server, monkeypatch):
+    monkeypatch.setitem(KNOWN, "yeast", Known(fingerprint(X, Y)))
+    monkeypatch.setattr(fetching, "_OPENML", server.address)
+    monkeypatch.setattr(fetching, "_MOST_EXPANDED", 10**6)
+
+    def points_to(url):
+        about = {"url": url, "default_target_attribute": "a"}
+        server.files["40597"] = json.dumps({"data_set_description": about}).encode()
+
+    server.files["bomb"] = gzip.compress(
+        b"@RELATION a\n@ATTRIBUTE a NUMERIC\n@DATA\n" + b"1\n" * 10**6
+    )
+    points_to(server.address + "bomb")
+    with pytest.raises(DatasetNotFound, match="expands to more than 1000000 bytes"):
+        load_dataset("yeast")
+    points_to("file:///etc/hostname")
+    with pytest.raises(DatasetNotFound, match="is no address to fetch from"):
+        load_dataset("yeast")
+    for answer in (b"{}", b"[1]", b"<html>", b'{"data_set_description": 3}'):
+        server.files["40597"] = answer
+        with pytest.raises(DatasetNotFound, match="cannot be read"):
+            load_dataset("yeast")
+    assert list(folder.iterdir()) == []
+
+
 def test_rows_in_another_order_are_the_same_set_without_its_split(monkeypatch):
     fake = FakeOpenML(monkeypatch)
     order = np.roll(np.arange(20), 5)
@@ -286,7 +339,7 @@ def test_rows_in_another_order_are_the_same_set_without_its_split(monkeypatch):
         (lambda X, Y: (X[:, ::-1], Y), "other sums"),
         (lambda X, Y: (X, Y[::-1]), "other sums"),
         (lambda X, Y: (X, 1 - Y), "other counts"),
-        (lambda X, Y: (np.where(X > 1, np.nan, X), Y), "other sums"),
+        (lambda X, Y: (np.where(X > 1, X + 1e-3, X), Y), "other sums"),
     ],
 )
 def test_another_set_is_refused_and_not_kept(folder, monkeypatch, change, problem):
@@ -337,7 +390,7 @@ class Server:
         source = replace(SETS[name].source, folder=self.address, names=tuple(files), **changes)
         shape = whole[0].shape
         monkeypatch.setitem(SETS, name, replace(SETS[name], shape=shape, source=source))
-        monkeypatch.setitem(KNOWN, name, Known(fingerprint(*whole)))
+        monkeypatch.setitem(KNOWN, name, Known(fingerprint(*whole), digest=digest(*whole)))
         self.files = files
 
 

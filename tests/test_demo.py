@@ -10,6 +10,7 @@ import pytest
 from eigenkit import demo
 
 
+@pytest.mark.slow
 def test_demo_prints_a_table_and_saves_a_picture(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     pytest.importorskip("plotly")

@@ -31,6 +31,7 @@ def test_the_reference_is_that_of_the_program() -> None:
     assert commands.PAGE.read_text() == commands.page(), "run python docs/commands.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_shows_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = (DOCS / page).read_text()

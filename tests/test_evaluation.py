@@ -21,6 +21,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
+from conftest import slow_but
 from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
 from eigenkit.evaluation import METRICS, auto_alphas, evaluate, k_fold, partition, stratify
 from eigenkit.evaluation.metrics import auc_per_label, roc_on_grid, score_all
@@ -39,7 +40,7 @@ def labelled_scores(draw: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @given(labelled_scores())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_metrics_equal_those_of_scikit_learn(case: tuple[np.ndarray, np.ndarray, np.ndarray]):
     Y, S, P = case
     found = score_all(Y, S, P)
@@ -297,7 +298,9 @@ def test_an_interruption_is_not_taken_for_a_failure():
         evaluate(X, Y, {"stop": Stop()}, cv=2)
 
 
-@pytest.mark.parametrize("classifier", ["svm", "knn", "logistic", LogisticRegression(C=0.1)])
+@pytest.mark.parametrize(
+    "classifier", ["svm", LogisticRegression(C=0.1), *slow_but(["knn", "logistic"])]
+)
 def test_classes_are_separated_by_every_classifier(classifier):
     X, y = make_classification(150, 10, n_informative=5, n_classes=3, class_sep=2.0, random_state=0)
     names = np.array(["a", "b", "c"])[y]

@@ -10,6 +10,7 @@ import pickle
 import tracemalloc
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -576,7 +577,7 @@ def test_what_is_written_is_read(tmp_path: Path, kind: str) -> None:
     assert data.source.feature_names == ["a", "b", "c"]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.text())
 def test_no_cell_is_a_formula(text: str) -> None:
     safe = safe_cell(text)
@@ -634,7 +635,7 @@ def test_outputs_are_checked_first(tmp_path: Path) -> None:
         check_output(tmp_path / "no" / "a.csv")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(
         st.one_of(
@@ -653,3 +654,28 @@ def test_numbers_are_read_to_the_last_bit(words: list[str]) -> None:
     first, colon, last = _bounds(codes)
     assert first.tolist() == [m for m in range(len(text)) if m == 0 or text[m - 1] == 32]
     assert _values(text, codes, colon + 1, last).tolist() == [float(word) for word in words]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"ignore": ("f1",)}, "--ignore says nothing of a file in svmlight format"),
+        ({"text": ("f1",)}, "--text says nothing"),
+        ({"header": True}, "--header says nothing of a file in svmlight format, but of csv or tsv"),
+        ({"label_list": "labels.xml"}, "--label-list says nothing .* but of arff: leave it out"),
+    ],
+)
+def test_options_that_a_format_does_not_know_are_refused(
+    tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    path = write(tmp_path / "a.svm", "1 1:2\n2 2:5\n")
+    with pytest.raises(FileError, match=message):
+        open_file(str(path), Reading(**options))
+
+
+@pytest.mark.parametrize("mark", ["", "ab", "7", "-", "x"])
+@pytest.mark.parametrize("name", ["decimal", "thousands"])
+def test_marks_in_numbers_are_one_character(tmp_path: Path, name: str, mark: str) -> None:
+    path = write(tmp_path / "a.csv", "a;b\n1;2\n3;4\n")
+    with pytest.raises(FileError, match=f"--{name} "):
+        open_file(str(path), Reading(**{name: mark}))

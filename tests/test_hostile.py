@@ -5,7 +5,6 @@ Every case runs in a process of its own, so that a crash or a hang is a failure 
 
 from __future__ import annotations
 
-import multiprocessing
 import warnings
 from typing import Any
 
@@ -19,8 +18,6 @@ from scipy import sparse
 from conftest import ESTIMATORS, labels_for
 from eigenkit.exceptions import EigenkitWarning
 
-SECONDS = 60
-
 
 def _base(name: str, n: int = 40, d: int = 5) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(3)
@@ -31,40 +28,27 @@ def _base(name: str, n: int = 40, d: int = 5) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
-def _run(queue: Any, name: str, case: Any, alpha: float) -> None:
-    warnings.simplefilter("error")
-    warnings.simplefilter("ignore", EigenkitWarning)
+def outcome(name: str, case: Any, alpha: float = 1.0) -> tuple[str, bool, Any, str]:
+    """V, whether all is finite, the scores; or E, whether nothing changed, and the error.
+
+    A crash takes the process along, and pytest's fault handler says in which case.
+    """
     model = ESTIMATORS[name](alpha=alpha)
     before = dict(vars(model))
     try:
-        X, y, *rest = case(*_base(name))
-        keywords = rest[0] if rest else {}
-        model.set_params(**{k: v for k, v in keywords.items() if k != "sample_weight"})
-        before = dict(vars(model))
-        weight = {k: v for k, v in keywords.items() if k == "sample_weight"}
-        model.fit(X, y, **weight)
-        Z = model.transform(X)
-        finite = bool(np.isfinite(np.asarray(Z)).all() and np.isfinite(model.eigenvalues_).all())
-        queue.put(("V", finite, np.asarray(Z, dtype=float), ""))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EigenkitWarning)
+            X, y, *rest = case(*_base(name))
+            keywords = rest[0] if rest else {}
+            model.set_params(**{k: v for k, v in keywords.items() if k != "sample_weight"})
+            before = dict(vars(model))
+            weight = {k: v for k, v in keywords.items() if k == "sample_weight"}
+            model.fit(X, y, **weight)
+            Z = np.asarray(model.transform(X))
     except Exception as error:
-        same = vars(model).keys() == before.keys()
-        queue.put(("E", same, type(error).__name__, str(error)))
-
-
-def outcome(name: str, case: Any, alpha: float = 1.0) -> tuple[str, bool, Any, str]:
-    context = multiprocessing.get_context("fork")
-    queue = context.Queue()
-    process = context.Process(target=_run, args=(queue, name, case, alpha))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # fork in a threaded process
-        process.start()
-    try:
-        return queue.get(timeout=SECONDS)
-    except Exception:
-        process.kill()
-        pytest.fail(f"hung or crashed (exit code {process.exitcode})")
-    finally:
-        process.join(5)
+        return "E", vars(model).keys() == before.keys(), type(error).__name__, str(error)
+    finite = bool(np.isfinite(Z).all() and np.isfinite(model.eigenvalues_).all())
+    return "V", finite, Z.astype(float), ""
 
 
 def _with(X: np.ndarray, value: Any) -> np.ndarray:

@@ -515,3 +515,18 @@ def test_kernel_components_of_rank_d() -> None:
     X, _ = load_wine(return_X_y=True)
     for factor, offset in [(1.0, 0.0), (1e5, 0.0), (1.0, 1e3)]:
         assert KernelPCA(kernel="linear").fit(factor * X + offset).n_components_ <= 13
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "laplacian"])
+def test_principal_components_are_no_more_than_the_rank(kernel):
+    """Few rows that repeat, where the digits lost by centring are about all that is left over."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n, d = int(rng.integers(3, 20)), int(rng.integers(1, 5))
+        distinct = rng.normal(size=(int(rng.integers(2, n + 1)), d)) + rng.choice([0.0, 1.0, 100.0])
+        X = distinct[rng.integers(0, len(distinct), n)]
+        X[:2] = distinct[:2]
+        rank = len(np.unique(X, axis=0)) - 1
+        weight = None if seed % 2 else rng.integers(1, 6, n)
+        model = KernelPCA(kernel=kernel).fit(X, sample_weight=weight)
+        assert model.n_components_ <= (min(rank, d) if kernel == "linear" else rank)

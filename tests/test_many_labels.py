@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import make_multilabel_classification
 from sklearn.metrics import f1_score
 
@@ -76,12 +77,51 @@ def test_blocks_of_new_samples_change_nothing(data, monkeypatch):
     np.testing.assert_allclose(model.decision_function(X_new), whole, atol=1e-12)
 
 
+@pytest.mark.parametrize("n_neighbors", [4, 500])
+def test_a_sample_of_weight_two_is_two_neighbours(data, n_neighbors):
+    X, Y, X_new, _ = data
+    weight = np.arange(len(X)) % 3
+    twice = np.repeat(np.arange(len(X)), weight)
+    first = np.arange(len(X)) < 250  # folds that do not cut repeated rows apart
+    model = ManyLabelClassifier(n_neighbors=n_neighbors)
+    weighted = clone(model).set_params(cv=_halves(first)).fit(X, Y, sample_weight=weight)
+    repeated = model.set_params(cv=_halves(first[twice])).fit(X[twice], Y[twice])
+    votes = [m.decision_function(X_new) for m in (weighted, repeated)]
+    np.testing.assert_allclose(*votes, atol=1e-10)
+
+
+def _halves(first: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    a, b = np.flatnonzero(first), np.flatnonzero(~first)
+    return [(a, b), (b, a)]
+
+
+def test_rows_of_zero_weight_are_not_there(data):
+    X, Y, X_new, _ = data
+    some = np.arange(len(X)) % 5 > 0
+    model = ManyLabelClassifier(n_neighbors=9)
+    weighted = clone(model).fit(X, Y, sample_weight=some)
+    alone = model.fit(X[some], Y[some])
+    np.testing.assert_allclose(weighted.thresholds_, alone.thresholds_)
+    np.testing.assert_array_equal(weighted.predict(X_new), alone.predict(X_new))
+
+
+def test_votes_do_not_depend_on_the_unit_of_weights(data):
+    X, Y, X_new, _ = data
+    weight = 0.5 + np.arange(len(X)) % 5
+    model = ManyLabelClassifier(OrthonormalizedPLS(alpha=0.0), n_neighbors=9)
+    found = [clone(model).fit(X, Y, sample_weight=unit * weight) for unit in (1.0, 1e-7)]
+    votes = [m.decision_function(X_new) for m in found]
+    np.testing.assert_allclose(*votes, atol=1e-8)
+    assert np.abs(votes[0] - model.fit(X, Y).decision_function(X_new)).max() > 0.01
+
+
 def test_thresholds_maximize_f1(rng):
     S = rng.random((80, 3))
     Y = (S + 0.3 * rng.normal(size=S.shape) > 0.7).astype(float)
     found = best_thresholds(sparse.csc_array(Y), sparse.csc_array(S))
     for j in range(3):
-        grid = [f1_score(Y[:, j], S[:, j] > t) for t in np.linspace(0, 1, 400)]
+        told = S[:, j] > np.linspace(0, 1, 400)[:, None]
+        grid = 2 * (told & (Y[:, j] == 1)).sum(axis=1) / (told.sum(axis=1) + Y[:, j].sum())
         assert f1_score(Y[:, j], S[:, j] > found[j]) >= max(grid) - 1e-12
 
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from conftest import ESTIMATORS, labels_for, projector_distance
-from eigenkit import CCA, LDA, PCA, HypergraphSpectral, OrthonormalizedPLS, streaming
+from eigenkit import CCA, LDA, PCA, HypergraphSpectral, OrthonormalizedPLS
 from eigenkit.estimators._validation import as_labels
 from eigenkit.moments import Rows
 
@@ -22,7 +22,7 @@ def _kept_as(request):
     """Once with few rows kept as they are, once with everything in the factor at once."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "factor":
-            patch.setattr(streaming, "BLOCK_BYTES", 0)
+            patch.setattr("eigenkit.moments.stream.BLOCK_BYTES", 0)
         yield
 
 
@@ -151,7 +151,7 @@ def test_a_failed_batch_changes_nothing(interrupt, rng, monkeypatch):
     def fail(*args):
         raise interrupt("stopped half-way")
 
-    monkeypatch.setattr("eigenkit.streaming.Moments.add", fail)
+    monkeypatch.setattr("eigenkit.moments.Moments.add", fail)
     with pytest.raises(interrupt):
         model.partial_fit(X, y)
     assert pickle.dumps(vars(model)) == state
@@ -186,22 +186,22 @@ def test_merge_refuses_what_does_not_fit(rng):
 
 
 def test_too_many_features_for_a_summary(monkeypatch, rng):
-    monkeypatch.setattr("eigenkit.streaming.BLOCK_BYTES", 0)
-    monkeypatch.setattr("eigenkit.streaming.LIMIT_BYTES", 1600)
+    monkeypatch.setattr("eigenkit.moments.stream.BLOCK_BYTES", 0)
+    monkeypatch.setattr("eigenkit.moments.stream.LIMIT_BYTES", 1600)
     X, y = _data("opls", 40, 12, rng)
     model = OrthonormalizedPLS().partial_fit(X[:14], y[:14])  # the rows are still smaller
     said = r"partial_fit would keep 16 x 16 numbers .* or all 40 rows .* use fit.* fewer features"
     with pytest.raises(ValueError, match=said):
         model.partial_fit(X[14:], y[14:])
     assert model._intake_.moments.n_rows == 14
-    monkeypatch.setattr("eigenkit.streaming.LIMIT_BYTES", 1000)
+    monkeypatch.setattr("eigenkit.moments.stream.LIMIT_BYTES", 1000)
     X, y = _data("star", 40, 3, rng)
     with pytest.raises(ValueError, match=r"X and the distinct label sets have .* expansion='zhou'"):
         HypergraphSpectral().partial_fit(X, np.hstack([y, rng.permutation(y), y[::-1]]))
 
 
 def test_the_summary_stays_small(rng, monkeypatch):
-    monkeypatch.setattr("eigenkit.streaming.BLOCK_BYTES", 0)
+    monkeypatch.setattr("eigenkit.moments.stream.BLOCK_BYTES", 0)
     X, y = _data("star", 400, 6, rng)
     model = _stream(HypergraphSpectral(), X, y, np.array_split(np.arange(400), 40))
     width = 6 + len(np.unique(y, axis=0))

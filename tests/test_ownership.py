@@ -12,7 +12,7 @@ from scipy import sparse
 
 import eigenkit as ek
 from eigenkit import Kernel
-from eigenkit.set_kernels import FisherVectors, MeanMap, PyramidMatch, VisualWords
+from eigenkit.kernels.sets import FisherVectors, MeanMap, PyramidMatch, VisualWords
 
 N, D = 36, 5
 
@@ -85,6 +85,7 @@ MODELS: dict[str, tuple[Any, Any]] = {
     "SparsePLS": (lambda: ek.SparsePLS(keep_x=3), _responses),
     "SparsePLSDA": (lambda: ek.SparsePLSDA(keep_x=3), _classes),
     "KeepSearchCV": (lambda: ek.KeepSearchCV(ek.SparsePLSDA(), keep_x=[2, 4], cv=2), _classes),
+    "BayesianCCA": (ek.BayesianCCA, _responses),
     "ProbabilisticCCA": (ek.ProbabilisticCCA, _responses),
     "ManyLabelClassifier": (lambda: ek.ManyLabelClassifier(n_neighbors=5), _J),
     "GraphRegularized": (lambda: ek.GraphRegularized(ek.LDA(), n_neighbors=5), _classes),

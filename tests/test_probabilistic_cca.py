@@ -133,6 +133,32 @@ def test_held_out_likelihood_chooses_too(rng):
     assert search.best_params_ == {"n_components": 2}
 
 
+def test_hannan_and_quinn_believe_in_weaker_components_than_schwarz(rng):
+    X, Y = planted(rng)
+    model = ProbabilisticCCA("hqc", alpha=0.0).fit(X, Y)
+    q = np.arange(5)
+    penalty = q * (9 - q)
+    np.testing.assert_allclose(
+        model.hqc_ - model.bic_, penalty * (2 * np.log(np.log(200)) - np.log(200))
+    )
+    assert model.n_components_ == np.argmin(model.hqc_) == 2
+    X[:, 0] = np.where(rng.random(200) < 0.1, np.nan, X[:, 0])
+    gaps = ProbabilisticCCA("hqc", alpha=0.0).fit(X, Y)
+    assert gaps.n_components_ == np.argmin(gaps.hqc_) == 2
+
+
+def test_the_spread_of_y_given_x(rng):
+    X, Y = planted(rng)
+    model = ProbabilisticCCA(2, alpha=0.0).fit(X, Y)
+    _, C = joint(model)
+    left = C[5:, 5:] - C[5:, :5] @ np.linalg.solve(C[:5, :5], C[:5, 5:])
+    mean, deviation = model.predict(X, return_std=True)
+    np.testing.assert_allclose(deviation, np.sqrt(np.diag(left) * 1.005) * np.ones((200, 1)))
+    np.testing.assert_array_equal(mean, model.predict(X))
+    one = ProbabilisticCCA(1, alpha=0.0).fit(X, Y[:, 0])
+    assert one.predict(X, return_std=True)[1].shape == (200,)
+
+
 def test_em_without_gaps_is_the_closed_form(rng):
     V = np.hstack(planted(rng))
     run = expectation_maximization(V, np.ones(200), 5, 2, np.zeros(9), 1e-12, 50)
@@ -213,7 +239,7 @@ def test_weights_sparse_units_and_precision(rng):
     ("params", "message"),
     [
         ({"n_components": 5}, "n_components=5 exceeds 4, the features of the smaller view"),
-        ({"n_components": 0}, 'give an integer of at least 1, or "bic", or None'),
+        ({"n_components": 0}, 'give an integer of at least 1, or "bic", or "hqc", or None'),
         ({"n_components": "aic"}, "n_components='aic' is not valid"),
         ({"alpha": -1}, "alpha=-1 is not valid"),
         ({"max_iter": 0}, "max_iter=0 is not valid"),

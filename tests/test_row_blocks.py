@@ -36,7 +36,7 @@ def _parts(X, y, cuts=(7, 40, 41, 90)):
 @pytest.mark.parametrize("name", MAKERS)
 def test_the_model_is_that_of_all_rows(name, small, kind, rng, monkeypatch):
     if small:
-        monkeypatch.setattr("eigenkit.streaming.BLOCK_BYTES", 0)
+        monkeypatch.setattr("eigenkit.moments.stream.BLOCK_BYTES", 0)
     X, y = _data(name, rng, kind)
     whole = MAKERS[name]().fit(X, y)
     model = MAKERS[name]().fit(RowBlocks.from_arrays(_parts(X, y)))
@@ -153,7 +153,7 @@ def test_what_blocks_cannot_do_is_said(rng):
     blocks = RowBlocks.from_arrays(_parts(X, y))
     with pytest.raises(TypeError, match="KernelLDA needs all samples at once"):
         KernelLDA().fit(blocks)
-    with pytest.raises(ValueError, match="y comes with them"):
+    with pytest.raises(ValueError, match="y and weights come with them"):
         LDA().fit(blocks, y)
     with pytest.raises(TypeError, match=r"X is blocks of rows: .* blocks\.apply"):
         LDA().fit(blocks).transform(blocks)

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 from eigenkit import ReGEC
-from eigenkit.set_kernels import (
+from eigenkit.kernels.sets import (
     FisherVectors,
     MeanMap,
     Pooled,
@@ -120,7 +120,7 @@ def test_dense_and_sparse_products_agree(monkeypatch):
     sets = collection(n_sets=30, largest=20)
     expected = pyramid_match(sets, n_levels=5)
     for share in (0.0, 1.0):
-        monkeypatch.setattr("eigenkit.set_kernels._pyramid.DENSE_SHARE", share)
+        monkeypatch.setattr("eigenkit.kernels.sets._pyramid.DENSE_SHARE", share)
         np.testing.assert_allclose(pyramid_match(sets, n_levels=5), expected, atol=1e-14)
 
 
@@ -275,7 +275,7 @@ def test_fisher_vectors_are_gradients_of_the_likelihood():
         top = logs.max(axis=1, keepdims=True)
         return np.mean(top[:, 0] + np.log(np.exp(logs - top).sum(axis=1)))
 
-    from eigenkit.set_kernels._fisher import _gradients
+    from eigenkit.kernels.sets._fisher import _gradients
 
     F = _gradients(mixture, x, np.array([len(x)])).reshape(2, 3, 3)
     m, s, p, h = mixture.means, mixture.deviations, mixture.weights[:, None], 1e-6
@@ -318,3 +318,17 @@ def test_training_sets_are_kept_as_counts():
 def test_bad_parameters_of_the_others(kernel, message):
     with pytest.raises(ValueError, match=message):
         kernel.fit(collection())
+
+
+@pytest.mark.parametrize("kernel", OTHERS.values(), ids=OTHERS)
+def test_sets_may_come_in_blocks(kernel):
+    sets = [x.astype(np.float32) for x in collection(n_sets=9, largest=12)]
+    whole = clone(kernel).set_params(random_state=0).fit(sets)
+    points = np.vstack(sets)
+    parts = [sets[:4], sets[4:5], sets[5:]]
+    blocks = [(np.vstack(part), np.array([len(x) for x in part])) for part in parts]
+    model = clone(kernel).set_params(random_state=0).fit_blocks(points, blocks)
+    assert model.n_sets_in_ == 9
+    expected = whole.fit_transform(sets)
+    np.testing.assert_allclose(model.kernel_of_fit(), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(model.transform(sets[:2]), expected[:2], rtol=1e-5, atol=1e-6)

@@ -69,7 +69,7 @@ def _same_bits(a, b):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_stream_goes_on_with_the_same_bits(name, small, kind, tmp_path, monkeypatch):
     if small:
-        monkeypatch.setattr("eigenkit.streaming.BLOCK_BYTES", 0)
+        monkeypatch.setattr("eigenkit.moments.stream.BLOCK_BYTES", 0)
     state = tmp_path / "state.ek"
     for upto in (5, 6, 17, BATCHES):
         model = _feed(name, state, kind, upto)
@@ -264,7 +264,7 @@ def _killed_until_done(name, path, kills, seed):
     """Start again and again, kill at random moments; how often it was killed."""
     chance, context, killed = random.Random(seed), multiprocessing.get_context("fork"), 0
     code = None
-    while code != 0:  # nothing is shared with the process: what it held when killed would stay locked
+    while code != 0:  # nothing is shared with the process: a lock that it held would stay locked
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # fork in a threaded process
             process = context.Process(target=_run, args=(name, path))

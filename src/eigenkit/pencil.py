@@ -9,7 +9,7 @@ with Z the centred data and H the centred target.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -27,7 +27,7 @@ class Pencil:
     """
 
     Z: Any
-    H: Array
+    H: Any
     alpha: float
 
     @classmethod
@@ -42,6 +42,15 @@ class Pencil:
     def C(self) -> Array:
         """Z'H, as directions: all that A is made of."""
         return self.Z.rmatmat(self.H)
+
+    def compressed(self) -> Pencil:
+        """The same pencil on fewer rows, for methods that need rows where there are too many."""
+        small = self.Z.compress(self.H)
+        if small is None:
+            return self
+        pencil = replace(self, Z=small[0], H=small[1])
+        pencil.__dict__["C"] = self.C
+        return pencil
 
     @property
     def ridge(self) -> float | Array:

@@ -131,6 +131,13 @@ _LIST = [
         _REAL,
         "CCA as a model of two views",
     ),
+    Method(
+        "bayesian_cca",
+        f"{_OURS}:BayesianCCA",
+        "projection",
+        _REAL,
+        "sparse CCA as a model of two views that finds its size",
+    ),
     Method("pls", f"{_OURS}:PLSRegression", "projection", _REAL, "partial least squares (PLS2)"),
     Method("simpls", f"{_OURS}:SIMPLS", "projection", _REAL, "PLS without deflation of X"),
     Method("sparse_pls", f"{_OURS}:SparsePLS", "projection", _REAL, "PLS with few features"),

@@ -15,7 +15,7 @@ from eigenkit.analysis._draws import generator
 from eigenkit.analysis._features import Features
 from eigenkit.analysis._sides import described
 from eigenkit.estimators import PLSCanonical
-from eigenkit.estimators._validation import as_labels, check_weight, check_X
+from eigenkit.estimators._validation import as_labels, check_groups, check_weight, check_X
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 
@@ -176,12 +176,7 @@ def _table(model: Any, X: Any) -> Any:
 def _strata(model: Any, y: Any, groups: Any, n: int) -> list[Any]:
     """What is drawn: for each stratum a matrix with the samples of each of its members."""
     if groups is not None:
-        groups = as_labels(groups)
-        if groups.shape != (n,):
-            raise ValueError(
-                f"groups has shape {groups.shape}: give one group for each of {n} samples."
-            )
-        return [_indicator(groups)]
+        return [_indicator(check_groups(groups, n))]
     each = sparse.eye_array(n, format="csr")
     if not hasattr(model, "classes_") or as_labels(y).ndim != 1:
         return [each]
@@ -190,6 +185,5 @@ def _strata(model: Any, y: Any, groups: Any, n: int) -> list[Any]:
 
 
 def _indicator(groups: np.ndarray) -> Any:
-    names, index = np.unique(groups, return_inverse=True)
     n = len(groups)
-    return sparse.csr_array((np.ones(n), (index, np.arange(n))), shape=(len(names), n))
+    return sparse.csr_array((np.ones(n), (groups, np.arange(n))))

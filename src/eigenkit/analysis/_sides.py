@@ -82,7 +82,7 @@ def described(estimator: Any) -> str:
 
 
 def _several(model: MultiviewCCA, X: Any) -> list[View]:
-    joint = model._joint(X, reset=False)
+    joint = model._check_X(X, reset=False)
     columns = model._columns_
     alphas = np.broadcast_to(np.asarray(model.alpha, dtype=np.float64), len(columns))
     return [View(joint[:, own], 1.0, float(a)) for own, a in zip(columns, alphas, strict=True)]
@@ -90,8 +90,8 @@ def _several(model: MultiviewCCA, X: Any) -> list[View]:
 
 def _covariance(model: CrossDecomposition, X: Any, y: Any) -> list[View]:
     """The PLS family: covariances, of PLSDA's classes as they are coded."""
-    scale_x, scale_y = model._check_parameters()
-    Y = model._encode(as_labels(y), X.shape[0])
+    scale_x, scale_y = model._settings()
+    Y = model._encode(as_labels(y), X.shape[0], None, reset=True)
     if isinstance(model, PLSDA) and model.coding == "reduced":
         Y = Y[:, :-1]
     between = isinstance(model, PLSDA) and model.coding == "between"

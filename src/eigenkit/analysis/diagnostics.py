@@ -9,9 +9,10 @@ from scipy import sparse, stats
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._validation import check_real, check_X
+from eigenkit.data.sparse_rows import BLOCK_BYTES
+from eigenkit.estimators._validation import check_X
 from eigenkit.linalg import Array
-from eigenkit.sparse_rows import BLOCK_BYTES
+from eigenkit.shell import check_real
 
 
 def vip_scores(model: Any) -> Array:

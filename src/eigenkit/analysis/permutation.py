@@ -15,9 +15,10 @@ from eigenkit.analysis._draws import Progress, generator, in_parallel, root_seed
 from eigenkit.analysis._sides import sides
 from eigenkit.analysis._views import View, residuals
 from eigenkit.data import check_finite
-from eigenkit.estimators._validation import as_labels, check_choice, check_count, check_X
+from eigenkit.estimators._validation import as_labels, check_groups, check_X
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array, power_of_two
+from eigenkit.shell import check_choice, check_count
 
 STATISTICS = ("auto", "wilks", "trace", "roy")
 
@@ -210,13 +211,8 @@ def _blocks(groups: Any, n: int) -> steps.Blocks:
     """The rows of each group; all of them in one without groups."""
     if groups is None:
         return [np.arange(n)]
-    groups = as_labels(groups)
-    if groups.shape != (n,):
-        raise ValueError(
-            f"groups has shape {groups.shape}: give one group for each of {n} samples."
-        )
-    labels, index = np.unique(groups, return_inverse=True)
-    blocks = [np.flatnonzero(index == i) for i in range(len(labels))]
+    index = check_groups(groups, n)
+    blocks = [np.flatnonzero(index == i) for i in range(int(index.max()) + 1)]
     if max(len(rows) for rows in blocks) < 2:
         raise ValueError("groups holds every group once: there is nothing to exchange within them.")
     return blocks

@@ -22,6 +22,7 @@ from eigenkit.cli._fit import fit
 from eigenkit.cli._inspect import inspect
 from eigenkit.cli._score import score
 from eigenkit.cli._significance import significance
+from eigenkit.cli._streams import follow, merge
 
 app = typer.Typer(
     name="eigenkit",
@@ -50,7 +51,7 @@ def _main(
 
 
 _COMMANDS = (demo, example, methods, compare, report, fit, transform, predict, score, explain)
-for _function in (*_COMMANDS, inspect, export):
+for _function in (*_COMMANDS, inspect, export, follow, merge):
     command(app, _function.__name__)(_function)
 command(app, "test")(significance)
 

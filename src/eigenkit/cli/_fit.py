@@ -95,9 +95,9 @@ def fit(
     found = find(name)
     _check_parameters(found, params)
     wanted = _components(found, components, params)
-    may_stream = found.streams and grid is None and wanted is None
+    may_stream = found.streams and wanted is None
     if checkpoint is not None:
-        stream = _in_blocks(stream, may_stream)
+        stream = _in_blocks(stream, may_stream and grid is None)
     source, whole, blocks = open_in_memory_or_blocks(data, options, stream, may_stream, as_json)
     with progress("fitting", as_json) as advance:
         model = fit_model(
@@ -119,6 +119,7 @@ def fit(
             checkpoint=checkpoint,
             seed=seed,
             tick=Counter(advance).step,
+            say=None if as_json else lambda line: typer.echo(clean(line), err=True),
         )
     save(model, place)
     record = {"model": str(place), "bytes": place.stat().st_size, **describe(model)}

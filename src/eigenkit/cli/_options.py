@@ -46,8 +46,8 @@ TextFeatures = Annotated[
     str,
     typer.Option(help="How text becomes features: tfidf or hashing."),
 ]
-TextSize = Annotated[int, typer.Option(help="The most features of a column of text.")]
-Ngrams = Annotated[int, typer.Option(help="Sequences of up to so many words are features.")]
+TextSize = Annotated[int, typer.Option(min=1, help="The most features of a column of text.")]
+Ngrams = Annotated[int, typer.Option(min=1, help="Sequences of up to so many words are features.")]
 Ignore = Annotated[
     list[str] | None,
     typer.Option("--ignore", help="Columns to leave out."),
@@ -91,7 +91,9 @@ MaxMemory = Annotated[
     str,
     typer.Option(help="The most memory that the numbers of a file may take."),
 ]
-MaxFeatures = Annotated[int, typer.Option(help="The highest feature number of a sparse file.")]
+MaxFeatures = Annotated[
+    int, typer.Option(min=1, help="The highest feature number of a sparse file.")
+]
 
 Components = Annotated[
     str | None,

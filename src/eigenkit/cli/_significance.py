@@ -71,13 +71,12 @@ def significance(
 
     Features are made from the whole file, as in compare.
     """
-    if groups is not None:  # its cells are wanted, and as a feature it vanishes within groups
-        categorical = [*(categorical or []), groups]
     given = locals()
     (name,) = o.method_names(method)
     n_components = None if components is None else o.count("--components", components)
     params = {**o.parameters(set_), **_given(n_components=n_components, alpha=alpha)}
-    options = reading(given)
+    # Its cells are wanted, and as a feature it vanishes within groups.
+    options = reading(given, groups=groups)
     check_choices(given)
     from eigenkit.analysis import permutation_test
     from eigenkit.analysis.permutation import STATISTICS
@@ -101,7 +100,7 @@ def significance(
             X,
             y,
             nuisance=None if nuisance is None else X[:, _picked(nuisance, names)],
-            groups=None if groups is None else cells[groups],
+            groups=None if groups is None else cells[whole.source.categorical_names[-1]],
             statistic=statistic,
             n_permutations=permutations,
             random_state=seed,

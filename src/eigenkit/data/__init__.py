@@ -5,6 +5,7 @@
 :mod:`eigenkit.data.centered`; a kind says how to multiply.
 """
 
+from eigenkit.data.blocked import Blocked, Targets, survey_of
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import (
     ROUNDING,
@@ -21,7 +22,9 @@ from eigenkit.data.columns import (
 )
 from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
 from eigenkit.data.kernel import CenteredKernel
+from eigenkit.data.passes import LocalPasses, Passes, Through
 from eigenkit.data.protocol import Data
+from eigenkit.data.survey import Survey
 
 __all__ = [
     "DENSE_LIMIT_BYTES",
@@ -29,9 +32,15 @@ __all__ = [
     "ROUNDING",
     "SAFE_RANGE",
     "SCALABLE",
+    "Blocked",
     "Centered",
     "CenteredKernel",
     "Data",
+    "LocalPasses",
+    "Passes",
+    "Survey",
+    "Targets",
+    "Through",
     "centered_columns",
     "check_finite",
     "check_size",
@@ -40,4 +49,5 @@ __all__ = [
     "one_sample",
     "project",
     "shifted",
+    "survey_of",
 ]

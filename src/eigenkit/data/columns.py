@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.data.sparse_rows import BLOCK_BYTES
 from eigenkit.linalg import EPS, Array
-from eigenkit.sparse_rows import BLOCK_BYTES
 
 # Subtracting the means after the product costs (mean / std)^2 in relative accuracy.
 OFFSET_LIMIT = 10.0

@@ -11,8 +11,8 @@ import numpy as np
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import FULL, ROUNDING, SAFE_RANGE, sum_of_squares
 from eigenkit.data.costs import DENSE_RATE, READ_RATE
+from eigenkit.data.sparse_rows import BLOCK_BYTES
 from eigenkit.linalg import Array
-from eigenkit.sparse_rows import BLOCK_BYTES
 
 
 class Dense(Centered):

@@ -127,8 +127,14 @@ class CenteredKernel(Data):
         return U, s, U / s
 
     def noise(self, largest: float) -> float:
-        """Eigenvalues up to this are rounding: of n entries a row, as large as before centring."""
-        return len(self.K) * self._rounding
+        """Eigenvalues up to this are rounding, of entries as large as before centring.
+
+        The kernel, its means and two centrings round every entry some 8 times, which together
+        are a matrix of norm 2 * 8 sqrt(n) at most but for bad luck; the eigenvalues themselves
+        are good to n roundings.
+        """
+        n = len(self.K)
+        return (n + 16 * n**0.5) * self._rounding
 
     @property
     def vanishes(self) -> bool:

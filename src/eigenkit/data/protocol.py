@@ -39,6 +39,8 @@ class Data:
         Whether :meth:`toarray` is allowed.
     fast_in_single : bool
         Whether products with float32 are offered.
+    has_rows : bool
+        Whether products with one entry per row are offered: not where rows outgrow memory.
     names_constant : bool
         Whether a user should hear of constant columns: not of words that do not occur.
     """
@@ -52,6 +54,7 @@ class Data:
     may_be_dense: bool = True
     fast_in_single: bool = False
     one_ridge: bool = True
+    has_rows: bool = True
     names_constant: bool = True
 
     # -- products ----------------------------------------------------------------------
@@ -88,6 +91,14 @@ class Data:
         """Z'(Z V - H), the gradient of ||Z V - H||^2 / 2, and (Z V)'(Z V)."""
         ZV = self.matmat(V)
         return self.rmatmat(ZV if H is None else ZV - H), ZV.T @ ZV
+
+    def normal(self, V: Array) -> Array:
+        """Z'Z V."""
+        return self.rmatmat(self.matmat(V))
+
+    def compress(self, H: Any = None) -> tuple[Data, Array] | None:
+        """Fewer rows with the same products as Z and H; None where there is no need of that."""
+        return None
 
     # -- units -------------------------------------------------------------------------
 

@@ -11,8 +11,8 @@ from scipy import sparse
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import FULL, ROUNDING, SAFE_RANGE, shifted
 from eigenkit.data.costs import BLOCK_RATE, DENSE_LIMIT_BYTES, SPARSE_RATE
+from eigenkit.data.sparse_rows import SparseRows
 from eigenkit.linalg import Array
-from eigenkit.sparse_rows import SparseRows
 from eigenkit.threads import blas_threads
 
 

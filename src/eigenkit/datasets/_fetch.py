@@ -1,13 +1,14 @@
 """Data sets from their public sources: fetched, brought into our form, and checked.
 
 Nothing that arrives is trusted: sizes are limited, transfers must be complete, files are parsed
-by readers that run no code, and what comes out must have the fingerprint that is known.
+by readers that run no code, and what comes out must have the fingerprint that is known, and the
+SHA-256 that is known or that the user has said.
 """
 
 from __future__ import annotations
 
+import json
 import tempfile
-import warnings
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from urllib.request import Request, urlopen
 
 import numpy as np
 from scipy import sparse
-from sklearn import datasets as sklearn_datasets
 
 from eigenkit.datasets._fingerprint import difference, digest
 from eigenkit.datasets._known import KNOWN
@@ -29,20 +29,22 @@ from eigenkit.files._streams import Origin
 _MOST_BYTES = 64 * 2**20
 _MOST_EXPANDED = 2**30
 _TIMEOUT = 60.0
+_OPENML = "https://www.openml.org/api/v1/json/data/"
 _CHUNK = 2**18
 
 _Parts = tuple[Any, np.ndarray, dict[str, np.ndarray]]
 
 
-def fetch(name: str, entry: Entry, source: Fetched) -> Dataset:
+def fetch(name: str, entry: Entry, source: Fetched, sha256: str | None = None) -> Dataset:
     """The data set from its source; DatasetNotFound if it cannot be had, or is another one."""
     try:
         X, target, arrays = _read(source, entry)
     except (OSError, ValueError, HTTPException) as error:
         raise DatasetNotFound(f"{source.address} cannot be read ({_cause(error)})") from error
-    problem = _problem(name, X, target)
+    problem = difference(X, target, KNOWN[name].whole)
     if problem:
         raise DatasetNotFound(f"what {source.address} holds is not this set ({problem})")
+    _check_digest(name, source, digest(X, target), sha256 or KNOWN[name].digest)
     return Dataset(name, X, target, _splits(name, X, target), arrays, entry.origin)
 
 
@@ -53,12 +55,18 @@ def _cause(error: Exception) -> str:
     return lines[0].rstrip(".") if lines else type(error).__name__
 
 
-def _problem(name: str, X: Any, target: np.ndarray) -> str:
-    known = KNOWN[name]
-    problem = difference(X, target, known.whole)
-    if not problem and known.digest and digest(X, target) != known.digest:
-        return "its SHA-256 is another one"
-    return problem
+def _check_digest(name: str, source: Fetched, found: str, expected: str) -> None:
+    """Nothing is taken whose every bit is not vouched for: by us, or else by the user."""
+    if not expected:
+        raise DatasetNotFound(
+            f"what {source.address} holds has the sizes, counts and sums of this set, but its "
+            f"SHA-256 is not known here: if you trust the source, "
+            f"load_dataset({name!r}, sha256={found!r}) takes and keeps it"
+        )
+    if found != expected.lower():
+        raise DatasetNotFound(
+            f"what {source.address} holds is not this set (its SHA-256 is another one, {found})"
+        )
 
 
 def _splits(name: str, X: Any, target: np.ndarray) -> Splits:
@@ -80,16 +88,36 @@ def _read(source: Fetched, entry: Entry) -> _Parts:
 
 
 def _from_openml(source: OpenML) -> _Parts:
-    # The slower parser does without pandas; OpenML's checksum is compared by scikit-learn.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of each attempt; the last one's error tells
-        found = sklearn_datasets.fetch_openml(
-            data_id=source.data_id, as_frame=False, parser="liac-arff", cache=False
-        )
-    target = source.decode(found.target)
-    arrays = {"label_names": np.array(found.target_names)} if target.ndim == 2 else {}
-    X, target = (np.roll(part, -source.first_row, axis=0) for part in (found.data, target))
-    return X.astype(np.float64), target, arrays
+    with tempfile.TemporaryDirectory(prefix="eigenkit-") as folder:
+        about, path = Path(folder) / "about.json", Path(folder) / "data.arff"
+        _download(f"{_OPENML}{source.data_id}", about)
+        described = _description(about)
+        _download(str(described.get("url", "")), path)
+        _check_expanded(path)
+        targets = _names(described.get("default_target_attribute"))
+        others = _names(described.get("row_id_attribute"))
+        others += _names(described.get("ignore_attribute"))
+        options = Reading(format="arff", text=targets, ignore=others, max_bytes=_MOST_EXPANDED)
+        found = read(open_file(str(path), options))
+    cells = np.array([found.text[name] for name in targets], dtype=object).T
+    target = source.decode(cells[:, 0] if len(targets) == 1 else cells)
+    arrays = {"label_names": np.array(targets)} if target.ndim == 2 else {}
+    X, target = (np.roll(part, -source.first_row, axis=0) for part in (found.X, target))
+    return X, target, arrays
+
+
+def _description(path: Path) -> dict[str, Any]:
+    found = json.loads(path.read_bytes())
+    described = found.get("data_set_description") if isinstance(found, dict) else None
+    if not isinstance(described, dict) or not described.get("default_target_attribute"):
+        raise OSError("it does not describe a set with a target")
+    return described
+
+
+def _names(given: Any) -> tuple[str, ...]:
+    """Names of attributes as OpenML writes them: a list, or one text with commas."""
+    parts = given if isinstance(given, list) else str(given or "").split(",")
+    return tuple(str(part).strip().strip("'\"") for part in parts if str(part).strip())
 
 
 def _from_files(source: Files, entry: Entry) -> _Parts:
@@ -103,6 +131,8 @@ def _from_files(source: Files, entry: Entry) -> _Parts:
 
 
 def _download(url: str, path: Path) -> None:
+    if not url.startswith(("https://", "http://")):
+        raise OSError(f"{url!r} is no address to fetch from")
     request = Request(url, headers={"User-Agent": "eigenkit"})
     with urlopen(request, timeout=_TIMEOUT) as answer, path.open("wb") as file:
         expected, size = answer.headers.get("Content-Length"), 0

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_random_state
 
-from eigenkit.estimators._validation import check_count, check_real
 from eigenkit.linalg import Array
+from eigenkit.shell import check_count, check_real
 
 # make_planted: the share of samples that have a label, and of numbers that are not zero.
 _SHARE = 0.3

@@ -1,6 +1,7 @@
 """scikit-learn estimators: thin shells around the spine."""
 
 from eigenkit.estimators._base import Projection, alpha_path
+from eigenkit.estimators.bayesian_cca import BayesianCCA
 from eigenkit.estimators.canonical_ridge import CanonicalRidge
 from eigenkit.estimators.cca import CCA
 from eigenkit.estimators.graph_regularized import GraphRegularized
@@ -13,7 +14,8 @@ from eigenkit.estimators.kernel import (
     KernelLDA,
     KernelOrthonormalizedPLS,
 )
-from eigenkit.estimators.kernel_components import KernelPCA, KernelPLS
+from eigenkit.estimators.kernel_pca import KernelPCA
+from eigenkit.estimators.kernel_pls import KernelPLS
 from eigenkit.estimators.lda import LDA
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.estimators.many_labels import ManyLabelClassifier
@@ -41,6 +43,7 @@ __all__ = [
     "PLSSVD",
     "SIMPLS",
     "AlphaSearchCV",
+    "BayesianCCA",
     "CanonicalRidge",
     "GraphRegularized",
     "HypergraphClustering",

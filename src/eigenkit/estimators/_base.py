@@ -6,11 +6,10 @@ A projection method is a subclass of :class:`Projection` that names its target a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     clone,
@@ -18,24 +17,23 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._instead import Instead
-from eigenkit.estimators._state import forget, unchanged_on_error
+from eigenkit.estimators._blocks import blocked_rows
+from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import (
-    as_labels,
-    check_choice,
-    check_count,
-    check_real,
     check_solver,
-    check_weight,
     check_X,
     check_X_varies,
     check_y_varies,
-    owned,
 )
 from eigenkit.linalg import Array
-from eigenkit.moments import Problem, Rows
+from eigenkit.moments import BlockedRows, Blocks, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
+from eigenkit.shell import (
+    check_choice,
+    check_count,
+    check_real,
+)
 from eigenkit.solvers import (
     REGRESSIONS,
     SOLVERS,
@@ -44,16 +42,13 @@ from eigenkit.solvers import (
     choose,
     solve_path,
 )
-from eigenkit.streaming import Blocks, Moments
 from eigenkit.targets import Target
 
 # Fitted attributes with one entry per feature of X, and the axis of the features.
 _FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1}
 
 
-class Projection(
-    Instead, Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Supervised projection by the pencil of a target; see the subclasses."""
 
     components_ = Result()
@@ -64,8 +59,6 @@ class Projection(
     solver_ = Result()
     regression_ = Result()
     report_ = Result()
-    _n_labels_: int
-    _dtype_: Any
 
     def __init__(
         self,
@@ -90,18 +83,12 @@ class Projection(
         """How the encoded y becomes H."""
         raise TypeError(f"{type(self).__name__} names no target")
 
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
-        """y as the matrix Y (n x k); with ``reset`` remember what its columns mean."""
-        raise TypeError(f"{type(self).__name__} encodes no y")
-
     def _edge_weight(self, n_labels: int) -> Array | float:
         """Weights of the labels."""
         return 1.0
 
-    @property
-    def _keeps_samples(self) -> bool:
-        """Whether X itself becomes part of the model."""
-        return False
+    # Whether fit needs nothing but products with the data, which may then come in blocks.
+    _in_passes = True
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         """The answer to the pencil."""
@@ -118,36 +105,20 @@ class Projection(
 
     # -- fitting -----------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the projection.
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows | BlockedRows:
+        """All rows, without columns that hold nothing; or blocks of them."""
+        if isinstance(X, Blocks):
+            return blocked_rows(self, X, y, sample_weight)
+        rows, columns = self._rows(X, y, sample_weight).occurring()
+        if columns is not None:
+            self._columns_ = columns
+        return rows
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Sparse X is never made dense. Or :class:`RowBlocks`, with which y comes along.
-        y : array, frame or sparse matrix
-            Labels or responses, as the class says.
-        sample_weight : array of shape (n_samples,), optional
-            Integer weights count repetitions, zero leaves a row out. Other weights compare the
-            rows; their unit matters only beside ``alpha``, where there is one.
+    def _learn(self, sample: Rows | Moments | BlockedRows) -> None:
+        super()._learn(sample)
+        self._spread_columns()
 
-        Returns
-        -------
-        self
-        """
-        self._settings()
-        with unchanged_on_error(self):
-            forget(self)
-            if isinstance(X, Blocks):
-                self._fit_blocks(X, y, sample_weight)
-                return self
-            rows = self._rows(X, y, sample_weight, None, reset=True, min_samples=2)
-            rows, columns = rows.occurring()
-            self._learn(rows)
-            self._keep_columns(columns)
-        return self
-
-    def plan(self, X: Any, y: Any, sample_weight: Any = None) -> Choice:
+    def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Choice:
         """How :meth:`fit` would solve stage one on these data, and why, without fitting.
 
         Where B then turns out singular to rounding, the fit goes on to another method; its
@@ -155,8 +126,7 @@ class Projection(
         """
         settings = self._settings()
         trial = clone(self)
-        rows = trial._rows(X, y, sample_weight, None, reset=True, min_samples=2)
-        return trial._choice(trial._problem(rows.occurring()[0]).pencil, settings)
+        return trial._choice(trial._problem(trial._take(X, y, sample_weight)).pencil, settings)
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
         """The method that :meth:`_solve` takes."""
@@ -178,48 +148,9 @@ class Projection(
             max_iter=check_count("max_iter", self.max_iter),
         )
 
-    def _rows(
-        self, X: Any, y: Any, sample_weight: Any, classes: Any, *, reset: bool, min_samples: int
-    ) -> Rows:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        whole = min_samples > 1  # fit: the pencil is stated at once, and checks X
-        stays = not whole  # a stream keeps its last rows as they are
-        own = stays or self._keeps_samples
-        X = check_X(self, X, reset=reset, min_samples=min_samples, finite=not whole, own=own)
-        Y = self._encode(as_labels(y), X.shape[0], classes, reset)
-        if not reset and Y.shape[1] != self._n_labels_:
-            raise ValueError(
-                f"y has {Y.shape[1]} columns, the first batch had {self._n_labels_}: give the same."
-            )
-        weight = check_weight(sample_weight, X.shape[0])
-        if stays:
-            Y = owned(Y, y)
-            weight = None if weight is None else owned(weight, sample_weight)
-        if reset:
-            self._n_labels_ = Y.shape[1]
-            self._dtype_ = X.dtype
-        if weight is not None and np.any(weight == 0):
-            X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
-        return Rows(X, Y, weight)
-
-    def _problem(self, moments: Rows | Moments) -> Problem:
-        """The problem that these moments state, if there is anything to learn from them."""
-        problem = self._state(moments)
-        self._check_informative(problem)
-        return problem
-
-    def _state(self, moments: Rows | Moments) -> Problem:
+    def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         edge_weight = self._edge_weight(self._n_labels_)
         return moments.problem(self._target(), edge_weight, float(self.alpha))
-
-    def _learn(self, moments: Rows | Moments) -> None:
-        """State the pencil, solve it, keep what is found."""
-        settings = self._settings()
-        problem = self._problem(moments)
-        self._keep(problem, self._solve(problem, settings))
 
     # -- keeping -----------------------------------------------------------------------
 
@@ -246,11 +177,8 @@ class Projection(
         # Last, as its presence says that all is there.
         self.components_ = self._cast(np.ascontiguousarray(solution.W[:, :l].T))
 
-    def _keep_columns(self, columns: np.ndarray | None) -> None:
+    def _spread_columns(self) -> None:
         """Put what was found for some of the columns of X in their places among all of them."""
-        if columns is None:
-            return
-        self._columns_ = columns
         for name, axis in _FEATURE_AXIS.items():
             if name in self.__dict__:
                 setattr(self, name, self._spread(self.__dict__[name], axis))
@@ -263,9 +191,6 @@ class Projection(
         whole = np.zeros((*A.shape[:axis], self.n_features_in_, *A.shape[axis + 1 :]), A.dtype)
         whole[(slice(None),) * axis + (columns,)] = A
         return whole
-
-    def _cast(self, value: Any) -> Any:
-        return value.astype(self._dtype_, copy=False) if isinstance(value, np.ndarray) else value
 
     def _check_informative(self, problem: Problem) -> None:
         check_X_varies(problem.pencil.Z)
@@ -318,7 +243,11 @@ def check_has_alpha(estimator: Any) -> None:
 
 
 def alpha_path(
-    estimator: Projection, X: Any, y: Any, alphas: Sequence[float], sample_weight: Any = None
+    estimator: Projection,
+    X: Any,
+    y: Any = None,
+    alphas: Sequence[float] = (),
+    sample_weight: Any = None,
 ) -> list[Any]:
     """Fitted copies of a projection, one per alpha, for little more than the cost of one.
 
@@ -351,9 +280,7 @@ def alpha_path(
         raise ValueError("alphas is empty: give at least one value.")
     first = clone(estimator).set_params(alpha=min(alphas))
     settings = first._settings()
-    rows = first._rows(X, y, sample_weight, None, reset=True, min_samples=2)
-    rows, columns = rows.occurring()
-    problem = first._problem(rows)
+    problem = first._problem(first._take(X, y, sample_weight))
     parameters = first.get_params()
     described = {n: v for n, v in vars(first).items() if n not in parameters}
     models = []
@@ -362,6 +289,6 @@ def alpha_path(
         model = clone(estimator)
         model.__dict__.update(described)
         model.set_params(alpha=alpha)._keep(problem, solution)
-        model._keep_columns(columns)
+        model._spread_columns()
         models.append(model)
     return models

@@ -55,9 +55,10 @@ class BestEstimator(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         return self._best().decision_function(X)
 
     @_estimator_has("score")
-    def score(self, X: Any, y: Any) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The estimator's own score."""
-        return float(self._best().score(X, y))
+        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(self._best().score(X, y, **weight))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the components; see the estimator."""

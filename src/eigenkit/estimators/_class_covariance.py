@@ -9,9 +9,8 @@ from scipy import sparse
 
 from eigenkit.data import Centered
 from eigenkit.linalg import Array
-from eigenkit.moments import Problem, Rows
+from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil
-from eigenkit.streaming import Moments
 
 
 def ledoit_wolf(X: Array, weight: Array) -> tuple[float, float]:
@@ -30,7 +29,7 @@ def ledoit_wolf(X: Array, weight: Array) -> tuple[float, float]:
     return (min(noise, distance) / distance if distance > 0 and noise > 0 else 0.0), m
 
 
-def shrunken_by_class(moments: Rows | Moments, problem: Problem) -> Problem:
+def shrunken_by_class(moments: Rows | Moments | BlockedRows, problem: Problem) -> Problem:
     """The problem of LDA with the covariance of every class shrunken towards its diagonal.
 
     The rows of Z are those that sum to the new scatter matrices: within classes

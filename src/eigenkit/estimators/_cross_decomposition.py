@@ -4,34 +4,33 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
 )
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import SCALABLE, Centered, check_finite, project
-from eigenkit.estimators._instead import UNCHANGED, Instead
-from eigenkit.estimators._state import forget, unchanged_on_error
+from eigenkit.data import SCALABLE, Centered, project
+from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import (
     as_labels,
-    check_count,
     check_numeric_Y,
-    check_weight,
     check_X,
     check_X_varies,
     check_y_varies,
 )
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import EPS, Array
+from eigenkit.moments import Rows
+from eigenkit.shell import UNCHANGED, check_count
 from eigenkit.solvers.cross_products import Block, blocks
 from eigenkit.solvers.deflation import (
     Components,
+    FindPair,
     decompose,
     inverse_rotations,
     skip_missing_scores,
@@ -44,21 +43,17 @@ TOO_FAR_APART = (
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Checked data: all rows of X and Y, weights or None, and what is observed of X or None."""
+class Pair:
+    """X and y as centred data, of all rows that have a weight; ``given`` holds every row.
 
-    X: Any
-    Y: Array
-    weight: Array | None
-    observed: np.ndarray | None = None
+    ``observed`` says which entries of X are there, None where all are.
+    """
 
-    def weighted(self) -> Rows:
-        """Without the rows of zero weight."""
-        if self.weight is None or np.all(self.weight > 0):
-            return self
-        keep = self.weight > 0
-        observed = None if self.observed is None else self.observed[keep]
-        return Rows(self.X[keep], self.Y[keep], self.weight[keep], observed)
+    given: Rows
+    rows: Rows
+    observed: np.ndarray | None
+    X: Centered
+    Y: Centered
 
 
 @dataclass(frozen=True)
@@ -71,7 +66,7 @@ class Fit:
     squares: tuple[float, float]
 
 
-class CrossDecomposition(Instead, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """What the PLS family shares: validate, decompose X'Y, keep; see the subclasses."""
 
     _instead: ClassVar = {"copy": UNCHANGED}
@@ -86,30 +81,8 @@ class CrossDecomposition(Instead, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     # -- fitting -----------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the components.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Sparse X is never made dense.
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array of shape (n_samples,), optional
-            Integer weights count repetitions, zero leaves a row out. Other weights compare the
-            rows; their unit matters only beside ``alpha``, where there is one.
-
-        Returns
-        -------
-        self
-        """
-        scale = self._check_parameters()
-        with unchanged_on_error(self):
-            forget(self)
-            rows = self._rows(X, y, sample_weight)
-            self._keep(rows, self._solve(rows, scale))
-        return self
-
-    def _check_parameters(self) -> tuple[bool, bool]:
+    def _settings(self) -> tuple[bool, bool]:
+        """Whether to scale X and y."""
         if self.n_components is not None:
             check_count("n_components", self.n_components, hint=", or None for all")
         return _scale_pair(self.scale)
@@ -119,54 +92,50 @@ class CrossDecomposition(Instead, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """Whether X itself is deflated, as NIPALS does."""
         return False
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        X, observed = self._checked_X(X, reset=True)
-        Y = self._encode(as_labels(y), X.shape[0])
-        self._n_labels_, self._dtype_ = Y.shape[1], X.dtype
-        return Rows(X, Y, check_weight(sample_weight, X.shape[0]), observed)
-
-    def _encode(self, y: Any, n: int) -> Array:
-        self._one_response_ = y.ndim == 1
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+        if reset:
+            self._one_response_ = y.ndim == 1
         return check_numeric_Y(y, n, SCALABLE)
 
-    def _checked_X(self, X: Any, *, reset: bool) -> tuple[Any, np.ndarray | None]:
-        """X, and which entries are observed if the algorithm can skip the others."""
-        X = check_X(self, X, reset=reset, min_samples=2 if reset else 1, finite=False)
+    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
+        """X, with gaps (NaN) if the algorithm can skip them."""
         if not self._iterates:
-            if not reset:  # in fit, Centered has the sums that this check needs
-                check_finite("X", X.data if sparse.issparse(X) else X)
-            return X, None
+            return super()._check_X(X, reset=reset, min_samples=min_samples)
+        X = check_X(self, X, reset=reset, min_samples=min_samples, finite=False)
         if sparse.issparse(X):
             raise ValueError(
                 "X is sparse, but algorithm='nipals' deflates X itself: use algorithm='kernel'."
             )
-        observed = ~np.isnan(X)
-        if observed.all():
-            check_finite("X", X)
-            return X, None
         if np.isinf(X).any():
             raise ValueError("X contains infinity: remove or impute such entries.")
-        return X, observed
+        return X
 
-    def _solve(self, rows: Rows, scale: tuple[bool, bool]) -> Fit:
-        rows = rows.weighted()
-        l = self._n_wanted(rows)
-        Z, Y = Centered(_filled(rows), rows.weight), Centered(rows.Y, rows.weight)
-        self._check_informative(Z, Y)
-        fit = self._decompose(rows, Z, Y, scale, l)
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Every row: those without a weight have scores too."""
+        return self._all_rows(X, y, sample_weight)
+
+    def _state(self, sample: Rows) -> Pair:
+        rows = sample.positive()
+        observed = self._observed(rows.X)
+        X = rows.X if observed is None else _filled(rows, observed)
+        Z, Y = Centered(X, rows.weight), Centered(rows.Y, rows.weight)
+        return Pair(sample, rows, observed, Z, Y)
+
+    def _observed(self, X: Any) -> np.ndarray | None:
+        """Which entries of X are there; None where all are."""
+        if not self._iterates:
+            return None
+        there = ~np.isnan(X)
+        return None if there.all() else there
+
+    def _solve(self, problem: Pair, settings: tuple[bool, bool]) -> Fit:
+        l = self._n_wanted(problem.rows)
+        fit = self._decompose(problem, settings, l)
         self._check_found(fit.components, l)
         return fit
 
-    def _decompose(
-        self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
-    ) -> Fit:
-        X, B, cross = blocks(Z, Y, scale, l)
-        found = decompose(cross, l, self._deflation)
-        return Fit(X, B, found, (cross.trace, float(np.trace(cross.yy))))
+    def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
+        return decomposed(pair.X, pair.Y, scale, l, self._deflation)
 
     def _n_wanted(self, rows: Rows) -> int:
         n, d = rows.X.shape
@@ -181,9 +150,9 @@ class CrossDecomposition(Instead, ClassNamePrefixFeaturesOutMixin, TransformerMi
             )
         return bound if self.n_components is None else int(self.n_components)
 
-    def _check_informative(self, Z: Centered, Y: Centered) -> None:
-        check_X_varies(Z)
-        check_y_varies(~Y.constant)
+    def _check_informative(self, problem: Pair) -> None:
+        check_X_varies(problem.X)
+        check_y_varies(~problem.Y.constant)
 
     def _check_found(self, found: Components, wanted: int) -> None:
         if len(found) == 0:
@@ -198,7 +167,8 @@ class CrossDecomposition(Instead, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     # -- keeping -----------------------------------------------------------------------
 
-    def _keep(self, rows: Rows, fit: Fit) -> None:
+    def _keep(self, problem: Pair, solution: Fit) -> None:
+        fit = solution
         found, X, Y = fit.components, fit.X, fit.Y
         own = self._deflation in ("canonical", "svd")
         # Where y is regressed on the scores of X, its loadings carry the units of both.
@@ -230,27 +200,23 @@ class CrossDecomposition(Instead, ClassNamePrefixFeaturesOutMixin, TransformerMi
         for name, value in kept.items():
             setattr(self, name, self._cast(value))
         self.n_components_ = len(found)
-        self._keep_more(rows, fit)
+        self._keep_more(problem, fit)
 
-    def _keep_more(self, rows: Rows, fit: Fit) -> None:
+    def _keep_more(self, pair: Pair, fit: Fit) -> None:
         """Attributes beyond the common ones."""
-        self._keep_scores(rows, fit)
+        self._keep_scores(pair, fit)
 
-    def _keep_scores(self, rows: Rows, fit: Fit) -> None:
-        if fit.X.Z.shape[0] == len(rows.Y) and rows.observed is None:
-            T = fit.X.matmat(fit.components.x_rotations) / fit.X.unit
-            T = T if rows.weight is None else T / np.sqrt(rows.weight)[:, None]
+    def _keep_scores(self, pair: Pair, fit: Fit) -> None:
+        if pair.rows is pair.given and pair.observed is None:
+            T = pair.X.unweighted(fit.X.matmat(fit.components.x_rotations) / fit.X.unit)
         else:
-            T = self._x_scores(rows.X, rows.observed)
+            T = self._x_scores(pair.given.X)
         self.x_scores_ = self._cast(T)
-        centred = (rows.Y - fit.Y.Z.mean) / fit.Y.std
+        centred = (pair.given.Y - fit.Y.Z.mean) / fit.Y.std
         self.y_scores_ = self._cast(self._y_scores(centred, T))
 
     def _y_scores(self, Y: Array, T: Array) -> Array:
         return Y @ self.y_rotations_
-
-    def _cast(self, value: Array) -> Array:
-        return value.astype(self._dtype_, copy=False)
 
     @property
     def _n_features_out(self) -> int:
@@ -258,7 +224,8 @@ class CrossDecomposition(Instead, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     # -- using -------------------------------------------------------------------------
 
-    def _x_scores(self, X: Any, observed: np.ndarray | None) -> Array:
+    def _x_scores(self, X: Any) -> Array:
+        observed = self._observed(X)
         if observed is None:
             return project(X, self.x_mean_, self.x_rotations_ / self.x_std_[:, None])
         centred = np.where(observed, X - self.x_mean_, 0.0) / self.x_std_
@@ -277,11 +244,11 @@ class CrossDecomposition(Instead, ClassNamePrefixFeaturesOutMixin, TransformerMi
         array of shape (n_samples, n_components_), or a tuple of two of them
         """
         check_is_fitted(self)
-        X, observed = self._checked_X(X, reset=False)
-        x_scores = self._x_scores(X, observed)
+        X = self._check_X(X, reset=False)
+        x_scores = self._x_scores(X)
         if y is None:
             return x_scores
-        Y = check_numeric_Y(as_labels(y), X.shape[0], SCALABLE)
+        Y = self._encode(as_labels(y), X.shape[0], None, reset=False)
         if Y.shape[1] != self._n_labels_:
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted with "
@@ -308,28 +275,40 @@ def _scale_pair(scale: Any) -> tuple[bool, bool]:
     return bool(pair[0]), bool(pair[1])
 
 
-def _filled(rows: Rows) -> Any:
+def decomposed(
+    Z: Centered,
+    Y: Centered,
+    scale: tuple[bool, bool],
+    l: int,
+    deflation: str,
+    find: FindPair | None = None,
+    G: Array | None = None,
+) -> Fit:
+    """Up to l components of two blocks; G is Z'Z where that is known, and is overwritten."""
+    X, B, cross = blocks(Z, Y, scale, l, G)
+    found = decompose(cross, l, deflation, find)
+    return Fit(X, B, found, (cross.trace, float(np.trace(cross.yy))))
+
+
+def _filled(rows: Rows, seen: np.ndarray) -> Array:
     """X with its column means (of what is observed) in the gaps, so that centring leaves zeros."""
-    if rows.observed is None:
-        return rows.X
-    seen = rows.observed
     for axis, what in ((0, "column"), (1, "row")):
         empty = ~seen.any(axis=axis)
         if empty.any():
             raise ValueError(
                 f"X holds no value in {what} {int(np.argmax(empty))}: leave that {what} out."
             )
-    weight = np.ones(len(seen)) if rows.weight is None else rows.weight
+    weight = rows.weights()
     known = np.where(seen, rows.X, 0.0).astype(np.float64)
     first = (weight @ known) / (weight @ seen)
     drift = (weight @ np.where(seen, known - first, 0.0)) / (weight @ seen)
     return np.where(seen, known, first + drift)
 
 
-def missing_share(rows: Rows, Z: Centered) -> Array | float:
+def missing_share(pair: Pair) -> Array | float:
     """What turns sums of squares over all rows' degrees of freedom to those observed."""
-    if rows.observed is None:
+    if pair.observed is None:
         return 1.0
-    weight = np.ones(len(rows.Y)) if rows.weight is None else rows.weight
+    Z = pair.X
     one = Z.total - Z.freedom
-    return Z.freedom / np.maximum(weight @ rows.observed - one, EPS * Z.freedom)
+    return Z.freedom / np.maximum(pair.rows.weights() @ pair.observed - one, EPS * Z.freedom)

@@ -12,15 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import check_finite, constant_columns, project
 from eigenkit.estimators._base import Projection
-from eigenkit.estimators._validation import (
-    NO_VARIANCE,
-    check_choice,
-    check_count,
-    check_real,
-    check_solver,
-    check_weight,
-    check_X,
-)
+from eigenkit.estimators._validation import NO_VARIANCE, check_solver, check_X
 from eigenkit.kernels import (
     KERNEL_TOL,
     KERNELS,
@@ -36,6 +28,7 @@ from eigenkit.kernels import (
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import KernelMatrix, Problem, Rows
 from eigenkit.pencil import Solution
+from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers import SOLVERS, Settings
 
 APPROXIMATIONS = ("cholesky", "nystroem")
@@ -115,11 +108,12 @@ class KernelSpace:
         """Whether X itself becomes part of the model; landmarks are copied out of it anyway."""
         return self.approximation is None and not self._precomputed
 
-    def _in_kernel_space(self, rows: Rows, n: int, sample_weight: Any) -> Rows:
+    def _in_kernel_space(self, given: Rows) -> Rows:
         """The rows as a kernel matrix, or as features of their own; remembers X_fit_."""
+        rows = given.positive()
         X = rows.X
         check_finite("X", X.data if sparse.issparse(X) else X)
-        reference = self._fit_kernel(X, n, rows.weight, sample_weight)
+        reference = self._fit_kernel(given, rows)
         if self.approximation is not None:
             return self._landmark_rows(rows, reference)
         check_kernel_size(X.shape[0])
@@ -133,13 +127,14 @@ class KernelSpace:
     def _kernel_name(self) -> str:
         return "X, the precomputed kernel," if self._precomputed else "kernel"
 
-    def _fit_kernel(self, X: Any, n: int, weight: Array | None, sample_weight: Any) -> Any:
+    def _fit_kernel(self, given: Rows, rows: Rows) -> Any:
         """Set ``kernel_``; what stands for the training samples: X, or columns of the kernel."""
+        X, n = rows.X, given.n_rows
         if not self._precomputed:
             if constant_columns(X).all():
                 raise ValueError(NO_VARIANCE)
-            given = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
-            self.kernel_: Any = given.fitted(X, weight)
+            kernel = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
+            self.kernel_: Any = kernel.fitted(X, rows.weight)
             self.gamma_ = self.kernel_.gamma
             return X
         if sparse.issparse(X):
@@ -150,8 +145,7 @@ class KernelSpace:
                 "of inner products of all training samples."
             )
         self.kernel_ = PrecomputedKernel()
-        given_weight = check_weight(sample_weight, n)
-        return np.arange(n) if given_weight is None else np.flatnonzero(given_weight > 0)
+        return np.flatnonzero(given.weights() > 0)
 
     def _landmark_rows(self, rows: Rows, reference: Any) -> Rows:
         """Explicit features k(x, L) N of the rows, by landmarks L."""
@@ -255,12 +249,8 @@ class KernelProjection(KernelSpace, Projection):
         few = self.approximation is not None
         return Settings(solver=solver, regression="cholesky" if few else "dual_cholesky")
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, classes: Any, **how: Any) -> Rows:
-        rows = super()._rows(X, y, sample_weight, classes, **how)
-        n_weights = np.asarray(sample_weight).shape
-        return self._in_kernel_space(
-            rows, n_weights[0] if n_weights else len(rows.Y), sample_weight
-        )
+    def _rows(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, **how: Any) -> Rows:
+        return self._in_kernel_space(self._all_rows(X, y, sample_weight, classes, **how))
 
     def _check_informative(self, problem: Problem) -> None:
         super()._check_informative(problem)

@@ -2,83 +2,37 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.special import log_softmax, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import DENSE_LIMIT_BYTES, check_finite, project
+from eigenkit.estimators._class_rows import (
+    ClassRows,
+    check_varied,
+    kernel_unit,
+    row_space,
+    standardized,
+)
+from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._kernel_space import check_kernel_params, refuse_overflow, symmetry_tol
 from eigenkit.estimators._landmarks import LANDMARKS, landmark_rows
 from eigenkit.estimators._probabilities import held_out_distances, softmax_scale
-from eigenkit.estimators._state import forget, unchanged_on_error
 from eigenkit.estimators._validation import (
-    NO_VARIANCE,
-    as_labels,
-    check_choice,
     check_classes,
-    check_count,
-    check_real,
-    check_weight,
     check_X,
 )
 from eigenkit.kernels import Kernel, checked_kernel
-from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
-from eigenkit.solvers.planes import Planes, class_grams, lower_grams
-
-
-class ClassRows:
-    """The features of each class, in the coordinates that the planes are computed in.
-
-    ``parts[c] = sqrt(w) [features, 1]``; a plane z there is the plane R z in the coordinates
-    in which its ridge and distances are measured (R None: the same). ``column`` holds the
-    factors that landmarks of weights other than one have put on their columns.
-    """
-
-    def __init__(
-        self,
-        F: Any,
-        bounds: np.ndarray,
-        root: Array | None,
-        R: Array | None,
-        column: Array | None = None,
-    ) -> None:
-        n = F.shape[0]
-        if sparse.issparse(F):
-            N = sparse.hstack([F, np.ones((n, 1))], format="csr")
-            N = N if root is None else sparse.csr_array(sparse.diags_array(root) @ N)
-        else:
-            N = np.empty((n, F.shape[1] + 1))
-            N[:, :-1] = F
-            N[:, -1] = 1.0
-            if root is not None:
-                N *= root[:, None]
-        self.parts = [N[a:b] for a, b in pairwise(bounds)]
-        self.R = R
-        self.column_weight = None if column is None else np.append(column**2, 1.0)
-
-    @property
-    def sparse(self) -> bool:
-        return bool(sparse.issparse(self.parts[0]))
-
-    def grams(self) -> list[Array]:
-        with np.errstate(over="ignore", invalid="ignore"):  # the solver looks at the sums
-            grams: list[Any] = class_grams(self.parts)
-        return [G.toarray() for G in grams] if self.sparse else grams
-
-    def lower_grams(self) -> list[Array]:
-        return self.grams() if self.sparse else lower_grams(self.parts)
-
-    def to_normal(self) -> Array:
-        """The map from z to the normal of the plane."""
-        order = self.parts[0].shape[1]
-        return np.eye(order)[:-1] if self.R is None else self.R[:-1]
-
+from eigenkit.linalg import Array
+from eigenkit.moments import Rows
+from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.solvers.planes import Planes
 
 _REFIT = "This %(name)s has learned no probabilities: fit it with probability=True."
 
@@ -91,7 +45,58 @@ def _learns_probabilities(model: Any) -> bool:
     return True
 
 
-class ProximalPlanes(ClassifierMixin, BaseEstimator):
+@dataclass(frozen=True)
+class ByClass:
+    """Rows of positive weight sorted by class; the class c has rows bounds[c] to bounds[c + 1].
+
+    ``order`` holds their places among all rows, ``root`` the roots of their weights.
+    """
+
+    rows: Rows
+    order: np.ndarray
+    bounds: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Rows, classes: np.ndarray) -> ByClass:
+        """Refuses what holds fewer than two classes, or one sample of each."""
+        k, codes = len(classes), rows.Y[:, 0]
+        order = np.argsort(codes, kind="stable")
+        if rows.weight is not None:
+            order = order[rows.weight[order] > 0]
+        counts = np.bincount(codes[order], minlength=k)
+        if k < 2:
+            raise ValueError(f"y holds {k} class, but at least two are needed to separate.")
+        if np.any(counts == 0):
+            missing = classes[np.argmin(counts)]
+            raise ValueError(f"sample_weight is zero for every sample of the class {missing!r}.")
+        if len(order) <= k:
+            raise ValueError(
+                f"y holds {k} classes for {len(order)} samples: some class needs more than one "
+                "sample."
+            )
+        return cls(rows.take(order), order, np.concatenate([[0], np.cumsum(counts)]))
+
+    @property
+    def root(self) -> Array | None:
+        return None if self.rows.weight is None else np.sqrt(self.rows.weight)
+
+    def in_order(self) -> Rows:
+        """The same rows in the order in which they came."""
+        return self.rows.take(np.argsort(self.order))
+
+
+@dataclass(frozen=True)
+class Found:
+    """Planes, their normals in the units of X, the point that they are stated around, and the
+    factors that landmarks of weights other than one have put on their columns."""
+
+    planes: Planes
+    normals: Array
+    shift: Array | float = 0.0
+    column: Array | None = None
+
+
+class ProximalPlanes(ClassifierMixin, Estimator):
     """One plane per class, near to it and far from the rest; the nearest plane wins."""
 
     alpha: float
@@ -137,42 +142,16 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
 
     # -- fitting -----------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the planes.
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        return self._all_rows(X, y, sample_weight)
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            With ``kernel="precomputed"`` the kernel between the samples, square.
-        y : array of shape (n_samples,)
-            Two or more classes.
-        sample_weight : array of shape (n_samples,), optional
-            Integer weights count repetitions, zero leaves a row out. Other weights compare the
-            rows; their unit matters only beside ``alpha``, where there is one.
+    def _state(self, sample: Rows) -> ByClass:
+        return ByClass.of(sample, self.classes_)
 
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        with unchanged_on_error(self):
-            forget(self)
-            X = self._check_training(X)
-            codes = self._encode(y, X.shape[0])
-            weight = check_weight(sample_weight, X.shape[0])
-            order, bounds = self._by_class(codes, weight)
-            root = None if weight is None else np.sqrt(weight[order])
-            self._dtype_ = X.dtype
-            if self._is_linear:
-                self._fit_linear(X[order], bounds, root)
-            else:
-                self._fit_kernel(X, order, bounds, root)
-            if self.probability:
-                kept, w = np.sort(order), None if weight is None else weight[np.sort(order)]
-                rows = X[np.ix_(kept, kept)] if self._is_precomputed else X[kept]
-                distances = held_out_distances(self, rows, codes[kept], w)
-                self.probability_scale_ = softmax_scale(distances, codes[kept], w)
-        return self
+    def _solve(self, problem: ByClass, settings: None) -> Found:
+        if self._is_linear:
+            return self._linear_planes(problem)
+        return self._kernel_planes(problem)
 
     @property
     def _is_linear(self) -> bool:
@@ -182,7 +161,7 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _check_parameters(self) -> None:
+    def _settings(self) -> None:
         check_real("alpha", self.alpha)
         given = self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params
         check_kernel_params(*given, ("precomputed",))
@@ -190,7 +169,9 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
         if self.n_landmarks is not None:
             check_count("n_landmarks", self.n_landmarks, hint=", or None for all samples")
 
-    def _check_training(self, X: Any) -> Any:
+    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
+        if not reset:
+            return check_X(self, X, reset=False)
         # The general checks cost more than the planes of a small set: an array that is
         # already what they would return goes past them.
         if type(X) is np.ndarray and X.dtype == np.float64 and X.ndim == 2 and min(X.shape) > 1:
@@ -207,36 +188,15 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
             X = checked_kernel(X, "X, the precomputed kernel,", symmetry_tol(X))
         return X
 
-    def _encode(self, y: Any, n: int) -> np.ndarray:
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
-        if not (type(y) is np.ndarray and y.dtype.kind in "iub" and y.shape == (n,)):
-            y = check_classes(as_labels(y), n, instead="use one classifier per label")
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> np.ndarray:
+        """The number of the class of every row."""
+        if not (y.dtype.kind in "iub" and y.shape == (n,)):
+            y = check_classes(y, n, instead="use one classifier per label")
         self.classes_, codes = np.unique(y, return_inverse=True)
-        return codes
+        return codes[:, None]
 
-    def _by_class(self, codes: np.ndarray, weight: Array | None) -> tuple[np.ndarray, np.ndarray]:
-        """Rows of positive weight sorted by class, and where each class begins and ends."""
-        k = len(self.classes_)
-        order = np.argsort(codes, kind="stable")
-        if weight is not None:
-            order = order[weight[order] > 0]
-        counts = np.bincount(codes[order], minlength=k)
-        if k < 2:
-            raise ValueError(f"y holds {k} class, but at least two are needed to separate.")
-        if np.any(counts == 0):
-            missing = self.classes_[np.argmin(counts)]
-            raise ValueError(f"sample_weight is zero for every sample of the class {missing!r}.")
-        if len(order) <= k:
-            raise ValueError(
-                f"y holds {k} classes for {len(order)} samples: some class needs more than one "
-                "sample."
-            )
-        return order, np.concatenate([[0], np.cumsum(counts)])
-
-    def _fit_linear(self, X: Any, bounds: np.ndarray, root: Array | None) -> None:
+    def _linear_planes(self, problem: ByClass) -> Found:
+        X, bounds, root = problem.rows.X, problem.bounds, problem.root
         if sparse.issparse(X) and 8 * X.shape[0] * X.shape[1] <= DENSE_LIMIT_BYTES:
             X = X.toarray()
         if X.shape[1] < X.shape[0]:
@@ -245,49 +205,39 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
             if planes is None and rows.sparse:
                 planes = self._planes(rows)
             if planes is not None:
-                self._keep(planes, planes.Z[:, :-1], planes.Z[:, -1], 0.0)
-                return
+                return Found(planes, planes.Z[:, :-1])
         if sparse.issparse(X):
-            Z, basis = _row_space(X)
+            Z, basis = row_space(X)
             shift, R = np.zeros(X.shape[1]), np.eye(Z.shape[1] + 1)
         else:
             basis = None
-            shift, Z, R = _standardized(X)
+            shift, Z, R = standardized(X)
         planes = self._planes(ClassRows(Z, bounds, root, R))
         z = planes.Z @ R.T
-        normals = z[:, :-1] if basis is None else z[:, :-1] @ basis
-        self._keep(planes, normals, planes.Z[:, -1], shift)
+        return Found(planes, z[:, :-1] if basis is None else z[:, :-1] @ basis, shift)
 
-    def _fit_kernel(
-        self, X: Any, order: np.ndarray, bounds: np.ndarray, root: Array | None
-    ) -> None:
+    def _kernel_planes(self, problem: ByClass) -> Found:
+        X, bounds, root = problem.rows.X, problem.bounds, problem.root
         if self._is_precomputed:
-            X = X[np.ix_(order, order)]
+            X = X[:, problem.order]
         else:
-            X = X[order]
             given = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
             self.kernel_ = given.fitted(X)
         chosen, K, column = landmark_rows(self, X, root)
-        _check_varied(K)
-        unit = _kernel_unit(K)
+        check_varied(K)
+        unit = kernel_unit(K)
         K = K if column is None else K * column
         R = None if unit == 1.0 else np.diag([*np.full(K.shape[1], 1 / unit), 1.0])
         planes = self._planes(ClassRows(K if R is None else K / unit, bounds, root, R, column))
         z = planes.Z if R is None else planes.Z @ R.T
-        self.landmark_indices_ = order[chosen]
+        self.landmark_indices_ = problem.order[chosen]
         if not self._is_precomputed:
             self.landmarks_ = X[chosen]
-        self._keep(planes, z[:, :-1], planes.Z[:, -1], 0.0, column)
+        return Found(planes, z[:, :-1], column=column)
 
-    def _keep(
-        self,
-        planes: Planes,
-        normals: Array,
-        biases: Array,
-        shift: Array | float,
-        column: Array | None = None,
-    ) -> None:
-        """Planes with unit normals; ``biases`` are those around the point ``shift``."""
+    def _keep(self, problem: ByClass, solution: Found) -> None:
+        """Planes with unit normals."""
+        normals, shift, column = solution.normals, solution.shift, solution.column
         size = np.max(np.abs(normals), axis=1, keepdims=True)
         if not np.all(np.isfinite(size)) or np.any(size == 0):
             raise ValueError(
@@ -295,17 +245,23 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
                 "smaller alpha, or scale the features."
             )
         length = size * np.linalg.norm(normals / size, axis=1, keepdims=True)
-        coef, bias = normals / length, biases / length[:, 0]
+        coef, bias = normals / length, solution.planes.Z[:, -1] / length[:, 0]
         coef = coef if column is None else coef * column
         name = "coef_" if self._is_linear else "dual_coef_"
         setattr(self, name, coef.astype(self._dtype_))
-        self._center_ = np.broadcast_to(shift, coef.shape[1:]).astype(self._dtype_)
-        self._bias_ = bias.astype(self._dtype_)
-        self.intercept_ = (bias - coef @ np.broadcast_to(shift, coef.shape[1:])).astype(
-            self._dtype_
-        )
-        self.eigenvalues_ = self._eigenvalues(planes.shares).astype(self._dtype_)
-        self.n_iter_ = max(1, planes.n_iter)
+        center = np.broadcast_to(shift, coef.shape[1:])
+        self._center_, self._bias_ = center.astype(self._dtype_), self._cast(bias)
+        self.intercept_ = self._cast(bias - coef @ center)
+        self.eigenvalues_ = self._cast(self._eigenvalues(solution.planes.shares))
+        self.n_iter_ = max(1, solution.planes.n_iter)
+        if self.probability:
+            self._keep_probabilities(problem)
+
+    def _keep_probabilities(self, problem: ByClass) -> None:
+        rows = problem.in_order()
+        X = rows.X[:, np.sort(problem.order)] if self._is_precomputed else rows.X
+        distances = held_out_distances(self, X, rows.Y[:, 0], rows.weight)
+        self.probability_scale_ = softmax_scale(distances, rows.Y[:, 0], rows.weight)
 
     # -- using -------------------------------------------------------------------------
 
@@ -322,7 +278,7 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
         array of shape (n_samples, n_classes)
         """
         check_is_fitted(self)
-        X = check_X(self, X, reset=False)
+        X = self._check_X(X, reset=False)
         if self._is_linear:
             return np.abs(project(X, self._center_, self.coef_.T) + self._bias_)
         if "landmarks_" in self.__dict__:
@@ -402,40 +358,3 @@ class ProximalPlanes(ClassifierMixin, BaseEstimator):
         tags.input_tags.pairwise = self._is_precomputed
         tags.input_tags.sparse = not self._is_precomputed
         return tags
-
-
-def _standardized(X: Array) -> tuple[Array, Array, Array]:
-    """Mean, (X - mean) / unit, and R that takes planes there to planes of X.
-
-    Quotients of distances do not depend on the origin and the units; digits do.
-    """
-    shift = X.mean(axis=0, dtype=np.float64)
-    Z = X - shift
-    size = np.abs(Z).max(axis=0)
-    if np.all(size <= 8 * EPS * np.abs(shift)):
-        raise ValueError(NO_VARIANCE)
-    unit = power_of_two(size)
-    R = np.diag([*(1 / unit), 1.0])
-    R[-1, :-1] = -shift / unit
-    return shift, Z / unit, R
-
-
-def _row_space(X: Any) -> tuple[Array, Array]:
-    """Coordinates of the rows of a wide sparse X in an orthonormal basis of their span."""
-    values, vectors = eigenpairs((X @ X.T).toarray().astype(np.float64))
-    keep = values > max(values[0], 0.0) * X.shape[0] * EPS
-    if not keep.any():
-        raise ValueError(NO_VARIANCE)
-    root = np.sqrt(values[keep])
-    return vectors[:, keep] * root, (X.T @ (vectors[:, keep] / root)).T
-
-
-def _check_varied(K: Array) -> None:
-    if np.array_equal(K[0], K[1]) and np.all(K[0] == K):
-        raise ValueError("The kernel has zero variance: it is the same for all samples.")
-
-
-def _kernel_unit(K: Array) -> float:
-    """1, or a power of two that brings kernel values of extreme size near 1."""
-    size = max(float(K.max()), -float(K.min()))
-    return 1.0 if 1e-140 < size < 1e140 else float(power_of_two(np.array(size)))

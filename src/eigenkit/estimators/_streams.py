@@ -14,9 +14,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from eigenkit.estimators._state import forget, is_fitted_name, unchanged_on_error
-from eigenkit.estimators._validation import check_real
-from eigenkit.streaming import Blocks, Moments
+from eigenkit.moments import Moments
+from eigenkit.shell import check_real, forget, is_fitted_name, unchanged_on_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +101,7 @@ class Streaming:
     def partial_fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         classes: Any = None,
         *,
@@ -142,20 +141,6 @@ class Streaming:
             moments = Moments.begin(*kind) if first else self._intake_.moments
             self._intake_ = Intake.of(self, moments.add(rows, *kind, half_life))
         return self
-
-    def _fit_blocks(self, blocks: Blocks, y: Any, sample_weight: Any) -> None:
-        """Fit to all rows of some blocks: what a stream of them would know, and no stream."""
-        if not hasattr(self, "partial_fit"):
-            raise TypeError(f"{type(self).__name__} needs all samples at once, not blocks of rows.")
-        if sample_weight is not None or (y is not None and np.size(y)):
-            raise ValueError("X is blocks of rows: y comes with them, and weights are not taken.")
-        stream, classes = clone(self), blocks.classes()
-        for X, y in blocks:
-            stream.partial_fit(X, y, classes=classes)
-        if "_intake_" not in vars(stream):
-            raise ValueError("X holds no block of rows: there is nothing to learn from.")
-        _describe(self, stream)
-        self._learn(stream._intake_.moments)
 
     def merge(self, other: Self) -> Self:
         """Take in all that ``other`` has learned by :meth:`partial_fit`.

@@ -20,52 +20,10 @@ from sklearn.utils.validation import check_array, validate_data
 from eigenkit.data import SAFE_RANGE, check_finite, check_size
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
-from eigenkit.streaming import Blocks
-
-# -- parameters -------------------------------------------------------------------------
-
-
-def check_real(name: str, value: Any, *, low: float = 0.0, high: float = np.inf) -> float:
-    """``value`` as a finite float between the bounds (inclusive)."""
-    number = _as_float(value)
-    if not low <= number <= high or not np.isfinite(number):
-        bounds = f"of at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
-        raise ValueError(f"{name}={_shown(value)} is not valid: give a finite number {bounds}.")
-    return number
-
-
-def _as_float(value: Any) -> float:
-    """A real number as a float; NaN where it is none, or has no float near it (10**400)."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
-        return np.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return np.nan
-
-
-def _shown(value: Any) -> str:
-    """The value as it would be typed, cut where that is long."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def check_count(name: str, value: Any, *, hint: str = "") -> int:
-    """``value`` as an integer of at least 1."""
-    fine = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
-    if not fine or value < 1:
-        raise ValueError(
-            f"{name}={_shown(value)} is not valid: give an integer of at least 1{hint}."
-        )
-    return int(value)
-
-
-def check_choice(name: str, value: Any, choices: Any) -> str:
-    """``value``, one of ``choices``."""
-    if not isinstance(value, str) or value not in choices:
-        known = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(f"{name}={_shown(value)} is not known: choose one of {known}.")
-    return value
+from eigenkit.moments import Blocks
+from eigenkit.shell import check_choice as check_choice
+from eigenkit.shell import check_count as check_count
+from eigenkit.shell import check_real as check_real
 
 
 def check_solver(value: Any, choices: Any) -> str:
@@ -122,7 +80,7 @@ def check_X(
 
 @contextmanager
 def plain_words(name: str) -> Iterator[None]:
-    """What numpy says of strings and ragged lists, as one sentence about the argument."""
+    """What numpy and scikit-learn say in several lines, as one sentence about the argument."""
     try:
         yield
     except ValueError as error:
@@ -132,6 +90,16 @@ def plain_words(name: str) -> Iterator[None]:
             what = what.removeprefix("np.str_(").removesuffix(")")
             raise ValueError(
                 f"{name} holds the string {what}, which is not a number: encode or remove it."
+            ) from error
+        if said.startswith("Complex data not supported"):
+            raise ValueError(
+                f"{name} is complex (Complex data not supported): give real and imaginary parts as "
+                "columns of their own."
+            ) from error
+        if said.startswith("Expected 2D array, got 1D array instead"):
+            raise ValueError(
+                f"{name} has one dimension (Expected 2D array, got 1D array instead). Reshape your "
+                f"data: {name}.reshape(-1, 1) is one column, {name}.reshape(1, -1) one row."
             ) from error
         if "inhomogeneous" in said or said.startswith("setting an array element with a sequence"):
             raise ValueError(f"{name} is a ragged list: give rows of one length.") from error
@@ -174,17 +142,17 @@ def _memory(A: Any) -> list[np.ndarray]:
     return [A] if isinstance(A, np.ndarray) else []
 
 
-def as_labels(y: Any) -> Any:
+def as_labels(y: Any, name: str = "y") -> Any:
     """y as an array (or the sparse matrix that it is), nothing else checked yet."""
     y = _tabular(y)
-    _refuse("y", y)
+    _refuse(name, y)
     if sparse.issparse(y):
         return y
     try:
         y = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     except ValueError as error:
         raise ValueError(
-            "y is a ragged list: encode lists of labels with MultiLabelBinarizer."
+            f"{name} is a ragged list: encode lists of labels with MultiLabelBinarizer."
         ) from error
     if y.dtype.kind != "O":
         return y
@@ -262,6 +230,19 @@ def check_same_rows(n: int, n_y: int) -> None:
         raise ValueError(
             f"X and y have inconsistent numbers of samples: {n} rows of X, {n_y} of y."
         )
+
+
+def check_groups(groups: Any, n: int) -> np.ndarray:
+    """The group of every sample, as a number."""
+    groups = as_labels(groups, "groups")
+    if groups.shape != (n,):
+        raise ValueError(
+            f"groups has shape {groups.shape}: give one group for each of {n} samples."
+        )
+    if any(group is None or group != group for group in groups):
+        raise ValueError("groups holds a missing value (None or NaN): give every row a group.")
+    names = {name: i for i, name in enumerate(dict.fromkeys(groups.tolist()))}
+    return np.array([names[name] for name in groups.tolist()])
 
 
 def check_weight(sample_weight: Any, n: int) -> Array | None:

@@ -7,14 +7,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from eigenkit.estimators._validation import check_choice, check_count, check_real
 from eigenkit.estimators.cca import CCA
 from eigenkit.linalg import Array
-from eigenkit.moments import Problem, Rows
+from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
+from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers import REGRESSIONS, Choice, Settings, solve
 from eigenkit.solvers.spectral import IDENTITY, covariance_axes
-from eigenkit.streaming import Moments
 
 SOLVERS = ("auto", "two_stage", "direct")
 
@@ -129,7 +128,7 @@ class CanonicalRidge(CCA):
     def _y_penalty(self) -> tuple[float, float]:
         return 1.0 - float(self.gamma_y), float(self.gamma_y)
 
-    def _state(self, moments: Rows | Moments) -> Problem:
+    def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         share = 1.0 - float(self.gamma_x)
         alpha = float(self.gamma_x) / share if share else np.inf
         return moments.problem(self._target(), 1.0, alpha)
@@ -148,20 +147,19 @@ class CanonicalRidge(CCA):
             # The pencil has Xc'Xc + gamma / (1 - gamma) I: divide by what it is too large.
             values = solution.eigenvalues / share
             solution = replace(solution, W=solution.W / np.sqrt(share), eigenvalues=values)
-        T = _scores(problem, solution.W)  # y is predicted by least squares on these
-        return replace(solution, gram=T.T @ T)
+        # y is predicted by least squares on the scores
+        return replace(solution, gram=_normal(problem, solution.W)[1])
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         super()._keep_more(problem, solution)
         self.n_iter_ = self.n_iter_[0]
 
     def _x_loadings(self, problem: Problem, W: Array, values: Array, basis: Array) -> Array:
-        T = _scores(problem, W)
-        Z = problem.pencil.Z
-        return Z.from_X(Z.rmatmat(T @ np.linalg.pinv(T.T @ T)))
+        slope, square = _normal(problem, W)
+        return problem.pencil.Z.from_X(slope @ np.linalg.pinv(square))
 
 
-def _scores(problem: Problem, W: Array) -> Array:
-    """Xc W (with the roots of the weights), for W in the units of X."""
+def _normal(problem: Problem, W: Array) -> tuple[Array, Array]:
+    """Z'T and T'T for the scores T = Xc W (with the roots of the weights), W in units of X."""
     Z = problem.pencil.Z
-    return Z.matmat(Z.from_X(W))
+    return Z.gradient(Z.from_X(W))

@@ -9,16 +9,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._instead import UNCHANGED
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators._streams import Result
-from eigenkit.estimators._validation import as_labels, check_real, check_scores, check_X
+from eigenkit.estimators._validation import as_labels, check_scores, check_X
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
-from eigenkit.moments import Problem
+from eigenkit.moments import Blocks, Problem
 from eigenkit.pencil import Pencil, Solution
+from eigenkit.shell import UNCHANGED, check_real
 from eigenkit.solvers import Settings
-from eigenkit.streaming import Blocks
 from eigenkit.targets import Target, whitened_with_ridge
 
 

@@ -15,16 +15,11 @@ from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._best import BestEstimator
-from eigenkit.estimators._state import forget, unchanged_on_error
-from eigenkit.estimators._validation import (
-    as_labels,
-    check_count,
-    check_real,
-    check_weight,
-    check_X,
-)
+from eigenkit.estimators._estimator import check_y_given
+from eigenkit.estimators._validation import as_labels, check_weight, check_X
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
+from eigenkit.shell import check_count, check_real, forget, unchanged_on_error
 from eigenkit.solvers.graph import GraphRows, laplacian, root
 
 
@@ -121,8 +116,7 @@ class GraphRegularized(BestEstimator):
                 f"estimator is a {type(self.estimator).__name__}: GraphRegularized needs a "
                 "projection of eigenkit."
             )
-        if y is None:
-            raise ValueError("GraphRegularized requires y to be passed, but the target y is None.")
+        check_y_given(self, y)
         with unchanged_on_error(self):
             forget(self)
             numbers = check_X(self, X, reset=True, min_samples=2)
@@ -247,9 +241,7 @@ class _Problem:
         model._settings()
         # Rows without labels borrow one until the features of all rows are there.
         borrowed = np.where(known, np.arange(n), np.flatnonzero(known)[0])
-        rows = model._rows(
-            self.X, _safe_indexing(self.y, borrowed), None, None, reset=True, min_samples=2
-        )
+        rows = model._rows(self.X, _safe_indexing(self.y, borrowed), None)
         if sparse.issparse(rows.X):
             raise ValueError(
                 "X is sparse, and differences along the edges of a graph fill up: use the kernel "

@@ -8,12 +8,10 @@ import numpy as np
 
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._encoding import check_two_classes, encode_labels
-from eigenkit.estimators._validation import (
-    check_choice,
-    warn_degenerate,
-)
+from eigenkit.estimators._validation import warn_degenerate
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
+from eigenkit.shell import check_choice
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Target
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
-from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans
 
-from eigenkit.estimators._state import forget, unchanged_on_error
-from eigenkit.estimators._validation import check_choice, check_count, check_X
+from eigenkit.data import constant_columns
+from eigenkit.estimators._estimator import Estimator
+from eigenkit.estimators._validation import NO_VARIANCE, check_X
 from eigenkit.estimators.hypergraph import EXPANSIONS
 from eigenkit.linalg import Array, eigenpairs, signs
+from eigenkit.moments import Rows
+from eigenkit.shell import check_choice, check_count
 from eigenkit.targets import TARGETS, Labels
 
 # These are not normalized by the degrees of the vertices: L = diag(S 1) - S.
@@ -23,7 +26,7 @@ PLAIN = ("bolla", "rodriguez")
 DENSE_ORDER = 500
 
 
-class HypergraphClustering(ClusterMixin, BaseEstimator):
+class HypergraphClustering(ClusterMixin, Estimator):
     """Spectral clustering of the vertices of a hypergraph.
 
     With H the target of an expansion on the incidence matrix J, S = H H' joins vertices that
@@ -78,45 +81,46 @@ class HypergraphClustering(ClusterMixin, BaseEstimator):
         self.n_init = n_init
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Embed and cluster the vertices.
+    _supervised = False
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_vertices, n_edges)
-            The incidence matrix, 0 or 1; other numbers above 0 say how much a vertex belongs
-            to an edge.
-        y : ignored
-        sample_weight : array of shape (n_vertices,), optional
-            Weights of the vertices in k-means.
-
-        Returns
-        -------
-        self
-        """
-        k = check_count("n_clusters", self.n_clusters)
+    def _settings(self) -> int:
         check_choice("expansion", self.expansion, EXPANSIONS)
-        with unchanged_on_error(self):
-            forget(self)
-            X = check_X(self, X, reset=True, min_samples=2)
-            J = sparse.csr_array(X, dtype=np.float64)
-            if J.nnz and J.data.min() < 0:
-                raise ValueError(
-                    "Negative values in data passed to HypergraphClustering: X must hold 0 and 1, "
-                    "or other numbers of at least 0."
-                )
-            if k > J.shape[0]:
-                raise ValueError(f"n_clusters={k} exceeds {J.shape[0]}, the vertices: give fewer.")
-            values, V = self._spectrum(J, k)
-            if self.expansion not in PLAIN:
-                length = np.linalg.norm(V, axis=1, keepdims=True)
-                V = np.divide(V, length, out=np.zeros_like(V), where=length > 0)
-            self.eigenvalues_, self.embedding_ = values, V
-            means = KMeans(
-                k, n_init=check_count("n_init", self.n_init), random_state=self.random_state
+        check_count("n_init", self.n_init)
+        return check_count("n_clusters", self.n_clusters)
+
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """All vertices: those without a weight are put into clusters too."""
+        return self._all_rows(X, y, sample_weight)
+
+    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
+        X = check_X(self, X, reset=reset, min_samples=min_samples)
+        J = sparse.csr_array(X, dtype=np.float64)
+        if J.nnz and J.data.min() < 0:
+            raise ValueError(
+                "Negative values in data passed to HypergraphClustering: X must hold 0 and 1, "
+                "or other numbers of at least 0."
             )
-            self.labels_ = means.fit(V, sample_weight=sample_weight).labels_
-        return self
+        return J
+
+    def _check_informative(self, problem: Rows) -> None:
+        if constant_columns(problem.X).all():
+            raise ValueError(NO_VARIANCE)
+
+    def _solve(self, problem: Rows, settings: int) -> tuple[Array, Array]:
+        if settings > problem.n_rows:
+            raise ValueError(
+                f"n_clusters={settings} exceeds {problem.n_rows}, the vertices: give fewer."
+            )
+        values, V = self._spectrum(problem.X, settings)
+        if self.expansion not in PLAIN:
+            length = np.linalg.norm(V, axis=1, keepdims=True)
+            V = np.divide(V, length, out=np.zeros_like(V), where=length > 0)
+        return values, V
+
+    def _keep(self, problem: Rows, solution: tuple[Array, Array]) -> None:
+        self.eigenvalues_, self.embedding_ = solution
+        means = KMeans(len(self.eigenvalues_), n_init=self.n_init, random_state=self.random_state)
+        self.labels_ = means.fit(self.embedding_, sample_weight=problem.weight).labels_
 
     def _weights(self, n_edges: int) -> Array:
         if self.edge_weights is None:

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
 from eigenkit.estimators._best import BestEstimator
-from eigenkit.estimators._state import unchanged_on_error
-from eigenkit.estimators._validation import (
-    as_labels,
-    check_choice,
-    check_count,
-    check_real,
-    check_weight,
-)
+from eigenkit.estimators._estimator import check_y_given
+from eigenkit.estimators._folds import CrossValidated, Fold
+from eigenkit.estimators._validation import as_labels
 from eigenkit.estimators.pls_cv import RULES, one_standard_error
 from eigenkit.linalg import Array
+from eigenkit.shell import check_choice, check_count, check_real, unchanged_on_error
 
 
-class KeepSearchCV(BestEstimator):
+class KeepSearchCV(CrossValidated, BestEstimator):
     """Sparse PLS with the numbers of variables and of components chosen by cross-validation.
 
     Component by component: with what the components before keep held fixed, every number of
@@ -86,25 +81,29 @@ class KeepSearchCV(BestEstimator):
         self.rule = rule
         self.scoring = scoring
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Search the grid and fit the best.
 
         Parameters
         ----------
         X, y, sample_weight
             As in the estimator's ``fit``; the weights do not enter the scores.
+        groups : array of shape (n_samples,), optional
+            For a splitter that keeps groups together, as GroupKFold.
 
         Returns
         -------
         self
         """
         check_choice("rule", self.rule, RULES)
-        if y is None:
-            raise ValueError("KeepSearchCV requires y to be passed, but the target y is None.")
+        check_y_given(self, y)
         with unchanged_on_error(self):
+            sample_weight, to_splitter = self._routed(sample_weight, groups)
             whole = clone(self.estimator).fit(X, y, sample_weight)
             self.grid_ = self._grid(whole.n_features_in_)
-            folds = list(self._folds(X, as_labels(y), sample_weight))
+            X, labels = indexable(X, as_labels(y))
+            classes = is_classifier(self.estimator)
+            folds = list(self._folds(X, labels, sample_weight, to_splitter, classifier=classes))
             keep: list[int] = []
             paths, scores = [], []
             for _ in range(whole.n_components_):
@@ -132,26 +131,15 @@ class KeepSearchCV(BestEstimator):
             raise ValueError("keep_x is empty: give the numbers of variables to try.")
         return np.unique(np.minimum(grid, d))
 
-    def _folds(self, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[tuple, tuple]]:
-        X, y = indexable(X, y)
-        weight = check_weight(sample_weight, y.shape[0])
-        classes = is_classifier(self.estimator)
-        for train, test in check_cv(self.cv, y, classifier=classes).split(X, y):
-            w = None if weight is None else weight[train]
-            yield (
-                (_safe_indexing(X, train), _safe_indexing(y, train), w),
-                (_safe_indexing(X, test), _safe_indexing(y, test)),
-            )
-
-    def _scores(self, folds: list[tuple[tuple, tuple]], before: list[int]) -> Array:
+    def _scores(self, folds: list[Fold], before: list[int]) -> Array:
         """Scores of every number of the grid (columns) on every fold (rows)."""
         table = np.empty((len(folds), len(self.grid_)))
-        for i, (train, test) in enumerate(folds):
+        for i, fold in enumerate(folds):
             for j, count in enumerate(self.grid_):
                 keep = [*before, int(count)]
                 model = clone(self.estimator).set_params(n_components=len(keep), keep_x=keep)
-                model.fit(*train)
-                table[i, j] = self._scorer(model)(model, *test)
+                model.fit(fold.X, fold.y, fold.weight)
+                table[i, j] = self._scorer(model)(model, fold.X_test, fold.y_test)
         return table
 
     def _scorer(self, model: Any) -> Any:

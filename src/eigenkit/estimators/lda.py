@@ -21,12 +21,11 @@ from eigenkit.estimators._heads import (
     posterior,
 )
 from eigenkit.estimators._streams import Result
-from eigenkit.estimators._validation import check_choice, check_real
 from eigenkit.linalg import EPS, Array
-from eigenkit.moments import Problem, Rows
+from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Solution
+from eigenkit.shell import check_choice, check_real
 from eigenkit.solvers import Settings
-from eigenkit.streaming import Moments
 from eigenkit.targets import TARGETS, Target
 
 
@@ -146,7 +145,7 @@ class LDA(ClassifierMixin, Projection):
             "scikit-learn's NearestCentroid."
         )
 
-    def _state(self, moments: Rows | Moments) -> Problem:
+    def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         if self.shrinkage is None:
             return super()._state(moments)
         problem = moments.problem(self._target(), 1.0, 0.0)
@@ -214,11 +213,11 @@ class LDA(ClassifierMixin, Projection):
         self.covariance_ = self._cast(from_X(from_X(within).T))
         self._ridge_variance_ = pencil.alpha * self._shrunken_to() / problem.total
 
-    def _keep_columns(self, columns: np.ndarray | None) -> None:
-        super()._keep_columns(columns)
-        if columns is not None and self.store_covariance:
+    def _spread_columns(self) -> None:
+        super()._spread_columns()
+        if "_columns_" in self.__dict__ and self.store_covariance:
             whole = self._spread(self._spread(self.covariance_, 0), 1)
-            empty = np.setdiff1d(np.arange(len(whole)), columns)
+            empty = np.setdiff1d(np.arange(len(whole)), self._columns_)
             whole[empty, empty] = self._ridge_variance_
             self.covariance_ = whole
 

@@ -27,10 +27,10 @@ from eigenkit.estimators._heads import (
     regression,
 )
 from eigenkit.estimators._streams import Result
-from eigenkit.estimators._validation import check_choice, check_count, check_real
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
+from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers import REGRESSIONS, Choice, Settings
 from eigenkit.solvers.least_squares import least_squares_path
 from eigenkit.targets import TARGETS, Target
@@ -151,6 +151,8 @@ class LeastSquaresProjection(Projection):
             max_iter=check_count("max_iter", self.max_iter),
         )
 
+    _in_passes = False
+
     def _target(self) -> Target:
         return TARGETS[self.target]
 
@@ -171,7 +173,7 @@ class LeastSquaresProjection(Projection):
     ) -> list[Solution]:
         return least_squares_path(problem.pencil, alphas, float(self.l1_ratio), settings)
 
-    def plan(self, X: Any, y: Any, sample_weight: Any = None) -> Choice:
+    def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Choice:
         """How :meth:`fit` would find W on these data, and why, without fitting."""
         if self.alpha * self.l1_ratio:
             return Choice("coordinate_descent", f"l1_ratio={self.l1_ratio:g}", {})

@@ -8,21 +8,23 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.model_selection import check_cv
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._encoding import check_two_classes, encode_classes, encode_labels
-from eigenkit.estimators._state import forget, unchanged_on_error
+from eigenkit.estimators._estimator import check_y_given
 from eigenkit.estimators._validation import (
     as_labels,
-    check_count,
     check_indicator,
     check_same_rows,
+    check_weight,
     check_X,
 )
 from eigenkit.estimators.opls import OrthonormalizedPLS
+from eigenkit.estimators.splits import LabelStratifiedKFold, Split
 from eigenkit.linalg import Array
-from eigenkit.splits import LabelStratifiedKFold
+from eigenkit.shell import check_count, forget, unchanged_on_error
 
 # Votes are counted for as many new samples at a time as this many neighbours make.
 BLOCK_NEIGHBORS = 2**20
@@ -47,8 +49,9 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
         components.
     n_neighbors : int
         How many neighbours vote; as many as there are samples where those are fewer.
-    cv : int
-        Number of folds in which the thresholds are found.
+    cv : int, splitter or iterable
+        Folds in which the thresholds are found: so many, which keep the share of every label,
+        or as in scikit-learn.
 
     Attributes
     ----------
@@ -72,37 +75,43 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
     (100, 5)
     """
 
-    def __init__(self, projection: Any = None, *, n_neighbors: int = 50, cv: int = 3) -> None:
+    def __init__(self, projection: Any = None, *, n_neighbors: int = 50, cv: Any = 3) -> None:
         self.projection = projection
         self.n_neighbors = n_neighbors
         self.cv = cv
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the projection, keep the scores and labels, find the thresholds.
 
         Parameters
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
         y : 0/1 array or sparse matrix of shape (n_samples, n_labels), or classes
+        sample_weight : array of shape (n_samples,), optional
+            For the projection and the votes, not for the search of the thresholds. A sample of
+            weight 2 is two neighbours, zero leaves a row out; weights that are not whole
+            numbers are compared with their mean.
 
         Returns
         -------
         self
         """
         check_count("n_neighbors", self.n_neighbors)
-        check_count("cv", self.cv)
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
+        if not np.iterable(self.cv) and not hasattr(self.cv, "split"):
+            check_count("cv", self.cv)
+        check_y_given(self, y)
         with unchanged_on_error(self):
             forget(self)
             X = check_X(self, X, reset=True, min_samples=2)
             y = as_labels(y)
             self._sparse_labels_ = sparse.issparse(y)
             J = self._label_matrix(y, X.shape[0])
-            self.thresholds_ = self._find_thresholds(X, J)
-            self._memorize(X, J)
+            weight = check_weight(sample_weight, X.shape[0])
+            kept = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
+            if hasattr(self, "classes_"):
+                check_two_classes(J[kept].sum(axis=0))
+            self.thresholds_ = self._find_thresholds(X, J, weight, kept)
+            self._memorize(X, J, weight, kept)
         return self
 
     def _label_matrix(self, y: Any, n: int) -> sparse.csr_array:
@@ -116,14 +125,18 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
         check_indicator(J.data[:, None], J.nnz)
         return J
 
-    def _memorize(self, X: Any, J: sparse.csr_array) -> None:
+    def _memorize(
+        self, X: Any, J: sparse.csr_array, weight: Array | None, rows: np.ndarray
+    ) -> None:
+        X, J, weight = X[rows], J[rows], None if weight is None else weight[rows]
         projection = OrthonormalizedPLS() if self.projection is None else clone(self.projection)
-        self.projection_ = projection.fit(X, J)
+        self.projection_ = projection.fit(X, J, sample_weight=weight)
         if self.projection is None:
             self._n_used_ = min(100, self.projection_.n_components_)
         else:
             self._n_used_ = self.projection_.n_components_
         self._labels_ = J
+        self._counts_ = None if weight is None else _as_counts(weight)
         self._neighbors_ = NearestNeighbors(algorithm="brute").fit(self._coordinates(X))
 
     def _coordinates(self, X: Any) -> Array:
@@ -133,20 +146,33 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
 
     # -- thresholds --------------------------------------------------------------------
 
-    def _find_thresholds(self, X: Any, J: sparse.csr_array) -> Array:
+    def _find_thresholds(
+        self, X: Any, J: sparse.csr_array, weight: Array | None, kept: np.ndarray
+    ) -> Array:
         """What separates the votes for a label best, on samples that did not take part."""
-        folds = min(int(self.cv), J.shape[0] // 2)
-        if folds < 2 or hasattr(self, "classes_"):
+        folds = [] if hasattr(self, "classes_") else list(self._folds(J, kept))
+        if not folds:
             return np.full(J.shape[1], 0.5)
         votes, truth = [], []
-        for train, test in LabelStratifiedKFold(folds).split(X, J):
+        for train, test in folds:
             trial = clone(self)
-            trial._memorize(X[train], J[train])
+            trial._memorize(X, J, weight, train)
             votes.append(trial._votes(X[test]))
             truth.append(J[test])
         return best_thresholds(
             sparse.csc_array(sparse.vstack(truth)), sparse.csc_array(sparse.vstack(votes))
         )
+
+    def _folds(self, J: sparse.csr_array, kept: np.ndarray) -> Iterator[Split]:
+        """Row numbers of the training and of the test part, of the rows that are kept."""
+        if np.iterable(self.cv) or hasattr(self.cv, "split"):
+            for train, test in check_cv(self.cv).split(J, J):
+                yield np.intersect1d(train, kept), np.intersect1d(test, kept)
+            return
+        folds = min(int(self.cv), len(kept) // 2)
+        if folds > 1:
+            for train, test in LabelStratifiedKFold(folds).split(kept, J[kept]):
+                yield kept[train], kept[test]
 
     # -- prediction --------------------------------------------------------------------
 
@@ -224,11 +250,13 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
             yield X[start : start + step]
 
     def _block_votes(self, X: Any) -> sparse.csr_array:
-        n_train = self._labels_.shape[0]
-        k = min(int(self.n_neighbors), n_train)
+        n_train, count = self._labels_.shape[0], self._counts_
+        k = _enough(int(self.n_neighbors), n_train, count)
         distance, index = self._neighbors_.kneighbors(self._coordinates(X), n_neighbors=k)
-        reach = np.maximum(distance[:, -1:], np.finfo(distance.dtype).tiny)
-        weight = np.exp(-((distance / reach) ** 2))
+        votes = 1.0 if count is None else _within(count[index], self.n_neighbors)
+        reach = np.max(np.where(votes, distance, 0.0), axis=1, keepdims=True)
+        reach = np.maximum(reach, np.finfo(distance.dtype).tiny)
+        weight = votes * np.exp(-(np.minimum(distance / reach, 1.0) ** 2))
         weight /= weight.sum(axis=1, keepdims=True)
         starts = np.arange(0, k * X.shape[0] + 1, k)
         voters = sparse.csr_array((weight.ravel(), index.ravel(), starts), (X.shape[0], n_train))
@@ -242,9 +270,26 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
 
 
 def _encode_classes(model: Any, y: Any, n: int, classes: Any, reset: bool) -> Array:
-    J = encode_classes(model, y, n, classes, reset, instead="give a 0/1 matrix")
-    check_two_classes(J.sum(axis=0))
-    return J
+    return encode_classes(model, y, n, classes, reset, instead="give a 0/1 matrix")
+
+
+def _as_counts(weight: Array) -> Array:
+    """How many neighbours a sample stands for: whole weights say so, others by their mean."""
+    whole = np.array_equal(weight, np.rint(weight))
+    return weight if whole else weight / weight.mean()
+
+
+def _enough(k: int, n: int, count: Array | None) -> int:
+    """How many samples make k neighbours, whichever they are."""
+    if count is None:
+        return min(k, n)
+    return min(int(np.searchsorted(np.cumsum(np.sort(count)), k)) + 1, n)
+
+
+def _within(count: Array, k: int) -> Array:
+    """What counts of each sample, nearest first, until k neighbours are counted."""
+    before = np.cumsum(count, axis=1) - count
+    return np.clip(k - before, 0.0, count)
 
 
 def top_labels(S: Any, k: int) -> np.ndarray:

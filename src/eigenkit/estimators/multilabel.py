@@ -76,7 +76,7 @@ class MultilabelLDA(Projection):
         rows = super()._rows(*args, **options)
         count = rows.Y.sum(axis=1)
         some = count > 0
-        if not some.any():
+        if not some.any() and not options.get("block"):
             raise ValueError("y holds no label at all: there is nothing to learn from it.")
         X = rows.X if some.all() else rows.X[some]
         return Rows(X, rows.Y[some] / count[some, None], (rows.weights() * count)[some])

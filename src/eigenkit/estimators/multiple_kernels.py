@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     clone,
@@ -19,21 +18,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import CenteredKernel, check_finite
+from eigenkit.estimators._estimator import Estimator, check_y_given
 from eigenkit.estimators._kernel_space import (
     KernelProjection,
     check_kernel_params,
     refuse_overflow,
     symmetry_tol,
 )
-from eigenkit.estimators._state import forget, unchanged_on_error
-from eigenkit.estimators._validation import (
-    as_labels,
-    check_choice,
-    check_count,
-    check_real,
-    check_weight,
-    check_X,
-)
+from eigenkit.estimators._validation import as_labels, check_weight, check_X
 from eigenkit.estimators.kernel import (
     KernelCCA,
     KernelHypergraphSpectral,
@@ -42,6 +34,7 @@ from eigenkit.estimators.kernel import (
 )
 from eigenkit.kernels import CombinedKernel, Kernel, check_positive, checked_kernel
 from eigenkit.linalg import Array
+from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers.kernel_weights import (
     KernelBank,
     KernelWeights,
@@ -94,7 +87,7 @@ def _write_progress(step: Step) -> None:
     )
 
 
-class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """A kernel projection on a sum of kernels whose weights are learned from y.
 
     With K = sum_j theta_j K_j the weights minimize ``alpha tr(H'(Kc + alpha I)^-1 H)``, the part
@@ -182,38 +175,14 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     # -- fitting -----------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the weights of the kernels, then the projection on their sum.
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
+        check_y_given(self, y)
+        X = self._samples(X, reset=True)
+        weight = check_weight(sample_weight, _n_samples(X))
+        self._index_ = np.flatnonzero(np.ones(_n_samples(X)) if weight is None else weight)
+        return _kept(X, as_labels(y), weight)
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            With ``kernels="precomputed"`` a list of kernel matrices (n_samples, n_samples).
-        y : array
-            As ``estimator`` takes it.
-        sample_weight : array of shape (n_samples,), optional
-            Integer weights count repetitions, zero leaves a row out. Other weights compare the
-            rows; their unit matters only beside ``alpha``, where there is one.
-
-        Returns
-        -------
-        self
-        """
-        self._check_settings()
-        with unchanged_on_error(self):
-            forget(self)
-            if y is None:
-                raise ValueError(
-                    f"{type(self).__name__} requires y to be passed, but the target y is None."
-                )
-            X = self._samples(X, reset=True)
-            weight = check_weight(sample_weight, _n_samples(X))
-            self._index_ = np.flatnonzero(np.ones(_n_samples(X)) if weight is None else weight)
-            X, y, weight = _kept(X, as_labels(y), weight)
-            self._fit(X, y, weight)
-        return self
-
-    def _check_settings(self) -> None:
+    def _settings(self) -> None:
         if isinstance(self.estimator, str):
             check_choice("estimator", self.estimator, NAMED)
         elif self.estimator is not None and not isinstance(self.estimator, KernelProjection):
@@ -226,7 +195,9 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         check_real("tol", self.tol)
         check_count("max_iter", self.max_iter)
 
-    def _fit(self, X: Any, y: Any, weight: Array | None) -> None:
+    def _learn(self, sample: tuple[Any, Any, Array | None]) -> None:
+        """The weights of the kernels, then the projection on their sum: a problem of its own."""
+        X, y, weight = sample
         self.kernels_ = self._fitted_kernels(X, weight)
         own = {"n_components": self.n_components, "alpha": self.alpha}
         given = {name: value for name, value in own.items() if value is not None}
@@ -304,7 +275,7 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         trial = clone(self.estimator_)
         trial._settings()
         any_kernel = np.eye(n)
-        rows = trial._rows(any_kernel, y, weight, None, reset=True, min_samples=2)
+        rows = trial._rows(any_kernel, y, weight)
         return trial._problem(rows).pencil.H
 
     def _matrix(self, j: int, X: Any) -> Array:
@@ -352,7 +323,7 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if not self._precomputed:
             X = check_X(self, X, reset=reset, min_samples=2 if reset else 1, own=reset)
             if reset:
-                self._dtype_: Any = X.dtype
+                self._dtype_ = X.dtype
             return X
         matrices = [np.asarray(K) for K in X]
         if not matrices or any(K.ndim != 2 or K.shape != matrices[0].shape for K in matrices):

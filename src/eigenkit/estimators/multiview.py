@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, project
-from eigenkit.estimators._state import unchanged_on_error
-from eigenkit.estimators._validation import (
-    check_count,
-    check_real,
-    check_weight,
-    check_X,
-    check_X_varies,
-)
+from eigenkit.estimators._estimator import Estimator
+from eigenkit.estimators._validation import check_X_varies
 from eigenkit.linalg import Array
+from eigenkit.moments import Rows
+from eigenkit.pencil import Solution
+from eigenkit.shell import check_count, check_real
 from eigenkit.solvers.multiview import solve_views
 
 
-class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@dataclass(frozen=True)
+class Views:
+    """Centred data, the columns of each view, and their ridges."""
+
+    Z: Centered
+    columns: list[np.ndarray]
+    alphas: list[float]
+
+
+class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Canonical correlation analysis of two or more views of the same samples.
 
     Finds projections under which all views agree, by the block pencil
@@ -86,68 +93,56 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         self.alpha = alpha
         self.groups = groups
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the projections.
+    _supervised = False
 
-        Parameters
-        ----------
-        X : list of matrices, or one matrix of shape (n_samples, n_features)
-            Arrays, frames or sparse matrices.
-        y : ignored
-        sample_weight : array of shape (n_samples,), optional
-            Integer weights count repetitions, zero leaves a row out. Other weights compare the
-            rows; their unit matters only beside ``alpha``, where there is one.
+    def _settings(self) -> int | None:
+        if self.n_components is None:
+            return None
+        return check_count("n_components", self.n_components, hint=", or None for all")
 
-        Returns
-        -------
-        self
-        """
-        if self.n_components is not None:
-            check_count("n_components", self.n_components, hint=", or None for all")
-        with unchanged_on_error(self):
-            joint = self._joint(X, reset=True)
-            columns = self._columns(joint.shape[1])
-            alphas = _per_view(self.alpha, len(columns))
-            weight = check_weight(sample_weight, joint.shape[0])
-            if weight is not None and np.any(weight == 0):
-                joint, weight = joint[weight > 0], weight[weight > 0]
-            Z = Centered(joint, weight)
-            _check_informative(Z, columns)
-            k = None if self.n_components is None else int(self.n_components)
-            solution = solve_views(Z, columns, alphas, k)
-            n_found = len(solution.eigenvalues)
-            if k is not None and k > n_found:
-                raise ValueError(
-                    f"n_components={k} exceeds {n_found}, the number of components that the views "
-                    f"share: give at most {n_found}, or None for all."
-                )
-            self._keep(Z, columns, solution, joint.dtype)
-        return self
+    def _state(self, sample: Rows) -> Views:
+        columns = self._columns(sample.X.shape[1])
+        alphas = _per_view(self.alpha, len(columns))
+        return Views(Centered(sample.X, sample.weight), columns, alphas)
 
-    def _keep(self, Z: Centered, columns: list[np.ndarray], solution: Any, dtype: Any) -> None:
-        self.n_views_, self.n_components_ = len(columns), solution.W.shape[1]
+    def _check_informative(self, problem: Views) -> None:
+        Z = problem.Z
+        if sum(not Z.constant[own].all() for own in problem.columns) == 1:
+            raise ValueError(
+                "only one view varies over the samples: at least two views are needed."
+            )
+        check_X_varies(Z)
+
+    def _solve(self, problem: Views, settings: int | None) -> Solution:
+        solution = solve_views(problem.Z, problem.columns, problem.alphas, settings)
+        n_found = len(solution.eigenvalues)
+        if settings is not None and settings > n_found:
+            raise ValueError(
+                f"n_components={settings} exceeds {n_found}, the number of components that the "
+                f"views share: give at most {n_found}, or None for all."
+            )
+        return solution
+
+    def _keep(self, problem: Views, solution: Solution) -> None:
+        columns, W = problem.columns, solution.W
+        self.n_views_, self.n_components_ = len(columns), W.shape[1]
         self._columns_ = columns
-        self.eigenvalues_ = solution.eigenvalues.astype(dtype)
+        self.eigenvalues_ = self._cast(solution.eigenvalues)
         self.canonical_correlations_ = self.eigenvalues_ / (len(columns) - 1)
-        self.mean_ = Z.mean.astype(dtype)
+        self.mean_ = self._cast(problem.Z.mean)
         self.report_ = solution.report
-        self.view_components_ = [
-            np.ascontiguousarray(solution.W[own].T).astype(dtype) for own in columns
-        ]
-        self.components_ = np.ascontiguousarray(solution.W.T / len(columns)).astype(dtype)
+        self.view_components_ = [self._cast(np.ascontiguousarray(W[own].T)) for own in columns]
+        self.components_ = self._cast(np.ascontiguousarray(W.T / len(columns)))
 
     # -- input -------------------------------------------------------------------------
 
-    def _joint(self, X: Any, *, reset: bool) -> Any:
+    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
         """All views side by side."""
         if not _is_views(X):
-            if reset:
-                self.__dict__.pop("_views_", None)
-            return _checked(self, X, reset)
+            return super()._check_X(X, reset=reset, min_samples=min_samples)
         views = self._checked_views(X, reset)
         if reset:
             self.n_features_in_ = sum(view.shape[1] for view in views)
-            self.__dict__.pop("feature_names_in_", None)
         if any(sparse.issparse(view) for view in views):
             return sparse.csr_array(sparse.hstack(views, format="csr"))
         return np.hstack(views)
@@ -157,7 +152,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         if reset:
             if self.groups is not None:
                 raise ValueError("X is a list of views, so groups must be None.")
-            self._views_ = [BaseEstimator() for _ in X]
+            self._views_ = [Estimator() for _ in X]
         shapes = self.__dict__.get("_views_", [])
         if len(shapes) != len(X):
             expected = f"{len(shapes)} views" if shapes else "one matrix"
@@ -165,7 +160,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         views = []
         for i, (shape, view) in enumerate(zip(shapes, X, strict=True)):
             try:
-                views.append(_checked(shape, view, reset))
+                views.append(shape._check_X(view, reset=reset, min_samples=2 if reset else 1))
             except (ValueError, TypeError) as error:
                 raise type(error)(f"view {i}: {error}") from error
             if views[i].shape[0] != views[0].shape[0]:
@@ -207,7 +202,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         array of shape (n_samples, n_components_)
         """
         check_is_fitted(self)
-        return project(self._joint(X, reset=False), self.mean_, self.components_.T)
+        return project(self._check_X(X, reset=False), self.mean_, self.components_.T)
 
     def transform_views(self, X: Any) -> list[Array]:
         """The scores of every view.
@@ -221,7 +216,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         list of array of shape (n_samples, n_components_)
         """
         check_is_fitted(self)
-        joint = self._joint(X, reset=False)
+        joint = self._check_X(X, reset=False)
         return [
             project(joint[:, own], self.mean_[own], W.T)
             for own, W in zip(self._columns_, self.view_components_, strict=True)
@@ -236,11 +231,6 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _checked(estimator: Any, X: Any, reset: bool) -> Any:
-    """X checked; in fit that it is finite shows in its means."""
-    return check_X(estimator, X, reset=reset, min_samples=2 if reset else 1, finite=not reset)
 
 
 def _is_views(X: Any) -> bool:
@@ -260,9 +250,3 @@ def _per_view(alpha: Any, n_views: int) -> list[float]:
     if len(alpha) != n_views:
         raise ValueError(f"alpha has {len(alpha)} values for {n_views} views: give one for each.")
     return [check_real("alpha", value) for value in alpha]
-
-
-def _check_informative(Z: Centered, columns: list[np.ndarray]) -> None:
-    if sum(not Z.constant[own].all() for own in columns) == 1:
-        raise ValueError("only one view varies over the samples: at least two views are needed.")
-    check_X_varies(Z)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -14,23 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
 from eigenkit.estimators._base import Projection
-from eigenkit.estimators._instead import UNCHANGED
 from eigenkit.estimators._streams import Result
-from eigenkit.estimators._validation import (
-    check_choice,
-    check_count,
-    check_real,
-    check_scores,
-    check_X,
-    check_X_varies,
-)
+from eigenkit.estimators._validation import check_scores, check_X, check_X_varies
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import EPS, Array
-from eigenkit.moments import Problem, Rows
+from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
+from eigenkit.shell import UNCHANGED, check_choice, check_count, check_real
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.spectral import METHODS, cheapest, principal_axes
-from eigenkit.streaming import Moments
 from eigenkit.targets import TARGETS, Target
 
 # scikit-learn's names of the ways to solve.
@@ -133,6 +125,8 @@ class PCA(Projection):
         self.tol = tol
         self.max_iter = max_iter
 
+    _supervised = False
+
     explained_variance_ = Result()
     explained_variance_ratio_ = Result()
     singular_values_ = Result()
@@ -141,54 +135,6 @@ class PCA(Projection):
     _freedom_ = Result()
 
     # -- fitting -----------------------------------------------------------------------
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit the components.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Sparse X is never made dense.
-        y : ignored
-        sample_weight : array of shape (n_samples,), optional
-            Integer weights count repetitions, zero leaves a row out. Other weights compare the
-            rows; their unit matters only beside ``alpha``, where there is one.
-
-        Returns
-        -------
-        self
-        """
-        return super().fit(X, (), sample_weight)
-
-    def partial_fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-        classes: Any = None,
-        *,
-        half_life: float | None = None,
-    ) -> Self:
-        """Take in one more batch of rows; any partition into batches gives the same answer.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            One row is enough.
-        y, classes : ignored
-        sample_weight : array of shape (n_samples,), optional
-        half_life : float, optional
-            Forget: everything seen before counts half as much after so many rows. By default
-            nothing is forgotten.
-
-        Returns
-        -------
-        self
-        """
-        return super().partial_fit(X, (), sample_weight, half_life=half_life)
-
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
-        return np.empty((n, 0))
 
     def _target(self) -> Target:
         return TARGETS["opls"]
@@ -228,7 +174,7 @@ class PCA(Projection):
     def _check_informative(self, problem: Problem) -> None:
         check_X_varies(problem.pencil.Z)
 
-    def _state(self, moments: Rows | Moments) -> Problem:
+    def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         problem = moments.problem(self._target(), 1.0, 0.0)
         if problem.pencil.Z.one_ridge:
             return problem

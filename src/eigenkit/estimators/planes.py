@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.estimators._planes import ClassRows, ProximalPlanes
-from eigenkit.estimators._validation import check_choice
+from eigenkit.estimators._class_rows import ClassRows
+from eigenkit.estimators._planes import ProximalPlanes
 from eigenkit.linalg import Array
+from eigenkit.shell import check_choice
 from eigenkit.solvers.planes import (
     Planes,
     gepsvm_from_grams,
@@ -195,8 +196,8 @@ class ReGEC(ProximalPlanes):
         )
         self.regularization = regularization
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def _settings(self) -> None:
+        super()._settings()
         chosen = check_choice("regularization", self.regularization, REGULARIZATIONS)
         if chosen == "diagonal" and self._is_linear:
             raise ValueError(

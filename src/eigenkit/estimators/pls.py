@@ -9,16 +9,17 @@ import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import Centered, project
+from eigenkit.data import project
 from eigenkit.estimators._cross_decomposition import (
     TOO_FAR_APART,
     CrossDecomposition,
     Fit,
-    Rows,
+    Pair,
     missing_share,
 )
-from eigenkit.estimators._validation import check_choice, check_count, check_real, check_scores
+from eigenkit.estimators._validation import check_scores
 from eigenkit.linalg import Array, power_of_two
+from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.deflation import nipals
 
@@ -28,12 +29,12 @@ ALGORITHMS = ("kernel", "nipals")
 class PLSRegressor(MultiOutputMixin, RegressorMixin, CrossDecomposition):
     """The members of the family that predict y; see the subclasses."""
 
-    def _keep_more(self, rows: Rows, fit: Fit) -> None:
+    def _keep_more(self, pair: Pair, fit: Fit) -> None:
         with np.errstate(over="ignore", under="ignore"):
             self.coef_ = self._coef(self.n_components_)
         if not np.all(np.isfinite(self.coef_)) or not np.any(self.coef_):
             raise ValueError(TOO_FAR_APART)
-        self._keep_scores(rows, fit)
+        self._keep_scores(pair, fit)
         self.intercept_ = self.y_mean_
 
     def _coef(self, l: int) -> Array:
@@ -75,9 +76,9 @@ class PLSRegressor(MultiOutputMixin, RegressorMixin, CrossDecomposition):
         """
         check_is_fitted(self)
         l = self._checked_l(n_components)
-        X, observed = self._checked_X(X, reset=False)
-        if observed is not None:
-            T = self._x_scores(X, observed)[:, :l]
+        X = self._check_X(X, reset=False)
+        if self._observed(X) is not None:
+            T = self._x_scores(X)[:, :l]
             return self._shaped(T @ self.y_loadings_[:, :l].T * self.y_std_ + self.intercept_)
         coef = self.coef_ if l == self.n_components_ else self._coef(l)
         return self._shaped(project(X, self.x_mean_, coef.T) + self.intercept_)
@@ -94,7 +95,7 @@ class PLSRegressor(MultiOutputMixin, RegressorMixin, CrossDecomposition):
         array of shape (n_samples,) or (n_samples, n_targets)
         """
         check_is_fitted(self)
-        T = self._x_scores(*self._checked_X(X, reset=False))
+        T = self._x_scores(self._check_X(X, reset=False))
         prediction = np.tile(self.intercept_, (len(T), 1))
         for t, q in zip(T.T, self.y_loadings_.T, strict=True):
             prediction = prediction + np.outer(t, q * self.y_std_)
@@ -147,36 +148,34 @@ class NipalsRegressor(PLSRegressor):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _check_parameters(self) -> tuple[bool, bool]:
+    def _settings(self) -> tuple[bool, bool]:
         check_choice("algorithm", self.algorithm, ALGORITHMS)
         check_real("tol", self.tol)
         check_count("max_iter", self.max_iter)
-        return super()._check_parameters()
+        return super()._settings()
 
     @property
     def _iterates(self) -> bool:
         return self.algorithm == "nipals"
 
-    def _decompose(
-        self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
-    ) -> Fit:
+    def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         if not self._iterates:
-            return super()._decompose(rows, Z, Y, scale, l)
-        X = Block.of(Z, scale[0], Z.column_squares() * missing_share(rows, Z))
-        B = Block.of(Y, scale[1], Y.column_squares())
+            return super()._decompose(pair, scale, l)
+        X = Block.of(pair.X, scale[0], pair.X.column_squares() * missing_share(pair))
+        B = Block.of(pair.Y, scale[1], pair.Y.column_squares())
         A, right = X.toarray(), B.toarray()
-        if rows.observed is not None:
-            A *= rows.observed
+        if pair.observed is not None:
+            A *= pair.observed
         found = nipals(
             *(A, right, l, self._deflation),
             tol=float(self.tol),
             max_iter=int(self.max_iter),
-            observed=rows.observed,
+            observed=pair.observed,
         )
         return Fit(X, B, found, (float(np.sum(A * A)), float(np.sum(right * right))))
 
-    def _keep_more(self, rows: Rows, fit: Fit) -> None:
-        super()._keep_more(rows, fit)
+    def _keep_more(self, pair: Pair, fit: Fit) -> None:
+        super()._keep_more(pair, fit)
         self.n_iter_ = list(fit.components.n_iter)
 
 
@@ -373,7 +372,7 @@ class PLSSVD(CrossDecomposition):
     ) -> None:
         super().__init__(n_components, scale=scale)
 
-    def _keep_more(self, rows: Rows, fit: Fit) -> None:
-        self._keep_scores(rows, fit)
+    def _keep_more(self, pair: Pair, fit: Fit) -> None:
+        self._keep_scores(pair, fit)
         values = fit.components.singular_values / fit.X.unit / fit.Y.unit
         self.singular_values_ = self._cast(values)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
-from eigenkit.data import Centered
-from eigenkit.estimators._cross_decomposition import Fit, Rows
-from eigenkit.estimators._validation import check_choice
+from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
+from eigenkit.estimators._folds import CrossValidated
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.linalg import Array, power_of_two
+from eigenkit.moments import Rows
+from eigenkit.shell import check_choice, forget, unchanged_on_error
 from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
-from eigenkit.solvers.cross_products import blocks
-from eigenkit.solvers.deflation import Components, decompose
+from eigenkit.solvers.deflation import Components
 
 RULES = ("one_standard_error", "min")
 
@@ -43,7 +42,7 @@ def one_standard_error(errors: Array) -> int:
     return int(np.argmax(mean <= mean[best] + error))
 
 
-class PLSRegressionCV(PLSRegressor):
+class PLSRegressionCV(CrossValidated, PLSRegressor):
     """PLS regression with the number of components chosen by cross-validation.
 
     Every fold is fitted with its own means and scales, exactly as a grid search over
@@ -99,28 +98,43 @@ class PLSRegressionCV(PLSRegressor):
         self.cv = cv
         self.rule = rule
 
-    def _check_parameters(self) -> tuple[bool, bool]:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose the number of components and fit them.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :class:`PLSRegression`.
+        groups : array of shape (n_samples,), optional
+            For a splitter that keeps groups together, as GroupKFold.
+
+        Returns
+        -------
+        self
+        """
+        self._settings()
+        with unchanged_on_error(self):
+            forget(self)
+            sample_weight, to_splitter = self._routed(sample_weight, groups)
+            rows = self._take(X, y, sample_weight)
+            self._split_ = self._weighted_splits(rows, to_splitter)
+            self._learn(rows)
+        return self
+
+    def _settings(self) -> tuple[bool, bool]:
         check_choice("rule", self.rule, RULES)
-        return super()._check_parameters()
+        return super()._settings()
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        rows = super()._rows(X, y, sample_weight)
-        self._split_ = self._folds(rows)
-        return rows
-
-    def _decompose(
-        self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
-    ) -> Fit:
+    def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
+        rows = pair.rows
         folds = self.__dict__.pop("_split_")
         l = min(l, min(len(train) for train, _ in folds) - 1)
         # Squared errors of responses in extreme units would leave the range of numbers.
         unit = float(power_of_two(np.max(np.abs(rows.Y))))
         problem = Problem(rows.X, rows.Y / unit, rows.weight, scale, l, self._deflation)
-        G = whole_gram(Z, l, len(folds))
-        chosen = self._choose(fold_errors(problem, folds, Z, G), unit)
-        X, B, cross = blocks(Z, Y, scale, chosen, G)
-        found = decompose(cross, max(1, chosen), self._deflation)
-        return Fit(X, B, found, (cross.trace, float(np.trace(cross.yy))))
+        G = whole_gram(pair.X, l, len(folds))
+        chosen = max(1, self._choose(fold_errors(problem, folds, pair.X, G), unit))
+        return decomposed(pair.X, pair.Y, scale, chosen, self._deflation, G=G)
 
     def _choose(self, errors: Array, unit: float) -> int:
         with np.errstate(over="ignore", under="ignore"):
@@ -139,13 +153,16 @@ class PLSRegressionCV(PLSRegressor):
     def _check_found(self, found: Components, wanted: int) -> None:
         super()._check_found(found, min(wanted, len(found)))
 
-    def _folds(self, rows: Rows) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _weighted_splits(
+        self, rows: Rows, to_splitter: dict[str, Any]
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """The folds, counted among the rows that have a weight."""
         y = rows.Y[:, 0] if rows.Y.shape[1] == 1 else rows.Y
         keep = np.ones(len(y), bool) if rows.weight is None else rows.weight > 0
         place = np.cumsum(keep) - 1  # rows of zero weight are in no fold
         folds = [
             (place[train[keep[train]]], place[test[keep[test]]])
-            for train, test in check_cv(self.cv).split(rows.X, y)
+            for train, test in self._splits(rows.X, y, to_splitter)
         ]
         folds = [(train, test) for train, test in folds if len(train) > 1 and len(test) > 0]
         if len(folds) < 2:

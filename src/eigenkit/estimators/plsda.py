@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import Centered, column_sums, project
-from eigenkit.estimators._cross_decomposition import CrossDecomposition, Fit, Rows
+from eigenkit.data import Centered, project
+from eigenkit.estimators._cross_decomposition import CrossDecomposition, Fit, Pair, decomposed
 from eigenkit.estimators._validation import (
-    check_choice,
     check_classes,
     check_indicator,
     indicator_matrix,
     warn_degenerate,
 )
 from eigenkit.linalg import Array, whitener
-from eigenkit.solvers.cross_products import blocks
-from eigenkit.solvers.deflation import decompose
+from eigenkit.moments import Rows
+from eigenkit.shell import check_choice
 
 CODINGS = ("indicator", "reduced", "between")
 
@@ -95,13 +95,13 @@ class PLSDA(ClassifierMixin, CrossDecomposition):
     def _deflation(self) -> str:  # type: ignore[override]
         return "svd" if self.coding == "between" else "regression"
 
-    def _check_parameters(self) -> tuple[bool, bool]:
+    def _settings(self) -> tuple[bool, bool]:
         check_choice("coding", self.coding, CODINGS)
-        return super()._check_parameters()[0], False
+        return super()._settings()[0], False
 
     # -- fitting -----------------------------------------------------------------------
 
-    def _encode(self, y: Any, n: int) -> Array:
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
         self._multilabel_ = y.ndim == 2 and y.shape[1] > 1
         if not self._multilabel_:
             y = check_classes(y, n, instead="give one class per sample")
@@ -121,50 +121,42 @@ class PLSDA(ClassifierMixin, CrossDecomposition):
         self.classes_ = np.arange(y.shape[1])
         return check_indicator(y, n)
 
-    def _check_informative(self, Z: Centered, Y: Centered) -> None:
+    def _check_informative(self, problem: Pair) -> None:
+        Y = problem.Y
         if not self._multilabel_ and np.sum(Y.mean > 0) < 2:
             raise ValueError("y holds 1 class of positive weight, but at least two are needed.")
-        super()._check_informative(Z, Y)
+        super()._check_informative(problem)
         warn_degenerate(Y.constant, "labels are carried by no sample or by every sample")
 
     def _n_wanted(self, rows: Rows) -> int:
         if self.coding != "between":
             return super()._n_wanted(rows)
         k = rows.Y.shape[1] - (0 if self._multilabel_ else 1)
-        return super()._n_wanted(Rows(rows.X, rows.Y[:, :k], rows.weight))
+        return super()._n_wanted(replace(rows, Y=rows.Y[:, :k]))
 
-    def _decompose(
-        self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
-    ) -> Fit:
-        coding = Centered(self._coded(rows, Y), rows.weight)
-        X, B, cross = blocks(Z, coding, scale, l)
-        found = decompose(cross, l, self._deflation)
-        return Fit(X, B, found, (cross.trace, float(np.trace(cross.yy))))
+    def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
+        coding = Centered(self._coded(pair), pair.rows.weight)
+        return decomposed(pair.X, coding, scale, l, self._deflation)
 
-    def _coded(self, rows: Rows, Y: Centered) -> Array:
+    def _coded(self, pair: Pair) -> Array:
+        Y = pair.rows.Y
         if self.coding == "reduced":
-            return rows.Y[:, :-1]
-        if self.coding == "between":
-            return rows.Y @ whitener(Y.toarray())
-        return rows.Y
+            return Y[:, :-1]
+        return Y @ whitener(pair.Y.toarray()) if self.coding == "between" else Y
 
-    def _keep_more(self, rows: Rows, fit: Fit) -> None:
+    def _keep_more(self, pair: Pair, fit: Fit) -> None:
         """Responses and X regressed on the scores, which need not be orthogonal."""
-        self._keep_scores(rows, fit)
-        used = rows.weighted()
+        self._keep_scores(pair, fit)
         T = fit.X.matmat(fit.components.x_rotations)
         TT_inverse = np.linalg.pinv(T.T @ T, hermitian=True)
-        mean = column_sums(used.Y, used.weight) / fit.X.Z.total
-        right = used.Y - mean
-        if used.weight is not None:
-            right *= np.sqrt(used.weight)[:, None]
+        mean, right = pair.Y.mean, pair.Y.toarray()
         coef = (right.T @ T) @ TT_inverse @ fit.components.x_rotations.T
         self.coef_ = self._cast(coef * fit.X.unit / fit.X.std)
         self.intercept_ = self._cast(mean)
         self.x_loadings_ = self._cast(fit.X.rmatmat(T) @ TT_inverse)
 
-    def _keep_scores(self, rows: Rows, fit: Fit) -> None:
-        self.x_scores_ = self._cast(self._x_scores(rows.X, None))
+    def _keep_scores(self, pair: Pair, fit: Fit) -> None:
+        self.x_scores_ = self._cast(self._x_scores(pair.given.X))
 
     # -- using -------------------------------------------------------------------------
 
@@ -183,7 +175,7 @@ class PLSDA(ClassifierMixin, CrossDecomposition):
 
     def _responses(self, X: Any) -> Array:
         check_is_fitted(self)
-        X, _ = self._checked_X(X, reset=False)
+        X = self._check_X(X, reset=False)
         return project(X, self.x_mean_, self.coef_.T) + self.intercept_
 
     def decision_function(self, X: Any) -> Array:

@@ -13,32 +13,29 @@ from sklearn.base import (
 )
 from sklearn.linear_model import LinearRegression, RidgeClassifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils import indexable
 
 from eigenkit.data import GRAM_LIMIT_BYTES
 from eigenkit.estimators._base import alpha_path, check_has_alpha
 from eigenkit.estimators._best import BestEstimator
-from eigenkit.estimators._state import unchanged_on_error
-from eigenkit.estimators._validation import (
-    as_labels,
-    check_choice,
-    check_count,
-    check_real,
-    check_weight,
-)
+from eigenkit.estimators._block_search import block_scores
+from eigenkit.estimators._estimator import check_y_given
+from eigenkit.estimators._folds import CrossValidated, Fold
+from eigenkit.estimators._validation import as_labels
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.linalg import Array
+from eigenkit.moments import Blocks
+from eigenkit.shell import check_choice, check_count, check_real, unchanged_on_error
 from eigenkit.solvers.least_squares import l1_path as _l1_path
 
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
 # Least squares on the classes; scaled, as scores may be so short that its ridge is all there is.
-_CLASS_HEAD = make_pipeline(StandardScaler(), RidgeClassifier())
+CLASS_HEAD = make_pipeline(StandardScaler(), RidgeClassifier())
 
 
-class AlphaSearchCV(BestEstimator):
+class AlphaSearchCV(CrossValidated, BestEstimator):
     """A projection with alpha chosen by cross-validation.
 
     In every fold the whole grid is fitted at once by :func:`alpha_path`, so that seven alphas
@@ -98,24 +95,25 @@ class AlphaSearchCV(BestEstimator):
         self.scoring = scoring
         self.head = head
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Search the grid and fit the best.
 
         Parameters
         ----------
         X, y, sample_weight
             As in the projection's ``fit``; the weights do not enter the scores.
+        groups : array of shape (n_samples,), optional
+            For a splitter that keeps groups together, as GroupKFold.
 
         Returns
         -------
         self
         """
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None."
-            )
+        if not isinstance(X, Blocks):
+            check_y_given(self, y)
         with unchanged_on_error(self):
-            scores = self._scores(X, y, sample_weight)
+            sample_weight, to_splitter = self._routed(sample_weight, groups)
+            scores = self._scores(X, y, sample_weight, to_splitter)
             mean = scores.mean(axis=0)
             best = int(np.argmax(mean))
             self.alpha_ = float(self.alphas[best])
@@ -131,34 +129,35 @@ class AlphaSearchCV(BestEstimator):
             self._describe()
         return self
 
-    def _scores(self, X: Any, y: Any, sample_weight: Any) -> Array:
+    def _scores(self, X: Any, y: Any, sample_weight: Any, to_splitter: dict[str, Any]) -> Array:
         """Scores of every alpha (columns) on every split (rows)."""
         check_has_alpha(self.estimator)
+        if isinstance(X, Blocks):
+            n_folds = 5 if self.cv is None else check_count("cv", self.cv)
+            given = X, self.alphas, n_folds, self.head, self.scoring
+            return block_scores(self.estimator, *given)
         # One look at all the data first: bad input is refused before it is cut into folds.
-        clone(self.estimator)._rows(X, y, sample_weight, None, reset=True, min_samples=2)
+        clone(self.estimator)._rows(X, y, sample_weight)
         X, labels = indexable(X, as_labels(y))
-        weight = check_weight(sample_weight, len(labels))
         judge = self.estimator if self.head is None else self.head
         # One class per sample, though a projection that takes them need not be a classifier.
         classifier = is_classifier(judge) or (labels.ndim == 1 and not is_regressor(judge))
-        splitter = check_cv(self.cv, labels if classifier else None, classifier=classifier)
         rows = []
-        for train, test in splitter.split(X, labels):
-            X_train, y_train = _safe_indexing(X, train), _safe_indexing(labels, train)
-            w_train = None if weight is None else weight[train]
-            models = alpha_path(self.estimator, X_train, y_train, self.alphas, w_train)
-            held_out = _safe_indexing(X, test), _safe_indexing(labels, test)
-            rows.append([self._score(model, X_train, y_train, *held_out) for model in models])
+        for fold in self._folds(X, labels, sample_weight, to_splitter, classifier=classifier):
+            models = alpha_path(self.estimator, fold.X, fold.y, self.alphas, fold.weight)
+            rows.append([self._score(model, fold) for model in models])
         return np.array(rows, dtype=np.float64)
 
-    def _score(self, model: Any, X_train: Any, y_train: Any, X: Any, y: Any) -> float:
+    def _score(self, model: Any, fold: Fold) -> float:
         head = self.head
         if head is None and hasattr(model, "predict"):
-            return float(check_scoring(model, scoring=self.scoring)(model, X, y))
+            scorer = check_scoring(model, scoring=self.scoring)
+            return float(scorer(model, fold.X_test, fold.y_test))
         if head is None:
-            head = LinearRegression() if y_train.ndim == 2 else _CLASS_HEAD
-        fitted = clone(head).fit(model.transform(X_train), y_train)
-        return float(check_scoring(fitted, scoring=self.scoring)(fitted, model.transform(X), y))
+            head = LinearRegression() if fold.y.ndim == 2 else CLASS_HEAD
+        fitted = clone(head).fit(model.transform(fold.X), fold.y)
+        scorer = check_scoring(fitted, scoring=self.scoring)
+        return float(scorer(fitted, model.transform(fold.X_test), fold.y_test))
 
 
 def l1_path(
@@ -214,7 +213,7 @@ def l1_path(
         )
     model = clone(estimator)
     model._settings()
-    rows = model._rows(X, y, sample_weight, None, reset=True, min_samples=2)
+    rows = model._rows(X, y, sample_weight)
     d = rows.X.shape[1]
     if method == "lars" and 8 * d * d > GRAM_LIMIT_BYTES:
         raise ValueError(

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from eigenkit.data import SCALABLE, Centered, centered_columns, project
-from eigenkit.estimators._state import unchanged_on_error
+from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import (
-    as_labels,
-    check_choice,
-    check_count,
     check_numeric_Y,
-    check_real,
-    check_weight,
     check_X,
     check_X_varies,
     check_y_varies,
 )
 from eigenkit.linalg import Array
+from eigenkit.moments import Rows
+from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
 
 METHODS = ("ols", "pcr", "ridge", "pls")
 
 
-class ShrinkageRegression(RegressorMixin, BaseEstimator):
+class ShrinkageRegression(RegressorMixin, Estimator):
     """Regression of one response by shrinkage along the singular directions of X.
 
     With Xc = sum_i s_i v_i u_i' the coefficients are ``sum_i f_i u_i (v_i'y) / s_i``:
@@ -88,58 +85,38 @@ class ShrinkageRegression(RegressorMixin, BaseEstimator):
         self.alpha = alpha
         self.bounded = bounded
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the regression.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,)
-        sample_weight : array of shape (n_samples,), optional
-
-        Returns
-        -------
-        self
-        """
+    def _settings(self) -> None:
         check_choice("method", self.method, METHODS)
         check_count("n_components", self.n_components)
         check_real("alpha", self.alpha)
-        with unchanged_on_error(self):
-            Z, right = self._centred(X, y, sample_weight)
-            self._spectrum_ = Spectrum.of(Z, right)
-            self._keep(Z)
-        return self
 
-    def _centred(self, X: Any, y: Any, sample_weight: Any) -> tuple[Centered, Array]:
-        if y is None:
-            raise ValueError(
-                "ShrinkageRegression requires y to be passed, but the target y is None."
-            )
-        X = check_X(self, X, reset=True, min_samples=2, finite=False)
-        Y = check_numeric_Y(column_or_1d(as_labels(y), warn=True), X.shape[0], SCALABLE)
-        y = Y[:, 0]
-        weight = check_weight(sample_weight, X.shape[0])
-        if weight is not None and np.any(weight == 0):
-            X, y, weight = X[weight > 0], y[weight > 0], weight[weight > 0]
-        self._dtype_ = X.dtype
-        Z = Centered(X, weight)
-        mean, centred = centered_columns(y[:, None], weight)
-        check_X_varies(Z)
-        check_y_varies(centred)
-        self.intercept_ = float(mean[0])
-        return Z, Z.weighted(centred)[:, 0]
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+        return check_numeric_Y(column_or_1d(y, warn=True), n, SCALABLE)
 
-    def _keep(self, Z: Centered) -> None:
-        spectrum = self._spectrum_
-        factors = self._factors(spectrum)
+    def _state(self, sample: Rows) -> tuple[Centered, Array, Array]:
+        """The centred data, and y: its mean and what is left of it."""
+        mean, centred = centered_columns(sample.Y, sample.weight)
+        return Centered(sample.X, sample.weight), mean, centred
+
+    def _check_informative(self, problem: tuple[Centered, Array, Array]) -> None:
+        check_X_varies(problem[0])
+        check_y_varies(problem[2])
+
+    def _solve(self, problem: tuple[Centered, Array, Array], settings: None) -> Spectrum:
+        Z, _, centred = problem
+        return Spectrum.of(Z, Z.weighted(centred)[:, 0])
+
+    def _keep(self, problem: tuple[Centered, Array, Array], solution: Spectrum) -> None:
+        factors = self._factors(solution)
         if self.bounded:
             factors = np.clip(factors, -1.0, 1.0)
-        coef = spectrum.coef(factors)
+        self._spectrum_ = solution
+        self.intercept_ = float(problem[1][0])
         self.shrinkage_factors_ = factors
-        self.singular_values_ = spectrum.singular_values
-        self.directions_ = spectrum.directions
-        self.mean_ = Z.mean.astype(self._dtype_)
-        self.coef_ = coef.astype(self._dtype_)
+        self.singular_values_ = solution.singular_values
+        self.directions_ = solution.directions
+        self.mean_ = self._cast(problem[0].mean)
+        self.coef_ = self._cast(solution.coef(factors))
 
     def _factors(self, spectrum: Spectrum) -> Array:
         if self.method in ("pcr", "pls") and self.n_components > len(spectrum.s):

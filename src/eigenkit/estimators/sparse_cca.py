@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import SCALABLE, Centered, project
-from eigenkit.estimators._state import unchanged_on_error
+from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import (
     as_labels,
-    check_choice,
-    check_count,
     check_numeric_Y,
-    check_real,
-    check_weight,
     check_X,
     check_X_varies,
     check_y_varies,
 )
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
+from eigenkit.moments import Rows
+from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
 
 
-class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Canonical correlation analysis with few variables in each projection.
 
     Pairs of projections are found one after the other; the scores of a pair are taken out of
@@ -118,41 +116,8 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the pairs of projections.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Sparse X is never made dense.
-        y : array or frame of shape (n_samples,) or (n_samples, n_targets)
-            The other view.
-        sample_weight : array of shape (n_samples,), optional
-            Integer weights count repetitions, zero leaves a row out. Other weights compare the
-            rows; their unit matters only beside ``alpha``, where there is one.
-
-        Returns
-        -------
-        self
-        """
-        request = self._request()
-        l = check_count("n_components", self.n_components)
-        if y is None:
-            raise ValueError("SparseCCA requires y to be passed, but the target y is None.")
-        with unchanged_on_error(self):
-            X = check_X(self, X, reset=True, min_samples=2, finite=False)
-            Y = check_numeric_Y(as_labels(y), X.shape[0], SCALABLE)
-            weight = check_weight(sample_weight, X.shape[0])
-            if weight is not None and np.any(weight == 0):
-                X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
-            Zx, Zy = Centered(X, weight), Centered(Y, weight)
-            check_X_varies(Zx)
-            check_y_varies(~Zy.constant)
-            pairs = sparse_pairs(Zx, Zy, l, self.method, request, bool(self.scale))
-            self._keep(Zx, Zy, pairs, l, X.dtype)
-        return self
-
-    def _request(self) -> Request:
+    def _settings(self) -> Request:
+        check_count("n_components", self.n_components)
         check_choice("method", self.method, METHODS)
         sides = []
         for side in ("x", "y"):
@@ -169,7 +134,23 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tol = check_real("tol", self.tol)
         return Request(sides[0], sides[1], tol, check_count("max_iter", self.max_iter))
 
-    def _keep(self, Zx: Centered, Zy: Centered, pairs: Pairs, l: int, dtype: Any) -> None:
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+        return check_numeric_Y(y, n, SCALABLE)
+
+    def _state(self, sample: Rows) -> tuple[Centered, Centered]:
+        """Both views."""
+        return Centered(sample.X, sample.weight), Centered(sample.Y, sample.weight)
+
+    def _check_informative(self, problem: tuple[Centered, Centered]) -> None:
+        check_X_varies(problem[0])
+        check_y_varies(~problem[1].constant)
+
+    def _solve(self, problem: tuple[Centered, Centered], settings: Request) -> Pairs:
+        return sparse_pairs(*problem, self.n_components, self.method, settings, bool(self.scale))
+
+    def _keep(self, problem: tuple[Centered, Centered], solution: Pairs) -> None:
+        Zx, Zy = problem
+        pairs, l = solution, int(self.n_components)
         n_found = pairs.W_x.shape[1]
         if l > n_found:
             raise ValueError(
@@ -186,13 +167,13 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        self.mean_, self.y_mean_ = Zx.mean.astype(dtype), Zy.mean.astype(dtype)
-        self.x_weights_, self.y_weights_ = pairs.W_x.astype(dtype), pairs.W_y.astype(dtype)
+        self.mean_, self.y_mean_ = self._cast(Zx.mean), self._cast(Zy.mean)
+        self.x_weights_, self.y_weights_ = self._cast(pairs.W_x), self._cast(pairs.W_y)
         self.n_components_, self.n_iter_ = l, max(1, pairs.n_iter)
         x_scores, y_scores = Zx.matmat(Zx.from_X(pairs.W_x)), Zy.matmat(Zy.from_X(pairs.W_y))
-        self.canonical_correlations_ = _correlations(
-            Zx.unweighted(x_scores), Zy.unweighted(y_scores), Zx.weight
-        ).astype(dtype)
+        self.canonical_correlations_ = self._cast(
+            _correlations(Zx.unweighted(x_scores), Zy.unweighted(y_scores), Zx.weight)
+        )
         self.components_ = np.ascontiguousarray(self.x_weights_.T)
 
     def transform(self, X: Any, y: Any = None) -> Any:
@@ -212,7 +193,7 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         x_scores = project(X, self.mean_, self.x_weights_)
         if y is None:
             return x_scores
-        Y = check_numeric_Y(as_labels(y), X.shape[0], SCALABLE)
+        Y = self._encode(as_labels(y), X.shape[0], None, reset=False)
         if Y.shape[1] != len(self.y_mean_):
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but SparseCCA was fitted with {len(self.y_mean_)}."

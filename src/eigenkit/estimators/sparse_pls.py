@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
-from eigenkit.data import Centered
-from eigenkit.estimators._cross_decomposition import Fit, Rows
-from eigenkit.estimators._validation import check_choice, check_count, check_real
+from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.estimators.plsda import PLSDA
 from eigenkit.linalg import Array
-from eigenkit.solvers.cross_products import blocks
-from eigenkit.solvers.deflation import decompose
+from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.sparse_pls import Request, finder
 
@@ -29,6 +27,7 @@ class _SparsePairs:
     keep_y: Keep = None
     n_components: int | None
     n_iter_: int
+    _deflation: ClassVar[str]
     tol: float
     max_iter: int
 
@@ -55,18 +54,15 @@ class _SparsePairs:
             )
         return list(counts)
 
-    def _sparse_fit(
-        self, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int, deflation: str
-    ) -> Fit:
+    def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         x, y = (
             [Sparsity(float(getattr(self, f"penalty_{side}")), n) for n in self._kept(side, l)]
             for side in ("x", "y")
         )
-        X, B, cross = blocks(Z, Y, scale, l)
         request = Request(x, y, float(self.tol), int(self.max_iter))
-        found = decompose(cross, l, deflation, finder(request))
-        self.n_iter_ = max(found.n_iter, default=1)
-        return Fit(X, B, found, (cross.trace, float(np.trace(cross.yy))))
+        fit = decomposed(pair.X, pair.Y, scale, l, self._deflation, finder(request))
+        self.n_iter_ = max(fit.components.n_iter, default=1)
+        return fit
 
 
 class SparsePLS(_SparsePairs, PLSRegressor):
@@ -157,19 +153,14 @@ class SparsePLS(_SparsePairs, PLSRegressor):
     def _deflation(self) -> str:  # type: ignore[override]
         return self.mode
 
-    def _check_parameters(self) -> tuple[bool, bool]:
+    def _settings(self) -> tuple[bool, bool]:
         check_choice("mode", self.mode, MODES)
         self._check_sparsity()
-        return super()._check_parameters()
+        return super()._settings()
 
-    def _decompose(
-        self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
-    ) -> Fit:
-        return self._sparse_fit(Z, Y, scale, l, self._deflation)
-
-    def _keep(self, rows: Rows, fit: Fit) -> None:
-        super()._keep(rows, fit)
-        self.y_weights_ = self._cast(fit.components.y_weights)  # of unit length, in no unit
+    def _keep(self, problem: Pair, solution: Fit) -> None:
+        super()._keep(problem, solution)
+        self.y_weights_ = self._cast(solution.components.y_weights)  # of unit length, in no unit
 
     def _y_scores(self, Y: Array, T: Array) -> Array:
         """u_i = Y_i c_i, with Y_i deflated by the scores before i."""
@@ -241,12 +232,7 @@ class SparsePLSDA(_SparsePairs, PLSDA):
 
     _deflation = "regression"
 
-    def _check_parameters(self) -> tuple[bool, bool]:
+    def _settings(self) -> tuple[bool, bool]:
         self._check_sparsity()
-        scaled = super()._check_parameters()[0]
+        scaled = super()._settings()[0]
         return scaled, scaled
-
-    def _decompose(
-        self, rows: Rows, Z: Centered, Y: Centered, scale: tuple[bool, bool], l: int
-    ) -> Fit:
-        return self._sparse_fit(Z, Y, scale, l, self._deflation)

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.estimators._validation import check_choice, check_count, check_real
 from eigenkit.estimators.many_labels import top_labels
+from eigenkit.estimators.splits import LabelStratifiedKFold, Split, stratify
 from eigenkit.evaluation.classifiers import CLASSIFIERS, make_baselines, make_classifier
 from eigenkit.evaluation.detail import RECALL_GRID, ROC_GRID
 from eigenkit.evaluation.glance import describe
@@ -41,7 +41,7 @@ from eigenkit.evaluation.splits import k_fold, make_splits, partition
 from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
 from eigenkit.evaluation.trial import Outcome, Plan, run_trial
 from eigenkit.record import SCHEMA, VERSION, Protocol, Run, to_dict
-from eigenkit.splits import LabelStratifiedKFold, Split, stratify
+from eigenkit.shell import check_choice, check_count, check_real
 
 __all__ = [
     "CLASSIFIERS",

@@ -12,9 +12,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
-from eigenkit.estimators._validation import check_choice
 from eigenkit.evaluation.samples import Samples
 from eigenkit.linalg import Array
+from eigenkit.shell import check_choice
 from eigenkit.solvers.margin import squared_hinge
 
 # Up to so many columns a plane is found by Newton's method, many times faster than by descent.

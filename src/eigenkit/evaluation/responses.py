@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge
 
-from eigenkit.estimators._validation import as_labels, check_count, check_numeric_Y, check_X
+from eigenkit.estimators._validation import as_labels, check_numeric_Y, check_X
+from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.detail import MAX_RESPONSES, MAX_WORST, Detail, by_components
 from eigenkit.evaluation.metrics import NUMBER_METRICS, score_numbers
 from eigenkit.evaluation.samples import Prepare, Samples, name_columns
@@ -18,7 +19,7 @@ from eigenkit.evaluation.splits import given_splits
 from eigenkit.evaluation.trial import Outcome, Plan, best_alpha, clock, path_of_alphas, trial
 from eigenkit.linalg import Array
 from eigenkit.record import Worst
-from eigenkit.splits import Split
+from eigenkit.shell import check_count
 
 
 def read_numbers(

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from eigenkit.estimators._validation import check_count
-from eigenkit.splits import Split, stratify
+from eigenkit.estimators.splits import Split, stratify
+from eigenkit.shell import check_count
 
 
 def k_fold(Y: np.ndarray, n_folds: int, rng: np.random.Generator) -> Iterator[Split]:

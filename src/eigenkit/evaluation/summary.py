@@ -11,6 +11,7 @@ import scipy
 import sklearn
 import threadpoolctl
 
+from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.detail import (
     MAX_RESPONSES,
     Detail,
@@ -37,7 +38,6 @@ from eigenkit.record import (
     Points,
     Solved,
 )
-from eigenkit.splits import Split
 
 TOP_COMPONENTS = 6
 TOP_FEATURES = 10

@@ -17,13 +17,13 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
 from eigenkit.estimators import Projection, alpha_path
+from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
 from eigenkit.evaluation.detail import Detail, by_components, detail_of
 from eigenkit.evaluation.metrics import METRICS, score_all, score_one
 from eigenkit.evaluation.samples import Samples
 from eigenkit.evaluation.splits import k_fold
 from eigenkit.linalg import Array
-from eigenkit.splits import Split
 
 
 @dataclass(frozen=True)

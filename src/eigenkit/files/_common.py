@@ -95,6 +95,8 @@ class Reading:
         Columns of text.
     categorical : tuple of str
         Columns of categories, of which each becomes a feature.
+    groups : str, optional
+        One more such column, the last of them; it says which rows belong together.
     ignore : tuple of str
         Columns to leave out.
     index : str, optional
@@ -129,6 +131,7 @@ class Reading:
     label_list: str | None = None
     text: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+    groups: str | None = None
     ignore: tuple[str, ...] = ()
     index: str | None = None
     decimal: str | None = None
@@ -158,13 +161,16 @@ class Block:
     """Some rows: features, columns of text, and labels as they stand in the file.
 
     ``labels`` is a matrix of numbers, a list of cells, a list of tuples of labels, or None.
-    ``kept`` holds the cells of columns that were asked for as they are.
+    ``kept`` holds the cells of columns that were asked for as they are, ``path`` the file
+    and ``start`` the number of its rows before these, where the reader says so.
     """
 
     X: Any
     text: dict[str, list[str]] = field(default_factory=dict)
     labels: Any = None
     kept: dict[str, list[str]] = field(default_factory=dict)
+    start: int = 0
+    path: str | None = None
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -235,11 +241,18 @@ def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Ro
     labels = pick(path, options.labels, names, "--labels")
     text = pick(path, options.text, names, "--text")
     categorical = pick(path, options.categorical, names, "--categorical")
+    groups = [] if options.groups is None else pick(path, [options.groups], names, "--groups")
+    if len(groups) > 1:
+        raise FileError(path, f"--groups {options.groups} names {len(groups)} columns: give one.")
+    for what, columns in (("text", text), ("categorical", categorical), ("groups", groups)):
+        if both := sorted(set(labels) & set(columns)):
+            raise FileError(
+                path,
+                f"column {shown(names[both[0]])} is named by --labels and by --{what}: choose one.",
+            )
+    categorical = [j for j in categorical if j not in groups] + groups
     text += [j for j in categorical if j not in text]
     ignored = pick(path, options.ignore, names, "--ignore")
-    both = sorted(set(labels) & set(text))
-    if both:
-        raise FileError(path, f"column {shown(names[both[0]])} is both label and text: choose one.")
     index = index_column(path, names, header, options)
     index = None if index in {*labels, *text} else index
     taken = {*labels, *text, *ignored, index}

@@ -107,7 +107,7 @@ class Delimited:
         if self.options.delimiter is not None:
             mark = DELIMITERS.get(self.options.delimiter, self.options.delimiter)
             if len(mark) != 1 or mark in '"\n\r':
-                raise FileError(self.path, f"delimiter {mark!r} is not one character.")
+                raise FileError(self.path, f"--delimiter {mark!r} is not one character.")
             return mark
         if self.options.format == "tsv":
             return "\t"
@@ -118,6 +118,12 @@ class Delimited:
     def _find_decimal(self, rows: list[list[str]]) -> None:
         cells = [cell for row in rows[1:] for cell in row]
         commas = self.delimiter != "," and has_decimal_commas(_numeric_looking(cells))
+        for name in ("decimal", "thousands"):
+            mark = getattr(self.options, name)
+            if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "+-"):
+                raise FileError(
+                    self.path, f"--{name} {mark} is not one character that marks no digit or sign."
+                )
         self.decimal = self.options.decimal or ("," if commas else ".")
         if self.decimal == self.options.thousands:
             raise FileError(self.path, "--decimal and --thousands are the same mark.")

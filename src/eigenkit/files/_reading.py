@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files._common import Block, FileError, Reading, Source
+from eigenkit.files._many import ManyFiles, is_pattern
 from eigenkit.files._streams import Origin
 
 FORMATS = ("csv", "tsv", "svmlight", "arff", "npz", "parquet")
@@ -63,13 +64,37 @@ def open_file(path: str, options: Reading | None = None) -> Source:
         ``found`` tells what was found out; ``blocks(n_rows)`` gives the rows.
     """
     options = options or Reading()
+    if is_pattern(path):
+        return ManyFiles(path, options, open_file)
     origin = Origin(path, options.max_bytes)
     kind = options.format or guess_format(origin)
     if kind not in FORMATS:
         raise FileError(path, f"format {kind!r} is not known: choose one of {', '.join(FORMATS)}.")
+    _check_options(path, kind, options)
     source = _reader(kind)(origin, options)
     source.found["compression"] = origin.compression
     return source
+
+
+_TABLES = ("csv", "tsv", "arff", "parquet")
+# Options by the formats that understand them: given for another one, they would do nothing.
+_UNDERSTOOD = {
+    **dict.fromkeys(("delimiter", "header", "decimal", "thousands", "comment"), ("csv", "tsv")),
+    **dict.fromkeys(("text", "categorical", "groups", "ignore", "index"), _TABLES),
+    "keep": ("csv", "tsv", "parquet"),
+    "label_list": ("arff",),
+    "index_base": ("svmlight",),
+}
+
+
+def _check_options(path: str, kind: str, options: Reading) -> None:
+    for name, kinds in _UNDERSTOOD.items():
+        if getattr(options, name) not in (None, ()) and kind not in kinds:
+            raise FileError(
+                path,
+                f"--{name.replace('_', '-')} says nothing of a file in {kind} format, but of "
+                f"{' or '.join(kinds)}: leave it out.",
+            )
 
 
 def _reader(kind: str) -> Callable[[Origin, Reading], Any]:

@@ -135,7 +135,7 @@ def _whole(values: np.ndarray) -> bool:
 
 
 def _class_names(path: Any, labels: Any, columns: Sequence[str]) -> tuple[str, ...]:
-    return tuple(sorted(set(_cells(path, labels)), key=_natural))
+    return tuple(sorted(set(_cells(path, labels)), key=natural))
 
 
 def _label_names(path: Any, labels: Any, columns: Sequence[str]) -> tuple[str, ...]:
@@ -145,10 +145,10 @@ def _label_names(path: Any, labels: Any, columns: Sequence[str]) -> tuple[str, .
             raise FileError(path, f"a label column holds {strange[0]:g}: only 0 and 1 are labels.")
         return tuple(columns)
     sets = [(cell,) if isinstance(cell, str) else cell for cell in labels]
-    return tuple(sorted({label for cell in sets for label in cell}, key=_natural))
+    return tuple(sorted({label for cell in sets for label in cell}, key=natural))
 
 
-def _natural(label: str) -> tuple[int, float, str]:
+def natural(label: str) -> tuple[int, float, str]:
     """Whole numbers in their order, then words."""
     return (0, float(label), label) if label.isdecimal() else (1, 0.0, label)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import IO
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -46,18 +49,57 @@ def extract(
     n_jobs: int | None = None,
     tell: Tell | None = None,
 ) -> Vectors:
-    """Vectors of all pictures of all sets, by descriptor, set and picture."""
+    """Vectors of all pictures of all sets, by descriptor, set and picture; they lie in files."""
     unique = list({p.digest: p for one in sets for p in one.pictures}.values())
-    found: dict[str, dict[str, Array]] = {}
     start = time.monotonic()
-    for digest, vectors in _computed(unique, descriptors, size, cache, n_jobs):
-        found[digest] = vectors
-        if tell is not None:
-            tell(Progress("descriptors", len(found), len(unique), time.monotonic() - start))
+    with ExitStack() as open_files:
+        files = [
+            _File(d.name, open_files.enter_context(tempfile.TemporaryFile())) for d in descriptors
+        ]
+        computed = _computed(unique, descriptors, size, cache, n_jobs)
+        for done, (digest, vectors) in enumerate(computed, 1):
+            for file in files:
+                file.put(digest, vectors[file.name])
+            if tell is not None:
+                tell(Progress("descriptors", done, len(unique), time.monotonic() - start))
+        found = {file.name: file.vectors() for file in files}
     return {
-        d.name: [[found[p.digest][d.name] for p in one.pictures] for one in sets]
-        for d in descriptors
+        name: [[own[p.digest] for p in one.pictures] for one in sets] for name, own in found.items()
     }
+
+
+class _File:
+    """Vectors of one descriptor below each other in a nameless file, which lasts as its views do.
+
+    So the vectors of all pictures need room on disk (where ``TMPDIR`` says), not in memory.
+    """
+
+    def __init__(self, name: str, stream: IO[bytes]) -> None:
+        self.name, self.stream = name, stream
+        self.rows: dict[str, tuple[int, int]] = {}
+        self.total, self.width = 0, 0
+
+    def put(self, digest: str, vectors: Array) -> None:
+        """Add those of one picture."""
+        rows, width = vectors.shape
+        if self.rows and width != self.width:
+            raise ValueError(
+                f"descriptor {self.name!r} gave vectors of {self.width} and of {width} numbers: "
+                "return vectors of one length for all images."
+            )
+        self.stream.write(np.ascontiguousarray(vectors, dtype=np.float32).data)
+        self.rows[digest] = (self.total, self.total + rows)
+        self.total, self.width = self.total + rows, width
+
+    def vectors(self) -> dict[str, Array]:
+        """By picture: views of the file."""
+        self.stream.flush()
+        shape = (self.total, self.width)
+        if not self.total * self.width:
+            everything: Array = np.zeros(shape, dtype=np.float32)
+        else:
+            everything = np.asarray(np.memmap(self.stream, np.float32, "r", shape=shape))
+        return {digest: everything[start:stop] for digest, (start, stop) in self.rows.items()}
 
 
 def fitted(

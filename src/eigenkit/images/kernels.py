@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -14,13 +15,15 @@ from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import THESIS, Descriptor
 from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet
-from eigenkit.set_kernels import SET_KERNELS
-from eigenkit.set_kernels._sets import sample
+from eigenkit.kernels.sets import SET_KERNELS
+from eigenkit.kernels.sets._sets import SAMPLE, sample
 
 # Numbers of such descriptors have units of their own; those of histograms have one.
 _OWN_UNITS = ("steerable", "differential", "complex", "moments")
 # Points that principal components are learned from; fewer where a point has many numbers.
 PREPARATION_SAMPLE, WIDE, WIDE_SAMPLE = 20_000, 512, 2_000
+# Vectors that are in memory at once: of the sample that is learned from, and of a block of sets.
+SAMPLE_BYTES, BLOCK_BYTES = 2**28, 2**26
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Plan:
         A name of :data:`eigenkit.images.DESCRIPTORS`, or of a descriptor of your own.
     kind : {"mean_map", "pyramid", "fisher", "words", "pooled"}
     params : dict
-        Of the class in :data:`eigenkit.set_kernels.SET_KERNELS`.
+        Of the class in :data:`eigenkit.kernels.sets.SET_KERNELS`.
     """
 
     descriptor: str
@@ -46,6 +49,8 @@ class Plan:
         return f"{self.descriptor} {self.kind.replace('_', ' ')}"
 
 
+# Descriptors that say nothing of grey pictures, and little where colours are a matter of style.
+COLOUR = ("hsv", "lab", "thumbnail", "dense_colours-16")
 # Uniform cubes are of no use to vectors of many numbers.
 _PYRAMID = {"bins": "vocabulary", "n_levels": 5}
 DEFAULT = (
@@ -54,9 +59,11 @@ DEFAULT = (
     Plan("dense_colours-16", "fisher", {"n_gaussians": 64}),
     Plan("sift-16", "pyramid"),
 )
+POOLED = Plan("joined", "pooled")
 PLANS = {
+    "auto": (*DEFAULT, POOLED),
     "default": DEFAULT,
-    "pooled": (Plan("joined", "pooled"),),
+    "pooled": (POOLED,),
     "thesis": tuple(Plan(name, "pyramid") for name in THESIS),
 }
 
@@ -76,6 +83,29 @@ def plans_of(kernels: Any, descriptors: Sequence[Descriptor] = ()) -> tuple[Plan
                 f"kind={plan.kind!r} is not known: give one of {', '.join(SET_KERNELS)}."
             )
     return plans
+
+
+def subsets(kernels: Any, fitted: Sequence[ViewKernel]) -> dict[str, np.ndarray]:
+    """The kernels to choose from, in words: which of them take part."""
+    everything = np.ones(len(fitted), dtype=bool)
+    if not (isinstance(kernels, str) and kernels == "auto"):
+        return {"all kernels": everything}
+    pooled = np.array([k.plan == POOLED for k in fitted])
+    coloured = np.array([k.plan.descriptor in COLOUR for k in fitted])
+    return {
+        "set kernels": ~pooled,
+        "set kernels without colour": ~pooled & ~coloured,
+        "plain pooling": pooled,
+        "set kernels and plain pooling": everything,
+    }
+
+
+def equal_weights(used: np.ndarray, fitted: Sequence[ViewKernel], within: bool) -> Array:
+    """The same for all kernels that take part; ``within``: half for those within a view."""
+    own = np.array([k.view is not None for k in fitted])
+    parts = [used & own, used & ~own] if within else [used & ~own]
+    parts = [part for part in parts if part.any()] or [used]
+    return np.asarray(sum(part / part.sum() for part in parts) / len(parts))
 
 
 class Preparation(BaseEstimator):
@@ -162,33 +192,36 @@ class ViewKernel(BaseEstimator):
         """Learn from the sets; the kernel between them."""
         random = np.random.RandomState(self.random_state)
         chosen = self._chosen(sets, vectors)
-        everything = np.vstack([v for one in chosen for v in one] or [np.zeros((0, 1))])
-        local = places is not None
-        kind = self.plan.descriptor.rpartition("-")[0]
-        most = 64 if local else 256
-        if self.plan.kind == "pooled":  # a maximum of components is not that of the numbers
-            most = everything.shape[1]
-        self.preparation_ = Preparation(most, 1.0, kind in _OWN_UNITS)
-        self.preparation_.fit(everything, random)
         usual = _PYRAMID if self.plan.kind == "pyramid" else {}
         params = {"random_state": self.random_state, **usual, **self.plan.params}
         self.kernel_ = SET_KERNELS[self.plan.kind](**params)
-        points = self._points(chosen, places)
-        K = self.kernel_.fit_transform(points)
-        return self._masked(K, points, self._filled(points))
+        most = self.kernel_.sample_size
+        drawn, where = _drawn(chosen, places, most or SAMPLE, random)
+        self.preparation_ = self._preparation(drawn.shape[1], places is not None)
+        self.preparation_.fit(drawn, random)
+        if most is None:
+            points = np.vstack([block for block, _ in self._blocks(chosen, places)])
+        else:
+            points = self.preparation_.transform(drawn, where)
+        self.kernel_.fit_blocks(points, self._blocks(chosen, places))
+        self.filled_ = _filled(chosen)
+        return self.kernel_of_fit()
+
+    def kernel_of_fit(self) -> Array:
+        """The kernel between the sets seen in fit, from what is kept of them."""
+        return _masked(self.kernel_.kernel_of_fit(), self.filled_, self.filled_)
 
     def transform(self, sets: Any, vectors: Any, places: Array | None) -> Array:
         """The kernel between new sets and those seen in fit."""
-        points = self._points(self._chosen(sets, vectors), places)
-        return self._masked(self.kernel_.transform(points), points, self.filled_)
+        chosen = self._chosen(sets, vectors)
+        K = [self.kernel_.transform_block(*block) for block in self._blocks(chosen, places)]
+        return _masked(np.vstack(K), _filled(chosen), self.filled_)
 
-    def _filled(self, points: list[Array]) -> np.ndarray:
-        self.filled_ = np.array([len(p) > 0 for p in points])
-        return self.filled_
-
-    def _masked(self, K: Array, points: list[Array], filled: np.ndarray) -> Array:
-        present = np.array([len(p) > 0 for p in points])
-        return np.asarray(K * np.outer(present, filled), dtype=np.float32)
+    def _preparation(self, width: int, local: bool) -> Preparation:
+        most = 64 if local else 256
+        if self.plan.kind == "pooled":  # a maximum of components is not that of the numbers
+            most = width
+        return Preparation(most, 1.0, self.plan.descriptor.rpartition("-")[0] in _OWN_UNITS)
 
     def _chosen(self, sets: Sequence[ImageSet], vectors: list[list[Array]]) -> list[list[Array]]:
         return [
@@ -196,10 +229,50 @@ class ViewKernel(BaseEstimator):
             for one, own in zip(sets, vectors, strict=True)
         ]
 
-    def _points(self, chosen: list[list[Array]], places: Array | None) -> list[Array]:
-        prepare = self.preparation_.transform
-        empty = np.zeros((0, 0), dtype=np.float32)
-        return [np.vstack([prepare(v, places) for v in one]) if one else empty for one in chosen]
+    def _blocks(
+        self, chosen: Sequence[list[Array]], places: Array | None
+    ) -> Iterator[tuple[Array, np.ndarray]]:
+        """Points of some sets at a time, and how many each has."""
+        width = len(self.preparation_.mean_)
+        for part in _parts(chosen):
+            pictures = [v for one in part for v in one]
+            raw = np.vstack(pictures) if pictures else np.zeros((0, width), dtype=np.float32)
+            where = None if places is None else np.tile(places, (len(pictures), 1))
+            sizes = np.array([sum(map(len, one)) for one in part])
+            yield self.preparation_.transform(raw, where), sizes
+
+
+def _parts(chosen: Sequence[list[Array]]) -> Iterator[Sequence[list[Array]]]:
+    """Runs of sets whose vectors take about BLOCK_BYTES."""
+    ends = np.cumsum([sum(v.nbytes for v in one) for one in chosen])
+    edges = np.flatnonzero(np.diff(ends // BLOCK_BYTES, prepend=0)).tolist()
+    for start, stop in pairwise(sorted({0, *edges, len(chosen)})):
+        yield chosen[start:stop]
+
+
+def _drawn(
+    chosen: Sequence[list[Array]], places: Array | None, most: int, random: Any
+) -> tuple[Array, Array | None]:
+    """A sample of all vectors, and where in the images they are."""
+    pictures = [v for one in chosen for v in one]
+    if not pictures:
+        return np.zeros((0, 1), dtype=np.float32), None
+    ends = np.cumsum([len(v) for v in pictures])
+    most = min(most, SAMPLE_BYTES // (4 * pictures[0].shape[1]))
+    rows = sample(np.arange(ends[-1]), most, random)
+    parts = np.split(rows, np.searchsorted(rows, ends[:-1]))
+    inside = [part - (end - len(v)) for part, end, v in zip(parts, ends, pictures, strict=True)]
+    drawn = np.vstack([v[i] for v, i in zip(pictures, inside, strict=True)])
+    return drawn, None if places is None else np.vstack([places[i] for i in inside])
+
+
+def _filled(chosen: Sequence[list[Array]]) -> np.ndarray:
+    return np.array([any(map(len, one)) for one in chosen])
+
+
+def _masked(K: Array, present: np.ndarray, filled: np.ndarray) -> Array:
+    """An empty view is like nothing."""
+    return np.asarray(K * np.outer(present, filled), dtype=np.float32)
 
 
 def fit_kernels(
@@ -212,7 +285,11 @@ def fit_kernels(
     tell: Any = None,
 ) -> tuple[list[ViewKernel], np.ndarray]:
     """All kernels between the sets, fitted, and their matrices (n_kernels, n_sets, n_sets)."""
-    kernels = [ViewKernel(plan, view, seed) for plan in plans for view in views]
+    kernels = [
+        ViewKernel(plan, view, seed)
+        for plan in plans
+        for view in (views if plan != POOLED or None not in views else [None])
+    ]
     K = np.empty((len(kernels), len(sets), len(sets)), dtype=np.float32)
     for j, kernel in enumerate(kernels):
         name = kernel.plan.descriptor

@@ -6,6 +6,7 @@ from eigenkit.models._choosing import ComponentsCV
 from eigenkit.models._features import MISSING, SCALES, TEXT_KINDS, Features, Preparation, TextColumn
 from eigenkit.models._fitting import fit_model
 from eigenkit.models._linear import Linear
+from eigenkit.models._merging import merge_models
 from eigenkit.models._model import Model, load, save, versions
 from eigenkit.models._row_blocks import RowBlocks
 from eigenkit.models._stream import Stream
@@ -24,6 +25,7 @@ __all__ = [
     "TextColumn",
     "fit_model",
     "load",
+    "merge_models",
     "save",
     "versions",
 ]

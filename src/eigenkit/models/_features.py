@@ -167,12 +167,12 @@ class Features:
 
     def matrix(self, path: str, block: Block) -> Any:
         """X of some rows, missing values filled in or refused."""
-        X = filled(self._checked(path, block.X), self.fill)
+        X = filled(self._checked(block.path or path, block.X, block.start), self.fill)
         return divided(self._with_text(X, block), self.scale)
 
     def raw(self, path: str, block: Block) -> Any:
         """X before anything is filled in or scaled: what a :class:`Preparation` learns from."""
-        return self._with_text(self._checked(path, block.X), block)
+        return self._with_text(self._checked(block.path or path, block.X, block.start), block)
 
     def _with_text(self, X: Any, block: Block) -> Any:
         if not self.text:
@@ -188,17 +188,20 @@ class Features:
         width = sum(column.size for column in self.text)
         return all(c.kind == _CATEGORIES for c in self.text) and width <= 10 * self.n_numbers + 50
 
-    def _checked(self, path: str, X: Any) -> Any:
+    def _checked(self, path: str, X: Any, start: int) -> Any:
         values = X.data if sparse.issparse(X) else X
         if np.isinf(values).any():
-            raise self._strange(path, X, np.isinf, "is infinite")
+            raise self._strange(path, X, start, np.isinf, "is infinite")
         if np.isnan(values).any() and self.missing not in ("mean", "median"):
             raise self._strange(
-                path, X, np.isnan, "is missing: fit with --missing mean, or complete the file"
+                *(path, X, start, np.isnan),
+                "is missing: fit with --missing mean, or complete the file",
             )
         return X
 
-    def _strange(self, path: str, X: Any, test: Callable[[Any], Any], what: str) -> FileError:
+    def _strange(
+        self, path: str, X: Any, start: int, test: Callable[[Any], Any], what: str
+    ) -> FileError:
         if sparse.issparse(X):
             X = X.tocoo()
             k = int(np.argmax(test(X.data)))
@@ -206,7 +209,7 @@ class Features:
         else:
             row, column = (int(v) for v in np.argwhere(test(X))[0])
         name = shown(self.names[column]) if self.names else str(column + self.index_base)
-        return FileError(path, f"the value in row {row + 1}, column {name} {what}.")
+        return FileError(path, f"the value in row {start + row + 1}, column {name} {what}.")
 
 
 def filled(X: Any, fill: np.ndarray) -> Any:
@@ -330,7 +333,7 @@ def drop_missing(block: Block) -> Block:
     if labels is not None:
         labels = labels[keep] if isinstance(labels, np.ndarray) else [labels[i] for i in keep]
     text = {name: [cells[i] for i in keep] for name, cells in block.text.items()}
-    return Block(X[keep], text, labels)
+    return Block(X[keep], text, labels, start=block.start, path=block.path)
 
 
 def _means(blocks: Blocks, d: int) -> np.ndarray:

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import hashlib
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from eigenkit.files import Block, Data, FileError, Source, Target, read, target_of
+from eigenkit.files._common import size
 from eigenkit.files._reading import join_labels, rows_per_block
 from eigenkit.models._choosing import SCORES, choose_components, cross_validated
 from eigenkit.models._features import Blocks, Features, complete, learn_features
 from eigenkit.models._linear import fit_linear, make_head, mean_auc
 from eigenkit.models._model import Model, versions
+from eigenkit.models._parsed import numbered, stored_y
+from eigenkit.models._row_blocks import RowBlocks
+from eigenkit.models._scratch import Scratch, Stored
 from eigenkit.models._stream import Stream
 from eigenkit.registry import METHODS, Method, find
 
 Tick = Callable[[str, int], None]
 # More entries than this are not gone through five times more just to say how good a model is.
 _MOST_ENTRIES = 20_000_000
+# With more columns of X and y than this, passes over the rows are cheaper than their moments.
+_FEW = 2000
 # Times three powers of ten that a grid of alphas may grow by.
 _MOST_GRIDS = 5
 
@@ -46,6 +54,7 @@ def fit_model(
     checkpoint: str | Path | None = None,
     seed: int = 0,
     tick: Tick | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> Model:
     """Fit features, scaling, estimator and classifier on a file.
 
@@ -83,6 +92,8 @@ def fit_model(
         Of folds and classifiers.
     tick : callable, optional
         Called as ``tick(step, rows)`` when a step has taken in some rows.
+    say : callable, optional
+        With ``stream``: called with sentences that say what will be done, and how long it takes.
 
     Returns
     -------
@@ -91,6 +102,7 @@ def fit_model(
     tick = tick or _quiet
     found = find(method)
     blocks = _in_blocks(source, tick) if stream else _in_memory(source, data, tick)
+    begun = time.monotonic()
     labels = join_labels([block.labels for block in complete(blocks, missing)])
     if labels is not None and len(labels) == 0:
         raise FileError(source.path, "every row misses a value: nothing is left to fit.")
@@ -108,6 +120,7 @@ def fit_model(
         ngrams=ngrams,
     )
     rows = _Rows(source.path, blocks, features, target, stream)
+    rows.say, rows.seconds = say or _unsaid, time.monotonic() - begun
     if stream and checkpoint is not None:
         rows.checkpoint = checkpoint
         rows.fingerprint = _fingerprint(source, labels, features)
@@ -123,6 +136,10 @@ def _quiet(step: str, rows: int) -> None:
     pass
 
 
+def _unsaid(sentence: str) -> None:
+    pass
+
+
 def _in_memory(source: Source, data: Data | None, tick: Tick) -> Blocks:
     block = (data or read(source, lambda n: tick("reading", n))).block()
     return lambda: [block]
@@ -130,7 +147,7 @@ def _in_memory(source: Source, data: Data | None, tick: Tick) -> Blocks:
 
 def _in_blocks(source: Source, tick: Tick) -> Blocks:
     def blocks() -> Iterator[Block]:
-        for block in source.blocks(rows_per_block(source)):
+        for block in numbered(source.blocks(rows_per_block(source))):
             tick("reading", len(block))
             yield block
 
@@ -159,6 +176,8 @@ class _Rows:
         self._blocks, self.stream = blocks, stream
         self.checkpoint: str | Path | None = None
         self.fingerprint = ""
+        self.say: Callable[[str], None] = _unsaid
+        self.seconds = 0.0  # that one pass over the file takes
         self.n = 0
         self._kept = None if stream else list(self._make())
 
@@ -173,6 +192,28 @@ class _Rows:
     def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
         return iter(self._kept) if self._kept is not None else self._make()
 
+    @property
+    def width(self) -> int:
+        """Columns of X and y together."""
+        return self.features.n_features + len(self.target.names)
+
+    def store(self) -> RowBlocks:
+        """All rows in a scratch file, as blocks that are read from there from now on."""
+        scratch = Scratch()
+        self.say(
+            f"{self.width} columns: the rows are parsed into a scratch file in {scratch.folder}, "
+            f"which takes about {_time(self.seconds)}"
+        )
+        held = [
+            replace(Stored.of(scratch, X, None), **stored_y(scratch, self.target, y))
+            for X, y in self._make()
+        ]
+        classes = np.array(self.target.names) if self.target.kind == "classes" else None
+        blocks = RowBlocks.stored(held, classes)
+        self.say(f"{self.n} rows take {size(scratch.n_bytes)} there, until the fit ends")
+        self._kept = blocks  # type: ignore[assignment]
+        return blocks
+
 
 def _fit(
     method: Method,
@@ -185,11 +226,9 @@ def _fit(
 ) -> tuple[Any, dict[str, Any]]:
     estimator = method.make(**params)
     if rows.stream:
-        if alphas is not None or components == "cv":
-            raise ValueError(
-                "alpha and components cannot be chosen by cross-validation in blocks: give numbers."
-            )
-        return _fit_blocks(method, estimator, rows), {}
+        if components == "cv":
+            raise ValueError("components cannot be chosen by cross-validation in blocks.")
+        return _fit_blocks(method, estimator, rows, alphas, cv)
     ((X, y),) = rows
     searches: dict[str, Any] = {}
     if components == "cv":
@@ -244,7 +283,10 @@ def _widening(
     return fitted, told
 
 
-def _fit_blocks(method: Method, estimator: Any, rows: _Rows) -> Any:
+def _fit_blocks(
+    method: Method, estimator: Any, rows: _Rows, alphas: Any, cv: int
+) -> tuple[Any, dict[str, Any]]:
+    """In one pass where the moments are small, by passes over a scratch file elsewhere."""
     if not method.streams:
         raise ValueError(f"{method.name} cannot be fitted in blocks: raise --max-memory.")
     extra: dict[str, Any] = {}
@@ -254,11 +296,35 @@ def _fit_blocks(method: Method, estimator: Any, rows: _Rows) -> Any:
         with Stream(estimator, rows.checkpoint, source=rows.fingerprint) as stream:
             for position, (X, y) in enumerate(rows):
                 stream.update(X, y, position=position, **extra)
-    else:
+    elif alphas is not None:
+        return _search_blocks(estimator, rows, alphas, cv)
+    elif rows.width <= _FEW:
+        rows.say(f"one more pass over the file fits it, which takes about {_time(rows.seconds)}")
         for X, y in rows:
             estimator.partial_fit(X, y, **extra)
+    else:
+        blocks = rows.store()
+        rows.say(estimator.plan(blocks).reason)
+        return estimator.fit(blocks), {}
     assert len(estimator.components_)  # a stream is solved when it is first asked: now
-    return estimator
+    return estimator, {}
+
+
+def _search_blocks(estimator: Any, rows: _Rows, alphas: Any, cv: int) -> tuple[Any, dict[str, Any]]:
+    """alpha by cross-validation; a grid of our own comes from the first block."""
+    from eigenkit.estimators import AlphaSearchCV
+
+    blocks = rows.store()
+    grid = sorted(alphas(next(iter(blocks))[0]) if callable(alphas) else alphas)
+    head = make_head(rows.target.kind, 0)
+    scoring = mean_auc if rows.target.kind == "labels" else None
+    search = AlphaSearchCV(estimator, alphas=grid, cv=cv, head=head, scoring=scoring).fit(blocks)
+    return search.best_estimator_, {"alpha_search": _searched(search, rows.target, cv)}
+
+
+def _time(seconds: float) -> str:
+    """A time to read."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 def _fingerprint(source: Source, labels: Any, features: Features) -> str:
@@ -289,8 +355,12 @@ def _search(
         head=make_head(target.kind, seed),
         scoring=mean_auc if target.kind == "labels" else None,
     ).fit(X, y)
+    return search.best_estimator_, _searched(search, target, cv)
+
+
+def _searched(search: Any, target: Target, cv: int) -> dict[str, Any]:
     results = search.cv_results_
-    return search.best_estimator_, {
+    return {
         "alphas": results["alpha"].tolist(),
         "mean_score": results["mean_test_score"].tolist(),
         "std_score": results["std_test_score"].tolist(),

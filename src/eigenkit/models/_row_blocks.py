@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from eigenkit.files import Block, FileError, Reading, Source, open_file, target_of
-from eigenkit.files._reading import join_labels, rows_per_block
-from eigenkit.models._features import complete, drop_missing, learn_features
-from eigenkit.streaming import Blocks
+from eigenkit.data import LocalPasses, Passes
+from eigenkit.files import Reading, open_file
+from eigenkit.files._many import check_columns, paths
+from eigenkit.models._parsed import parsed
+from eigenkit.models._scratch import Stored
+from eigenkit.moments import Blocks
 
 # Arrays are cut into blocks of about this size.
 BLOCK_BYTES = 2**24
+# Blocks are put together in at least so many parts, of at most this size.
+PARTS = 32
+PART_BYTES = 2**29
 
 
 class RowBlocks(Blocks):
@@ -32,7 +34,7 @@ class RowBlocks(Blocks):
     Parameters
     ----------
     blocks : callable
-        Gives an iterable of pairs (X, y) whenever it is called; y may be None.
+        Gives an iterable of (X, y) or (X, y, weight) whenever it is called; y may be None.
     classes : array, optional
         All classes, where y holds one for every row; by default they are looked for.
 
@@ -48,10 +50,22 @@ class RowBlocks(Blocks):
     (300,)
     """
 
+    scratch_: tuple[str, int]
+
     def __init__(
-        self, blocks: Callable[[], Iterable[tuple[Any, Any]]], classes: np.ndarray | None = None
+        self, blocks: Callable[[], Iterable[tuple[Any, ...]]], classes: np.ndarray | None = None
     ) -> None:
-        self._make, self._classes = blocks, classes
+        self._parts: Callable[[], Iterable[Iterable[Any]]]
+        self._parts = lambda: ([_triple(block)] for block in blocks())
+        self._classes = classes
+
+    def passes(self) -> Passes:
+        return LocalPasses(self._parts)
+
+    def head(self) -> tuple[Any, Any, Any]:
+        for block in chain.from_iterable(self._parts()):
+            return _triple(block)
+        raise ValueError("X holds no block of rows: there is nothing to learn from.")
 
     def classes(self) -> np.ndarray | None:
         return super().classes() if self._classes is None else self._classes
@@ -63,7 +77,9 @@ class RowBlocks(Blocks):
 
         Parameters
         ----------
-        parts : sequence of (X, y) pairs, or of X alone
+        parts : sequence of (X, y) or (X, y, weight), or of X alone
+            Or of functions that give one of these, whenever they are called: they are asked for
+            as they are needed, each as one block, by several threads.
         block_bytes : int
             About the size of a block.
 
@@ -71,14 +87,25 @@ class RowBlocks(Blocks):
         -------
         RowBlocks
         """
-        pairs = [part if isinstance(part, tuple) else (part, None) for part in parts]
-        if not pairs or any(len(pair) != 2 for pair in pairs):
-            raise ValueError("parts is empty or holds no pairs: give a list of (X, y), or of X.")
-        for i, (X, y) in enumerate(pairs):
-            n, n_y = X.shape[0], X.shape[0] if y is None else np.shape(y)[0]
-            if n != n_y:
-                raise ValueError(f"part {i} has {n} rows of X and {n_y} of y: give as many.")
-        return cls(lambda: chain.from_iterable(_cut(X, y, block_bytes) for X, y in pairs))
+        if not len(parts):
+            raise ValueError("parts is empty: give a list of (X, y), or of X.")
+        given = [part if isinstance(part, tuple) else (part,) for part in parts]
+        blocks = cls(lambda: ())
+        if all(callable(part[0]) for part in given):
+            blocks._parts = lambda: (_asked(part[0]) for part in given)
+            return blocks
+        triples = [_triple(part) for part in given]
+        for i, (X, *others) in enumerate(triples):
+            for name, other in zip(("y", "weights"), others, strict=True):
+                n, n_other = X.shape[0], X.shape[0] if other is None else len(other)
+                if n != n_other:
+                    raise ValueError(
+                        f"part {i} has {n} rows of X and {n_other} of {name}: give as many."
+                    )
+        cut = [piece for part in triples for piece in _cut(*part, block_bytes)]
+        groups = grouped(cut, [size for size, _ in cut])
+        blocks._parts = lambda: ((make() for _, make in group) for group in groups)
+        return blocks
 
     @classmethod
     def from_files(
@@ -89,9 +116,13 @@ class RowBlocks(Blocks):
         task: str | None = None,
         scale: str = "none",
         missing: str = "error",
+        scratch: str | None = None,
         **reading: Any,
     ) -> RowBlocks:
         """From files of the same columns: CSV, svmlight, NPZ, Parquet, ARFF.
+
+        They are parsed once, into a scratch file without a name that vanishes with the blocks, or
+        with the process; ``scratch_`` says where it is and how large.
 
         Parameters
         ----------
@@ -103,6 +134,8 @@ class RowBlocks(Blocks):
             What the labels are; found out by default.
         scale, missing
             As for :func:`eigenkit.models.fit_model`.
+        scratch : str, optional
+            A folder for the scratch file; by default that for temporary files (``TMPDIR``).
         **reading
             Further fields of :class:`eigenkit.files.Reading`.
 
@@ -112,37 +145,89 @@ class RowBlocks(Blocks):
         """
         names = (labels,) if isinstance(labels, str) else tuple(labels)
         options = Reading(labels=names, stream=True, **reading)
-        sources = [open_file(path, options) for path in _paths(files)]
-        _check_columns(sources)
-
-        def raw() -> Iterator[Block]:
-            return (block for _, block in _blocks_of(sources))
-
-        first = sources[0]
-        seen = join_labels([block.labels for block in complete(raw, missing)])
-        target = None
-        if seen is not None:
-            target = target_of(first.path, seen, first.label_names, task, options.label_separator)
-        width = max(block.X.shape[1] for block in raw())
-
-        def wide() -> Iterator[Block]:
-            return (replace(block, X=_widened(block.X, width)) for block in raw())
-
-        features = learn_features(first, wide, scale=scale, missing=missing)
-
-        def blocks() -> Iterator[tuple[Any, Any]]:
-            for path, block in _blocks_of(sources):
-                block = drop_missing(block) if missing == "drop" else block
-                if len(block):
-                    wider = replace(block, X=_widened(block.X, width))
-                    y = None if target is None else target.encode(path, block.labels)
-                    yield features.matrix(path, wider), y
-
+        sources = [open_file(path, options) for path in paths(files)]
+        check_columns(sources)
+        blocks, target = parsed(sources, task, scale, missing, scratch)
         by_class = target is not None and target.kind == "classes"
-        return cls(blocks, np.array(target.names) if target and by_class else None)
+        return cls.stored(blocks, np.array(target.names) if target and by_class else None)
+
+    @classmethod
+    def from_dask(
+        cls,
+        client: Any,
+        parts: Any,
+        y: Any = None,
+        labels: str | Sequence[str] = (),
+        *,
+        classes: Any = None,
+        **reading: Any,
+    ) -> Blocks:
+        """Rows that the workers of a Dask cluster hold; only sums over them come here.
+
+        Parameters
+        ----------
+        client : distributed.Client
+        parts : list, dask array or dataframe, str or list of str
+            Delayed pairs (X, y) or triples with weights; a collection cut between rows, with y
+            cut alike; or files (names or patterns), which the workers read: they must see them.
+        y : dask array, dataframe or series, optional
+        labels : str or list of str
+            The columns of the labels of files.
+        classes : array, optional
+            All classes, where y holds one for every row; by default they are looked for.
+        **reading
+            With files: ``task``, and further fields of :class:`eigenkit.files.Reading`.
+
+        Returns
+        -------
+        Blocks
+            What ``fit`` takes; parts are added up as they are given, so the same parts have the
+            same bits as in :meth:`from_arrays`, whatever the number of workers.
+        """
+        from eigenkit.models._dask import DaskBlocks, parts_of
+
+        names = (labels,) if isinstance(labels, str) else tuple(labels)
+        found = parts_of(client, parts, y, names, reading)
+        return DaskBlocks(client, found, None if classes is None else np.asarray(classes))
+
+    @classmethod
+    def stored(cls, blocks: Sequence[Stored], classes: np.ndarray | None = None) -> RowBlocks:
+        """From blocks in a scratch file."""
+        made = cls(lambda: (), classes)
+        width = max((block.shape[1] for block in blocks), default=0)
+        groups = grouped(blocks, [block.n_bytes for block in blocks])
+        made._parts = lambda: ((block.read(width) for block in group) for group in groups)
+        if blocks:
+            made.scratch_ = blocks[0].scratch.folder, blocks[0].scratch.n_bytes
+        return made
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
-        return iter(self._make())
+        """Pairs of X and y."""
+        for part in self._parts():
+            for X, y, _ in part:
+                yield X, y
+
+    def folds(self, n: int = 5, *, seed: int = 0) -> Iterator[tuple[RowBlocks, RowBlocks]]:
+        """Pairs of blocks: all rows but one part in n of them, and that part.
+
+        Rows are assigned at random within their blocks, alike for the same blocks and seed.
+        """
+        for i in range(n):
+            yield self._chosen(n, i, seed, held_out=False), self._chosen(n, i, seed, held_out=True)
+
+    def _chosen(self, n: int, fold: int, seed: int, *, held_out: bool) -> RowBlocks:
+        """The rows of a fold, or all others."""
+
+        def some(p: int, part: Iterable[Any]) -> Iterator[Any]:
+            for b, (X, *others) in enumerate(part):
+                order = np.random.default_rng([seed, p, b]).permutation(X.shape[0])
+                rows = np.flatnonzero((order % n == fold) == held_out)
+                if len(rows):
+                    yield X[rows], *(None if each is None else each[rows] for each in others)
+
+        made = RowBlocks(lambda: (), self.classes())
+        made._parts = lambda: (some(p, part) for p, part in enumerate(self._parts()))
+        return made
 
     def apply(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         """``function`` of the X of every block: a model's ``transform`` or ``predict``."""
@@ -150,43 +235,45 @@ class RowBlocks(Blocks):
             yield function(X)
 
 
-def _cut(X: Any, y: Any, block_bytes: int) -> Iterator[tuple[Any, Any]]:
+def _asked(function: Callable[[], Any]) -> Iterator[tuple[Any, Any, Any]]:
+    found = function()
+    yield _triple(found if isinstance(found, tuple) else (found,))
+
+
+def _triple(block: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+    """(X, y, weight) of what may lack the last, or the last two."""
+    if not isinstance(block, tuple | list) or not 1 <= len(block) <= 3:
+        raise ValueError("a block is no (X, y) or (X, y, weight): give tuples of them.")
+    X, y, weight = (*block, None, None)[:3]
+    return X, y, weight
+
+
+def _cut(X: Any, y: Any, weight: Any, block_bytes: int) -> Iterator[tuple[int, Callable[[], Any]]]:
+    """Blocks of rows, each by its size and a function that gives it."""
     n = X.shape[0]
     size = X.nnz * 12 if hasattr(X, "nnz") else n * X.shape[1] * X.dtype.itemsize
     step = max(1, int(n * block_bytes / max(size, 1)))
-    for start in range(0, n, step):
+
+    def rows_of(start: int) -> Callable[[], tuple[Any, Any, Any]]:
         rows = slice(start, start + step)
-        yield X[rows], None if y is None else y[rows]
+        return lambda: (X[rows], *(None if each is None else each[rows] for each in (y, weight)))
+
+    for start in range(0, n, step):
+        yield size * min(step, n - start) // n, rows_of(start)
 
 
-def _blocks_of(sources: Sequence[Source]) -> Iterator[tuple[str, Block]]:
-    for source in sources:
-        for block in source.blocks(rows_per_block(source)):
-            yield source.path, block
+def grouped(items: Sequence[Any], sizes: Sequence[int]) -> list[list[Any]]:
+    """Consecutive items in parts of about equal sizes, which depend on nothing but the sizes.
 
-
-def _widened(X: Any, width: int) -> Any:
-    """Sparse files are as wide as their highest feature: all as wide as the widest."""
-    if not sparse.issparse(X) or X.shape[1] == width:
-        return X
-    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
-
-
-def _paths(files: str | Path | Sequence[str | Path]) -> list[str]:
-    given = [files] if isinstance(files, str | Path) else list(files)
-    found: list[str] = []
-    for item in map(str, given):
-        hits = [item] if Path(item).exists() else sorted(glob.glob(item))
-        if not hits:
-            raise FileError(item, "there is no such file, and no file fits the pattern.")
-        found += hits
-    return found
-
-
-def _check_columns(sources: Sequence[Source]) -> None:
-    first = sources[0]
-    for source in sources[1:]:
-        if source.feature_names != first.feature_names or source.label_names != first.label_names:
-            raise FileError(
-                source.path, f"its columns are not those of {first.path}: give files of one kind."
-            )
+    Many parts keep threads busy; large ones make up for a sum of their own in every part.
+    """
+    most = min(max(sum(sizes) // PARTS, 1), PART_BYTES)
+    groups: list[list[Any]] = [[]]
+    held = 0
+    for item, size in zip(items, sizes, strict=True):
+        if groups[-1] and held + size > most:
+            groups.append([])
+            held = 0
+        groups[-1].append(item)
+        held += size
+    return groups

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from eigenkit.estimators._state import is_fitted_name
 from eigenkit.estimators._streams import Streaming, check_half_life
-from eigenkit.estimators._validation import check_choice, check_real
 from eigenkit.exceptions import RepeatedBatchWarning
 from eigenkit.files import FileError, atomic
 from eigenkit.models._container import damaged, read_container, write_container
 from eigenkit.models._lock import Lock
 from eigenkit.models._model import MAX_BYTES
 from eigenkit.models._trees import TreeError, from_tree, to_tree
+from eigenkit.shell import check_choice, check_real, is_fitted_name
 
 # Checkpoints take at most this share of the time, however large the state is.
 SHARE = 0.05
@@ -141,10 +141,34 @@ class Stream:
         bool
             False for a batch that had been taken in before, or that was skipped.
         """
+        return self.feed(lambda: (X, y, more), position=position, after=after)
+
+    def feed(
+        self,
+        batch: Callable[[], tuple[Any, Any, dict[str, Any]]],
+        *,
+        position: int | None = None,
+        after: int | None = None,
+    ) -> bool:
+        """:meth:`update` with a batch that is made when it is needed.
+
+        Parameters
+        ----------
+        batch : callable
+            Gives X, y and further arguments of ``partial_fit``; what it refuses by a ValueError
+            counts as refused by the estimator.
+        position, after
+            As in :meth:`update`.
+
+        Returns
+        -------
+        bool
+            As in :meth:`update`.
+        """
         position, after = self._place(position, after)
         if self._is_past(position, after):
             return False
-        taken = self._take_in(X, y, position, more)
+        taken = self._take_in(batch, position)
         self.position, self._dirty = position, True
         self._checkpoint_if_due()
         return taken
@@ -178,13 +202,14 @@ class Stream:
             warnings.warn(
                 f"the batch at position {position} was given again: it counts once",
                 RepeatedBatchWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return True
 
-    def _take_in(self, X: Any, y: Any, position: int, more: dict[str, Any]) -> bool:
-        given = more if self.half_life is None else {**more, "half_life": self.half_life}
+    def _take_in(self, batch: Callable[[], Any], position: int) -> bool:
         try:
+            X, y, more = batch()
+            given = more if self.half_life is None else {**more, "half_life": self.half_life}
             self.estimator.partial_fit(X, y, **given)
         except (ValueError, TypeError) as error:
             if self.on_error == "raise":

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.estimators._state import is_fitted_name
 from eigenkit.estimators._streams import Intake, Result
 from eigenkit.registry import METHODS
+from eigenkit.shell import is_fitted_name
 
 # Frozen records and parts of estimators that are kept beside the methods themselves.
 CLASSES = {
@@ -29,16 +29,16 @@ CLASSES = {
     "Intake": "eigenkit.estimators._streams:Intake",
     "Rows": "eigenkit.moments:Rows",
     "Factor": "eigenkit.moments:Factor",
-    "Moments": "eigenkit.streaming:Moments",
+    "Moments": "eigenkit.moments:Moments",
     "Step": "eigenkit.solvers.kernel_weights:Step",
-    "PyramidMatch": "eigenkit.set_kernels:PyramidMatch",
-    "UniformBins": "eigenkit.set_kernels._pyramid:UniformBins",
-    "Vocabulary": "eigenkit.set_kernels._vocabulary:Vocabulary",
-    "MeanMap": "eigenkit.set_kernels:MeanMap",
-    "FisherVectors": "eigenkit.set_kernels:FisherVectors",
-    "Mixture": "eigenkit.set_kernels._fisher:Mixture",
-    "Pooled": "eigenkit.set_kernels:Pooled",
-    "VisualWords": "eigenkit.set_kernels:VisualWords",
+    "PyramidMatch": "eigenkit.kernels.sets:PyramidMatch",
+    "UniformBins": "eigenkit.kernels.sets._pyramid:UniformBins",
+    "Vocabulary": "eigenkit.kernels.sets._vocabulary:Vocabulary",
+    "MeanMap": "eigenkit.kernels.sets:MeanMap",
+    "FisherVectors": "eigenkit.kernels.sets:FisherVectors",
+    "Mixture": "eigenkit.kernels.sets._fisher:Mixture",
+    "Pooled": "eigenkit.kernels.sets:Pooled",
+    "VisualWords": "eigenkit.kernels.sets:VisualWords",
     "ImageAnnotator": "eigenkit.images:ImageAnnotator",
     "Descriptor": "eigenkit.images:Descriptor",
     "Plan": "eigenkit.images:Plan",

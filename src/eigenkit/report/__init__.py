@@ -19,7 +19,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eigenkit.estimators._validation import check_choice, check_count
 from eigenkit.record import (
     RecordError,
     from_dict,
@@ -31,6 +30,7 @@ from eigenkit.report.html import document, page, policy
 from eigenkit.report.side_by_side import Runs, runs_body, runs_tables, told
 from eigenkit.report.text import text_of, text_of_tables
 from eigenkit.report.words import listed, visible
+from eigenkit.shell import check_choice, check_count
 
 __all__ = [
     "RecordError",

@@ -65,7 +65,7 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
 
 
 def _direct(problem: Pencil) -> Solution:
-    W, values, basis, rcond = direct(problem)
+    W, values, basis, rcond = direct(problem.compressed())
     method = "svd" if problem.Z.may_be_dense else "eigenvalues of the Gram matrix"
     report = Report("direct", method, "as asked", condition=1 / rcond**2)
     return finish(problem, W, values, basis, report)

@@ -61,7 +61,8 @@ def choose(Z: Data, n_targets: int, alphas: Sequence[float], tol: float) -> Choi
         costs.pop("dual_cholesky", None)
     exact = min(costs.values(), default=np.inf)
     iteration = _iteration_cost(Z, n_targets, len(alphas))
-    if min(alphas) > 0 and Z.one_ridge and exact > max(SHORT, FEW * iteration):
+    possible = Z.one_ridge and (min(alphas) > 0 or not Z.has_rows)
+    if possible and exact > max(SHORT, FEW * iteration):
         condition = 1 + Z.spectral_norm_squared() / max(float(np.min(Z.ridge(min(alphas)))), 1e-300)
         # Where rounding keeps it from tol it goes on in vain: any factorization is better.
         if not costs or EPS * condition < tol:

@@ -194,7 +194,7 @@ def svd(
     pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
 ) -> list[Regression | None]:
     """The pseudoinverse: a singular value decomposition of Z (after QR, if it is tall)."""
-    reduce = reduction(pencil)
+    reduce = reduction(pencil.compressed())
     answers: list[Regression | None] = []
     for alpha in alphas:
         F, M, rcond = reduce(pencil.Z.ridge(alpha))
@@ -224,14 +224,14 @@ def cg(
     """
     Z = pencil.Z
     ridges = [_number(Z.ridge(alpha)) for alpha in alphas]
-    dual = Z.shape[0] <= Z.shape[1] and min(ridges) > 0
+    dual = Z.has_rows and Z.shape[0] <= Z.shape[1] and min(ridges) > 0
     single = Z.fast_in_single and min(ridges) > 0 and (len(ridges) == 1 or tol >= ROUND)
     solve = block_cg_mixed if single else block_cg
     with Z.own_threads():
         if dual:
             runs = solve(lambda U: Z.matmat(Z.rmatmat(U)), pencil.H, ridges, tol, max_iter)
             return [Regression(Z.rmatmat(A), n, done) for A, n, done in runs]
-        runs = solve(lambda V: Z.rmatmat(Z.matmat(V)), pencil.C, ridges, tol, max_iter)
+        runs = solve(Z.normal, pencil.C, ridges, tol, max_iter)
         return [Regression(W1, n, done) for W1, n, done in runs]
 
 
@@ -239,8 +239,9 @@ def lsqr(
     pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
 ) -> list[Regression | None]:
     """Block LSQR on Z, stacked on the root of the ridge: slow but sure where alpha is 0."""
-    with pencil.Z.own_threads():
-        return [_lsqr(pencil, pencil.Z.ridge(alpha), tol, max_iter) for alpha in alphas]
+    small = pencil.compressed()
+    with small.Z.own_threads():
+        return [_lsqr(small, pencil.Z.ridge(alpha), tol, max_iter) for alpha in alphas]
 
 
 def _lsqr(pencil: Pencil, ridge: float | Array, tol: float, max_iter: int) -> Regression:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.data import Centered
+from eigenkit.data import Data
 from eigenkit.data.costs import DENSE_RATE, fits
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import EPS, Array, eigenpairs, signs, triangular_factor
@@ -49,7 +49,7 @@ class Spectrum:
     report: Report
 
 
-def principal_axes(Z: Centered, k: int | None, method: str, tol: float, max_iter: int) -> Spectrum:
+def principal_axes(Z: Data, k: int | None, method: str, tol: float, max_iter: int) -> Spectrum:
     """The k leading singular values and right singular vectors of Z; all that are not zero
     for ``k=None``."""
     reason = "as asked"
@@ -66,12 +66,12 @@ def principal_axes(Z: Centered, k: int | None, method: str, tol: float, max_iter
     return _from_lanczos(Z, k, reason, tol, max_iter)
 
 
-def cheapest(Z: Centered, k: int | None) -> tuple[str, str]:
+def cheapest(Z: Data, k: int | None) -> tuple[str, str]:
     """The method for k components (None: all) that is predicted to be fastest, and why."""
-    side = min(Z.shape)
+    side = Z.shape[1] if _primal(Z) else Z.shape[0]
     costs = {}
     if fits(side):
-        forming = Z.seconds_for_outer() if Z.shape[0] < Z.shape[1] else Z.seconds_for_gram()
+        forming = Z.seconds_for_gram() if _primal(Z) else Z.seconds_for_outer()
         costs["gram"] = forming + 3 * side**3 / DENSE_RATE
     if k is not None and k <= side // 4:
         vectors = 6 * k + 10 * BLOCK
@@ -86,16 +86,22 @@ def cheapest(Z: Centered, k: int | None) -> tuple[str, str]:
     return best, ", ".join(f"{name} is predicted to take {costs[name]:.2g} s" for name in costs)
 
 
-def _from_gram(Z: Centered, k: int | None) -> tuple[Array, Array, bool] | None:
+def _primal(Z: Data) -> bool:
+    """Whether Z'Z is the Gram matrix to look at, and not Z Z'."""
+    return Z.shape[1] <= Z.shape[0] or not Z.has_rows
+
+
+def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array, bool] | None:
     """None where digits would be lost and Z may be decomposed itself."""
-    n, d = Z.shape
-    values, vectors = _leading(Z.gram() if d <= n else Z.outer(), k)
+    primal, d = _primal(Z), Z.shape[1]
+    values, vectors = _leading(Z.gram() if primal else Z.outer(), k)
     largest = max(float(values[0]), 0.0)
-    if largest and values[-1] < TRUSTED * largest and Z.may_be_dense:
+    lost = values[-1] < TRUSTED * largest
+    if largest and lost and (Z.may_be_dense or not Z.has_rows):
         return None
     keep = values > largest * EPS * max(Z.n_samples, d)
     s, vectors = np.sqrt(values[keep]), vectors[:, keep]
-    return s, vectors if d <= n else Z.rmatmat(vectors) / s, k is None or not keep.all()
+    return s, vectors if primal else Z.rmatmat(vectors) / s, k is None or not keep.all()
 
 
 def _leading(G: Array, k: int | None) -> tuple[Array, Array]:
@@ -108,7 +114,9 @@ def _leading(G: Array, k: int | None) -> tuple[Array, Array]:
     return values[::-1], vectors[:, ::-1]
 
 
-def _from_svd(Z: Centered, k: int | None) -> tuple[Array, Array, bool]:
+def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array, bool]:
+    small = Z.compress()
+    Z = Z if small is None else small[0]
     if not Z.may_be_dense:
         raise ValueError(
             "solver='svd' would make X dense: use 'lanczos' with n_components, or 'gram'."
@@ -122,26 +130,26 @@ def _from_svd(Z: Centered, k: int | None) -> tuple[Array, Array, bool]:
     return s[:k], Vt[: len(s[:k])].T, True if k is None else k >= len(s)
 
 
-def _from_lanczos(Z: Centered, k: int | None, reason: str, tol: float, max_iter: int) -> Spectrum:
+def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int) -> Spectrum:
     if k is None:
         raise ValueError("solver='lanczos' finds a few components: give n_components as an integer")
     n, d = Z.shape
     with Z.own_threads():
-        if d <= n:
-            pairs = largest_eigenpairs(lambda V: Z.rmatmat(Z.matmat(V)), d, k, tol, max_iter)
+        if _primal(Z):
+            pairs = largest_eigenpairs(Z.normal, d, k, tol, max_iter)
         else:
             pairs = largest_eigenpairs(lambda U: Z.matmat(Z.rmatmat(U)), n, k, tol, max_iter)
         s = np.sqrt(pairs.values)
-        V = pairs.vectors if d <= n else Z.rmatmat(pairs.vectors) / s
+        V = pairs.vectors if _primal(Z) else Z.rmatmat(pairs.vectors) / s
     report = Report("spectral", "lanczos", reason, n_iter=pairs.n_iter, converged=pairs.converged)
     return _finish(Z, s, V, len(s) < k, report)
 
 
-def _finish(Z: Centered, s: Array, V: Array, complete: bool, report: Report) -> Spectrum:
+def _finish(Z: Data, s: Array, V: Array, complete: bool, report: Report) -> Spectrum:
     """Fix the signs; an iterative answer is measured against the data before it is believed."""
     V = V * signs(V)
     if report.regression == "lanczos" and len(s):
-        off = Z.rmatmat(Z.matmat(V)) - V * s**2
+        off = Z.normal(V) - V * s**2
         residual = float(np.linalg.norm(off, axis=0).max() / s[0] ** 2)
         orthogonality = float(np.abs(V.T @ V - np.eye(len(s))).max())
         report = replace(report, residual=residual, orthogonality=orthogonality)

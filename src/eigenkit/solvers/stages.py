@@ -42,7 +42,7 @@ def regress(
     else:
         choice = Choice(settings.regression, "as asked", {})
     answers = REGRESSIONS[choice.regression](pencil, alphas, settings.tol, settings.max_iter)
-    fallback = "svd" if pencil.Z.may_be_dense else "lsqr"
+    fallback = "lsqr" if pencil.Z.has_rows and not pencil.Z.may_be_dense else "svd"
     pairs = []
     for alpha, answer in zip(alphas, answers, strict=True):
         report = Report("", choice.regression, choice.reason)

@@ -1,0 +1,44 @@
+"""Tables of times on the pages, from what the benchmarks have stored.
+
+Files in this folder that hold rows of a benchmark (``python -m benchmarks... --json``) are read;
+nothing is measured here.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+SHOWN = 6  # rows on the front page
+
+
+def stored() -> dict[str, Any]:
+    """The first file of measured rows, or none yet."""
+    for path in sorted(DOCS.glob("*.json")):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if "rows" in found:
+            return found
+    return {"rows": []}
+
+
+def ratio(row: dict[str, Any]) -> str:
+    """How many times as long the other one takes."""
+    return f"{row['theirs'] / row['ours']:.2g}"
+
+
+def landing() -> str:
+    """The first rows in which other libraries do the same work."""
+    rows = [row for row in stored()["rows"] if row["bar"][0] == "at least"][:SHOWN]
+    if not rows:
+        return ""
+    lines = ["| the same work | beside | ours, s | theirs, s | times |", "|---|---|--:|--:|--:|"]
+    for row in rows:
+        figures = f"{row['ours']:.2g} | {row['theirs']:.2g} | {ratio(row)}"
+        lines.append(f"| {row['work']} | {row['peer']} | {figures} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(landing())

@@ -1,0 +1,95 @@
+"""follow and merge: models of rows that keep arriving, and of several sites."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from eigenkit.cli import _options as o
+from eigenkit.cli._console import Result, clean
+from eigenkit.cli._data import reading
+from eigenkit.cli._inspect import describe, summary
+
+
+def follow(
+    data: o.DataFile,
+    model: Annotated[str, typer.Option("--model", help="The model file, replaced as it learns.")],
+    checkpoint: Annotated[
+        str, typer.Option(help="The state: an interrupted run goes on from it, exactly once.")
+    ],
+    every: Annotated[float, typer.Option(min=0, help="Seconds between checkpoints.")] = 30.0,
+    half_life: Annotated[
+        float | None, typer.Option(help="Forget: rows count half after so many more.")
+    ] = None,
+    on_error: Annotated[
+        str, typer.Option(help="What to do about bad rows: raise, or skip what came with them.")
+    ] = "raise",
+    once: Annotated[bool, typer.Option("--once", help="End when the file does.")] = False,
+    format_: o.Format = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    header: o.Header = None,
+    decimal: o.Decimal = None,
+    thousands: o.Thousands = None,
+    comment: o.Comment = None,
+    dtype: o.Dtype = "float64",
+    max_memory: o.MaxMemory = "4G",
+    as_json: o.Json = False,
+    debug: o.Debug = False,
+) -> Result:
+    """Feed a model with rows as they arrive at the end of a file, or on standard input."""
+    given = locals()
+    o.choice("--on-error", on_error, ("raise", "skip"))
+    from eigenkit.models import load
+    from eigenkit.models._follow import Follower
+
+    fitted = load(model)
+    options = reading(given, stream=True, expected=fitted.expected())
+    options = replace(options, label_separator=fitted.target.separator, truth=True)
+    follower = Follower(
+        fitted,
+        model,
+        checkpoint,
+        options,
+        every=every,
+        half_life=half_life,
+        on_error=on_error,
+    )
+
+    def say(line: str) -> None:
+        if not as_json:
+            typer.echo(clean(line), err=True)
+
+    stopped = "the end of the file"
+    try:
+        follower.follow(data, once=once, say=say)
+    except KeyboardInterrupt:
+        stopped = "an interrupt"
+    stream = follower.stream
+    skipped = [{"position": p, "problem": m} for p, m in stream.skipped]
+    lines = [f"followed {clean(data)} to {stopped}: {stream.n_rows} rows in {clean(model)}"]
+    lines += [f"skipped up to {s['position']}: {clean(s['problem'])}" for s in skipped[-5:]]
+    record = {"rows": stream.n_rows, "position": stream.position, "model": model}
+    return Result({**record, "n_skipped": stream.n_skipped, "skipped": skipped}, "\n".join(lines))
+
+
+def merge(
+    models: Annotated[list[str], typer.Argument(help="Models of follow or of fit --checkpoint.")],
+    out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")],
+    force: o.Force = False,
+    as_json: o.Json = False,
+    debug: o.Debug = False,
+) -> Result:
+    """Put models of several sites together: the model of all their rows."""
+    from eigenkit.files import check_output
+    from eigenkit.models import load, merge_models, save
+
+    if len(models) < 2:
+        raise typer.BadParameter("give at least two models.", param_hint="MODELS")
+    place = check_output(out, force)
+    merged = merge_models([(name, load(name)) for name in models])
+    save(merged, place)
+    record = {"model": str(place), **describe(merged)}
+    return Result(record, f"{summary(merged)}\nwrote {clean(place)}")

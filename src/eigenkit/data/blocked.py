@@ -1,0 +1,373 @@
+"""Data that are never all in memory: every product is a pass over blocks of rows.
+
+The same Z as in :mod:`eigenkit.data.centered`, but nothing with one entry per row is ever there:
+what solvers get are sums over the rows, Z'Z V, Z'H and Z'Z. The two products of Z'(Z V) are made
+block by block in one pass. The target H comes along as rows of its own (:class:`Targets`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.data.columns import (
+    FULL,
+    ROUNDING,
+    SAFE_RANGE,
+    SCALABLE,
+    check_size,
+    shifted,
+)
+from eigenkit.data.costs import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, fits
+from eigenkit.data.passes import Passes
+from eigenkit.data.protocol import Data
+from eigenkit.data.sparse_rows import BLOCK_BYTES, add_transposed, product
+from eigenkit.data.survey import Survey
+from eigenkit.data.triangle import triangle
+from eigenkit.linalg import Array, power_of_two
+
+# A block as it is passed over: X, the encoded y, and the weights or None.
+Block = tuple[Any, Array, Array | None]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """How rows of X become rows of Z = P - r delta', P = diag(r) (X - 1 shift') diag(m)."""
+
+    shift: Array | None
+    m: Array | None
+    delta: Array
+
+    def pieces(self, block: Block) -> Iterator[tuple[Any, Array, Array | None]]:
+        """Unweighted rows of P in float64, with their Y and r, while they are in the cache."""
+        X, Y, weight = block
+        r = None if weight is None else np.sqrt(weight)
+        if sparse.issparse(X):
+            yield self._sparse(X), Y, r
+            return
+        step = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, start + step)
+            yield self._dense(X[rows]), Y[rows], None if r is None else r[rows]
+
+    def _dense(self, X: Any) -> Array:
+        if self.shift is None and self.m is None:
+            return np.asarray(X, dtype=np.float64)
+        P = np.array(X, dtype=np.float64)
+        if self.shift is not None:
+            P -= self.shift
+        if self.m is not None:
+            P *= self.m
+        return P
+
+    def _sparse(self, X: Any) -> sparse.csr_array:
+        P = sparse.csr_array(X, dtype=np.float64) if X.dtype != np.float64 else X
+        if self.shift is not None:
+            P = shifted(P, self.shift)
+        if self.m is not None:
+            parts = P.data * self.m[P.indices], P.indices, P.indptr
+            P = sparse.csr_array(parts, shape=P.shape)
+        return P
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The target H (n x k), whose rows are made from those of Y when they pass by.
+
+    ``rows(Y)`` gives unweighted rows, ``turn`` what they are multiplied with, ``varies`` whether
+    they differ at all.
+    """
+
+    rows: Callable[[Array], Array]
+    shape: tuple[int, int]
+    varies: bool = True
+    turn: Array | None = None
+
+    def __matmul__(self, T: Array) -> Targets:
+        turn = T if self.turn is None else self.turn @ T
+        return replace(self, shape=(self.shape[0], T.shape[1]), turn=turn)
+
+    def any(self, axis: None = None, out: None = None) -> bool:
+        """Whether H, centred, is not zero."""
+        return self.varies
+
+    def of(self, Y: Array) -> Array:
+        H = self.rows(Y)
+        return H if self.turn is None else H @ self.turn
+
+
+class Blocked(Data):
+    """Rows in blocks.
+
+    Parameters
+    ----------
+    passes : Passes
+        Over blocks (X, Y, weight).
+    survey : Survey
+        Of them.
+    one_unit : bool
+        As for :class:`~eigenkit.data.Centered`.
+    """
+
+    may_be_dense = False
+
+    def __init__(self, passes: Passes, survey: Survey, *, one_unit: bool = False) -> None:
+        self.passes, self.survey = passes, survey
+        d = len(survey.mean)
+        self.shape = survey.n_rows, d
+        self.n_samples, self.total = survey.n_rows, survey.total
+        self.weight = None
+        self.names_constant = not survey.is_sparse
+        self.unit: float | Array = 1.0
+        self.m: Array | None = None
+        self._tame_scale(one_unit or survey.n_rows <= d or not fits(d))
+        self._tame_offset()
+
+    # -- what the data look like -------------------------------------------------------
+
+    def _tame_scale(self, one_unit: bool) -> None:
+        sizes = self.survey.sizes
+        judged: Any = sizes.max(initial=0.0) if one_unit else sizes
+        safe = (judged == 0) | (judged > SAFE_RANGE[0]) & (judged < SAFE_RANGE[1])
+        if np.all(safe):
+            return
+        check_size("X", float(sizes.max(initial=0.0)), SCALABLE)
+        self.unit = 1.0 / power_of_two(judged)
+        self.m = np.broadcast_to(self.unit, sizes.shape).copy()
+        self.survey = self.passes.run(survey_of, self.m)
+
+    def _tame_offset(self) -> None:
+        """As the kinds in memory do: shift what is far from zero, find what is constant."""
+        s = self.survey  # in the units of Z
+        far = s.total * s.mean * s.mean >= FULL * s.squares
+        far &= s.filled > FULL * s.total if s.is_sparse else far.any()
+        constant = s.high - s.low <= ROUNDING * np.abs(s.mean)
+        m, shift = self.m, np.where(far, s.mean, 0.0)
+        if constant.any() and s.mean[constant].any():
+            m = np.where(constant, 0.0, 1.0 if m is None else m)
+        self.constant, unit = constant, 1.0 if self.m is None else self.m
+        self.frame = Frame(shift / unit if far.any() else None, m, np.zeros_like(s.mean))
+        mean = s.mean
+        if far.any():  # the shift is a rounded sum: what it misses shows in differences
+            drift = self.passes.run(_drift, replace(self.frame, m=self.m)) / s.total
+            mean = np.where(far, shift + drift, mean)
+        self.mean, self.m = mean / unit, m
+        moved = np.where(far, drift if far.any() else 0.0, mean)
+        self.frame = replace(self.frame, delta=np.where(constant, 0.0, moved))
+
+    def column_squares(self) -> Array:
+        """The diagonal of Z'Z."""
+        if self.frame.shift is not None:
+            squares, delta = self.passes.run(_squares, self.frame), self.frame.delta
+        else:
+            squares, delta = np.where(self.constant, 0.0, self.survey.squares), self.frame.delta
+        return np.maximum(squares - self.total * delta**2, 0.0)
+
+    @property
+    def freedom(self) -> float:
+        """The total weight less one sample."""
+        return self.total - (1.0 if self.survey.counted else self.total / self.shape[0])
+
+    # -- the products ------------------------------------------------------------------
+
+    def gradient(self, V: Array, H: Any = None) -> tuple[Array, Array]:
+        """Z'(Z V - H) and (Z V)'(Z V), in one pass."""
+        slope, drift, square = self.passes.run(_gradient, self.frame, V, H)
+        slope -= np.outer(self.frame.delta, drift)
+        return slope, square
+
+    def normal(self, V: Array) -> Array:
+        """Z'Z V, in one pass."""
+        return self.gradient(V)[0]
+
+    def rmatmat(self, U: Any) -> Array:
+        """Z'H for targets that pass by with the rows."""
+        if not isinstance(U, Targets):
+            self._refuse()
+        slope, drift = self.passes.run(_cross, self.frame, U)
+        return np.asarray(slope - np.outer(self.frame.delta, drift))
+
+    def gram(self) -> Array:
+        """Z'Z."""
+        G = self.passes.run(_gram, self.frame)
+        return np.asarray(G - np.outer(self.total * self.frame.delta, self.frame.delta))
+
+    def compress(self, H: Any = None) -> tuple[Data, Array]:
+        """Fewer rows with the same Z'Z, Z'H and H'H."""
+        from eigenkit.data.centered import Centered
+
+        H = Targets(lambda Y: np.empty((len(Y), 0)), (self.shape[0], 0)) if H is None else H
+        d, k = self.shape[1], H.shape[1]
+        if not fits(d + k):
+            self._refuse()
+        R = triangle(self.passes, self.frame, H, ~self.constant)
+        return Centered(R[:, :d], center=False, n_samples=self.n_samples), R[:, d:]
+
+    def matmat(self, V: Array) -> Array:
+        self._refuse()
+
+    def outer(self) -> Array:
+        self._refuse()
+
+    def toarray(self) -> Array:
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise ValueError(
+            f"X is blocks of {self.shape[0]} rows and {self.shape[1]} columns, and this needs "
+            "all of them, or fewer columns, at once: leave solver and regression at 'auto', or fit "
+            "in memory."
+        )
+
+    # -- units -------------------------------------------------------------------------
+
+    def ridge(self, alpha: float) -> float | Array:
+        """The ridge alpha in the units of Z."""
+        return 0.0 if alpha == 0 else alpha * self.unit * self.unit
+
+    @property
+    def one_ridge(self) -> bool:  # type: ignore[override]
+        return np.ndim(self.unit) == 0
+
+    def in_one_unit(self) -> Blocked:
+        """The same data with one factor for all columns."""
+        return self if self.one_ridge else Blocked(self.passes, self.survey, one_unit=True)
+
+    def to_X(self, W: Array) -> Array:
+        """diag(m) W."""
+        return W if self.m is None else W * self.m[:, None]
+
+    def from_X(self, W: Array) -> Array:
+        """diag(1 / unit) W."""
+        return W if self.m is None else W / np.asarray(self.unit).reshape(-1, 1)
+
+    def lengths_to_X(self, s: Array) -> Array:
+        """s / unit."""
+        return s / float(np.ravel(self.unit)[0])
+
+    # -- costs -------------------------------------------------------------------------
+
+    @property
+    def has_rows(self) -> bool:  # type: ignore[override]
+        return False
+
+    def spectral_norm_squared(self) -> float:
+        """The sum of all eigenvalues, which costs no pass: an estimate from above."""
+        return float(self.column_squares().sum())
+
+    def seconds_for_passes(self, k: int) -> float:
+        """Two products with everything that is stored, or reading it."""
+        stored = self.survey.n_stored
+        rate = BLOCK_RATE if self.survey.is_sparse else DENSE_RATE
+        return 2 * stored * max(1 / READ_RATE, k / rate)
+
+    def seconds_for_gram(self) -> float:
+        """Squares of what is stored in the rows."""
+        return self.survey.squared_rows / (SPARSE_RATE if self.survey.is_sparse else DENSE_RATE)
+
+    def seconds_for_outer(self) -> float:
+        """Never."""
+        return np.inf
+
+
+# -- what is summed over the blocks of a part -------------------------------------------
+
+
+def survey_of(blocks: Iterable[Block], m: Array | None = None) -> Survey:
+    found = None
+    for X, _, weight in blocks:
+        one = Survey.of(X, weight, m)
+        found = one if found is None else found.merge(one)
+    assert found is not None
+    return found
+
+
+def _drift(blocks: Iterable[Block], frame: Frame) -> Array:
+    """The weighted sums of P."""
+    total = np.zeros_like(frame.delta)
+    for block in blocks:
+        for P, _, r in frame.pieces(block):
+            total += P.T @ (np.ones(P.shape[0]) if r is None else r * r)
+    return total
+
+
+def _squares(blocks: Iterable[Block], frame: Frame) -> Array:
+    total = np.zeros_like(frame.delta)
+    for block in blocks:
+        for P, _, r in frame.pieces(block):
+            P = _weighted(P, r)
+            if sparse.issparse(P):
+                total += np.bincount(P.indices, P.data * P.data, len(total))
+            else:
+                total += np.einsum("ij,ij->j", P, P)
+    return total
+
+
+def _gradient(
+    blocks: Iterable[Block], frame: Frame, V: Array, H: Targets | None
+) -> tuple[Array, Array, Array]:
+    offset = frame.delta @ V
+    slope, drift, square = np.zeros(V.shape), np.zeros(V.shape[1]), np.zeros((V.shape[1],) * 2)
+    for block in blocks:
+        for P, Y, r in frame.pieces(block):
+            ZV = product(P, V) if sparse.issparse(P) else P @ V
+            ZV -= offset
+            ZV = ZV if r is None else ZV * r[:, None]
+            square += ZV.T @ ZV
+            gap = ZV
+            if H is not None:
+                gap = ZV - (H.of(Y) if r is None else H.of(Y) * r[:, None])
+            gap = gap if r is None else gap * r[:, None]
+            _add(slope, P, gap)
+            drift += gap.sum(axis=0)
+    return slope, drift, square
+
+
+def _cross(blocks: Iterable[Block], frame: Frame, H: Targets) -> tuple[Array, Array]:
+    k = H.shape[1]
+    slope, drift = np.zeros((len(frame.delta), k)), np.zeros(k)
+    for block in blocks:
+        for P, Y, r in frame.pieces(block):
+            U = H.of(Y) if r is None else H.of(Y) * (r * r)[:, None]
+            _add(slope, P, U)
+            drift += U.sum(axis=0)
+    return slope, drift
+
+
+def _add(slope: Array, P: Any, U: Array) -> None:
+    """slope += P'U."""
+    if sparse.issparse(P):
+        add_transposed(slope, P, U)
+    else:
+        slope += P.T @ U
+
+
+def _gram(blocks: Iterable[Block], frame: Frame) -> Array:
+    d = len(frame.delta)
+    G = np.zeros((d, d))
+    for block in blocks:
+        for P, _, r in frame.pieces(block):
+            P = _weighted(P, r)
+            if sparse.issparse(P):
+                _add_sparse_gram(G, P)
+            else:
+                G += P.T @ P
+    return G
+
+
+def _add_sparse_gram(G: Array, P: sparse.csr_array) -> None:
+    """G += P'P, without a second matrix of its size."""
+    Pt = P.T.tocsr()
+    step = max(1, BLOCK_BYTES // (8 * len(G)))
+    for start in range(0, len(G), step):
+        G[start : start + step] += (Pt[start : start + step] @ P).toarray()
+
+
+def _weighted(P: Any, r: Array | None) -> Any:
+    if r is None:
+        return P
+    return sparse.csr_array(sparse.diags_array(r) @ P) if sparse.issparse(P) else P * r[:, None]

@@ -1,0 +1,123 @@
+"""Passes over rows that are never all in memory: parts in threads, sums in one order.
+
+Rows come in *parts*, which come in *blocks*. A part is what one thread, or one worker of a
+cluster, sums up by itself; a block is what it has in memory at a time. The sums of the parts are
+added in the order of a tree that depends on nothing but their number, so the result has the same
+bits whatever the number of threads and whichever part was ready first.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenkit.threads import available, blas_threads
+
+# Sums are added in groups of so many, their sums again, and so on: one sum of each level is kept.
+FAN_IN = 8
+
+
+class Passes(ABC):
+    """Rows that can be passed over as often as needed."""
+
+    @abstractmethod
+    def run(self, function: Callable[..., Any], *shared: Any) -> Any:
+        """The sum over all parts of ``function(blocks of the part, *shared)``.
+
+        The function must depend on nothing else: it may run in another process, and again.
+        """
+
+
+@dataclass(frozen=True)
+class Through(Passes):
+    """Other passes, with ``change`` made to every block on the way."""
+
+    passes: Passes
+    change: Callable[[Any], Any]
+
+    def run(self, function: Callable[..., Any], *shared: Any) -> Any:
+        return self.passes.run(_changed, function, self.change, *shared)
+
+
+def _changed(
+    blocks: Iterable[Any], function: Callable[..., Any], change: Callable[[Any], Any], *shared: Any
+) -> Any:
+    changed = (change(block) for block in blocks)
+    return function((block for block in changed if block[0].shape[0]), *shared)
+
+
+class LocalPasses(Passes):
+    """Passes in threads of this process.
+
+    Parameters
+    ----------
+    parts : callable
+        Gives an iterable of parts whenever it is called; a part is an iterable of blocks.
+    """
+
+    def __init__(self, parts: Callable[[], Iterable[Iterable[Any]]]) -> None:
+        self.parts = parts
+
+    def run(self, function: Callable[..., Any], *shared: Any) -> Any:
+        with blas_threads(0):
+            return tree_sum(_in_order(lambda part: function(part, *shared), self.parts()))
+
+
+def _in_order(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+    """``map(function, items)`` in threads, with no more items under way than there are threads."""
+    threads = available()
+    if threads == 1:
+        yield from map(function, items)
+        return
+    waiting: deque[Future[Any]] = deque()
+    with ThreadPoolExecutor(threads, thread_name_prefix="eigenkit-pass") as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) == threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def tree_sum(values: Iterable[Any], add: Callable[[Any, Any], Any] | None = None) -> Any:
+    """The sum, in groups of FAN_IN, of groups, and so on; None of nothing."""
+    add = add or plus
+    levels: list[tuple[Any, int]] = []
+
+    def push(level: int, value: Any) -> None:
+        if level == len(levels):
+            levels.append((value, 1))
+            return
+        held, count = levels[level]
+        levels[level] = (value, 1) if count == 0 else (add(held, value), count + 1)
+        if levels[level][1] == FAN_IN:
+            full, levels[level] = levels[level][0], (None, 0)
+            push(level + 1, full)
+
+    for value in values:
+        push(0, value)
+    total = None
+    for held, count in levels:
+        if count:
+            total = held if total is None else add(held, total)
+    return total
+
+
+def plus(a: Any, b: Any) -> Any:
+    """a + b for numbers, arrays (a is overwritten), tuples of them, and what can be merged."""
+    if isinstance(a, tuple):
+        return tuple(plus(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, np.ndarray):
+        a += b
+        return a
+    return a.merge(b) if hasattr(a, "merge") else a + b

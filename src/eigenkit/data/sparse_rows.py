@@ -1,0 +1,104 @@
+"""Products with sparse matrices in threads: scipy releases the interpreter meanwhile."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse
+
+try:  # adds to what is there: a product of its own would be as large as the whole result
+    from scipy.sparse._sparsetools import csc_matvecs
+except ImportError:  # pragma: no cover - a name that scipy does not promise
+    csc_matvecs = None
+
+from eigenkit import compiled
+from eigenkit.linalg import Array
+from eigenkit.threads import available, thread_map
+
+# Blocks of rows: large enough for fast products, small enough for the cache.
+BLOCK_BYTES = 2**23
+
+
+class SparseRows:
+    """Products with a CSR matrix and with its transpose, in threads over blocks of rows.
+
+    Every row of a product is computed by one thread in one order, so the number of threads
+    does not change a bit of the result. The transpose is kept as CSR too once it is used:
+    that is as fast as the matrix itself, for one more copy of the non-zeros. Products with
+    float32 blocks are made in float32, from a copy of the numbers in that precision.
+    """
+
+    def __init__(self, X: sparse.csr_array) -> None:
+        self.X = X
+        self.shape: tuple[int, int] = X.shape
+        self._blocks = _row_blocks(X)
+
+    @cached_property
+    def T(self) -> SparseRows:
+        return SparseRows(self.X.T.tocsr())
+
+    @cached_property
+    def _single(self) -> SparseRows:
+        data = self.X.data.astype(np.float32)
+        return SparseRows(sparse.csr_array((data, self.X.indices, self.X.indptr), self.shape))
+
+    def __matmul__(self, V: np.ndarray) -> np.ndarray:
+        if V.dtype == np.float32 and self.X.dtype != np.float32:
+            return self._single @ V
+        V = np.ascontiguousarray(V)
+        out = np.empty((self.shape[0], V.shape[1]), dtype=V.dtype)
+
+        def fill(rows: slice) -> None:
+            if not compiled.rows_product(self.X, rows, V, out):
+                out[rows] = _row_slice(self.X, rows) @ V
+
+        thread_map(fill, self._blocks, self.X.nnz * V.shape[1])
+        return out
+
+    def product(self, other: sparse.csr_array, work: float) -> Array:
+        """``X @ other`` for sparse ``other``, as a dense matrix, block by block."""
+        out = np.empty((self.shape[0], other.shape[1]))
+        step = max(1, BLOCK_BYTES // (16 * max(1, other.shape[1])))
+        starts = range(0, self.shape[0], step)
+
+        def fill(start: int) -> None:
+            (self.X[start : start + step] @ other).toarray(out=out[start : start + step])
+
+        thread_map(fill, starts, work)
+        return out
+
+
+def _row_blocks(X: sparse.csr_array) -> list[slice]:
+    """Consecutive row slices with about equal numbers of non-zeros."""
+    cuts = np.searchsorted(X.indptr, np.linspace(0, X.nnz, 4 * available() + 1)[1:-1])
+    edges = np.unique(np.concatenate([[0], cuts, [X.shape[0]]]))
+    return [slice(int(a), int(b)) for a, b in pairwise(edges)]
+
+
+def _row_slice(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
+    """Some rows, sharing memory with X: scipy's constructor would copy a small part of an array."""
+    indptr = X.indptr[rows.start : rows.stop + 1]
+    stored = slice(indptr[0], indptr[-1])
+    part = sparse.csr_array((rows.stop - rows.start, X.shape[1]), dtype=X.dtype)
+    part.data, part.indices, part.indptr = X.data[stored], X.indices[stored], indptr - indptr[0]
+    return part
+
+
+def product(X: sparse.csr_array, V: Array) -> Array:
+    """``X @ V`` in this thread."""
+    V = np.ascontiguousarray(V)
+    out = np.empty((X.shape[0], V.shape[1]), dtype=V.dtype)
+    return out if compiled.rows_product(X, slice(0, X.shape[0]), V, out) else np.asarray(X @ V)
+
+
+def add_transposed(out: Array, X: sparse.csr_array, U: Array) -> None:
+    """``out += X.T @ U`` in this thread, where ``out`` is C-contiguous and large."""
+    one_kind = X.dtype == U.dtype == out.dtype and X.indices.dtype == X.indptr.dtype
+    if csc_matvecs is None or not one_kind:
+        out += X.T @ U
+        return
+    U = np.ascontiguousarray(U)
+    d, k = out.shape
+    csc_matvecs(d, X.shape[0], k, X.indptr, X.indices, X.data, U.ravel(), out.reshape(-1))

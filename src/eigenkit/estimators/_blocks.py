@@ -1,0 +1,53 @@
+"""Fitting to blocks of rows: the first one says what the columns are, the passes do the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from eigenkit.data import Through
+from eigenkit.estimators._validation import check_X
+from eigenkit.moments import BlockedRows, Blocks
+
+
+def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> BlockedRows:
+    """The rows of ``blocks`` as ``model`` reads them; it learns from the first what they are."""
+    if not hasattr(model, "partial_fit"):
+        raise TypeError(f"{type(model).__name__} needs all samples at once, not blocks of rows.")
+    if sample_weight is not None or (y is not None and np.size(y)):
+        raise ValueError("X is blocks of rows: y and weights come with them, as (X, y, weight).")
+    passes, classes = blocks.passes(), blocks.classes()
+    X, y, weight = blocks.head()
+    model._rows(X, y, weight, classes, reset=True, min_samples=1)
+    reader = clone(model)
+    for name, value in vars(model).items():
+        setattr(reader, name, value)
+    first, later = (Through(passes, _Reading(reader, classes, check)) for check in (True, False))
+    return BlockedRows(first, later, small=not model._in_passes)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A block (X, y, weight) as the estimator reads it; X is checked when it first passes."""
+
+    model: Any
+    classes: Any
+    check: bool
+
+    def __call__(self, block: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        X, y, weight = block
+        if self.check or not _is_plain(X):
+            X = check_X(self.model, X, reset=False)
+        given = X, y, weight, self.classes
+        rows = self.model._rows(*given, reset=False, min_samples=1, block=True)
+        return rows.X, rows.Y, rows.weight
+
+
+def _is_plain(X: Any) -> bool:
+    """Whether X is what validation would make of it."""
+    known = isinstance(X, np.ndarray | sparse.csr_array)
+    return known and X.dtype in (np.float64, np.float32)

@@ -1,0 +1,98 @@
+"""The rows of each class, in coordinates in which planes can be computed."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.estimators._validation import NO_VARIANCE
+from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
+from eigenkit.solvers.planes import class_grams, lower_grams
+
+
+class ClassRows:
+    """The features of each class, in the coordinates that the planes are computed in.
+
+    ``parts[c] = sqrt(w) [features, 1]``; a plane z there is the plane R z in the coordinates
+    in which its ridge and distances are measured (R None: the same). ``column`` holds the
+    factors that landmarks of weights other than one have put on their columns.
+    """
+
+    def __init__(
+        self,
+        F: Any,
+        bounds: np.ndarray,
+        root: Array | None,
+        R: Array | None,
+        column: Array | None = None,
+    ) -> None:
+        n = F.shape[0]
+        if sparse.issparse(F):
+            N = sparse.hstack([F, np.ones((n, 1))], format="csr")
+            N = N if root is None else sparse.csr_array(sparse.diags_array(root) @ N)
+        else:
+            N = np.empty((n, F.shape[1] + 1))
+            N[:, :-1] = F
+            N[:, -1] = 1.0
+            if root is not None:
+                N *= root[:, None]
+        self.parts = [N[a:b] for a, b in pairwise(bounds)]
+        self.R = R
+        self.column_weight = None if column is None else np.append(column**2, 1.0)
+
+    @property
+    def sparse(self) -> bool:
+        return bool(sparse.issparse(self.parts[0]))
+
+    def grams(self) -> list[Array]:
+        with np.errstate(over="ignore", invalid="ignore"):  # the solver looks at the sums
+            grams: list[Any] = class_grams(self.parts)
+        return [G.toarray() for G in grams] if self.sparse else grams
+
+    def lower_grams(self) -> list[Array]:
+        return self.grams() if self.sparse else lower_grams(self.parts)
+
+    def to_normal(self) -> Array:
+        """The map from z to the normal of the plane."""
+        order = self.parts[0].shape[1]
+        return np.eye(order)[:-1] if self.R is None else self.R[:-1]
+
+
+def standardized(X: Array) -> tuple[Array, Array, Array]:
+    """Mean, (X - mean) / unit, and R that takes planes there to planes of X.
+
+    Quotients of distances do not depend on the origin and the units; digits do.
+    """
+    shift = X.mean(axis=0, dtype=np.float64)
+    Z = X - shift
+    size = np.abs(Z).max(axis=0)
+    if np.all(size <= 8 * EPS * np.abs(shift)):
+        raise ValueError(NO_VARIANCE)
+    unit = power_of_two(size)
+    R = np.diag([*(1 / unit), 1.0])
+    R[-1, :-1] = -shift / unit
+    return shift, Z / unit, R
+
+
+def row_space(X: Any) -> tuple[Array, Array]:
+    """Coordinates of the rows of a wide sparse X in an orthonormal basis of their span."""
+    values, vectors = eigenpairs((X @ X.T).toarray().astype(np.float64))
+    keep = values > max(values[0], 0.0) * X.shape[0] * EPS
+    if not keep.any():
+        raise ValueError(NO_VARIANCE)
+    root = np.sqrt(values[keep])
+    return vectors[:, keep] * root, (X.T @ (vectors[:, keep] / root)).T
+
+
+def check_varied(K: Array) -> None:
+    if np.array_equal(K[0], K[1]) and np.all(K[0] == K):
+        raise ValueError("The kernel has zero variance: it is the same for all samples.")
+
+
+def kernel_unit(K: Array) -> float:
+    """1, or a power of two that brings kernel values of extreme size near 1."""
+    size = max(float(K.max()), -float(K.min()))
+    return 1.0 if 1e-140 < size < 1e140 else float(power_of_two(np.array(size)))

@@ -1,0 +1,161 @@
+"""One way in and one ``fit`` for every estimator.
+
+    parameters  ->  sample  ->  problem  ->  solution  ->  model
+
+An estimator says what its steps are; what they share (that y is there, that X is numbers, that an
+error leaves the model as it was) stands here and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from eigenkit.estimators._validation import as_labels, check_weight, check_X, owned
+from eigenkit.linalg import Array
+from eigenkit.moments import Rows
+from eigenkit.shell import Instead, forget, unchanged_on_error
+
+
+def check_y_given(model: Any, y: Any) -> None:
+    """Refuse a missing y, in the words that scikit-learn's checks look for."""
+    if y is None:
+        raise ValueError(
+            f"{type(model).__name__} requires y to be passed, but the target y is None."
+        )
+
+
+class Estimator(Instead, BaseEstimator):
+    """What is fitted to samples; see the module."""
+
+    # Whether y is asked for; otherwise it is ignored.
+    _supervised = True
+    _n_labels_: int
+    _dtype_: Any
+
+    # -- what a subclass says ----------------------------------------------------------
+
+    def _settings(self) -> Any:
+        """The computational choices, all parameters checked."""
+        raise NotImplementedError
+
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+        """y as the matrix Y (n x k); with ``reset`` remember what its columns mean."""
+        raise TypeError(f"{type(self).__name__} encodes no y")
+
+    def _state(self, sample: Any) -> Any:
+        """The problem that a sample states."""
+        return sample
+
+    def _check_informative(self, problem: Any) -> None:
+        """Refuse a problem without anything to learn, before it is solved."""
+
+    def _solve(self, problem: Any, settings: Any) -> Any:
+        """The solution of the problem."""
+        raise NotImplementedError
+
+    def _keep(self, problem: Any, solution: Any) -> None:
+        """The attributes of the fitted model."""
+        raise NotImplementedError
+
+    # -- fitting -----------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            Sparse X is never made dense. A precomputed kernel is square, and dense. Or
+            :class:`RowBlocks`, with which y comes along, for what fits blocks of rows.
+        y : array, frame or sparse matrix
+            Labels or responses, as the class says; ignored by classes that need none.
+        sample_weight : array of shape (n_samples,), optional
+            Integer weights count repetitions, zero leaves a row out. Other weights compare the
+            rows; their unit matters only beside ``alpha``, where there is one.
+
+        Returns
+        -------
+        self
+        """
+        self._settings()
+        with unchanged_on_error(self):
+            forget(self)
+            self._learn(self._take(X, y, sample_weight))
+        return self
+
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """The sample."""
+        return self._rows(X, y, sample_weight)
+
+    def _learn(self, sample: Any) -> None:
+        """State the problem, solve it, keep what is found."""
+        settings = self._settings()
+        problem = self._problem(sample)
+        self._keep(problem, self._solve(problem, settings))
+
+    def _problem(self, sample: Any) -> Any:
+        """The problem that a sample states, if there is anything to learn from it."""
+        problem = self._state(sample)
+        self._check_informative(problem)
+        return problem
+
+    # -- the sample --------------------------------------------------------------------
+
+    @property
+    def _keeps_samples(self) -> bool:
+        """Whether X itself becomes part of the model."""
+        return False
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, **how: Any) -> Rows:
+        """Checked rows, without those of zero weight; see :meth:`_all_rows`."""
+        return self._all_rows(X, y, sample_weight, classes, **how).positive()
+
+    def _all_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        classes: Any = None,
+        *,
+        reset: bool = True,
+        min_samples: int = 2,
+        block: bool = False,
+    ) -> Rows:
+        """Checked rows. A stream's batch may be one row, and owns what it keeps.
+
+        ``block`` says that X has been checked and that nothing of it stays.
+        """
+        if self._supervised:
+            check_y_given(self, y)
+        stays = min_samples == 1 and not block
+        if not block:
+            given = X
+            X = self._check_X(X, reset=reset, min_samples=min_samples)
+            X = owned(X, given) if stays or self._keeps_samples else X
+        n = X.shape[0]
+        Y = self._encode(as_labels(y), n, classes, reset) if self._supervised else np.empty((n, 0))
+        weight = check_weight(sample_weight, n)
+        if stays:
+            Y = owned(Y, y) if self._supervised else Y
+            weight = None if weight is None else owned(weight, sample_weight)
+        if reset:
+            self._n_labels_, self._dtype_ = Y.shape[1], X.dtype
+        elif Y.shape[1] != self._n_labels_:
+            raise ValueError(
+                f"y has {Y.shape[1]} columns, the first batch had {self._n_labels_}: give the same."
+            )
+        return Rows(X, Y, weight)
+
+    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
+        """X as numbers; that they are finite shows in the means where a whole sample is taken."""
+        finite = min_samples == 1
+        return check_X(self, X, reset=reset, min_samples=min_samples, finite=finite)
+
+    # -- keeping -----------------------------------------------------------------------
+
+    def _cast(self, value: Any) -> Any:
+        """Arrays in the precision of X; other values as they are."""
+        return value.astype(self._dtype_, copy=False) if isinstance(value, np.ndarray) else value

@@ -1,0 +1,88 @@
+"""Cross-validation inside an estimator: who gets the weights, and who the groups.
+
+``groups`` go to the splitter, weights to the fits. With scikit-learn's metadata routing both go
+where they were requested, as in its own searches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing, metadata_routing
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+
+from eigenkit.estimators._validation import check_groups, check_weight
+from eigenkit.linalg import Array
+
+
+class Fold(NamedTuple):
+    """What to fit on, with its weights or None, and what to score on."""
+
+    X: Any
+    y: Any
+    weight: Array | None
+    X_test: Any
+    y_test: Any
+
+
+class CrossValidated(BaseEstimator):
+    """An estimator with a ``cv``, and perhaps an ``estimator`` that is fitted in every fold."""
+
+    # Groups are the splitter's: nobody has to request them of the search.
+    __metadata_request__fit: ClassVar = {"groups": metadata_routing.UNUSED}
+
+    cv: Any
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """What takes weights and groups; see scikit-learn's guide to metadata routing.
+
+        Returns
+        -------
+        MetadataRouter
+        """
+        router = MetadataRouter(owner=self).add_self_request(self)
+        splits = MethodMapping().add(caller="fit", callee="split")
+        router.add(splitter=check_cv(self.cv), method_mapping=splits)
+        if hasattr(self, "estimator"):
+            fits = MethodMapping().add(caller="fit", callee="fit")
+            router.add(estimator=self.estimator, method_mapping=fits)
+        return router
+
+    def _routed(self, sample_weight: Any, groups: Any) -> tuple[Any, dict[str, Any]]:
+        """The weights of the fits, and what the splitter gets besides X and y."""
+        given = {"sample_weight": sample_weight, "groups": groups}
+        given = {name: value for name, value in given.items() if value is not None}
+        if not get_config()["enable_metadata_routing"]:
+            return sample_weight, {"groups": given["groups"]} if "groups" in given else {}
+        found = process_routing(self, "fit", **given)
+        if hasattr(self, "estimator"):
+            sample_weight = found.estimator.fit.get("sample_weight")
+        return sample_weight, dict(found.splitter.split)
+
+    def _splits(
+        self, X: Any, y: Any, to_splitter: dict[str, Any], *, classifier: bool = False
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Row numbers to fit on and to score on."""
+        if "groups" in to_splitter:
+            to_splitter = {**to_splitter, "groups": check_groups(to_splitter["groups"], y.shape[0])}
+        splitter = check_cv(self.cv, y if classifier else None, classifier=classifier)
+        return iter(splitter.split(X, y, **to_splitter))
+
+    def _folds(
+        self, X: Any, y: Any, sample_weight: Any, to_splitter: dict[str, Any], *, classifier: bool
+    ) -> Iterator[Fold]:
+        """The parts of the samples themselves."""
+        weight = check_weight(sample_weight, y.shape[0])
+        for train, test in self._splits(X, y, to_splitter, classifier=classifier):
+            yield Fold(
+                _safe_indexing(X, train),
+                _safe_indexing(y, train),
+                None if weight is None else weight[train],
+                _safe_indexing(X, test),
+                _safe_indexing(y, test),
+            )

@@ -1,0 +1,398 @@
+"""The shell of the densities of two views: check, bring to one scale, fit, keep, and use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import linalg as sla
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.data import Centered, one_sample, project
+from eigenkit.estimators._validation import (
+    as_labels,
+    check_numeric_Y,
+    check_weight,
+    check_X,
+    check_X_varies,
+    check_y_varies,
+)
+from eigenkit.linalg import Array, power_of_two, triangular_factor
+from eigenkit.shell import check_count, forget, unchanged_on_error
+from eigenkit.solvers.two_views import SingularView, TwoViews, complete, patterns
+
+
+@dataclass(frozen=True)
+class Views:
+    """Both views in units in which columns vary by about 1; gaps are NaN."""
+
+    X: Any
+    Y: Array
+    weight: Array | None
+
+    @property
+    def gaps(self) -> bool:
+        return bool(
+            np.isnan(self.Y).any() or (not sparse.issparse(self.X) and np.isnan(self.X).any())
+        )
+
+    def joint(self) -> Array:
+        """Both views side by side; where one has gaps, sparse X would be dense in the algebra."""
+        if sparse.issparse(self.X):
+            raise ValueError(
+                "y has missing entries (or is missing) beside sparse X: give X as a dense array."
+            )
+        return np.hstack([self.X, self.Y]).astype(np.float64, copy=False)
+
+
+class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A Gaussian of two views, and of a latent variable that they share."""
+
+    # -- what a subclass says ----------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        """Raise what is wrong with them."""
+
+    def _solve(self, views: Views) -> TwoViews:
+        """The density, in the units of the views."""
+        raise TypeError(f"{type(self).__name__} fits no density")
+
+    def _keep_more(self) -> None:
+        """Attributes of its own, in the units of the data."""
+
+    # -- fitting -----------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            NaN where an entry is missing (not in sparse X).
+        y : array or frame of shape (n_samples,) or (n_samples, n_targets)
+            The other view; NaN where an entry is missing.
+        sample_weight : array of shape (n_samples,), optional
+            Integer weights count repetitions, zero leaves a row out.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        if y is None:
+            name = type(self).__name__
+            raise ValueError(f"{name} requires y to be passed, but the target y is None.")
+        with unchanged_on_error(self):
+            forget(self)
+            X = check_X(self, X, reset=True, min_samples=2, finite=False)
+            weight = check_weight(sample_weight, X.shape[0])
+            self._one_response_ = np.ndim(as_labels(y)) == 1
+            views = self._views(X, y, weight)
+            self._scale_ = self._units(views)
+            views = self._scaled(views)
+            self._n_samples_ = float(
+                len(views.Y)
+                if views.weight is None
+                else views.weight.sum() / one_sample(views.weight)
+            )
+            self._dtype_ = X.dtype
+            self._keep(self._solve(views))
+        return self
+
+    def _views(self, X: Any, y: Any, weight: Array | None) -> Views:
+        values = X.data if sparse.issparse(X) else X
+        if np.isinf(values).any() or (sparse.issparse(X) and np.isnan(values).any()):
+            what = "infinity" if np.isinf(values).any() else "NaN"
+            raise ValueError(f"X contains {what}: remove or impute such entries.")
+        Y = check_numeric_Y(as_labels(y), X.shape[0], gaps=True)
+        if weight is not None and np.any(weight == 0):
+            X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
+        return Views(X, Y, weight)
+
+    def _units(self, views: Views) -> Array:
+        """Powers of two that bring the columns of both views to a moderate spread."""
+        if not views.gaps:
+            Zx, Zy = Centered(views.X, views.weight), Centered(views.Y, views.weight)
+            check_X_varies(Zx)
+            check_y_varies(~Zy.constant)
+        sizes = []
+        for name, A in (("X", views.X), ("y", views.Y)):
+            if sparse.issparse(A):
+                sizes.append(np.asarray(abs(A).max(axis=0).toarray()).ravel())
+                continue
+            empty = np.isnan(A).all(axis=0)
+            if empty.any():
+                raise ValueError(
+                    f"{name} holds no value in column {int(np.argmax(empty))}: leave it out."
+                )
+            low, high = np.nanmin(A, axis=0), np.nanmax(A, axis=0)
+            sizes.append(high / 2 - low / 2)
+        return power_of_two(np.concatenate(sizes))
+
+    def _scaled(self, views: Views) -> Views:
+        d = views.X.shape[1]
+        s_x, s_y = self._scale_[:d], self._scale_[d:]
+        X = views.X.multiply(1 / s_x).tocsr() if sparse.issparse(views.X) else views.X / s_x
+        return replace(views, X=X, Y=views.Y / s_y)
+
+    def _moments(self, views: Views, ridge: Array) -> tuple[Array, Array]:
+        """Means of both views, and the triangular factor of their covariance plus the ridge."""
+        Zx, Zy = Centered(views.X, views.weight), Centered(views.Y, views.weight)
+        mean = np.concatenate([Zx.mean, Zy.mean])
+        below = np.diag(np.sqrt(ridge))
+        if Zx.may_be_dense:
+            rows = np.hstack([Zx.toarray(), Zy.toarray()]) / np.sqrt(Zx.total)
+            return mean, triangular_factor(np.vstack([rows, below]))
+        right = Zy.toarray()
+        cross = Zx.rmatmat(right)
+        S = np.block([[Zx.gram(), cross], [cross.T, right.T @ right]]) / Zx.total + below**2
+        try:
+            return mean, np.asarray(sla.cholesky(S))
+        except np.linalg.LinAlgError:
+            raise SingularView(0, -1) from None
+
+    def _joint(self, views: Views) -> Array:
+        """Both views side by side, with gaps, but not with nothing in a row."""
+        V = views.joint()
+        empty = np.isnan(V).all(axis=1)
+        if empty.any():
+            raise ValueError(f"row {int(np.argmax(empty))} holds no value in X or y: leave it out.")
+        return V
+
+    def _counts(self, views: Views) -> Array:
+        """Weights that sum to the number of samples."""
+        if views.weight is None:
+            return np.ones(len(views.Y))
+        return views.weight * (self._n_samples_ / views.weight.sum())
+
+    def _keep(self, model: TwoViews) -> None:
+        # Plain arrays, as model files hold them.
+        self._parts_ = {f.name: getattr(model, f.name) for f in fields(model)}
+        s, d = self._scale_, model.d_x
+        W = model.W * s[:, None]
+        noise = model.covariance * np.outer(s, s) - W @ W.T
+        self._set(
+            mean_=model.mean[:d] * s[:d],
+            y_mean_=model.mean[d:] * s[d:],
+            x_loadings_=W[:d],
+            y_loadings_=W[d:],
+            x_noise_covariance_=noise[:d, :d],
+            y_noise_covariance_=noise[d:, d:],
+        )
+        self.n_components_ = W.shape[1]
+        self._keep_more()
+
+    def _set(self, **found: Array) -> None:
+        for name, value in found.items():
+            setattr(self, name, self._cast(value))
+
+    @property
+    def _model(self) -> TwoViews:
+        return TwoViews(**self._parts_)
+
+    # -- using -------------------------------------------------------------------------
+
+    def _given(self, X: Any, y: Any) -> Views:
+        """New rows in our units; without y its view is missing."""
+        check_is_fitted(self)
+        X = check_X(self, X, reset=False, finite=False)
+        k = len(self._scale_) - self.n_features_in_
+        if y is None:
+            y = np.full((X.shape[0], k), np.nan)
+        views = self._views(X, y, None)
+        if views.Y.shape[1] != k:
+            raise ValueError(
+                f"y has {views.Y.shape[1]} columns, but {type(self).__name__} was fitted with {k}."
+            )
+        return self._scaled(views)
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """The expectation of z given x; and given y, if it is passed.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets), optional
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_), or a tuple of two of them
+        """
+        views = self._given(X, y)
+        nothing = replace(views, Y=np.full_like(views.Y, np.nan))
+        given_x = self._expected(nothing, from_x=True)
+        if y is None:
+            return given_x
+        nothing = replace(views, X=np.full(views.X.shape, np.nan))
+        return given_x, self._expected(nothing, from_x=False)
+
+    def latent(self, X: Any, y: Any) -> Array:
+        """The expectation of z given both views.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+            Either may have NaN where entries are missing: the expectation then is that given
+            the others.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+        """
+        views, model = self._given(X, y), self._model
+        return self._projected(self._filled(views) if views.gaps else views, model.A)
+
+    def _expected(self, views: Views, *, from_x: bool) -> Array:
+        """E[z] given one view; where all of it is there, without the algebra for gaps."""
+        model, d = self._model, self.n_features_in_
+        A = views.X if from_x else views.Y
+        if _has_nan(A):
+            # With gaps at their expectations, E[z] is that given the entries that are there.
+            return self._projected(self._filled(views), model.A)
+        side, W = (slice(None, d), model.A_x) if from_x else (slice(d, None), model.A_y)
+        return self._cast(project(A, model.mean[side], W))
+
+    def _projected(self, views: Views, A: Array) -> Array:
+        mean, d = self._model.mean, self.n_features_in_
+        return self._cast(project(views.X, mean[:d], A[:d]) + project(views.Y, mean[d:], A[d:]))
+
+    def _filled(self, views: Views) -> Views:
+        V = self._completed(views)
+        return Views(V[:, : self.n_features_in_], V[:, self.n_features_in_ :], None)
+
+    def _completed(self, views: Views) -> Array:
+        V, model = views.joint(), self._model
+        ones = np.ones(len(V))
+        return complete(V, model.mean, model.covariance, patterns(V), ones).V
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """The expectation of y given x: ``y_mean_ + transform(X) @ y_loadings_.T``.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        return_std : bool
+            Whether to return the standard deviation of y given x too; X then must have no gaps.
+
+        Returns
+        -------
+        array of shape (n_samples,) or (n_samples, n_targets), or a tuple of two of them
+        """
+        expected = self.transform(X) @ self.y_loadings_.T + self.y_mean_
+        spread = np.broadcast_to(self._spread(X) if return_std else 0.0, expected.shape)
+        if self._one_response_:
+            expected, spread = expected[:, 0], spread[:, 0]
+        return (expected, self._cast(spread)) if return_std else expected
+
+    def _spread(self, X: Any) -> Array:
+        if _has_nan(check_X(self, X, reset=False, finite=False)):
+            raise ValueError("X has missing entries: return_std needs whole rows.")
+        mean_too = np.sqrt(1 + 1 / self._n_samples_)  # the means are estimates
+        return self._model.spread() * self._scale_[self.n_features_in_ :] * mean_too
+
+    def impute(self, X: Any, y: Any) -> tuple[Array, Array]:
+        """Both views with the expectations of missing entries given the others.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+
+        Returns
+        -------
+        tuple of two arrays
+        """
+        views = self._given(X, y)
+        if sparse.issparse(views.X):
+            raise ValueError("X is sparse, and has no entries missing: give a dense array.")
+        filled = self._completed(views) * self._scale_
+        return self._cast(filled[:, : self.n_features_in_]), filled[:, self.n_features_in_ :]
+
+    def score_samples(self, X: Any, y: Any = None) -> Array:
+        """The log density of every row, (x, y) together, or of what is there of it.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets), optional
+            Without it, the density of x.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        views = self._given(X, y)
+        model, d, logs = self._model, self.n_features_in_, np.log(self._scale_)
+        if y is None and not _has_nan(views.X):
+            white = project(views.X, model.mean[:d], _inverse(model.R[:d, :d]))
+            return model.log_density(white) - logs[:d].sum()
+        if views.gaps:
+            V = views.joint()
+            ones = np.ones(len(V))
+            density = complete(V, model.mean, model.covariance, patterns(V), ones).log_density
+            return np.asarray(density - ~np.isnan(V) @ logs)
+        F = _inverse(model.R)
+        white = project(views.X, model.mean[:d], F[:d]) + project(views.Y, model.mean[d:], F[d:])
+        return model.log_density(white) - logs.sum()
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """The mean log density of the rows.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+
+        Returns
+        -------
+        float
+        """
+        return float(np.mean(self.score_samples(X, y)))
+
+    def sample(self, n_samples: int = 1, random_state: Any = None) -> tuple[Array, Array]:
+        """Rows drawn from the model.
+
+        Parameters
+        ----------
+        n_samples : int
+        random_state : int, RandomState or None
+
+        Returns
+        -------
+        tuple of arrays of shape (n_samples, n_features) and (n_samples, n_targets)
+        """
+        check_is_fitted(self)
+        n, model = check_count("n_samples", n_samples), self._model
+        normal = check_random_state(random_state).standard_normal((n, len(model.R)))
+        drawn = normal @ model.R + model.mean
+        drawn *= self._scale_
+        return self._cast(drawn[:, : model.d_x]), drawn[:, model.d_x :]
+
+    def _cast(self, value: Array) -> Array:
+        return value.astype(self._dtype_, copy=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_components_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _has_nan(X: Any) -> bool:
+    return not sparse.issparse(X) and bool(np.isnan(X).any())
+
+
+def _inverse(R: Array) -> Array:
+    return np.asarray(sla.solve_triangular(R, np.eye(len(R))))

@@ -1,0 +1,214 @@
+"""Bayesian canonical correlation analysis with sparse loadings."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from scipy.stats import norm
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.estimators._two_views import TwoViewDensity, Views
+from eigenkit.exceptions import ConvergenceWarning
+from eigenkit.linalg import Array, signs, triangular_factor
+from eigenkit.shell import check_count, check_real
+from eigenkit.solvers.relevance import Run, information, present, search
+from eigenkit.solvers.sparse_latent import Loadings, Observed
+from eigenkit.solvers.two_views import SingularView, TwoViews
+
+# By default no more components than this are tried.
+MOST = 10
+
+
+class BayesianCCA(TwoViewDensity):
+    """Two views of few latent variables, with sparse loadings; the data say how many.
+
+    ``z ~ N(0, I),  x = Wx z + mx + ex,  y = Wy z + my + ey`` with independent noise. A loading
+    is zero or of the size of its component in its view (a beta-Bernoulli prior, the Indian
+    buffet with finitely many dishes, over automatic relevance determination), so that a
+    component may be shared, or be correlated noise of one view, or vanish. The posterior is
+    found by variational inference, and the number of components by its evidence bound.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        The largest number of components that is tried, those of one view included; 10 by
+        default, or the number of features less one.
+    tol, max_iter : float, int
+        Gain of the evidence bound in a step, and number of steps, at which a run stops.
+
+    Attributes
+    ----------
+    n_components_ : int
+        Number of components that both views share; it may be 0.
+    x_loadings_, y_loadings_ : array of shape (n_features or n_targets, n_components_)
+        Posterior means of Wx and Wy, shared components only.
+    x_relevance_, y_relevance_ : array
+        Posterior probabilities that these loadings are not zero.
+    x_noise_covariance_, y_noise_covariance_ : array
+        Covariances of what is not shared: components of one view, and noise.
+    canonical_correlations_ : array of shape (n_components_,)
+        Those of the fitted model, which shrinks them.
+    components_ : array of shape (n_components_, n_features)
+        ``transform(X)`` is ``(X - mean_) @ components_.T``.
+    evidence_ : float
+        The bound: a lower bound of the log probability of the columns at unit variance.
+    mean_, y_mean_ : array
+    n_iter_, n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    Rows may have NaN anywhere; the means are those of the entries that are there. The
+    variational posterior takes loadings and latent variables to be independent, and is too
+    narrow; :meth:`loading_intervals` therefore come from the information of the likelihood
+    without z.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit import BayesianCCA
+    >>> rng = np.random.default_rng(0)
+    >>> z = rng.normal(size=(200, 1))
+    >>> X, Y = rng.normal(size=(200, 6)), rng.normal(size=(200, 5))
+    >>> X[:, :2] += 2 * z
+    >>> Y[:, :3] -= z
+    >>> model = BayesianCCA().fit(X, Y)
+    >>> model.n_components_
+    1
+    >>> (model.x_relevance_[:, 0] > 0.5).tolist()
+    [True, True, False, False, False, False]
+    """
+
+    def __init__(
+        self, n_components: int | None = None, *, tol: float = 1e-2, max_iter: int = 300
+    ) -> None:
+        self.n_components = n_components
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _check_parameters(self) -> None:
+        if self.n_components is not None:
+            check_count("n_components", self.n_components, hint=", or None for up to 10")
+        check_real("tol", self.tol)
+        check_count("max_iter", self.max_iter)
+
+    def _solve(self, views: Views) -> TwoViews:
+        data, mean, deviation = self._observed(views)
+        D = len(mean)
+        most = min(MOST, D - 1) if self.n_components is None else int(self.n_components)
+        run = search(data, min(most, D), float(self.tol), int(self.max_iter))
+        self._tell(run)
+        d = views.X.shape[1]
+        q, shared = _sorted(run.q, data)
+        self._posterior_ = {
+            # A component that a view has lost is lost wholly: what is left of it is rounding.
+            "loadings": np.where(present(data, q)[data.view], q.expected, 0.0),
+            "active": q.active,
+            "prior": (q.slab[0] / q.slab[1])[data.view],
+            "noise": q.noise[1] / np.maximum(q.noise[0] - 1, 0.5) + q.second().sum(axis=1),
+        }
+        self._deviation_ = deviation
+        self._set(x_relevance_=q.active[:d, :shared], y_relevance_=q.active[d:, :shared])
+        W, noise = (self._posterior_[name] for name in ("loadings", "noise"))
+        C = (W @ W.T + np.diag(noise)) * np.outer(deviation, deviation)
+        R = np.linalg.cholesky(C).T
+        return TwoViews.of(mean, R, W[:, :shared] * deviation[:, None], d)
+
+    def _observed(self, views: Views) -> tuple[Observed, Array, Array]:
+        """Columns of mean 0 and variance 1, and what they had before."""
+        view = np.repeat([0, 1], [views.X.shape[1], views.Y.shape[1]])
+        weight = self._counts(views)
+        if not views.gaps:
+            try:
+                mean, R = self._moments(views, np.zeros(len(view)))
+            except SingularView:
+                raise ValueError(
+                    "X is sparse, too large to be made dense, and has collinear columns: take "
+                    "a PCA of it first."
+                ) from None
+            deviation = _deviation(np.linalg.norm(R, axis=0))
+            return (
+                Observed(R * np.sqrt(weight.sum()) / deviation, view, weight, None),
+                mean,
+                deviation,
+            )
+        V = self._joint(views)
+        seen = ~np.isnan(V)
+        total = weight @ seen
+        mean = weight @ np.where(seen, V, 0.0) / total
+        deviation = _deviation(np.sqrt(weight @ np.where(seen, V - mean, 0.0) ** 2 / total))
+        return Observed.of((V - mean) / deviation, view, weight), mean, deviation
+
+    def _tell(self, run: Run) -> None:
+        self.evidence_, self.n_iter_ = run.bound, max(1, run.n_iter)
+        if run.change > self.tol:
+            warnings.warn(
+                f"a run stopped after max_iter={self.max_iter} steps while the evidence bound "
+                f"still grew by {run.change:.1e}: increase max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _keep_more(self) -> None:
+        model = self._model
+        s, d = self._scale_, model.d_x
+        self._set(
+            components_=np.ascontiguousarray((model.A_x / s[:d, None]).T),
+            canonical_correlations_=_correlations(model),
+        )
+
+    def loading_intervals(self, level: float = 0.95) -> tuple[Array, Array]:
+        """Intervals of the loadings that are more likely not zero than zero.
+
+        The posterior of these loadings and of the noise is taken to be normal, with the
+        inverse of the Fisher information (z integrated out, the others at zero) plus the
+        prior's precision as covariance. Intervals of loadings that are likely zero are (0, 0).
+
+        Parameters
+        ----------
+        level : float
+            Probability that an interval should hold its loading.
+
+        Returns
+        -------
+        tuple of arrays of shape (n_features, n_components_, 2) and (n_targets, n_components_, 2)
+        """
+        check_is_fitted(self)
+        level = check_real("level", level, high=1.0)
+        parts, n = self._posterior_, self._n_samples_
+        active, shared = parts["active"] > 0.5, self.n_components_
+        W = np.where(active, parts["loadings"], 0.0)
+        total = information(W, parts["noise"], n)
+        kept = np.concatenate([active.ravel(), np.ones(len(W), dtype=bool)])
+        total[np.diag_indices_from(total)] += np.concatenate(
+            [parts["prior"].ravel(), np.zeros(len(W))]
+        )
+        variance = np.zeros(kept.sum())
+        variance[:] = np.diag(np.linalg.inv(total[np.ix_(kept, kept)]))
+        half = np.zeros(W.shape)
+        half[active] = norm.ppf(0.5 + level / 2) * np.sqrt(variance[: active.sum()])
+        unit = (self._scale_ * self._deviation_)[:, None, None]
+        found = np.stack([W - half, W + half], axis=-1)[:, :shared] * unit
+        d = self.n_features_in_
+        return self._cast(found[:d]), self._cast(found[d:])
+
+
+def _deviation(size: Array) -> Array:
+    """Standard deviations to divide by: 1 where there is nothing but rounding."""
+    return np.where(size > 1e-12 * size.max(), size, 1.0)
+
+
+def _sorted(q: Loadings, data: Observed) -> tuple[Loadings, int]:
+    """Shared components first, large ones first, with one sign; and their number."""
+    both = present(data, q).all(axis=0)
+    size = np.prod([np.sum(q.expected[data.view == g] ** 2, axis=0) for g in (0, 1)], axis=0)
+    order = np.lexsort([-size, ~both])
+    q = q.ordered(order)
+    return q.turned(signs(q.expected)), int(both.sum())
+
+
+def _correlations(model: TwoViews) -> Array:
+    d, q = model.d_x, model.W.shape[1]
+    R_x, R_y = model.R[:d, :d], triangular_factor(model.R[:, d:])
+    M = np.linalg.solve(R_x.T, model.W[:d]) @ np.linalg.solve(R_y.T, model.W[d:]).T
+    return np.linalg.svd(M, compute_uv=False)[:q]

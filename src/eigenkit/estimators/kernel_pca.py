@@ -1,0 +1,251 @@
+"""Principal components in the space of a kernel."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.data import Data, project
+from eigenkit.estimators._estimator import Estimator
+from eigenkit.estimators._kernel_space import KernelSpace
+from eigenkit.estimators._validation import NO_VARIANCE, check_scores
+from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
+from eigenkit.linalg import Array, Cholesky
+from eigenkit.moments import Rows
+from eigenkit.shell import UNCHANGED, check_count, check_real
+from eigenkit.solvers.kernel import principal
+
+
+class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """Principal component analysis in the space of a kernel.
+
+    Kc = V diag(eigenvalues) V' for the centred kernel; the scores of the training samples are
+    V diag(sqrt(eigenvalues)). With a linear kernel these are the principal components of X.
+
+    Parameters
+    ----------
+    n_components : int, optional
+        Number of components, at most the rank of Kc; all by default.
+    kernel : str or callable
+        A name of scikit-learn's, "precomputed", or a function of two sets of samples that
+        returns their matrix of inner products.
+    gamma : float or "scale", optional
+        For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
+        1 / (n_features * X.var()).
+    degree, coef0 : float
+        For poly and sigmoid.
+    kernel_params : dict, optional
+        Keyword arguments for a callable.
+    alpha : float
+        Ridge of the regression from scores back to samples, for :meth:`inverse_transform`.
+    fit_inverse_transform : bool
+        Whether to learn that regression.
+    approximation : {"cholesky", "nystroem"}, optional
+        Landmarks instead of all samples, for large n: greedily by pivoted Cholesky, or at
+        random. By default there is none.
+    n_landmarks : int
+        How many at most.
+    random_state : int or RandomState, optional
+        For ``approximation="nystroem"``.
+
+    Attributes
+    ----------
+    eigenvalues_ : array of shape (n_components_,)
+        Of the centred kernel matrix, decreasing.
+    explained_variance_ratio_ : array of shape (n_components_,)
+        Their shares of its trace.
+    components_ : array of shape (n_components_, n_fit)
+        Dual coefficients: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
+    eigenvectors_ : array of shape (n_fit, n_components_)
+        Of the centred kernel matrix: ``components_.T * sqrt(eigenvalues_)``. Not with landmarks.
+    mean_ : array of shape (n_fit,)
+        Mean of the training rows of the kernel.
+    X_fit_ : array or sparse matrix of shape (n_fit, n_features)
+        The training samples, or the landmarks (of a precomputed kernel: their indices).
+    dual_coef_ : array of shape (n_fit, n_features)
+        Regression of the samples on the kernel of their scores, for the inverse.
+    kernel_, gamma_
+        The kernel as it was used.
+    landmarks_, approximation_error_
+        Indices of the landmarks, and the share of the kernel's trace that they miss.
+    n_components_, n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_circles
+    >>> from eigenkit import KernelPCA
+    >>> X, _ = make_circles(factor=0.3, random_state=0)
+    >>> model = KernelPCA(2, kernel="rbf", gamma=2.0, fit_inverse_transform=True, alpha=0.01).fit(X)
+    >>> model.inverse_transform(model.transform(X)).shape
+    (100, 2)
+    """
+
+    _instead: ClassVar = {
+        "copy_X": UNCHANGED,
+        "n_jobs": "threads are those of the linear algebra library",
+        "remove_zero_eig": "components without variance are never kept",
+        **dict.fromkeys(
+            ("eigen_solver", "iterated_power", "tol", "max_iter"),
+            "the eigenvalues are exact, and a few of many come from a Lanczos method",
+        ),
+    }
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        kernel: Any = "linear",
+        gamma: Any = None,
+        degree: float = 3,
+        coef0: float = 1,
+        kernel_params: Any = None,
+        alpha: float = 1.0,
+        fit_inverse_transform: bool = False,
+        approximation: str | None = None,
+        n_landmarks: int = 500,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.alpha = alpha
+        self.fit_inverse_transform = fit_inverse_transform
+        self.approximation = approximation
+        self.n_landmarks = n_landmarks
+        self.random_state = random_state
+
+    _supervised = False
+
+    def _settings(self) -> None:
+        if self.n_components is not None:
+            check_count("n_components", self.n_components, hint=", or None for all")
+        check_real("alpha", self.alpha)
+        self._check_kernel_space()
+        if self.fit_inverse_transform and self._precomputed:
+            raise ValueError(
+                "fit_inverse_transform=True needs the samples themselves, but kernel='precomputed' "
+                "gives only their inner products: set it to False."
+            )
+
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        return self._all_rows(X, y, sample_weight)
+
+    def _state(self, sample: Rows) -> tuple[Rows, Data]:
+        """The rows, and what they are to the kernel."""
+        return sample.positive(), self._in_kernel_space(sample).centered()
+
+    def _check_informative(self, problem: tuple[Rows, Data]) -> None:
+        self._check_kernel_matrix(problem[1])
+
+    def _solve(self, problem: tuple[Rows, Data], settings: None) -> tuple[Array, Array, float]:
+        return principal(problem[1], self.n_components)
+
+    def _keep(self, problem: tuple[Rows, Data], solution: tuple[Array, Array, float]) -> None:
+        rows, Z = problem
+        W, values, trace = solution
+        if not len(values):
+            raise ValueError(NO_VARIANCE)
+        if self.n_components is not None and len(values) < self.n_components:
+            raise ValueError(
+                f"n_components={self.n_components} exceeds {len(values)}, the rank of the centred "
+                f"kernel: give at most {len(values)}, or None for all."
+            )
+        self.mean_ = self._row_mean(Z.mean)
+        self.eigenvalues_ = values
+        self.explained_variance_ratio_ = values / trace
+        self.n_components_ = len(values)
+        self.components_ = np.ascontiguousarray(self._on_rows(W).T)
+        if self.fit_inverse_transform:
+            self._keep_inverse(rows.X, rows.weight)
+
+    def _keep_inverse(self, X: Any, weight: Array | None) -> None:
+        """Ridge regression of X on the kernel of the scores, as scikit-learn does it."""
+        T = project(KernelRows(self.kernel_, X, self.X_fit_), self.mean_, self.components_.T)
+        dense = X.toarray() if hasattr(X, "toarray") else X
+        given = Kernel(self.kernel, self.gamma_, self.degree, self.coef0, self.kernel_params)
+        self._score_kernel_ = given
+        index = slice(None) if self.approximation is None else self.landmarks_
+        self._score_fit_ = T[index]
+        K = given(T, self._score_fit_)
+        if self.approximation is None:
+            check_kernel_size(len(K))
+            self.dual_coef_ = _ridge(K, dense, self.alpha, weight)
+        else:
+            N = landmark_map(K[index])
+            F, w = K @ N, np.ones(len(K)) if weight is None else weight
+            self.dual_coef_ = N @ _ridge(
+                F.T @ (F * w[:, None]), F.T @ (dense * w[:, None]), self.alpha
+            )
+
+    def transform(self, X: Any) -> Array:
+        """Scores of new samples: ``(kernel(X, X_fit_) - mean_) @ components_.T``.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` inner products with the training samples.
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+        """
+        return self._scores(X)
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Pre-images: the samples whose scores are about these, by a learned regression.
+
+        Parameters
+        ----------
+        X : array of shape (n_samples, n_components_)
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+        """
+        check_is_fitted(self)
+        if "dual_coef_" not in self.__dict__:
+            raise NotFittedError(
+                "inverse_transform needs fit_inverse_transform=True when the model is fitted."
+            )
+        scores = check_scores("X", X, self.n_components_)
+        K = self._score_kernel_(scores.astype(np.float64), self._score_fit_)
+        return (K @ self.dual_coef_).astype(self._dtype_, copy=False)
+
+    @property
+    def eigenvectors_(self) -> Array:
+        """Eigenvectors of the centred kernel matrix, one column per component."""
+        check_is_fitted(self)
+        if self.approximation is not None:
+            raise AttributeError(
+                "eigenvectors_ has a row for every sample, which a model by landmarks does not "
+                "keep: use transform."
+            )
+        return self.components_.T * np.sqrt(self.eigenvalues_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = not self._precomputed
+        tags.input_tags.pairwise = self._precomputed
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _ridge(K: Array, X: Array, alpha: float, weight: Array | None = None) -> Array:
+    """(K + alpha W^-1)^-1 X; where that is singular, the solution of least norm."""
+    B = np.array(K)
+    B.flat[:: len(B) + 1] += alpha if weight is None else alpha / weight
+    factor = Cholesky.of(B.copy())
+    if factor is not None and factor.rcond > 1e-13:
+        return factor.solve(np.asarray(X, dtype=np.float64))
+    return np.asarray(np.linalg.lstsq(B, X, rcond=None)[0])

@@ -1,0 +1,212 @@
+"""Partitions of the samples that keep the share of every label.
+
+Iterative stratification after the idea of Sechidis, Tsoumakas and Vlahavas (2011): the
+rarest label that is left is dealt out first, each of its samples to the part that still
+lacks most of that label, so that rare labels reach every part. Samples that belong together
+(groups) are dealt out together, the largest groups first.
+"""
+
+from __future__ import annotations
+
+import heapq
+import numbers
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import type_of_target
+
+Split = tuple[np.ndarray, np.ndarray]
+
+
+def stratify(Y: Any, shares: Sequence[float], rng: np.random.Generator) -> np.ndarray:
+    """Deal the rows of a 0/1 label matrix into parts of the given shares.
+
+    Parameters
+    ----------
+    Y : array or sparse matrix of shape (n_samples, n_labels)
+    shares : sequence of float
+        Positive; they are scaled to add up to one.
+    rng : numpy.random.Generator
+        Decides the order of the samples and ties.
+
+    Returns
+    -------
+    array of shape (n_samples,)
+        The part of every sample. The size of part j is within one of ``shares[j] * n``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.evaluation import stratify
+    >>> Y = np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1]]
+    >>> part = stratify(Y, [0.5, 0.5], np.random.default_rng(0))
+    >>> [int(Y[part == j, 0].sum()) for j in range(2)]
+    [2, 2]
+    """
+    share = np.asarray(shares, dtype=np.float64) / np.sum(shares)
+    J = _incidence(Y)
+    order = rng.permutation(J.shape[0])
+    J = J[order]
+    carriers = J.tocsc()
+    part = np.full(J.shape[0], -1)
+    room = _sizes(len(part), share, rng)
+    left = np.diff(carriers.indptr)
+    lacking = np.outer(left, share)  # how many of label i part j still wants
+    rarest_first = [(int(count), label) for label, count in enumerate(left) if count]
+    heapq.heapify(rarest_first)
+    while rarest_first:
+        count, label = heapq.heappop(rarest_first)
+        if count != left[label]:  # an old entry: some of its samples have gone with other labels
+            continue
+        for i in _stored(carriers, label):
+            if part[i] >= 0:
+                continue
+            part[i] = _neediest(lacking[label], room, rng)
+            room[part[i]] -= 1
+            labels = _stored(J, i)
+            lacking[labels, part[i]] -= 1
+            left[labels] -= 1
+            for other in labels[left[labels] > 0]:
+                heapq.heappush(rarest_first, (int(left[other]), int(other)))
+    without = np.flatnonzero(part < 0)
+    part[without] = rng.permutation(np.repeat(np.arange(len(room)), room))
+    found = np.empty_like(part)
+    found[order] = part
+    return found
+
+
+def stratify_groups(Y: Any, groups: Any, n_parts: int, rng: np.random.Generator) -> np.ndarray:
+    """The part of every sample, with all samples of a group in one part.
+
+    Every group goes where it leaves the counts of labels, and of samples, most even: the
+    largest first, as the small ones then even out what they left.
+    """
+    _, group = np.unique(np.asarray(groups), return_inverse=True)
+    J = _incidence(Y)
+    everything = sparse.hstack([J, np.ones((J.shape[0], 1))], format="csr")
+    size = np.bincount(group)
+    if len(size) < n_parts:
+        raise ValueError(f"groups holds {len(size)} groups: that is too few for {n_parts} folds.")
+    members = sparse.csr_array((np.ones(len(group)), (group, np.arange(len(group)))))
+    counts = sparse.csr_array(members @ everything)
+    total = np.asarray(everything.sum(axis=0)).ravel()
+    weight = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    filled = np.zeros((n_parts, len(total)))
+    part_of_group = np.empty(len(size), dtype=int)
+    shuffled = rng.permutation(len(size))
+    for g in shuffled[np.argsort(-size[shuffled], kind="stable")]:
+        labels, count = _stored(counts, g), counts.data[counts.indptr[g] : counts.indptr[g + 1]]
+        # Growth of sum (filled / total)^2 if the group goes to a part: least where most is lacking.
+        cost = filled[:, labels] @ (count * weight[labels] ** 2)
+        part_of_group[g] = int(np.argmin(cost))
+        filled[part_of_group[g], labels] += count
+    return part_of_group[group]
+
+
+def _incidence(Y: Any) -> sparse.csr_array:
+    J = sparse.csr_array(Y if sparse.issparse(Y) else np.asarray(Y) != 0)
+    J.eliminate_zeros()
+    return sparse.csr_array(J != 0, dtype=np.float64)
+
+
+def _stored(A: Any, i: int) -> np.ndarray:
+    """The indices of row i of a CSR matrix, or of column i of a CSC matrix."""
+    return np.asarray(A.indices[A.indptr[i] : A.indptr[i + 1]])
+
+
+def _sizes(n: int, share: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Whole numbers near n * share that add up to n; who gets the odd sample is drawn."""
+    size = np.floor(n * share + 1e-9).astype(int)
+    odd = rng.permutation(len(share))[: n - size.sum()]
+    size[odd] += 1
+    return size
+
+
+def _neediest(lacking: np.ndarray, room: np.ndarray, rng: np.random.Generator) -> int:
+    """The part with room that lacks most of the label; ties by room, then by lot."""
+    want = np.where(room > 0, lacking, -np.inf)
+    best = np.flatnonzero(want >= want.max() - 1e-9)
+    best = best[room[best] == room[best].max()]
+    return int(best[0] if len(best) == 1 else rng.choice(best))
+
+
+class LabelStratifiedKFold(BaseCrossValidator):
+    """K folds that keep the share of every label, for classes, 0/1 matrices and groups.
+
+    A splitter as scikit-learn's: it works in GridSearchCV, cross_val_score and
+    :class:`~eigenkit.AlphaSearchCV`. With ``groups``, no group is on both sides of a split.
+
+    Parameters
+    ----------
+    n_splits : int
+        Number of folds, at least 2.
+    random_state : int or RandomState, optional
+        Decides the order of the samples and ties. By default 0: the same folds every time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.evaluation import LabelStratifiedKFold
+    >>> Y = np.eye(3)[np.arange(30) % 3]
+    >>> for train, test in LabelStratifiedKFold(n_splits=2).split(Y, Y):
+    ...     print(Y[test].sum(axis=0))
+    [5. 5. 5.]
+    [5. 5. 5.]
+    """
+
+    # With metadata routing groups come here unasked, as to GroupKFold.
+    __metadata_request__split: ClassVar = {"groups": True}
+
+    def __init__(self, n_splits: int = 5, *, random_state: Any = 0) -> None:
+        self.n_splits = n_splits
+        self.random_state = random_state
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
+        """(train, test) row numbers for every fold.
+
+        Parameters
+        ----------
+        X : array-like
+            Only its length counts.
+        y : array or sparse matrix
+            One class per sample, or a 0/1 matrix with a column per label.
+        groups : array of shape (n_samples,), optional
+            Samples that must stay together.
+        """
+        if y is None:
+            raise ValueError("y is None: LabelStratifiedKFold needs the labels that it balances.")
+        J = _as_indicator(y)
+        if not isinstance(self.n_splits, numbers.Integral) or not 2 <= self.n_splits <= J.shape[0]:
+            raise ValueError(
+                f"n_splits={self.n_splits!r} is not valid: give from 2 to {J.shape[0]} folds."
+            )
+        seed = check_random_state(self.random_state).randint(2**31)
+        rng = np.random.default_rng(seed)
+        if groups is None:
+            part = stratify(J, [1.0] * self.n_splits, rng)
+        else:
+            part = stratify_groups(J, groups, int(self.n_splits), rng)
+        for fold in range(self.n_splits):
+            yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """The number of folds."""
+        return int(self.n_splits)
+
+
+def _as_indicator(y: Any) -> sparse.csr_array:
+    """A 0/1 matrix of labels, or of the classes of a vector."""
+    if sparse.issparse(y):
+        return _incidence(y)
+    y = np.asarray(y)
+    if y.ndim == 2 and y.shape[1] > 1:
+        return _incidence(y)
+    if type_of_target(y) not in ("binary", "multiclass"):
+        raise ValueError("y holds measurements: LabelStratifiedKFold balances classes or labels.")
+    _, index = np.unique(y.ravel(), return_inverse=True)
+    ones = np.ones(len(index))
+    return sparse.csr_array((ones, (np.arange(len(index)), index)))

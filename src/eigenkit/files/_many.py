@@ -1,0 +1,70 @@
+"""Several files of one kind, named by a pattern, as if they were one."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from scipy import sparse
+
+from eigenkit.files._common import Block, FileError, Reading, Source
+
+
+def paths(files: str | Path | Sequence[str | Path]) -> list[str]:
+    """The files that are named, or that fit a pattern, in the order of their names."""
+    given = [files] if isinstance(files, str | Path) else list(files)
+    found: list[str] = []
+    for item in map(str, given):
+        hits = [item] if Path(item).exists() else sorted(glob.glob(item))
+        if not hits:
+            raise FileError(item, "there is no such file, and no file fits the pattern.")
+        found += hits
+    return found
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a name stands for several files."""
+    return path != "-" and glob.has_magic(path) and not Path(path).exists()
+
+
+def check_columns(sources: Sequence[Source]) -> None:
+    """That all files have the columns of the first."""
+    first = sources[0]
+    for source in sources[1:]:
+        if source.feature_names != first.feature_names or source.label_names != first.label_names:
+            raise FileError(
+                source.path, f"its columns are not those of {first.path}: give files of one kind."
+            )
+
+
+class ManyFiles:
+    """A source whose rows are those of several, one after the other."""
+
+    def __init__(self, pattern: str, options: Reading, opened: Callable[[str, Reading], Source]):
+        self.sources = [opened(path, options) for path in paths(pattern)]
+        check_columns(self.sources)
+        first = self.sources[0]
+        self.path, self.options = pattern, options
+        self.found: dict[str, Any] = {**first.found, "files": len(self.sources)}
+        self.feature_names, self.label_names = first.feature_names, first.label_names
+        self.text_names, self.categorical_names = first.text_names, first.categorical_names
+
+    def blocks(self, n_rows: int) -> Iterator[Block]:
+        """The rows of all files; sparse ones as wide as the widest."""
+        width = max(int(getattr(source, "n_features", 0)) for source in self.sources)
+        for source in self.sources:
+            start = 0
+            for block in source.blocks(n_rows):
+                X = widened(block.X, width)
+                yield replace(block, X=X, start=start, path=source.path)
+                start += len(block)
+
+
+def widened(X: Any, width: int) -> Any:
+    """Sparse files are as wide as their highest feature: all as wide as the widest."""
+    if not sparse.issparse(X) or X.shape[1] >= width:
+        return X
+    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))

@@ -1,0 +1,38 @@
+"""Kernels: functions of two samples, landmarks for large data, and kernels between sets.
+
+The functions and what is checked of their matrices stand here, kernels between sets of vectors in
+:mod:`eigenkit.kernels.sets`. Their centring is a kind of data (:mod:`eigenkit.data.kernel`).
+"""
+
+from eigenkit.kernels.checks import (
+    KERNEL_LIMIT_BYTES,
+    KERNEL_TOL,
+    check_kernel_size,
+    check_positive,
+    checked_kernel,
+)
+from eigenkit.kernels.functions import (
+    KERNELS,
+    CombinedKernel,
+    Kernel,
+    KernelRows,
+    PrecomputedKernel,
+    gaussian,
+)
+from eigenkit.kernels.landmarks import landmark_map, pivots
+
+__all__ = [
+    "KERNELS",
+    "KERNEL_LIMIT_BYTES",
+    "KERNEL_TOL",
+    "CombinedKernel",
+    "Kernel",
+    "KernelRows",
+    "PrecomputedKernel",
+    "check_kernel_size",
+    "check_positive",
+    "checked_kernel",
+    "gaussian",
+    "landmark_map",
+    "pivots",
+]

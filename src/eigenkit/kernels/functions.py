@@ -1,0 +1,244 @@
+"""Kernels: functions of two samples, their centring, and landmarks for large data.
+
+A kernel is an inner product k(x, z) = phi(x)'phi(z) of features that are never formed. With
+row weights w (r = sqrt(w), s = sum(w)) the centred, weighted features and their kernel are
+
+    Z = diag(r) (Phi - 1 mean'),    Z Z' = diag(r) (I - 1 w'/s) K (I - w 1'/s) diag(r)
+
+and a direction Z'A of the feature space gives a new sample x the score
+
+    (phi(x) - mean)' Z'A = (k(x, X) - w'K/s) diag(r) A        wherever r'A = 0
+
+so that k(x, X) serves as the row of features of x and w'K/s as their mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.spatial.distance import cdist
+from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
+
+from eigenkit.data import check_size
+from eigenkit.linalg import Array, power_of_two
+
+#: The kernels that are known by name, those of scikit-learn.
+KERNELS = tuple(sorted(KERNEL_PARAMS))
+
+# Squared lengths of samples, times gamma, from which on their rounding would show in exp(-gamma
+# |x - y|^2): then distances are computed from differences.
+FAR = 1e5
+
+_POSITIVE = {"linear", "rbf", "laplacian", "cosine", "chi2", "additive_chi2"}
+_UNIT_DIAGONAL = {"rbf", "laplacian", "chi2"}
+_TRANSLATED = {"linear", "rbf"}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with its parameters, on all columns of X or on some.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        A name of scikit-learn's ("rbf", "poly", "laplacian", ...), or a function of two sets
+        of samples (n x d and m x d) that returns the n x m matrix of inner products, or of two
+        samples that returns a number.
+    gamma : float or "scale", optional
+        For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
+        1 / (n_features * X.var()).
+    degree, coef0 : float
+        For poly and sigmoid.
+    params : dict, optional
+        Keyword arguments for a callable.
+    columns : slice, list of int or mask, optional
+        The columns of X that this kernel sees; all by default.
+    shift : array, optional
+        Subtracted from the samples first: set by :meth:`fitted` where the centred kernel does
+        not depend on it, so that a large offset of the data costs no digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Kernel("rbf", gamma=0.5, columns=[0])(np.array([[0.0, 9.0], [2.0, 5.0]])).round(3)
+    array([[1.   , 0.135],
+           [0.135, 1.   ]])
+    """
+
+    kernel: Any = "rbf"
+    gamma: Any = None
+    degree: float = 3
+    coef0: float = 1
+    params: dict[str, Any] | None = None
+    columns: Any = None
+    shift: Any = None
+
+    def fitted(self, X: Any, weight: Array | None = None) -> Kernel:
+        """This kernel with what it takes from the training data: gamma and shift."""
+        X = self._seen(X)
+        gamma = self.gamma
+        if gamma is None:
+            gamma = 1.0 / X.shape[1]
+        elif isinstance(gamma, str):
+            gamma = _scale_gamma(X, weight)
+        dense = self.kernel in _TRANSLATED and not sparse.issparse(X)
+        # Lists and arrays that the caller may change later are kept as they are now.
+        params, columns = deepcopy(self.params), deepcopy(self.columns)
+        shift = _mean(X) if dense else None
+        return replace(self, gamma=gamma, shift=shift, params=params, columns=columns)
+
+    def __call__(self, X: Any, Y: Any = None) -> Array:
+        """The kernel between the rows of X and those of Y (X itself by default), in float64."""
+        X = self._prepared(X)
+        Y = None if Y is None else self._prepared(Y)
+        if callable(self.kernel):
+            return _called(self.kernel, X, X if Y is None else Y, self.params or {})
+        if self.kernel == "rbf" and not sparse.issparse(X) and not sparse.issparse(Y):
+            return gaussian(X, X if Y is None else Y, self.gamma)
+        with np.errstate(over="ignore", invalid="ignore"):
+            K = pairwise_kernels(
+                X, Y, metric=self.kernel, filter_params=True, **self._named_params()
+            )
+        return np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
+
+    def diagonal(self, X: Any) -> Array:
+        """k(x, x) for every row of X."""
+        if self.kernel in _UNIT_DIAGONAL:
+            return np.ones(X.shape[0])
+        step = 128
+        blocks = (X[start : start + step] for start in range(0, X.shape[0], step))
+        return np.concatenate([self(block).diagonal() for block in blocks])
+
+    @property
+    def positive(self) -> bool:
+        """Whether the centred kernel is positive semidefinite by construction."""
+        if self.kernel in ("poly", "polynomial"):
+            return float(self.degree).is_integer() and self.coef0 >= 0
+        return isinstance(self.kernel, str) and self.kernel in _POSITIVE
+
+    def _named_params(self) -> dict[str, Any]:
+        gamma = None if isinstance(self.gamma, str) else self.gamma
+        return {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
+
+    def _seen(self, X: Any) -> Any:
+        return X if self.columns is None else X[:, self.columns]
+
+    def _prepared(self, X: Any) -> Any:
+        X = self._seen(X)
+        if callable(self.kernel):
+            return X
+        X = X.astype(np.float64, copy=False)
+        return X if self.shift is None else X - self.shift
+
+
+def _mean(X: np.ndarray) -> Array:
+    with np.errstate(over="ignore"):
+        mean = X.mean(axis=0, dtype=np.float64)
+    return np.where(np.isfinite(mean), mean, 0.0)
+
+
+def _scale_gamma(X: Any, weight: Array | None) -> float:
+    """1 / (d var), with the variance of all entries of X around their one mean."""
+    d = X.shape[1]
+    w = np.ones(X.shape[0]) if weight is None else weight
+    largest = float(abs(X).max())
+    check_size("X", largest)
+    middle = 0.0 if sparse.issparse(X) else float(np.mean(X, dtype=np.float64))
+    X = (X if sparse.issparse(X) else X - middle).astype(np.float64)
+    squares = X.multiply(X) if sparse.issparse(X) else X * X
+    mean, second = (float((w @ part).sum()) / (d * w.sum()) for part in (X, squares))
+    variance = second - mean**2
+    return 1.0 / (d * variance) if variance > 0 else 1.0
+
+
+def _called(function: Callable[..., Any], X: Any, Y: Any, params: dict[str, Any]) -> Array:
+    """The matrix that a function of two sets of samples gives, or one of two samples."""
+    n, m = X.shape[0], Y.shape[0]
+    try:
+        K = function(X, Y, **params)
+        shape, why = np.shape(K), None
+    except (TypeError, ValueError, IndexError) as error:
+        shape, why = None, error
+    if shape != (n, m):
+        try:
+            K = pairwise_kernels(X, Y, metric=function, **params)
+        except (TypeError, ValueError, IndexError):
+            got = f"returned shape {shape}" if why is None else f"raised {type(why).__name__}"
+            raise ValueError(
+                f"kernel {got} for {n} and {m} samples: a callable gets two sets of samples and "
+                f"must return a matrix of shape ({n}, {m}), or two samples and return a number."
+            ) from why
+    return np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
+
+
+def gaussian(X: Array, Y: Array, gamma: float | None) -> Array:
+    """exp(-gamma |x - y|^2), gamma = 1 / n_features by default, by one matrix product."""
+    gamma = 1.0 / X.shape[1] if gamma is None else float(gamma)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        a, b = (gamma * np.einsum("ij,ij->i", A, A) for A in (X, Y))
+        if max(a.max(initial=0.0), b.max(initial=0.0)) < FAR:
+            K = X @ (2 * gamma * Y.T)
+            K -= a[:, None]
+            K -= b
+        else:
+            K = -_scaled_distances(X, Y, gamma)
+        np.minimum(K, 0.0, out=K)
+        if Y is X:
+            K.flat[:: len(K) + 1] = 0.0
+        return np.exp(K, out=K)
+
+
+def _scaled_distances(X: Array, Y: Array, gamma: float) -> Array:
+    """gamma |x - y|^2 from differences, where squares may overflow: 0 and infinity stay right."""
+    unit = float(power_of_two(max(np.abs(X).max(), np.abs(Y).max())))
+    D = cdist(X / unit, Y / unit, "sqeuclidean")
+    for factor in (unit, unit, gamma):
+        D *= factor
+    return np.asarray(D)
+
+
+class PrecomputedKernel:
+    """Inner products that the user has computed: samples are rows of them, Y their columns."""
+
+    positive = False
+    gamma = None
+
+    def __call__(self, X: Any, Y: Any) -> Array:
+        """Columns Y (indices of training samples) of the rows X."""
+        return np.asarray(X[:, Y], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class CombinedKernel:
+    """The weighted sum of several kernels."""
+
+    kernels: tuple[Kernel, ...]
+    weights: tuple[float, ...]
+
+    def __call__(self, X: Any, Y: Any = None) -> Array:
+        terms = [(k, w) for k, w in zip(self.kernels, self.weights, strict=True) if w > 0]
+        total = np.zeros((X.shape[0], X.shape[0] if Y is None else Y.shape[0]))
+        for kernel, weight in terms:
+            total += weight * kernel(X, Y)
+        return total
+
+
+class KernelRows:
+    """Rows k(x, X_fit) of new samples, evaluated as they are asked for.
+
+    Has the shape, dtype and row slices of a matrix, which is all that a projection needs.
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, kernel: Callable[[Any, Any], Array], X: Any, X_fit: Any) -> None:
+        self.kernel, self.X, self.X_fit = kernel, X, X_fit
+        self.shape = (X.shape[0], X_fit.shape[0])
+
+    def __getitem__(self, rows: slice) -> Array:
+        return self.kernel(self.X[rows], self.X_fit)

@@ -1,0 +1,237 @@
+"""What all kernels between sets share: reading the sets, and the unit diagonal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.linalg import Array
+from eigenkit.shell import unchanged_on_error
+
+# Clustering and mixtures look at no more points than this.
+SAMPLE = 40_000
+
+
+def stack(name: str, X: Any, coordinate_weight: float = 1.0) -> tuple[Array, np.ndarray]:
+    """All points of a collection below each other, and the sizes of its sets."""
+    if (isinstance(X, np.ndarray) and X.ndim == 2) or not isinstance(X, Sequence | np.ndarray):
+        raise TypeError(f"{name} is not a collection of sets: give a list of matrices.")
+    if len(X) == 0:
+        raise ValueError(f"{name} holds no set: give at least one.")
+    sets = [_one_set(name, i, x, coordinate_weight) for i, x in enumerate(X)]
+    filled = [x for x in sets if len(x)]
+    widths = {x.shape[1] for x in filled}
+    if len(widths) > 1:
+        raise ValueError(
+            f"{name} holds sets of vectors with {min(widths)} and with {max(widths)} numbers: "
+            "give vectors of one length."
+        )
+    points = np.vstack(filled) if filled else np.empty((0, 0))
+    return points, np.array([len(x) for x in sets])
+
+
+def _one_set(name: str, i: int, x: Any, coordinate_weight: float) -> Array:
+    if isinstance(x, tuple):
+        if len(x) != 2 or len(x[0]) != len(x[1]):
+            raise ValueError(
+                f"Set {i} of {name} is a tuple: give (features, coordinates) with a row each "
+                "for every point."
+            )
+        parts = [_one_set(name, i, part, 1.0) for part in x]
+        if not len(parts[0]):
+            return parts[0]
+        return np.hstack([parts[0], coordinate_weight * parts[1]])
+    try:
+        given = np.asarray(x)
+        points = given if given.dtype == np.float32 else given.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"Set {i} of {name} is not a matrix of numbers.") from error
+    if points.size == 0:
+        return np.empty((0, 0), dtype=np.float32)
+    if points.ndim != 2:
+        raise ValueError(
+            f"Set {i} of {name} has {points.ndim} dimension(s): give a matrix with a row per point."
+        )
+    if not np.all(np.isfinite(points)):
+        raise ValueError(f"Set {i} of {name} contains NaN or infinity: drop such points.")
+    return points
+
+
+def joined(parts: list[Any]) -> Any:
+    """Representations of blocks of sets below each other: of whatever kind they are."""
+    if len(parts) == 1:
+        return parts[0]
+    if isinstance(parts[0], tuple):
+        return tuple(joined(list(kept)) for kept in zip(*parts, strict=True))
+    if sparse.issparse(parts[0]):
+        return sparse.vstack(parts, format="csr")
+    return np.concatenate(parts)
+
+
+def members(sizes: np.ndarray) -> np.ndarray:
+    """The number of the set of every point."""
+    return np.repeat(np.arange(len(sizes)), sizes)
+
+
+def sums(values: Array, sizes: np.ndarray) -> Array:
+    """Sums of the rows of every set; zero for an empty one."""
+    total = np.zeros((len(sizes), *values.shape[1:]), dtype=values.dtype)
+    filled = sizes > 0
+    if filled.any():
+        starts = (np.cumsum(sizes) - sizes)[filled]
+        total[filled] = np.add.reduceat(values, starts, axis=0)
+    return total
+
+
+def sample(points: Array, most: int, random: Any) -> Array:
+    """At most so many of the points, drawn without order."""
+    if len(points) <= most:
+        return points
+    return points[np.sort(random.choice(len(points), most, replace=False))]
+
+
+class SetKernel(TransformerMixin, BaseEstimator):
+    """A kernel between sets of vectors.
+
+    A subclass learns from all points (``_learn``), represents sets (``_represent``), and
+    multiplies representations (``_inner``, and ``_square`` for a set with itself).
+    """
+
+    _width_: int
+    _fit_sets_: Any
+    coordinate_weight: float = 1.0
+
+    @property
+    def sample_size(self) -> int | None:
+        """How many points are enough to learn from; None where all are needed."""
+        return SAMPLE
+
+    def fit(self, X: Sequence[Any], y: Any = None) -> Self:
+        """Learn from the points, and keep a representation of the sets.
+
+        Parameters
+        ----------
+        X : sequence of arrays of shape (n_points, n_features)
+            Sets of any sizes, also empty; or of pairs (features, coordinates).
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        points, sizes = stack("X", X, float(self.coordinate_weight))
+        return self.fit_blocks(points, [(points, sizes)])
+
+    def fit_blocks(self, points: Array, blocks: Iterable[tuple[Array, np.ndarray]]) -> Self:
+        """The same for sets that do not fit in memory together.
+
+        Parameters
+        ----------
+        points : array of shape (n_points, n_features)
+            What to learn from: all points, or a sample of ``sample_size`` of them.
+        blocks : iterable of (array of shape (n_points, n_features), array of shape (n_sets,))
+            Points of some sets below each other, and how many each set has.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        with unchanged_on_error(self):
+            self._width_ = points.shape[1]
+            self._learn(points)
+            self._fit_sets_ = joined([self._represent(*block) for block in blocks])
+            self.n_sets_in_ = self._n_sets()
+            self._learn_from_sets()
+        return self
+
+    def transform(self, X: Sequence[Any]) -> Array:
+        """The kernel between the sets of X and those seen in fit.
+
+        Parameters
+        ----------
+        X : sequence of arrays of shape (n_points, n_features)
+
+        Returns
+        -------
+        array of shape (n_sets, n_sets_in_)
+        """
+        check_is_fitted(self)
+        points, sizes = stack("X", X, float(self.coordinate_weight))
+        self._check_width(points)
+        return self.transform_block(points, sizes)
+
+    def fit_transform(self, X: Sequence[Any], y: Any = None) -> Array:
+        """The kernel between the sets of X.
+
+        Parameters
+        ----------
+        X : sequence of arrays of shape (n_points, n_features)
+        y : ignored
+
+        Returns
+        -------
+        array of shape (n_sets, n_sets)
+        """
+        return self.fit(X).kernel_of_fit()
+
+    def kernel_of_fit(self) -> Array:
+        """The kernel between the sets seen in fit."""
+        return self._kernel(self._fit_sets_)
+
+    def transform_block(self, points: Array, sizes: np.ndarray) -> Array:
+        """As ``transform``, for the points of all sets below each other."""
+        return self._kernel(self._represent(points, sizes))
+
+    def _kernel(self, new: Any) -> Array:
+        K = self._inner(new, self._fit_sets_)
+        if not getattr(self, "normalize", True):
+            return K
+        # The root of a sum of squares; no set with points has none.
+        own, other = (np.sqrt(self._square(R)) for R in (new, self._fit_sets_))
+        return _unit_diagonal(K, own, other)
+
+    def _check_width(self, points: Array) -> None:
+        if len(points) and self._width_ and points.shape[1] != self._width_:
+            raise ValueError(
+                f"X holds vectors of {points.shape[1]} numbers, but those seen in fit had "
+                f"{self._width_}."
+            )
+
+    def _check_parameters(self) -> None:
+        pass
+
+    def _learn(self, points: Array) -> None:
+        raise NotImplementedError
+
+    def _learn_from_sets(self) -> None:
+        """What is left to learn when the sets are represented."""
+
+    def _n_sets(self) -> int:
+        kept = self._fit_sets_
+        return len(kept[1]) if isinstance(kept, tuple) else int(kept.shape[0])
+
+    def _represent(self, points: Array, sizes: np.ndarray) -> Any:
+        raise NotImplementedError
+
+    def _inner(self, new: Any, fitted: Any) -> Array:
+        raise NotImplementedError
+
+    def _square(self, sets: Any) -> Array:
+        raise NotImplementedError
+
+
+def _unit_diagonal(K: Array, own: Array, other: Array) -> Array:
+    """K over the sizes; an empty set is like every other empty one and like nothing else."""
+    empty, hollow = own == 0, other == 0
+    K /= np.where(empty, 1, own)[:, None]
+    K /= np.where(hollow, 1, other)
+    if empty.any() and hollow.any():
+        K[np.ix_(empty, hollow)] = 1
+    return K

@@ -1,0 +1,216 @@
+"""Rows that keep arriving at the end of a file, taken into a model exactly once."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from eigenkit.files import Block, FileError, Reading, open_file
+from eigenkit.files._reading import rows_per_block
+from eigenkit.models._model import Model, save
+from eigenkit.models._stream import Stream
+
+# Text that is taken in at once.
+_CHUNK = 2**22
+# Formats whose rows are lines, and which of them have a line of names above them.
+_LINES = {"csv": True, "svmlight": False}
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Whole lines of a file, and where they begin and end."""
+
+    text: bytes
+    begin: int
+    end: int
+
+
+def lines_from(path: str, position: int, poll: float, once: bool) -> Iterator[Batch | None]:
+    """New whole lines of a growing file or of standard input; None while there are none.
+
+    Standard input ends when its writer closes it, a file only if ``once``.
+    """
+    if path == "-":
+        yield from _from_input(sys.stdin.buffer, position)
+        return
+    while True:
+        size = Path(path).stat().st_size if Path(path).exists() else 0
+        if size < position:
+            raise FileError(
+                path,
+                f"it has {size} bytes, but {position} were taken in: it was cut or replaced; "
+                "follow it with a new --checkpoint.",
+            )
+        with open(path, "rb") as stream:
+            stream.seek(position)
+            text = stream.read(_CHUNK)
+        whole = text[: text.rfind(b"\n") + 1]
+        if once and len(text) < _CHUNK and not whole:
+            return
+        if whole:
+            yield Batch(whole, position, position + len(whole))
+            position += len(whole)
+            continue
+        yield None
+        time.sleep(poll)
+
+
+def _from_input(stream: IO[bytes], position: int) -> Iterator[Batch]:
+    rest = b""
+    while piece := stream.read1(_CHUNK):  # type: ignore[attr-defined]
+        whole, found, rest = (rest + piece).rpartition(b"\n")
+        if found:
+            yield Batch(whole + found, position, position + len(whole) + 1)
+            position += len(whole) + 1
+    if rest:
+        yield Batch(rest + b"\n", position, position + len(rest))
+
+
+class Follower:
+    """A model that is fed with the rows of a file as they arrive.
+
+    Parameters
+    ----------
+    model : Model
+        Says how rows are read and what is fitted. If it keeps a stream, that goes on.
+    place : str or Path
+        The model file, replaced as a whole.
+    checkpoint : str or Path
+        The state, from which an interrupted run goes on.
+    options : Reading
+        How to read the rows.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        place: str | Path,
+        checkpoint: str | Path,
+        options: Reading,
+        *,
+        every: float = 30.0,
+        half_life: float | None = None,
+        on_error: str = "raise",
+    ) -> None:
+        if model.linear is not None:
+            raise ValueError(
+                f"{model.method} has a classifier on top, which needs all rows at once: follow "
+                "with a method that predicts by itself (lda), or with numbers for labels."
+            )
+        self.model, self.place, self.options, self.every = model, Path(place), options, every
+        goes_on = not Path(checkpoint).exists() and "_intake_" in vars(model.estimator)
+        estimator = model.estimator if goes_on else clone(model.estimator)
+        self.stream = Stream(
+            estimator, checkpoint, every=every, half_life=half_life, on_error=on_error
+        )
+        self._header = b""
+        self._saved = time.monotonic()
+
+    def follow(
+        self,
+        path: str,
+        *,
+        poll: float = 1.0,
+        once: bool = False,
+        say: Callable[[str], None] = print,
+    ) -> None:
+        """Take in what there is and what comes, until the file or the user ends it."""
+        kind = self.options.format or ("svmlight" if self.model.features.names is None else "csv")
+        if kind not in _LINES:
+            raise FileError(path, f"{kind} has no lines that could be followed: give a CSV file.")
+        begun = self.stream.position or 0
+        try:
+            for batch in lines_from(path, begun, poll, once):
+                if batch is not None:
+                    self._take(path, kind, batch)
+                if time.monotonic() - self._saved >= self.every:
+                    self.save(say)
+        finally:
+            self.stream.close()
+            self.save(say)
+
+    def _take(self, path: str, kind: str, batch: Batch) -> None:
+        text = batch.text
+        if _LINES[kind]:
+            if not self._header:
+                self._header = (
+                    text.partition(b"\n")[0] + b"\n" if batch.begin == 0 else _first(path)
+                )
+            if batch.begin == 0:
+                text = text[len(self._header) :]
+        if text.strip():
+            feed = _Rows(self, path, kind, self._header + text)
+            self.stream.feed(feed, position=batch.end, after=batch.begin)
+
+    def save(self, say: Callable[[str], None]) -> None:
+        """Replace the model file, if the stream can be solved."""
+        self._saved = time.monotonic()
+        estimator = self.stream.estimator
+        if not hasattr(estimator, "components_"):
+            return
+        how = {**self.model.how, "n_rows": self.stream.n_rows, "followed": True}
+        save(replace(self.model, estimator=estimator, how=how), self.place)
+        skipped = f", {self.stream.n_skipped} batches skipped" if self.stream.n_skipped else ""
+        say(f"{self.stream.n_rows} rows in {self.place.name}{skipped}")
+
+
+def _first(path: str) -> bytes:
+    """The line of names of a file that is followed from the middle."""
+    if path == "-":
+        return b""
+    with open(path, "rb") as stream:
+        return stream.readline()
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Lines as X and y, once they are asked for: bad ones are the business of the stream."""
+
+    follower: Follower
+    path: str
+    kind: str
+    text: bytes
+
+    def __call__(self) -> tuple[Any, np.ndarray, dict[str, Any]]:
+        model, options = self.follower.model, self.follower.options
+        with tempfile.NamedTemporaryFile(suffix=f".{self.kind}") as file:
+            file.write(self.text)
+            file.flush()
+            try:
+                source = open_file(file.name, replace(options, format=self.kind))
+                parts = [self._encoded(block) for block in source.blocks(rows_per_block(source))]
+            except FileError as error:
+                if error.path != file.name:
+                    raise
+                raise FileError(
+                    self.path, f"in the rows that came last, {error.problem}"
+                ) from error
+        X = parts[0][0] if len(parts) == 1 else _stacked([X for X, _ in parts])
+        extra = {}
+        if model.target.kind == "classes":
+            extra["classes"] = np.array(model.target.names)
+        return X, np.concatenate([y for _, y in parts]), extra
+
+    def _encoded(self, block: Block) -> tuple[Any, np.ndarray]:
+        model = self.follower.model
+        block = replace(block, start=self.follower.stream.n_rows, path=self.path)
+        if block.labels is None:
+            names = ", ".join(model.target.columns)
+            raise FileError(self.path, f"its rows hold no labels: the model knows {names}.")
+        return model.features.matrix(self.path, block), model.target.encode(self.path, block.labels)
+
+
+def _stacked(parts: list[Any]) -> Any:
+    from scipy import sparse
+
+    if sparse.issparse(parts[0]):
+        return sparse.csr_array(sparse.vstack(parts, format="csr"))
+    return np.vstack(parts)

@@ -1,0 +1,104 @@
+"""Models of several sites as one: their moments are added, their labels united by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from eigenkit.estimators._streams import Intake
+from eigenkit.files import FileError
+from eigenkit.files._targets import natural
+from eigenkit.models._model import Model
+
+
+def merge_models(models: Sequence[tuple[str, Model]]) -> Model:
+    """The model of all rows that some models have taken in.
+
+    Parameters
+    ----------
+    models : sequence of (name, Model)
+        At least two, of one method and the same columns, which keep streams. Classes and labels
+        are matched by their names; one that a site has never seen counts as absent there.
+
+    Returns
+    -------
+    Model
+    """
+    (first_name, first), *others = models
+    for name, model in models:
+        _check(name, model, first_name, first)
+    names = first.target.names
+    if first.target.kind != "numbers":
+        names = tuple(sorted({n for _, m in models for n in m.target.names}, key=natural))
+    merged = _relabelled(first, names)
+    for _, model in others:
+        merged.merge(_relabelled(model, names))
+    target = replace(first.target, names=names)
+    if first.target.columns == first.target.names:
+        target = replace(target, columns=names)
+    how = {**first.how, "n_rows": merged._intake_.moments.n_rows, "merged": len(models)}
+    return replace(first, estimator=merged, target=target, how=how)
+
+
+def _check(name: str, model: Model, first_name: str, first: Model) -> None:
+    if "_intake_" not in vars(model.estimator):
+        raise FileError(
+            name, "it keeps no stream to merge: fit it with --checkpoint, or by eigenkit follow."
+        )
+    if model.linear is not None:
+        raise FileError(
+            name,
+            f"{model.method} has a classifier on top, which needs all rows at once: merge models "
+            "of a method that predicts by itself (lda), or of numbers.",
+        )
+    same = {
+        "method": (model.method, first.method),
+        "kind of labels": (model.target.kind, first.target.kind),
+        "features": (model.features.expected(()), first.features.expected(())),
+        "parameters": (_params(model), _params(first)),
+    }
+    for what, (mine, theirs) in same.items():
+        if mine != theirs:
+            raise FileError(name, f"its {what} differ from those of {first_name}.")
+    for what in ("scale", "fill"):
+        if not np.array_equal(getattr(model.features, what), getattr(first.features, what)):
+            raise FileError(
+                name,
+                f"its features were scaled or filled in otherwise than in {first_name}: fit both "
+                "with --scale none, or follow both from one model.",
+            )
+
+
+def _params(model: Model) -> str:
+    return repr(sorted(model.estimator.get_params(deep=False).items()))
+
+
+def _relabelled(model: Model, names: tuple[str, ...]) -> Any:
+    """A copy of the estimator of a model whose labels have their places among ``names``."""
+    stream = model.estimator
+    place = np.array([names.index(name) for name in model.target.names], dtype=np.int64)
+    made = clone(stream)
+    described = {k: v for k, v in vars(stream._intake_.model).items() if k in vars(stream)}
+    for key, value in described.items():
+        setattr(made, key, value)
+    moments = stream._intake_.moments
+    if model.target.kind != "numbers":
+        order = _order(stream, model.target.names)
+        moments = moments.relabelled(place[order], len(names))
+        made._n_labels_ = len(names)
+    if hasattr(made, "classes_"):
+        made.classes_ = np.array(names)
+    made._intake_ = Intake.of(made, moments)
+    return made
+
+
+def _order(estimator: Any, names: tuple[str, ...]) -> np.ndarray:
+    """For each label column of the moments its place in the names of the target."""
+    if not hasattr(estimator, "classes_"):
+        return np.arange(len(names))
+    place = {name: i for i, name in enumerate(names)}
+    return np.array([place[str(c)] for c in estimator.classes_], dtype=np.int64)

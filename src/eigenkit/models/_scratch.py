@@ -1,0 +1,132 @@
+"""Blocks of rows in a temporary file: what was parsed once is read as numbers from then on."""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.files import FileError
+from eigenkit.files._common import size
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where an array is in the file."""
+
+    offset: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+    @property
+    def n_bytes(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64)) * self.dtype.itemsize
+
+
+class Scratch:
+    """Arrays in a temporary file that has no name: it vanishes with its handle, or its process.
+
+    Parameters
+    ----------
+    folder : str, optional
+        Where; by default the folder for temporary files (``TMPDIR``).
+    """
+
+    def __init__(self, folder: str | None = None) -> None:
+        self.folder = folder or tempfile.gettempdir()
+        self.n_bytes = 0
+        self._lock = threading.Lock()
+        try:
+            self._file = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115
+        except OSError as error:
+            raise FileError(
+                self.folder, f"no scratch file can be made there ({error.strerror})."
+            ) from error
+
+    def put(self, array: np.ndarray) -> _Place:
+        """Keep a copy of an array of numbers."""
+        array = np.ascontiguousarray(array)
+        place = _Place(self.n_bytes, array.dtype, array.shape)
+        left = _bytes_of(array)
+        try:
+            while left.nbytes:
+                left = left[self._file.write(left) :]
+        except OSError as error:
+            self._file.close()
+            raise FileError(self.folder, self._full(error)) from error
+        self.n_bytes += array.nbytes
+        return place
+
+    def _full(self, error: OSError) -> str:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            return f"the scratch file cannot be written ({error.strerror})."
+        return (
+            f"the disk is full after {size(self.n_bytes)} of parsed rows: set TMPDIR, or scratch=, "
+            "to a folder with more room."
+        )
+
+    def get(self, place: _Place) -> np.ndarray:
+        """An array again."""
+        array = np.empty(place.shape, dtype=place.dtype)
+        left = _bytes_of(array)
+        with self._lock:
+            self._file.seek(place.offset)
+            while left.nbytes:
+                n = self._file.readinto(left)
+                if not n:
+                    raise FileError(self.folder, "the scratch file has become shorter.")
+                left = left[n:]
+        return array
+
+
+@dataclass(frozen=True)
+class Stored:
+    """One block in a scratch file; y by its place among ``names``, where those are given."""
+
+    scratch: Scratch
+    X: tuple[_Place, ...]
+    shape: tuple[int, int]
+    y: _Place | None
+    weight: _Place | None
+    names: np.ndarray | None
+
+    @classmethod
+    def of(
+        cls, scratch: Scratch, X: Any, y: Any, weight: Any = None, names: np.ndarray | None = None
+    ) -> Stored:
+        """Keep a block."""
+        parts: tuple[np.ndarray, ...] = (X,)
+        if sparse.issparse(X):
+            small = X.shape[1] < 2**31 and X.nnz < 2**31
+            index = np.int32 if small else np.int64
+            parts = X.data, X.indices.astype(index), X.indptr.astype(index)
+        return cls(
+            scratch,
+            tuple(scratch.put(part) for part in parts),
+            X.shape,
+            None if y is None else scratch.put(y),
+            None if weight is None else scratch.put(weight),
+            names,
+        )
+
+    @property
+    def n_bytes(self) -> int:
+        return sum(place.n_bytes for place in self.X)
+
+    def read(self, width: int) -> tuple[Any, Any, Any]:
+        """(X, y, weight), with X of ``width`` columns."""
+        parts = [self.scratch.get(place) for place in self.X]
+        X: Any = parts[0]
+        if len(parts) == 3:
+            X = sparse.csr_array(tuple(parts), shape=(self.shape[0], width))
+        y, weight = (None if p is None else self.scratch.get(p) for p in (self.y, self.weight))
+        return X, y if self.names is None or y is None else self.names[y], weight
+
+
+def _bytes_of(array: Any) -> memoryview:
+    return memoryview(array).cast("B") if array.size else memoryview(b"")

@@ -1,0 +1,121 @@
+"""The problem that blocks of rows state: one pass for the sums, the rest when it is asked for."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from eigenkit.data import Blocked, Passes, Survey, Targets, survey_of
+from eigenkit.data.blocked import Block
+from eigenkit.linalg import Array
+from eigenkit.moments.factor import Factor
+from eigenkit.moments.rows import Problem, Rows
+from eigenkit.pencil import Pencil
+from eigenkit.targets import Labels, Target
+
+
+class Blocks(ABC):
+    """Rows that can be asked for again and again, block by block, where X would be too large."""
+
+    @abstractmethod
+    def passes(self) -> Passes:
+        """Over blocks (X, y, weight), where y and weight may be None."""
+
+    @abstractmethod
+    def head(self) -> tuple[Any, Any, Any]:
+        """The first block."""
+
+    def classes(self) -> np.ndarray | None:
+        """All classes, where y holds one for every row; asked of the rows if need be."""
+        y = self.head()[1]
+        if np.ndim(y) != 1 or np.asarray(y).dtype.kind == "f":
+            return None
+        found: np.ndarray = self.passes().run(_classes).values
+        return found
+
+
+class _Classes:
+    """Distinct values, which can be put together."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+
+    def merge(self, other: _Classes) -> _Classes:
+        return _Classes(np.unique(np.concatenate([self.values, other.values])))
+
+
+def _classes(blocks: Iterable[Any]) -> _Classes:
+    return reduce(_Classes.merge, (_Classes(np.unique(np.asarray(y))) for _, y, _ in blocks))
+
+
+@dataclass(frozen=True)
+class BlockedRows:
+    """Rows in blocks of encoded (X, Y, weight), as :class:`~eigenkit.moments.Rows` are.
+
+    ``first`` is for the first pass, in which the rows are checked, ``passes`` for the others.
+    ``small`` states the problem on the triangle of the rows, for solvers that need rows.
+    """
+
+    first: Passes
+    passes: Passes
+    small: bool = False
+
+    def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
+        """State the pencil of ``target`` on these rows, which pass by once."""
+        survey, sums = self.first.run(_sums, target, edge_weight)
+        if sums.n_rows < 2:
+            raise ValueError("X holds one row: a fit needs at least 2 samples.")
+        sums = sums.without_rounding()
+        one = 1.0 if sums.counted else sums.total / sums.count
+        labels = Labels(sums.degree, sums.R, edge_weight, one, sums.n_rows)
+        rows = TargetRows(target, labels, sums.mean if target.linear else 0.0)
+        k = rows(np.zeros((1, len(sums.degree)))).shape[1]
+        H = Targets(rows, (sums.n_rows, k), bool(sums.R.any()))
+        pencil = Pencil(Blocked(self.passes, survey), H, alpha)
+        stated = Problem(pencil, labels, pencil.Z.mean, sums.total, sums.n_rows)
+        return _on_triangle(stated) if self.small else stated
+
+
+def _on_triangle(problem: Problem) -> Problem:
+    Z = problem.pencil.Z
+    if not np.all(Z.to_X(np.ones((Z.shape[1], 1))) == 1.0):
+        raise ValueError(
+            "X holds columns that are constant or of extreme sizes: leave them out, or scale them, "
+            "to fit this method to blocks of rows."
+        )
+    return replace(problem, pencil=problem.pencil.compressed())
+
+
+@dataclass(frozen=True)
+class TargetRows:
+    """Rows of H from rows of Y, given the sums over all; centred where the target is linear."""
+
+    target: Target
+    labels: Labels
+    center: Array | float
+
+    def __call__(self, Y: Array) -> Array:
+        G = self.target.local(Y.astype(np.float64, copy=False), self.labels.weight)
+        return self.target.finish(G - self.center, self.labels)
+
+
+def _sums(
+    blocks: Iterable[Block], target: Target, edge_weight: Array | float
+) -> tuple[Survey, Factor]:
+    """What the columns of X look like, and the sums of the labels."""
+    kept: list[Factor] = []
+
+    def noted(block: Block) -> Block:
+        _, Y, weight = block
+        Y = Y.astype(np.float64, copy=False)
+        rows = Rows(np.empty((len(Y), 0)), Y, weight)
+        factor = Factor.of(rows, target.local(Y, edge_weight), None).triangular()
+        kept[:] = [kept[0].merge(factor)] if kept else [factor]
+        return block
+
+    return survey_of(noted(block) for block in blocks), kept[0]

@@ -1,0 +1,219 @@
+"""What a stream has seen: recent rows as they came, and a factor of all that is older."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import chain
+
+import numpy as np
+
+from eigenkit.linalg import Array
+from eigenkit.moments.factor import Factor
+from eigenkit.moments.rows import Problem, Rows
+from eigenkit.targets import Target
+
+# The most that a stream may keep, as a factor or as rows.
+LIMIT_BYTES = 2**30
+
+# Rows are factored in blocks of at least this size, and kept as they are while they take less.
+BLOCK_BYTES = 2**18
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Everything that a stream has seen.
+
+    ``by_sets`` and ``edge_weight`` say what stands beside X in the factor (one column per distinct
+    label set, or the local part of the target), and stay what they were when the stream began.
+    Recent rows are in parts of decreasing sizes, as numbers are in digits, so that no row is
+    copied more often than the logarithm of their number.
+    """
+
+    by_sets: bool
+    edge_weight: Array | float
+    n_rows: int = 0
+    recent: tuple[Rows, ...] = ()
+    factor: Factor | None = None
+
+    @classmethod
+    def begin(cls, target: Target, edge_weight: Array | float) -> Moments:
+        """Nothing yet, of a stream for this target."""
+        return cls(not target.linear, edge_weight)
+
+    def check(self, d: int, k: int) -> None:
+        """That these are moments of d features and k labels, as far as it costs nothing."""
+        parts: list[Rows | Factor] = [*self.recent, *self._factors()]
+        for part in parts:
+            part.check(d, k)
+        if any((factor.sets is not None) is not self.by_sets for factor in self._factors()):
+            raise ValueError("these moments contradict themselves")
+
+    def _factors(self) -> tuple[Factor, ...]:
+        return () if self.factor is None else (self.factor,)
+
+    def agree(self, target: Target, edge_weight: Array | float) -> None:
+        """Refuse a target that needs other moments than these."""
+        if self.by_sets:
+            return
+        if not target.linear:
+            raise ValueError(
+                "this stream began for a target that needs no label sets, and kept none: begin a "
+                "new one for expansion='star' or 'clique'."
+            )
+        if not np.array_equal(self.edge_weight, edge_weight):
+            raise ValueError(
+                "label_weights differ from those that this stream began with: keep them, or begin "
+                "a new stream."
+            )
+
+    # -- taking in ---------------------------------------------------------------------
+
+    def add(
+        self,
+        rows: Rows,
+        target: Target,
+        edge_weight: Array | float,
+        half_life: float | None = None,
+    ) -> Moments:
+        """With some more rows; all others are older by as many."""
+        self.agree(target, edge_weight)
+        n, before = len(rows.Y), self
+        if half_life is not None:
+            rows = rows.faded(np.exp2(-np.arange(n - 1.0, -1.0, -1.0) / half_life))
+            before = self.faded(float(np.exp2(-n / half_life)))
+        recent = _pushed(before.recent, rows.compact())
+        return replace(before, n_rows=self.n_rows + n, recent=recent)._settled(target)
+
+    def faded(self, fade: float) -> Moments:
+        """The same, counting that much less."""
+        recent = tuple(part.faded(fade) for part in self.recent)
+        factor = None if self.factor is None else self.factor.faded(fade)
+        return replace(self, recent=tuple(p for p in recent if len(p.Y)), factor=factor)
+
+    def merge(self, other: Moments, target: Target, edge_weight: Array | float) -> Moments:
+        """With everything that another stream has seen."""
+        for each in (self, other):
+            each.agree(target, edge_weight)
+        if not self.n_rows:
+            return other
+        both = Moments(
+            self.by_sets and other.by_sets,
+            edge_weight,
+            self.n_rows + other.n_rows,
+            reduce(_pushed, other.recent, self.recent),
+        )
+        factors = [*self._factors(), *other._factors()]
+        if not both.by_sets:
+            factors = [_without_sets(factor, target, edge_weight) for factor in factors]
+        return replace(both, factor=_sum(factors))._settled(target)
+
+    def relabelled(self, columns: np.ndarray, k: int) -> Moments:
+        """The same with the labels put in their places among k; the others were never seen."""
+        weight = self.edge_weight
+        if np.ndim(weight) and not np.array_equal(columns, np.arange(k)):
+            raise ValueError("label_weights belong to labels: models with other labels differ.")
+        recent = tuple(part.relabelled(columns, k) for part in self.recent)
+        factor = None if self.factor is None else self.factor.relabelled(columns, k)
+        return replace(self, recent=recent, factor=factor)
+
+    # -- keeping it small --------------------------------------------------------------
+
+    def _settled(self, target: Target) -> Moments:
+        """The same, with recent rows in the factor as soon as that takes less room."""
+        size = sum(part.n_bytes for part in self.recent)
+        # Label sets are counted when rows have become one part: their number has doubled then.
+        due = not self.by_sets or len(self.recent) == 1 or size > LIMIT_BYTES
+        if size <= BLOCK_BYTES or not due:
+            return self
+        width = self._width()
+        if size <= _block_bytes(width):
+            if size > LIMIT_BYTES:
+                raise ValueError(self._too_large(width, size))
+            return self
+        if 8 * width**2 > LIMIT_BYTES:
+            raise ValueError(self._too_large(width, size))
+        return self._folded(target)
+
+    def _width(self) -> int:
+        """Columns of the factor of everything."""
+        d, k = self.recent[0].X.shape[1], self.recent[0].Y.shape[1]
+        if not self.by_sets:
+            return int(d + k)
+        known = [factor.sets for factor in self._factors() if factor.sets is not None]
+        sets = np.vstack([part.Y for part in self.recent] + known)
+        return int(d + len(np.unique(sets, axis=0)))
+
+    def _too_large(self, width: int, size: int) -> str:
+        what = "X and the distinct label sets" if self.by_sets else "X and Y"
+        remedy = ", expansion='zhou', which keeps no label sets," if self.by_sets else ""
+        return (
+            f"{what} have {width} columns together: partial_fit would keep {width} x {width} "
+            f"numbers ({8 * width**2 / 2**30:.1f} GB), or all {self.n_rows} rows "
+            f"({size / 2**30:.1f} GB), and the limit is {LIMIT_BYTES / 2**30:g} GB; use fit, which "
+            f"needs no such matrix{remedy} or fewer features"
+        )
+
+    def _folded(self, target: Target) -> Moments:
+        """The same, with all recent rows in the factor."""
+        parts = (self._block_factor(block, target) for block in self._blocks())
+        return replace(self, recent=(), factor=_sum(chain(self._factors(), parts)))
+
+    def _blocks(self) -> Iterator[Rows]:
+        for part in self.recent:
+            width = part.X.shape[1] + part.Y.shape[1]
+            yield from part.blocks(max(width, _block_bytes(width) // (8 * width)))
+
+    def _block_factor(self, rows: Rows, target: Target) -> Factor:
+        if not self.by_sets:
+            Y = rows.Y.astype(np.float64, copy=False)
+            return Factor.of(rows, target.local(Y, self.edge_weight), None)
+        sets, index = np.unique(rows.Y, axis=0, return_inverse=True)
+        return Factor.of(rows, np.eye(len(sets))[np.ravel(index)], sets.astype(np.float64))
+
+    # -- what it amounts to ------------------------------------------------------------
+
+    def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
+        """State the pencil of ``target`` on all rows that were taken in."""
+        if self.factor is None:
+            rows = reduce(Rows.append, self.recent)
+            return replace(rows.problem(target, edge_weight, alpha), n_rows=self.n_rows)
+        factor = self._folded(target).factor
+        assert factor is not None
+        return replace(factor, n_rows=self.n_rows).problem(target, edge_weight, alpha)
+
+
+def _block_bytes(width: int) -> int:
+    """Rows that are factored at once: as many as the factor has, or up to four times that.
+
+    A factor of w x w numbers and n rows take about 2 (n + w) w^2 operations, so few rows at a time
+    are dear; beyond some megabytes it is memory that counts.
+    """
+    factor = 8 * width * width
+    return max(factor, BLOCK_BYTES, min(4 * factor, 64 * BLOCK_BYTES))
+
+
+def _pushed(recent: tuple[Rows, ...], rows: Rows) -> tuple[Rows, ...]:
+    """Recent rows and some more, with parts of like sizes put together."""
+    while recent and len(recent[-1].Y) <= len(rows.Y):
+        rows, recent = recent[-1].append(rows), recent[:-1]
+    return (*recent, rows)
+
+
+def _sum(factors: Iterable[Factor]) -> Factor | None:
+    """The factor of all rows, from one after the other."""
+    total: Factor | None = None
+    for factor in factors:
+        total = factor if total is None else total.merge(factor)
+    return None if total is None else total.triangular()
+
+
+def _without_sets(factor: Factor, target: Target, edge_weight: Array | float) -> Factor:
+    """The same summary with the local part of the target in place of label sets."""
+    if factor.sets is None:
+        return factor
+    d, G = factor.d, target.local(factor.sets, edge_weight)
+    mean = np.append(factor.mean[:d], factor.mean[d:] @ G)
+    R = np.hstack([factor.R[:, :d], factor.R[:, d:] @ G])
+    return replace(factor, mean=mean, R=R, sets=None)

@@ -1,0 +1,110 @@
+"""What every estimator does for its user: parameters checked, nothing lost on errors.
+
+Nothing here knows of data.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+# -- parameters -------------------------------------------------------------------------
+
+
+def check_real(name: str, value: Any, *, low: float = 0.0, high: float = np.inf) -> float:
+    """``value`` as a finite float between the bounds (inclusive)."""
+    number = _as_float(value)
+    if not low <= number <= high or not np.isfinite(number):
+        bounds = f"of at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
+        raise ValueError(f"{name}={shown(value)} is not valid: give a finite number {bounds}.")
+    return number
+
+
+def _as_float(value: Any) -> float:
+    """A real number as a float; NaN where it is none, or has no float near it (10**400)."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
+        return np.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return np.nan
+
+
+def shown(value: Any) -> str:
+    """The value as it would be typed, cut where that is long."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def check_count(name: str, value: Any, *, hint: str = "") -> int:
+    """``value`` as an integer of at least 1."""
+    fine = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+    if not fine or value < 1:
+        raise ValueError(
+            f"{name}={shown(value)} is not valid: give an integer of at least 1{hint}."
+        )
+    return int(value)
+
+
+def check_choice(name: str, value: Any, choices: Any) -> str:
+    """``value``, one of ``choices``."""
+    if not isinstance(value, str) or value not in choices:
+        known = ", ".join(repr(choice) for choice in choices)
+        raise ValueError(f"{name}={shown(value)} is not known: choose one of {known}.")
+    return value
+
+
+# -- the fitted state -------------------------------------------------------------------
+
+
+def is_fitted_name(name: str) -> bool:
+    """Whether an attribute of this name is left by fitting."""
+    return name.endswith("_") and not name.endswith("__")
+
+
+def forget(estimator: Any) -> None:
+    """Leave nothing of an earlier fit."""
+    for name in [name for name in vars(estimator) if is_fitted_name(name)]:
+        delattr(estimator, name)
+
+
+@contextmanager
+def unchanged_on_error(estimator: Any) -> Iterator[None]:
+    """Whatever goes wrong inside, Ctrl-C included, the estimator is left as it was."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
+
+
+# -- parameters of other libraries -------------------------------------------------------
+
+UNCHANGED = "the caller's arrays are never changed, so there is nothing to copy"
+
+
+class Instead:
+    """A base class whose constructors answer known foreign parameters with one sentence.
+
+    Examples
+    --------
+    >>> from eigenkit import PCA
+    >>> PCA(batch_size=100)
+    Traceback (most recent call last):
+    TypeError: PCA takes no batch_size: give the batches to partial_fit.
+    """
+
+    # Name of a parameter, and how the sentence ends. Subclasses may take what a base does not.
+    _instead: ClassVar[dict[str, str]] = {}
+
+    def __new__(cls, *args: Any, **parameters: Any) -> Self:
+        for name in parameters:
+            if name in cls._instead:
+                raise TypeError(f"{cls.__name__} takes no {name}: {cls._instead[name]}.")
+        return super().__new__(cls)

@@ -1,0 +1,211 @@
+"""Blocks of rows on a cluster: the same bits as here, whatever happens to the workers."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+
+from eigenkit import CCA, LDA, PCA, HypergraphSpectral, RowBlocks
+from eigenkit.data import LocalPasses
+
+distributed = pytest.importorskip("distributed")
+dask = pytest.importorskip("dask")
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def _part(seed, kind="classes", n=60, d=40):
+    rng = np.random.default_rng(seed)
+    X = sparse.csr_array(rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.3))
+    y = np.arange(n) % 3 if kind == "classes" else (rng.random((n, 4)) < 0.4).astype(float)
+    return X, y
+
+
+def _slow_part(seed):
+    time.sleep(0.05)
+    return _part(seed, n=400)
+
+
+def _here(parts):
+    """The same parts in this process."""
+    blocks = RowBlocks(lambda: iter(()))
+    blocks._parts = lambda: ([(X, y, None)] for X, y in parts)
+    return blocks
+
+
+@pytest.fixture(scope="module")
+def client():
+    with (
+        distributed.LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=False,
+            dashboard_address=None,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.mark.parametrize(
+    ("model", "kind"),
+    [
+        (LDA(), "classes"),
+        (LDA(regression="cg"), "classes"),
+        (CCA(), "labels"),
+        (HypergraphSpectral(), "labels"),
+        (PCA(2), "labels"),
+    ],
+    ids=lambda value: type(value).__name__ if not isinstance(value, str) else value,
+)
+def test_the_bits_are_those_of_one_process(client, model, kind):
+    parts = [dask.delayed(_part)(seed, kind) for seed in range(11)]
+    found = model.fit(RowBlocks.from_dask(client, parts))
+    components = found.components_.copy()
+    here = model.fit(_here([_part(seed, kind) for seed in range(11)]))
+    np.testing.assert_array_equal(components, here.components_)
+
+
+def test_only_sums_come_to_the_client(client, monkeypatch):
+    sizes = []
+    before = distributed.Future.result
+
+    def result(self, *args, **options):
+        found = before(self, *args, **options)
+        arrays = found if isinstance(found, tuple) else (found,)
+        sizes.append(max((a.size for a in arrays if isinstance(a, np.ndarray)), default=0))
+        return found
+
+    monkeypatch.setattr(distributed.Future, "result", result)
+    parts = [dask.delayed(_part)(seed, "labels", n=3000) for seed in range(3)]
+    CCA(regression="cg").fit(RowBlocks.from_dask(client, parts))
+    assert max(sizes) <= 40 * 40
+
+
+def test_arrays_and_frames_of_dask(client):
+    da = pytest.importorskip("dask.array")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 5)), np.arange(300) % 3
+    whole = LDA().fit(X, y)
+    arrays = da.from_array(X, chunks=(70, -1)), da.from_array(y, chunks=70)
+    model = LDA().fit(RowBlocks.from_dask(client, *arrays))
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-9, atol=1e-11)
+    with pytest.raises(ValueError, match="X is cut between columns"):
+        RowBlocks.from_dask(client, arrays[0].rechunk((70, 2)), arrays[1])
+    with pytest.raises(ValueError, match="unknown lengths"):
+        RowBlocks.from_dask(client, arrays[0][arrays[0][:, 0] > 0], arrays[1])
+    with pytest.raises(ValueError, match="5 chunks of rows and y has 3"):
+        RowBlocks.from_dask(client, arrays[0], arrays[1].rechunk(100))
+
+
+def test_what_is_no_part_is_refused(client):
+    X, y = _part(0)
+    with pytest.raises(TypeError, match=r"give delayed pairs .*from_arrays"):
+        RowBlocks.from_dask(client, [(X, y)])
+    with pytest.raises(ValueError, match="parts is empty"):
+        RowBlocks.from_dask(client, [])
+    mixed = [dask.delayed(_part)(0), dask.delayed(_part)(1, d=41)]
+    with pytest.raises(ValueError, match="features"):
+        LDA().fit(RowBlocks.from_dask(client, mixed))
+
+
+def test_too_many_numbers_in_one_part(client, monkeypatch):
+    monkeypatch.setattr("eigenkit.models._dask.MOST_STORED", 10)
+    with pytest.raises(ValueError, match="more than 10: make smaller parts"):
+        LDA().fit(RowBlocks.from_dask(client, [dask.delayed(_part)(0)]))
+
+
+def test_sizes_of_sparse_arrays_are_known():
+    from dask.sizeof import sizeof
+
+    from eigenkit.models._dask import register_sizes
+
+    register_sizes()
+    X, _ = _part(0)
+    assert sizeof(X) == X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+
+
+def test_files_are_read_by_the_workers(client, tmp_path):
+    parts = [_part(seed) for seed in range(4)]
+    for i, (X, y) in enumerate(parts):
+        dump_svmlight_file(X[:, : 40 - i], y, str(tmp_path / f"p{i}.svm"), zero_based=False)
+    pattern = str(tmp_path / "*.svm")
+    model = LDA().fit(RowBlocks.from_dask(client, pattern, task="classes"))
+    here = LDA().fit(RowBlocks.from_files(pattern, task="classes"))
+    np.testing.assert_allclose(model.coef_, here.coef_, rtol=1e-8, atol=1e-10)
+    assert model.classes_.tolist() == here.classes_.tolist()
+
+
+def test_passes_here_and_there_add_in_the_same_order():
+    values = [np.float64(x) for x in np.random.default_rng(0).normal(size=100)]
+    passes = LocalPasses(lambda: ([value] for value in values))
+    assert passes.run(lambda blocks: next(iter(blocks))) != 0.0
+
+
+# -- workers that die -------------------------------------------------------------------
+
+
+def _killer(cluster, n, stop, rng):
+    """Kill workers at random moments; their nannies start others."""
+    for _ in range(n):
+        if stop.wait(rng.uniform(0.05, 0.6)):
+            return
+        nanny = rng.choice(list(cluster.workers.values()))
+        if nanny.pid is not None:
+            try:
+                os.kill(nanny.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+
+
+def pytest_generate_tests(metafunc):
+    if "fits" in metafunc.fixturenames:
+        metafunc.parametrize("fits", [metafunc.config.getoption("--dask-fits")])
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1500)
+def test_killed_workers_change_no_bit(fits):
+    model = LDA(regression="cg", tol=1e-12)
+    expected = model.fit(_here([_slow_part(seed) for seed in range(12)])).components_.copy()
+    killed = 0
+    with (
+        warnings.catch_warnings(),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        for seed in range(fits):
+            stop, rng = threading.Event(), random.Random(seed)
+            killer = threading.Thread(target=_killer, args=(cluster, 4, stop, rng))
+            killer.start()
+            parts = [dask.delayed(_slow_part, pure=False)(i) for i in range(12)]
+            found = model.fit(RowBlocks.from_dask(client, parts)).components_
+            killed += not killer.is_alive()
+            stop.set()
+            killer.join()
+            np.testing.assert_array_equal(found, expected)
+    assert fits == 0 or killed
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_cluster_without_workers_ends_in_an_error(monkeypatch):
+    monkeypatch.setattr("eigenkit.models._dask.PATIENCE", 5.0)
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=None, host="127.0.0.1") as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        blocks = RowBlocks.from_dask(client, [dask.delayed(_part)(0)])
+        with pytest.raises(RuntimeError, match="no worker has been there for 5 seconds"):
+            LDA().fit(blocks)

@@ -1,0 +1,157 @@
+"""Rows that keep arriving, and models of several sites."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from eigenkit import LDA
+from eigenkit.cli import app
+from eigenkit.files import FileError
+from eigenkit.models import load
+
+
+def _frame(rng, n=200, classes="abc"):
+    y = np.arange(n) % len(classes)
+    X = rng.normal(size=(n, 3)) + np.eye(3)[y % 3]
+    return pd.DataFrame(X.round(4), columns=["u", "v", "w"]).assign(c=[classes[i] for i in y])
+
+
+def _run(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def _start(folder, frame, name="m.ek"):
+    frame.to_csv(folder / "first.csv", index=False)
+    _run("fit", folder / "first.csv", "--labels", "c", "--method", "lda", "--no-quality",
+         "--out", folder / name, "--force")  # fmt: skip
+    return folder / name
+
+
+def _follow(folder, data, model, *more, code=0):
+    state = folder / f"{model.stem}.state"
+    return _run("follow", data, "--model", model, "--checkpoint", state, "--once", *more, code=code)
+
+
+def test_a_growing_file_is_taken_in_once(tmp_path, rng):
+    frame = _frame(rng)
+    model = _start(tmp_path, frame[:60])
+    data = tmp_path / "data.csv"
+    text = frame.to_csv(index=False).splitlines(keepends=True)
+    for end in (50, 120, 201):  # and half a line, which waits for its rest
+        data.write_text("".join(text[:end]) + (text[end][:4] if end < 201 else ""))
+        _follow(tmp_path, data, model)
+    assert "200 rows" in _follow(tmp_path, data, model)  # nothing new
+    whole = LDA().fit(frame[["u", "v", "w"]].to_numpy(), frame["c"].to_numpy())
+    np.testing.assert_allclose(load(model).estimator.coef_, whole.coef_, rtol=1e-9, atol=1e-11)
+    assert load(model).how["n_rows"] == 200
+
+
+def test_standard_input(tmp_path, rng, monkeypatch):
+    frame = _frame(rng)
+    model = _start(tmp_path, frame[:60])
+    stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(frame.to_csv(index=False).encode())))
+    from eigenkit.models import _follow as module
+
+    batches = list(module._from_input(stdin.buffer, 0))
+    assert b"".join(b.text for b in batches) == frame.to_csv(index=False).encode()
+    assert [b.begin for b in batches[1:]] == [b.end for b in batches[:-1]]
+    result = CliRunner().invoke(
+        app,
+        ["follow", "-", "--model", str(model), "--checkpoint", str(tmp_path / "s.ek")],
+        input=frame.to_csv(index=False),
+    )
+    assert result.exit_code == 0, result.output
+    assert load(model).how["n_rows"] == 200
+    assert sys.stdin is not None
+
+
+def test_bad_rows_name_the_file_and_the_row(tmp_path, rng):
+    frame = _frame(rng)
+    model = _start(tmp_path, frame[:60])
+    data = tmp_path / "data.csv"
+    data.write_text(frame.to_csv(index=False))
+    _follow(tmp_path, data, model)
+    with data.open("a") as file:
+        file.write("1.0,2.0,3.0,a\n1.0,,2.0,b\n")
+    before = model.read_bytes()
+    output = _follow(tmp_path, data, model, code=1)
+    assert "data.csv: the value in row 202, column 'v' is missing" in output
+    assert load(model).how["n_rows"] == 200
+    assert len(before)
+    skipped = _follow(tmp_path, data, model, "--on-error", "skip")
+    assert "skipped" in skipped
+    with data.open("a") as file:
+        file.write("1.0,2.0,3.0,a\n")
+    _follow(tmp_path, data, model, "--on-error", "skip")
+    assert load(model).how["n_rows"] == 201
+
+
+def test_a_file_that_was_cut_is_refused(tmp_path, rng):
+    frame = _frame(rng)
+    model = _start(tmp_path, frame[:60])
+    data = tmp_path / "data.csv"
+    data.write_text(frame.to_csv(index=False))
+    _follow(tmp_path, data, model)
+    data.write_text(frame[:20].to_csv(index=False))
+    assert "it was cut or replaced" in _follow(tmp_path, data, model, code=1)
+
+
+# -- sites ------------------------------------------------------------------------------
+
+
+def test_sites_with_other_classes_are_united_by_name(tmp_path, rng):
+    frames = [_frame(rng, 90, "abd"), _frame(rng, 120, "bc")]
+    models = []
+    for i, frame in enumerate(frames):
+        model = _start(tmp_path, frame, f"m{i}.ek")
+        frame.to_csv(tmp_path / f"d{i}.csv", index=False)
+        _follow(tmp_path, tmp_path / f"d{i}.csv", model)
+        models.append(model)
+    out = tmp_path / "all.ek"
+    _run("merge", *models, "--out", out)
+    both = pd.concat(frames)
+    whole = LDA().fit(both[["u", "v", "w"]].to_numpy(), both["c"].to_numpy())
+    merged = load(out)
+    assert merged.target.names == ("a", "b", "c", "d")
+    np.testing.assert_allclose(merged.estimator.coef_, whole.coef_, rtol=1e-9, atol=1e-11)
+    predictions = tmp_path / "p.csv"
+    _run("predict", out, tmp_path / "d0.csv", "--out", predictions)
+    assert set(pd.read_csv(predictions).iloc[:, -1]) <= set("abcd")
+
+
+def test_what_cannot_be_merged_is_said(tmp_path, rng):
+    a, b = (_start(tmp_path, _frame(rng), f"{name}.ek") for name in "ab")
+    assert "it keeps no stream to merge" in _run("merge", a, b, "--out", tmp_path / "x", code=1)
+    assert "at least two models" in _run("merge", a, "--out", tmp_path / "x", code=2)
+    from eigenkit.models import merge_models
+
+    with pytest.raises(FileError, match="keeps no stream"):
+        merge_models([("a", load(a)), ("b", load(b))])
+
+
+@pytest.mark.parametrize("small", [False, True], ids=["rows", "factor"])
+def test_moments_find_the_places_of_their_labels(small, rng, monkeypatch):
+    from eigenkit import HypergraphSpectral
+
+    if small:
+        monkeypatch.setattr("eigenkit.moments.stream.BLOCK_BYTES", 0)
+    X, Y = rng.normal(size=(300, 3)), (rng.random((300, 2)) < 0.5).astype(float)
+    place = np.array([2, 0])
+    wide = np.zeros((300, 4))
+    wide[:, place] = Y
+    for expansion in ("zhou", "star"):
+        narrow = HypergraphSpectral(expansion=expansion).partial_fit(X, Y)
+        model = HypergraphSpectral(expansion=expansion).partial_fit(X, wide)
+        moved = narrow._intake_.moments.relabelled(place, 4)
+        kind = model._target(), 1.0
+        mine, theirs = (m.problem(*kind, 1.0) for m in (moved, model._intake_.moments))
+        C, C2 = mine.pencil.C, theirs.pencil.C
+        np.testing.assert_allclose(C @ C.T, C2 @ C2.T, rtol=1e-9, atol=1e-10)
