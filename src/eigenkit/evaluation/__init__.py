@@ -228,6 +228,14 @@ def auto_alphas(X: Any) -> list[float]:
     It is estimated by the median diagonal entry, times d / (n - 1) where there are more
     features than samples, as then only n - 1 eigenvalues are not zero.
 
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+
+    Returns
+    -------
+    list of float
+
     Examples
     --------
     >>> import numpy as np

@@ -59,6 +59,16 @@ def render_text(record: dict[str, Any], *, style: str = "auto", width: int = 100
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenkit import LDA
+    >>> from eigenkit.evaluation import evaluate
+    >>> from eigenkit.report import render_text
+    >>> record = evaluate(*load_iris(return_X_y=True), {"lda": LDA()}, cv=3, name="iris")
+    >>> render_text(record, style="plain").splitlines()[0]
+    'iris'
     """
     check_choice("style", style, ("auto", "plain", "rich"))
     return text_of(from_dict(record), style=style, width=check_count("width", width))
@@ -78,6 +88,16 @@ def render_html(record: dict[str, Any]) -> str:
     Returns
     -------
     str
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenkit import LDA
+    >>> from eigenkit.evaluation import evaluate
+    >>> from eigenkit.report import render_html
+    >>> record = evaluate(*load_iris(return_X_y=True), {"lda": LDA()}, cv=3, name="iris")
+    >>> render_html(record).startswith("<!doctype html>")
+    True
     """
     return page(from_dict(record), record)
 
@@ -95,6 +115,19 @@ def write_html(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
     Returns
     -------
     Path
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenkit import LDA
+    >>> from eigenkit.evaluation import evaluate
+    >>> from eigenkit.report import write_html
+    >>> record = evaluate(*load_iris(return_X_y=True), {"lda": LDA()}, cv=3, name="iris")
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     page = write_html(record, f"{folder}/iris.html")
+    >>> page.name
+    'iris.html'
     """
     return write_atomically(path, render_html(record))
 
