@@ -27,10 +27,11 @@ from eigenkit.images.extraction import extract, fitted
 from eigenkit.images.kernels import PLANS, Plan, fit_kernels
 from eigenkit.images.rivals import PLAIN, RIVALS
 from eigenkit.images.weights import folds_of, kernel_weights
+from papers.image_sets import patterns
 
 VENDORS = ("noto", "twemoji", "fluent")
 FEWEST = 15
-SHORT = ("set kernels, weights chosen", "set kernels, equal weights", "best single kernel", PLAIN)
+SHORT = ("chosen by the annotator", "set kernels, equal weights", PLAIN)
 COLOURLESS = [p for p in PLANS["default"] if p.descriptor not in ("hsv", "lab", "thumbnail")]
 
 
@@ -54,21 +55,10 @@ def emoji(vendors: Any = VENDORS) -> tuple[list[ImageSet], np.ndarray, list[str]
 
 def bdgp() -> tuple[list[ImageSet], np.ndarray, list[str], None]:
     """Sets of pictures of one gene, and the organ systems where it is expressed."""
-    data = stored("bdgp_patterns")
-    mask = data["mask"]
-    sets, Y = [], []
-    for gene in np.unique(data["group"][data["annotated"]]):
-        rows = np.flatnonzero((data["group"] == gene) & data["annotated"])
-        pictures = []
-        for i in rows:
-            image = np.zeros(mask.shape)
-            image.T[mask.T] = data["X"][i]
-            pictures.append(np.clip(image, 0, 1))
-        sets.append(ImageSet.from_arrays(f"gene {gene}", pictures))
-        Y.append(data["Y"][rows].max(axis=0))
-    Y = np.array(Y, dtype=float)
+    sets, Y, terms = patterns(stored("bdgp_patterns"))
     frequent = Y.sum(axis=0) >= FEWEST
-    return sets, Y[:, frequent], data["label_names"][frequent].tolist(), None
+    kept = [term for term, often in zip(terms, frequent, strict=True) if often]
+    return sets, Y[:, frequent], kept, None
 
 
 def compared(name: str, data: Any, rivals: Any, folds: int, cache: Path) -> dict[str, Any]:
@@ -83,12 +73,21 @@ def compared(name: str, data: Any, rivals: Any, folds: int, cache: Path) -> dict
         rivals=rivals,
         groups=groups,
         folds=folds,
+        each=_fold_lines,
     )
+    for model, _ in found.held_out:
+        print(f"  chosen on a fold: {model.kernels_chosen_}, {model.weights_chosen_} weights")
     print(f"\n{name}: {len(sets)} sets, {len(terms)} terms, {folds} folds")
     for row in as_records(found):
         print(_line(row["name"], *(row[key] for key in ("auc", "p1", "f1"))), flush=True)
     print(verdict(found), f"({time.monotonic() - start:.0f} s)")
     return {"rows": as_records(found), "verdict": verdict(found)}
+
+
+def _fold_lines(found: dict[str, tuple[float, ...]]) -> None:
+    for name, values in found.items():
+        print(_line(f"  {name}", *values), flush=True)
+    print(flush=True)
 
 
 def _line(name: str, *values: float) -> str:

@@ -1,7 +1,8 @@
-"""Draw the pictures of the pages about images: ``python docs/pictures.py`` (needs matplotlib)."""
+"""Draw the pictures of the pages about images: ``python docs/pictures.py [name ...]``."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import matplotlib.pyplot as plt
 from PIL import Image
 
 from eigenkit.images import Descriptor, ImageAnnotator, Plan, make_shapes
-from eigenkit.images.descriptors import Frame, grid
+from eigenkit.images.descriptors import THESIS, Frame, grid
 from eigenkit.images.descriptors.local import (
     cells,
     complex_filters,
@@ -90,6 +91,51 @@ def grids_picture() -> Any:
     return figure
 
 
+def features_picture() -> Any:
+    """Each of the 23 features of one picture: patches that are alike have colours that are."""
+    images = [_wide(seed) for seed in range(8)]
+    figure, axes = plt.subplots(8, 3, figsize=(9, 11), layout="constrained")
+    axes.flat[0].imshow(images[0])
+    axes.flat[0].set_title("the picture, 128 x 320", fontsize=8)
+    for axis, name in zip(axes.flat[1:], THESIS, strict=True):
+        descriptor = Descriptor(name).fit(images)
+        axis.imshow(_seen(descriptor, images), aspect="auto", cmap="gray")
+        axis.set_title(name, fontsize=8)
+    for axis in axes.flat:
+        axis.set(xticks=[], yticks=[])
+    return figure
+
+
+def _wide(seed: int) -> np.ndarray:
+    """Three shapes beside each other."""
+    sets, _, _ = make_shapes(3, size=128, seed=seed)
+    return np.hstack([one.pictures[0].pixels() for one in sets])[:, :320]
+
+
+def _seen(descriptor: Descriptor, images: list[np.ndarray]) -> np.ndarray:
+    """What a descriptor keeps of the first image, as an image."""
+    (first, *others) = descriptor.transform(images)
+    if descriptor.name.startswith("pixels"):
+        factor = int(descriptor.name.split("-")[1])
+        return first.reshape(128 // factor, 320 // factor)
+    if descriptor.name.startswith("gabor"):
+        shape = (2, 8) if "coarse" in descriptor.name else (6, 18)
+        first = first.reshape(24, *shape)
+        return _coloured(first.reshape(24, -1).T, first.reshape(24, -1).T, shape)
+    r = descriptor.radius
+    shape = (128 // r - 1, 320 // r - 1)
+    return _coloured(first, np.vstack([first, *others]), shape)
+
+
+def _coloured(vectors: np.ndarray, everything: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Three principal components as red, green and blue."""
+    mean = everything.mean(axis=0)
+    _, _, V = np.linalg.svd(everything - mean, full_matrices=False)
+    Z = (vectors - mean) @ V[:3].T
+    low, high = np.percentile(Z, [2, 98], axis=0)
+    return np.clip((Z - low) / np.maximum(high - low, 1e-9), 0, 1).reshape(*shape, 3)
+
+
 def evidence_picture() -> Any:
     """Parts of the score of "ring" at the points of new pictures."""
     sets, Y, terms = make_shapes(120, size=64)
@@ -122,15 +168,16 @@ PICTURES = {
     "images-sets": sets_picture,
     "images-weights": weights_picture,
     "images-grids": grids_picture,
+    "images-features": features_picture,
     "images-evidence": evidence_picture,
 }
 
 
 def main() -> None:
-    """Write them all."""
+    """Write them all, or those named."""
     HERE.mkdir(exist_ok=True)
-    for name, draw in PICTURES.items():
-        figure = draw()
+    for name in sys.argv[1:] or PICTURES:
+        figure = PICTURES[name]()
         figure.savefig(HERE / f"{name}.png", dpi=80, metadata={"Software": None})
         plt.close(figure)
         picture = Image.open(HERE / f"{name}.png").convert("RGB")

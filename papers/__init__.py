@@ -17,6 +17,7 @@ from eigenkit.evaluation.summary import environment
 from eigenkit.record import write_atomically
 from papers import (
     annotation,
+    annotation_images,
     equivalence,
     hypergraph_auc,
     illustrations,
@@ -64,6 +65,7 @@ _ALL: tuple[Experiment, ...] = (
     planes.EXPERIMENT,
     plane_times.EXPERIMENT,
     annotation.EXPERIMENT,
+    annotation_images.EXPERIMENT,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {experiment.name: experiment for experiment in _ALL}

@@ -15,7 +15,13 @@ import pytest
 from eigenkit.images import ImageAnnotator, ImageSet, Plan, make_shapes
 from eigenkit.images.comparison import compare
 from eigenkit.images.page import render_page, write_page
-from eigenkit.images.record import compared_record, fitted_record, predicted_record
+from eigenkit.images.record import (
+    _held_out_evidence,
+    compared_record,
+    fitted_record,
+    predicted_record,
+)
+from eigenkit.images.ridge import Spectrum
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
 
@@ -57,8 +63,10 @@ def test_nothing_of_the_data_is_markup(record):
 
 def test_fitted_and_compared_records():
     sets, Y, terms = make_shapes(40, size=64)
-    model = ImageAnnotator([Plan("thumbnail"), Plan("hsv")], size=(64, 64), weights="equal")
+    model = ImageAnnotator(PLANS, size=(64, 64), weights="equal")
     fitted = fitted_record(model.fit(sets, Y, terms), sets, "fit")
+    assert all(one["evidence"] for one in fitted["sets"])
+    assert fitted["grids"].keys() == {"correlation-16 pyramid"}
     assert all(one["name"] not in [n for n, _ in one["near"]] for one in fitted["sets"])
     rivals = ["set kernels, equal weights", "mean of vectors, linear"]
     found = compare(sets, Y, terms, annotator=model, rivals=rivals, folds=2)
@@ -217,3 +225,25 @@ def test_two_thousand_sets(browser, record, tmp_path):
     cards(visit.page, 1)
     assert visit.errors == []
     visit.context.close()
+
+
+def test_evidence_of_a_training_set_is_that_of_the_others():
+    """What a model without the set says of it, also where groups are left out together."""
+    sets, Y, terms = make_shapes(24, size=64)
+    model = ImageAnnotator(PLANS[1:], size=(64, 64), weights="equal")
+    model.fit(sets, Y, terms, groups=np.arange(24) // 2)
+    K = model.training_kernel()
+    shown = np.tile(np.arange(len(terms)), (24, 1))
+    pieces = _held_out_evidence(model, sets, K, shown)[5]
+    shares = sum(piece.shares.sum(axis=0) for piece in pieces)
+    rest = np.delete(np.arange(24), [4, 5])
+    others, slopes = Spectrum.of(K[np.ix_(rest, rest)]), _slopes(model, K, Y)
+    for j, alpha in enumerate(model.alpha_):
+        A = others.coefficients(Y[rest][:, [j]], alpha)[:, 0]
+        assert shares[j] == pytest.approx(slopes[j] * K[5, rest] @ A, abs=1e-4)
+
+
+def _slopes(model, K, Y):
+    """Of the log-odds, from the raw coefficients of all sets."""
+    raw = [Spectrum.of(K).coefficients(Y[:, [j]], a)[:, 0] for j, a in enumerate(model.alpha_)]
+    return [c @ r / (r @ r) for c, r in zip(model._coefficients_.T, raw, strict=True)]

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 
 from eigenkit.images import ImageAnnotator, Plan, make_shapes
-from eigenkit.images.comparison import as_records, compare, measures, verdict
+from eigenkit.images.comparison import advice, as_records, compare, measures, verdict
 from eigenkit.images.rivals import PLAIN, RIVALS, Fold, SvmBank, image_wise
 from eigenkit.images.weights import bank_of
 from eigenkit.solvers.kernel_weights import silp
@@ -28,6 +28,8 @@ def fold(n=60, new=20, seed=0, groups=None):
         kernels[:, :n, :n],
         kernels[:, n:, :n],
         np.ones((2, new)),
+        np.array([0.8, 0.2]),
+        np.array([0.5, 0.5]),
         Y[:n],
         pictures[:n],
         pictures[n:],
@@ -148,3 +150,11 @@ def test_the_plain_machine_can_be_fitted():
     sets, Y, terms = make_shapes(30, size=64)
     model = ImageAnnotator("pooled", size=(64, 64)).fit(sets, Y, terms)
     assert list(model.weights_) == ["joined pooled"]
+
+
+def test_a_recommendation_says_how_to_fit_it():
+    """Every way of fit is one of its options, and the first of them its default."""
+    assert advice("chosen by the annotator") == "It is what annotate fit does by itself."
+    assert "--kernels pooled" in advice(PLAIN)
+    assert "--kernels default --weights best" in advice("best single kernel")
+    assert "no option of annotate fit" in advice("mean of vectors, linear")

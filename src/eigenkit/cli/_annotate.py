@@ -35,12 +35,20 @@ Table = Annotated[
 Kernels = Annotated[
     str,
     typer.Option(
-        help="default, thesis (23 pyramids), pooled (plain), or descriptors with commas, each with "
+        help="auto (by cross-validation), default (ten between sets), pooled (plain), thesis "
+        "(23 pyramids), or descriptors with commas, each with "
         "its kind of set kernel, as sift-16:pyramid,hsv:mean_map."
     ),
 ]
 Weights = Annotated[str, typer.Option(help="auto, equal, learned, half or best.")]
-Views = Annotated[bool, typer.Option("--views", help="Compare only pictures of the same view.")]
+Views = Annotated[
+    bool | None,
+    typer.Option(
+        "--views/--no-views",
+        help="Compare only pictures of the same view, or all; by default what does better.",
+        show_default=False,
+    ),
+]
 Size = Annotated[str | None, typer.Option(help="Height x width that images are brought to.")]
 CacheFolder = Annotated[
     str | None,
@@ -61,9 +69,9 @@ def fit(
     labels: LabelFile,
     out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")],
     report: ReportFile = None,
-    kernels: Kernels = "default",
+    kernels: Kernels = "auto",
     weights: Weights = "auto",
-    views: Views = False,
+    views: Views = None,
     size: Size = None,
     table: Table = None,
     cache: CacheFolder = None,
@@ -88,7 +96,7 @@ def fit(
         model = ImageAnnotator(
             _kernels(kernels),
             weights=weights,
-            views=views,
+            views="auto" if views is None else views,
             size=shape,
             cache=_cache(cache, no_cache),
             n_jobs=jobs,
@@ -163,8 +171,8 @@ def compare(
         str | None,
         typer.Option(help="CSV with columns set and group: groups are never on both sides."),
     ] = None,
-    kernels: Kernels = "default",
-    views: Views = False,
+    kernels: Kernels = "auto",
+    views: Views = None,
     size: Size = None,
     table: Table = None,
     cache: CacheFolder = None,
@@ -192,7 +200,7 @@ def compare(
     grouped = _groups(groups, sets) if groups else None
     model = ImageAnnotator(
         _kernels(kernels),
-        views=views,
+        views="auto" if views is None else views,
         size=_size(size),
         cache=_cache(cache, no_cache),
         n_jobs=jobs,
@@ -293,9 +301,8 @@ def _write(
     model: ImageAnnotator, sets: Any, S: Any, place: Path | None, probabilities: bool
 ) -> list[dict[str, Any]]:
     from eigenkit.files import atomic, output_format, write_table
-    from eigenkit.images.ridge import probabilities as calibrated
 
-    P = calibrated(S, *model._calibration_)
+    P = model.probabilities(S)
     chosen = model.thresholds_ < S
     carried = [[t for t, has in zip(model.terms_, row, strict=True) if has] for row in chosen]
     names = [one.name for one in sets]
@@ -354,9 +361,10 @@ def _described(model: ImageAnnotator) -> dict[str, Any]:
         "terms": [vars(report) for report in model.report_],
         "few": model.few_,
         "weights": model.weights_,
+        "kernels_chosen": model.kernels_chosen_,
         "weights_chosen": model.weights_chosen_,
         "weights_scores": model.weights_scores_,
-        "alpha": model.alpha_,
+        "alpha": dict(zip(model.terms_, model.alpha_.tolist(), strict=True)),
         "size": list(model.size_),
     }
 
@@ -372,8 +380,9 @@ def _summary(model: ImageAnnotator) -> list[str]:
     return [
         f"{len(model.set_names_)} sets, {len(model._labelled_)} with labels; images brought to "
         f"{model.size_[0]} x {model.size_[1]}",
-        f"weights of the kernels ({model.weights_chosen_}): "
-        + ", ".join(f"{clean(name)} {w:.3f}" for name, w in weights),
+        f"chosen: {model.kernels_chosen_}, {model.weights_chosen_} weights",
+        "weights of the kernels: "
+        + ", ".join(f"{clean(name)} {w:.3f}" for name, w in weights if w > 0),
         "every set predicted by all others:",
         table_of(titles, rows, right=(1, 2, 3, 4, 5)),
     ]

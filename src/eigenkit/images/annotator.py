@@ -17,15 +17,15 @@ from eigenkit.images.arrays import Array
 from eigenkit.images.cache import Cache
 from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.exceptions import ImageWarning
-from eigenkit.images.explain import Explanation, explain
+from eigenkit.images.explain import Explainer, Explanation
 from eigenkit.images.extraction import Progress, Vectors, common_size, extract, fitted
 from eigenkit.images.files import ImageSet
-from eigenkit.images.kernels import ViewKernel, fit_kernels, plans_of
-from eigenkit.images.ridge import best_thresholds, calibrate, fit_ridge, probabilities
+from eigenkit.images.kernels import ViewKernel, equal_weights, fit_kernels, plans_of, subsets
+from eigenkit.images.ridge import best_thresholds, fit_ridge, probabilities
 from eigenkit.images.weights import (
     WEIGHTS,
-    choose_weights,
-    kernel_weights,
+    Candidate,
+    choose,
     mix,
     mixed,
     unit_diagonal,
@@ -56,14 +56,16 @@ class ImageAnnotator(BaseEstimator):
 
     Every image becomes vectors (:class:`Descriptor`), every kind of vectors a kernel between
     sets (:mod:`eigenkit.kernels.sets`), and their weighted sum is the kernel of a centred ridge
-    regression for all terms. Alpha, a threshold for every term and probabilities come from
+    regression for all terms. Alpha, a threshold and log-odds of every term come from
     leave-one-out scores in closed form; the weights are chosen by cross-validation.
 
     Parameters
     ----------
-    kernels : {"default", "thesis"} or sequence of Plan and str
-        Which kernels: those that did best in trials; the 23 of the thesis; or plans of your own
-        (a name of a descriptor stands for its mean map).
+    kernels : {"auto", "default", "pooled", "thesis"} or sequence of Plan and str
+        Which kernels: ten between sets ("default"); one on pooled vectors, the plain way
+        ("pooled"); whichever of these, both, or those without colour does best in
+        cross-validation ("auto"); the 23 of the thesis; or plans of your own (a name of a
+        descriptor stands for its mean map).
     weights : {"auto", "equal", "learned", "half", "best"}
         Equal; learned by the semi-infinite program for the clique expansion; the mean of both;
         the one best kernel; or chosen among the first three by cross-validation.
@@ -72,8 +74,10 @@ class ImageAnnotator(BaseEstimator):
     size : (int, int), optional
         Height and width that images are brought to; by default the median shape with a shorter
         side of 128 pixels.
-    views : bool
-        Compare only pictures of the same view, with a kernel for every descriptor and view.
+    views : {"auto", True, False}
+        Compare only pictures of the same view, with a kernel for every descriptor and view
+        (True); all pictures with each other (False); or, where there are several views, add the
+        kernels within views if they do better in cross-validation ("auto").
     cache : path, optional
         Folder where descriptors are kept.
     n_jobs : int, optional
@@ -88,8 +92,12 @@ class ImageAnnotator(BaseEstimator):
     terms_ : list of str
     weights_ : dict
         Name of a kernel -> its factor; they sum to one.
-    weights_chosen_ : str
-    alpha_ : float
+    weights_chosen_, kernels_chosen_ : str
+        In words.
+    weights_scores_ : dict
+        What was chosen from -> its mean quality in cross-validation.
+    alpha_ : array of shape (n_terms,)
+        That of the least squared error of each term, sets being left out.
     thresholds_ : array of shape (n_terms,)
     report_ : list of TermReport
         Leave-one-out figures of every term.
@@ -98,6 +106,13 @@ class ImageAnnotator(BaseEstimator):
     size_ : (int, int)
     set_names_ : list of str
         Of the sets seen in fit, labelled or not.
+
+    Examples
+    --------
+    >>> from eigenkit.images import ImageAnnotator, make_shapes
+    >>> model = ImageAnnotator(["hsv", "thumbnail"], size=(32, 32)).fit(*make_shapes(30, size=32))
+    >>> model.predict_proba(make_shapes(2, size=32, seed=1)[0]).shape
+    (2, 9)
     """
 
     size_: tuple[int, int]
@@ -107,12 +122,12 @@ class ImageAnnotator(BaseEstimator):
 
     def __init__(
         self,
-        kernels: Any = "default",
+        kernels: Any = "auto",
         *,
         weights: str = "auto",
         descriptors: Sequence[Descriptor] = (),
         size: tuple[int, int] | None = None,
-        views: bool = False,
+        views: bool | str = "auto",
         cache: Any = None,
         n_jobs: int | None = None,
         random_state: int = 0,
@@ -156,6 +171,8 @@ class ImageAnnotator(BaseEstimator):
         self
         """
         check_choice("weights", self.weights, ("auto", *WEIGHTS))
+        if self.views not in (True, False, "auto"):
+            raise ValueError(f"views={self.views!r} is not valid: give 'auto', True or False.")
         sets = check_sets(sets)
         Y, names = check_terms(Y, terms, len(sets))
         groups = None if groups is None else check_groups(groups, len(sets))
@@ -175,6 +192,7 @@ class ImageAnnotator(BaseEstimator):
         self._Y_ = Y[labelled].astype(np.int8)
         self.set_names_ = [one.name for one in sets]
         self._thumbnails_ = small_pictures(sets, self.size_)
+        self._groups_ = None if groups is None else np.unique(groups, return_inverse=True)[1]
         self._fit_weights(K, None if groups is None else groups[labelled])
         return K
 
@@ -190,7 +208,10 @@ class ImageAnnotator(BaseEstimator):
 
     def _fit_kernels(self, sets: Sequence[ImageSet], vectors: Vectors) -> np.ndarray:
         plans = plans_of(self.kernels, self.descriptors)
-        views = sorted({v for one in sets for v in one.views}) if self.views else [None]
+        shown = sorted({v for one in sets for v in one.views})
+        views: list[str | None] = [*shown] if self.views is True else [None]
+        if self.views == "auto" and len(shown) > 1:
+            views = [None, *shown]
         start = time.monotonic()
 
         def tell(done: int, total: int, name: str) -> None:
@@ -206,28 +227,43 @@ class ImageAnnotator(BaseEstimator):
         learnable = (Y.sum(axis=0) >= 2) & (Y.sum(axis=0) < len(Y))
         if not learnable.any():
             raise ValueError("no term is carried by two sets and missing from another.")
-        how, self.weights_scores_ = self.weights, {}
-        if how == "auto":
-            candidates = ("equal", "half", "learned") if len(K) > 1 else ("equal",)
-            how, self.weights_scores_ = choose_weights(
-                K, Y[:, learnable], candidates, int(self.random_state), groups
-            )
-        self.weights_chosen_ = how
-        self._theta_ = kernel_weights(K, Y[:, learnable], how)
+        chosen = self._choose(K, Y[:, learnable], groups)
+        self.kernels_chosen_, self.weights_chosen_ = chosen.kernels, chosen.how
+        self._base_, self._theta_ = chosen.base, chosen.theta(K, Y[:, learnable])
         self.weights_ = {
             kernel.name: float(t) for kernel, t in zip(self._kernels_, self._theta_, strict=True)
         }
         self._own_ = np.diagonal(mix(K, self._theta_)).copy()
         self._fit_ridge(mixed(K, self._theta_), Y, learnable, groups)
 
+    def _choose(self, K: np.ndarray, Y: Array, groups: Any) -> Candidate:
+        """Which kernels, with equal weights; then which weights."""
+        seed = int(self.random_state)
+        ways = {
+            name if not within else f"{name}, also within views": equal_weights(
+                used, self._kernels_, within
+            )
+            for name, used in subsets(self.kernels, self._kernels_).items()
+            for within in _within(self._kernels_, used)
+        }
+        kernels = [Candidate(name, base) for name, base in ways.items()]
+        best, scores = choose(K, Y, kernels, seed, groups)
+        found = {c.kernels: score for c, score in zip(kernels, scores, strict=False)}
+        hows = [self.weights] if self.weights != "auto" else ["equal", "half", "learned"]
+        if np.count_nonzero(best.base) == 1:
+            hows = ["equal"]
+        weights = [Candidate(best.kernels, best.base, how) for how in hows]
+        best, scores = choose(K, Y, weights, seed, groups)
+        found |= {f"{c.how} weights": score for c, score in zip(weights, scores, strict=False)}
+        self.weights_scores_ = found
+        return best
+
     def _fit_ridge(self, K: Array, Y: Array, learnable: np.ndarray, groups: Any) -> None:
-        A, b, held_out, self.alpha_ = fit_ridge(K, Y, groups)
-        self._coefficients_, self._intercept_ = A, b
-        self.thresholds_ = np.where(learnable, best_thresholds(Y, held_out), NEVER)
-        slopes, offsets = calibrate(Y, held_out)
-        self._calibration_ = np.array([slopes, offsets])
-        self._held_out_ = held_out
-        self.report_ = term_reports(self.terms_, Y, held_out, self.thresholds_)
+        ridge = fit_ridge(K, Y, groups)
+        self._coefficients_, self._intercept_ = ridge.coefficients, ridge.intercept
+        self._held_out_, self.alpha_ = ridge.held_out, ridge.alpha
+        self.thresholds_ = np.where(learnable, best_thresholds(Y, ridge.held_out), NEVER)
+        self.report_ = term_reports(self.terms_, Y, ridge.held_out, self.thresholds_)
         self.few_ = [r.term for r in self.report_ if r.support < FEW or r.support == len(Y)]
         if self.few_:
             warnings.warn(
@@ -246,6 +282,20 @@ class ImageAnnotator(BaseEstimator):
         K, own = self._each_kernel(sets, self._vectors(sets))
         return unit_diagonal(mix(K, self._theta_), self._theta_ @ own, self._own_)
 
+    def training_kernel(self) -> Array:
+        """The mixed kernel between the labelled sets, from what is kept of them."""
+        labelled = np.ix_(self._labelled_, self._labelled_)
+        K = np.array([kernel.kernel_of_fit()[labelled] for kernel in self._kernels_])
+        return mixed(K, self._theta_)
+
+    def set_kernel_weights(self) -> Array:
+        """Equal weights for the kernels between sets; those within views if they were chosen."""
+        used = next(iter(subsets(self.kernels, self._kernels_).values()))
+        within = any(
+            k.view is not None for k, b in zip(self._kernels_, self._base_, strict=True) if b
+        )
+        return equal_weights(used, self._kernels_, within)
+
     def _each_kernel(self, sets: Sequence[ImageSet], vectors: Vectors) -> tuple[Array, Array]:
         """Kernels of new sets with the labelled ones, and whether sets have the views."""
         places = self._places()
@@ -260,7 +310,7 @@ class ImageAnnotator(BaseEstimator):
         return np.array(rows), np.array(own)
 
     def decision_function(self, sets: Sequence[ImageSet]) -> Array:
-        """Scores of terms; those above ``thresholds_`` are predicted."""
+        """Log-odds of terms; those above ``thresholds_`` are predicted."""
         return self.kernel_rows(sets) @ self._coefficients_ + self._intercept_
 
     def predict_proba(self, sets: Sequence[ImageSet]) -> Array:
@@ -268,8 +318,8 @@ class ImageAnnotator(BaseEstimator):
         return self.probabilities(self.decision_function(sets))
 
     def probabilities(self, scores: Array) -> Array:
-        """Probabilities of terms from scores."""
-        return probabilities(scores, *self._calibration_)
+        """Probabilities of terms from log-odds."""
+        return probabilities(scores)
 
     def predict(self, sets: Sequence[ImageSet]) -> np.ndarray:
         """0 or 1 for every set and term."""
@@ -288,15 +338,17 @@ class ImageAnnotator(BaseEstimator):
         """
         check_is_fitted(self)
         (one,) = check_sets([one])
-        return explain(self, one)
+        return Explainer(self)(one)
 
     # -- inside ------------------------------------------------------------------------
 
-    def _vectors(self, sets: Sequence[ImageSet]) -> Vectors:
+    def _vectors(
+        self, sets: Sequence[ImageSet], descriptors: Sequence[Descriptor] | None = None
+    ) -> Vectors:
         cache = Cache(self.cache) if self.cache is not None else None
         return extract(
             sets,
-            self._descriptors_,
+            self._descriptors_ if descriptors is None else descriptors,
             self.size_,
             cache=cache,
             n_jobs=self.n_jobs,
@@ -309,6 +361,12 @@ class ImageAnnotator(BaseEstimator):
     def _tell(self, progress: Progress) -> None:
         if self.progress is not None:
             self.progress(progress)
+
+
+def _within(kernels: Sequence[ViewKernel], used: np.ndarray) -> tuple[bool, ...]:
+    """Whether kernels within views are left out, added, or the only ones."""
+    own = [k.view is not None for k, has in zip(kernels, used, strict=True) if has]
+    return (False, True) if any(own) and not all(own) else (all(own),)
 
 
 def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int], longer: int = 48) -> np.ndarray:

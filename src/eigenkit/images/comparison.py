@@ -16,7 +16,7 @@ from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.extraction import Progress, Vectors
 from eigenkit.images.files import ImageSet
 from eigenkit.images.ridge import mean_auc, precision_at_one
-from eigenkit.images.rivals import PLAIN, RIVALS, Fold
+from eigenkit.images.rivals import FITTED, PLAIN, RIVALS, Fold
 from eigenkit.images.weights import folds_of
 
 MEASURES = ("auc", "p1", "f1")
@@ -87,6 +87,7 @@ def compare(
     folds: int = 5,
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
+    each: Callable[[dict[str, tuple[float, ...]]], None] | None = None,
 ) -> Comparison:
     """Compare ways to annotate on folds; whatever is chosen is chosen inside the training part.
 
@@ -105,6 +106,8 @@ def compare(
     folds : int
     seed : int
     progress : callable, optional
+    each : callable, optional
+        Called after every fold with the measures of all rivals on it.
 
     Returns
     -------
@@ -131,6 +134,8 @@ def compare(
             S, thresholds = RIVALS[name](fold)
             seconds[name] += time.monotonic() - start
             found[name].append(measures(Y[test], S, thresholds))
+        if each is not None:
+            each({name: values[-1] for name, values in found.items()})
     rows = [_row(name, found[name], seconds[name]) for name in chosen]
     rows.sort(key=lambda row: -float(row.quality.mean()))
     return Comparison(rows, rows[0].name, _level(rows), held_out, sets, Y, vectors)
@@ -188,6 +193,8 @@ def _fold(
         K,
         K_new,
         own_new,
+        model._theta_,
+        model.set_kernel_weights(),
         Y[train],
         [pictures[int(i)] for i in train],
         [pictures[int(i)] for i in test],
@@ -245,4 +252,15 @@ def verdict(comparison: Comparison) -> str:
     text = f"Recommended by the mean of AUC, P@1 and F1: {comparison.recommended}."
     if comparison.level:
         text += f" Not to be told from it on these folds: {', '.join(comparison.level)}."
-    return text
+    return f"{text} {advice(comparison.recommended)}"
+
+
+def advice(name: str) -> str:
+    """How to fit a rival."""
+    if name not in FITTED:
+        return "It is here to be compared with, and no option of annotate fit."
+    options = " ".join(f"--{key} {value}" for key, value in FITTED[name].items())
+    return f"To fit it: annotate fit {options}." if options else DEFAULT_ADVICE
+
+
+DEFAULT_ADVICE = "It is what annotate fit does by itself."

@@ -12,7 +12,7 @@ its n points: so every point of an image has its part, and the parts add up.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from eigenkit.images.files import ImageSet
 
 if TYPE_CHECKING:
     from eigenkit.images.annotator import ImageAnnotator
+    from eigenkit.images.descriptors import Descriptor
     from eigenkit.images.extraction import Vectors
     from eigenkit.images.kernels import ViewKernel
 
@@ -87,30 +88,113 @@ class Explanation:
         return [(self.terms[j], float(self.probabilities[j])) for j in order]
 
 
-def explain(model: ImageAnnotator, one: ImageSet, vectors: Vectors | None = None) -> Explanation:
-    """What :meth:`ImageAnnotator.explain` gives; vectors of the set may be known already."""
-    vectors = vectors or model._vectors([one])
-    K, own = model._each_kernel([one], vectors)
-    factors = _factors(model, own[:, 0])
-    parts = np.array([f * (k[0] / np.sqrt(model._own_)) for f, k in zip(factors, K, strict=True)])
-    by_kernel = parts @ model._coefficients_
-    scores = by_kernel.sum(axis=0) + model._intercept_
-    return Explanation(
-        name=one.name,
-        terms=model.terms_,
-        scores=scores,
-        probabilities=model.probabilities(scores),
-        predicted=scores > model.thresholds_,
-        base=model._intercept_,
-        kernels={k.name: p for k, p in zip(model._kernels_, by_kernel, strict=True)},
-        neighbours=nearest_sets(model, parts.sum(axis=0)),
-        evidence=[
+class Explainer:
+    """Explains sets by one model; what all sets need is made once.
+
+    Parameters
+    ----------
+    model : ImageAnnotator
+        A fitted one.
+    """
+
+    def __init__(self, model: ImageAnnotator) -> None:
+        self.model = model
+        self.pyramids = [
+            (j, _Pyramid(model, kernel))
+            for j, kernel in enumerate(model._kernels_)
+            if kernel.plan.kind == "pyramid" and model._theta_[j] > 0
+        ]
+
+    @property
+    def descriptors(self) -> list[Descriptor]:
+        """Those whose vectors :meth:`evidence` asks for."""
+        return list({p.descriptor.name: p.descriptor for _, p in self.pyramids}.values())
+
+    def __call__(self, one: ImageSet, vectors: Vectors | None = None) -> Explanation:
+        """What :meth:`ImageAnnotator.explain` gives; vectors of the set may be known already."""
+        model = self.model
+        vectors = vectors or model._vectors([one])
+        K, own = model._each_kernel([one], vectors)
+        factors = _factors(model, own[:, 0])
+        alike = factors[:, None] * (K[:, 0] / np.sqrt(model._own_))
+        by_kernel = alike @ model._coefficients_
+        scores = by_kernel.sum(axis=0) + model._intercept_
+        return Explanation(
+            name=one.name,
+            terms=model.terms_,
+            scores=scores,
+            probabilities=model.probabilities(scores),
+            predicted=scores > model.thresholds_,
+            base=model._intercept_,
+            kernels={k.name: p for k, p in zip(model._kernels_, by_kernel, strict=True)},
+            neighbours=nearest_sets(model, alike.sum(axis=0)),
+            evidence=self.evidence(one, vectors, model._coefficients_),
+        )
+
+    def evidence(self, one: ImageSet, vectors: Vectors, A: Array) -> list[Evidence]:
+        """Where the parts of the pyramid kernels lie; A: coefficients of the labelled sets."""
+        own = [k.view is None or k.view in one.views for k in self.model._kernels_]
+        factors = _factors(self.model, np.array(own, dtype=float))
+        return [
             piece
-            for kernel, factor in zip(model._kernels_, factors, strict=True)
-            if kernel.plan.kind == "pyramid" and factor > 0
-            for piece in _pyramid_evidence(model, kernel, factor, one, vectors)
-        ],
-    )
+            for j, pyramid in self.pyramids
+            for piece in pyramid.evidence(one, vectors, factors[j] * A)
+        ]
+
+
+class _Pyramid:
+    """The parts of points in scores, by one pyramid kernel."""
+
+    def __init__(self, model: ImageAnnotator, kernel: ViewKernel) -> None:
+        self.model, self.kernel = model, kernel
+        self.descriptor = next(d for d in model._descriptors_ if d.name == kernel.plan.descriptor)
+        counts = kernel.kernel_.counts_[model._labelled_]
+        self.sizes = np.sqrt(kernel.kernel_._square(counts) * model._own_)
+        self.features = kernel.kernel_.features(counts).tocsc()
+        self.most = kernel.kernel_.counts_.max(axis=0).toarray().ravel()
+        self.start = np.cumsum(self.most) - self.most
+
+    def evidence(self, one: ImageSet, vectors: Vectors, A: Array) -> list[Evidence]:
+        places = self.descriptor.places(self.model.size_)
+        own = vectors[self.descriptor.name][0]
+        shown = [i for i, p in enumerate(one.pictures) if self.kernel.view in (None, p.view)]
+        if not shown:
+            return []
+        points = [self.kernel.preparation_.transform(own[i], places) for i in shown]
+        shares = self.shares(np.vstack(points), A)
+        pieces = np.split(shares, np.cumsum([len(p) for p in points])[:-1])
+        where = places if places is not None else np.array([[0.5, 0.5]], dtype=np.float32)
+        radius = self.descriptor.radius or max(self.model.size_) // 2
+        return [
+            Evidence(i, self.kernel.name, radius, where, piece)
+            for i, piece in zip(shown, pieces, strict=True)
+        ]
+
+    def shares(self, points: Array, A: Array) -> Array:
+        """The part of every point of one set in sum_T A_T K(S, T): (n_points, n_terms)."""
+        bins = self.kernel.kernel_.bins_
+        path = bins.paths(points)
+        known = path >= 0
+        n_b = np.bincount(path[known], minlength=bins.n_bins)
+        filled = np.flatnonzero(np.minimum(n_b, self.most))
+        per_point = np.zeros((bins.n_bins, A.shape[1]))
+        per_point[filled] = self._bins(filled, n_b[filled], A) / n_b[filled, None]
+        shares = np.zeros((len(points), A.shape[1]))
+        for level in range(path.shape[1]):
+            inside = known[:, level]
+            shares[inside] += per_point[path[inside, level]]
+        return np.asarray(shares / np.sqrt(float(n_b @ bins.steps)))
+
+    def _bins(self, filled: np.ndarray, n_b: np.ndarray, A: Array) -> Array:
+        """sqrt(step_b) (g(b, 0) + ... + g(b, n_b - 1)) of bins that hold n_b points."""
+        held = np.minimum(n_b, self.most[filled])
+        number = np.arange(held.sum()) - np.repeat(np.cumsum(held) - held, held)
+        columns = np.repeat(self.start[filled], held) + number
+        weights = A / np.where(self.sizes > 0, self.sizes, 1)[:, None]
+        g = self.features[:, columns].T @ weights
+        parts = np.add.reduceat(g, np.cumsum(held) - held, axis=0)
+        steps = self.kernel.kernel_.bins_.steps[filled]
+        return np.asarray(np.sqrt(steps)[:, None] * parts)
 
 
 def _factors(model: ImageAnnotator, own: Array) -> Array:
@@ -129,61 +213,3 @@ def nearest_sets(
         carried = [t for t, has in zip(model.terms_, model._Y_[i], strict=True) if has]
         found.append((model.set_names_[model._labelled_[i]], float(similarity[i]), carried))
     return found
-
-
-def _pyramid_evidence(
-    model: ImageAnnotator, kernel: ViewKernel, factor: float, one: ImageSet, vectors: Any
-) -> list[Evidence]:
-    descriptor = next(d for d in model._descriptors_ if d.name == kernel.plan.descriptor)
-    places = descriptor.places(model.size_)
-    own = vectors[descriptor.name][0]
-    shown = [i for i, p in enumerate(one.pictures) if kernel.view in (None, p.view)]
-    if not shown:
-        return []
-    points = [kernel.preparation_.transform(own[i], places) for i in shown]
-    shares = factor * point_shares(
-        kernel.kernel_, np.vstack(points), _training_weights(model, kernel)
-    )
-    pieces = np.split(shares, np.cumsum([len(p) for p in points])[:-1])
-    where = places if places is not None else np.array([[0.5, 0.5]], dtype=np.float32)
-    radius = descriptor.radius or max(model.size_) // 2
-    return [
-        Evidence(i, kernel.name, radius, where, piece)
-        for i, piece in zip(shown, pieces, strict=True)
-    ]
-
-
-def _training_weights(model: ImageAnnotator, kernel: ViewKernel) -> Array:
-    """Coefficients of all sets seen in fit: over their self-similarities, 0 without labels."""
-    A = np.zeros((len(model.set_names_), len(model.terms_)))
-    A[model._labelled_] = model._coefficients_ / np.sqrt(model._own_)[:, None]
-    A[~kernel.filled_] = 0
-    return A
-
-
-def point_shares(pyramid: Any, points: Array, A: Array) -> Array:
-    """The part of every point of one set in sum_T A_T K(S, T): (n_points, n_terms).
-
-    K is the normalized pyramid match; A has a row for every set seen in fit.
-    """
-    counts = pyramid.counts_
-    bins, steps = pyramid.bins_, pyramid.bins_.steps
-    sizes = np.sqrt(pyramid._square(counts))
-    U = pyramid.features(counts)
-    G = U.T @ (A / np.where(sizes > 0, sizes, 1)[:, None])
-    path = bins.paths(points)
-    known = path >= 0
-    n_b = np.bincount(path[known], minlength=bins.n_bins)
-    most = counts.max(axis=0).toarray().ravel()
-    start = np.cumsum(most) - most
-    shares = np.zeros((len(points), A.shape[1]))
-    filled = np.flatnonzero(n_b)
-    per_point = np.zeros((bins.n_bins, A.shape[1]))
-    for b in filled:
-        held = G[start[b] : start[b] + min(n_b[b], most[b])]
-        per_point[b] = np.sqrt(steps[b]) * held.sum(axis=0) / n_b[b]
-    for level in range(path.shape[1]):
-        inside = known[:, level]
-        shares[inside] += per_point[path[inside, level]]
-    own = float(n_b @ steps)
-    return shares / np.sqrt(own)

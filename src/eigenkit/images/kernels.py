@@ -49,6 +49,8 @@ class Plan:
         return f"{self.descriptor} {self.kind.replace('_', ' ')}"
 
 
+# Descriptors that say nothing of grey pictures, and little where colours are a matter of style.
+COLOUR = ("hsv", "lab", "thumbnail", "dense_colours-16")
 # Uniform cubes are of no use to vectors of many numbers.
 _PYRAMID = {"bins": "vocabulary", "n_levels": 5}
 DEFAULT = (
@@ -57,9 +59,11 @@ DEFAULT = (
     Plan("dense_colours-16", "fisher", {"n_gaussians": 64}),
     Plan("sift-16", "pyramid"),
 )
+POOLED = Plan("joined", "pooled")
 PLANS = {
+    "auto": (*DEFAULT, POOLED),
     "default": DEFAULT,
-    "pooled": (Plan("joined", "pooled"),),
+    "pooled": (POOLED,),
     "thesis": tuple(Plan(name, "pyramid") for name in THESIS),
 }
 
@@ -79,6 +83,29 @@ def plans_of(kernels: Any, descriptors: Sequence[Descriptor] = ()) -> tuple[Plan
                 f"kind={plan.kind!r} is not known: give one of {', '.join(SET_KERNELS)}."
             )
     return plans
+
+
+def subsets(kernels: Any, fitted: Sequence[ViewKernel]) -> dict[str, np.ndarray]:
+    """The kernels to choose from, in words: which of them take part."""
+    everything = np.ones(len(fitted), dtype=bool)
+    if not (isinstance(kernels, str) and kernels == "auto"):
+        return {"all kernels": everything}
+    pooled = np.array([k.plan == POOLED for k in fitted])
+    coloured = np.array([k.plan.descriptor in COLOUR for k in fitted])
+    return {
+        "set kernels": ~pooled,
+        "set kernels without colour": ~pooled & ~coloured,
+        "plain pooling": pooled,
+        "set kernels and plain pooling": everything,
+    }
+
+
+def equal_weights(used: np.ndarray, fitted: Sequence[ViewKernel], within: bool) -> Array:
+    """The same for all kernels that take part; ``within``: half for those within a view."""
+    own = np.array([k.view is not None for k in fitted])
+    parts = [used & own, used & ~own] if within else [used & ~own]
+    parts = [part for part in parts if part.any()] or [used]
+    return np.asarray(sum(part / part.sum() for part in parts) / len(parts))
 
 
 class Preparation(BaseEstimator):
@@ -176,9 +203,13 @@ class ViewKernel(BaseEstimator):
             points = np.vstack([block for block, _ in self._blocks(chosen, places)])
         else:
             points = self.preparation_.transform(drawn, where)
-        K = self.kernel_.fit_blocks(points, self._blocks(chosen, places)).kernel_of_fit()
+        self.kernel_.fit_blocks(points, self._blocks(chosen, places))
         self.filled_ = _filled(chosen)
-        return _masked(K, self.filled_, self.filled_)
+        return self.kernel_of_fit()
+
+    def kernel_of_fit(self) -> Array:
+        """The kernel between the sets seen in fit, from what is kept of them."""
+        return _masked(self.kernel_.kernel_of_fit(), self.filled_, self.filled_)
 
     def transform(self, sets: Any, vectors: Any, places: Array | None) -> Array:
         """The kernel between new sets and those seen in fit."""
@@ -254,7 +285,11 @@ def fit_kernels(
     tell: Any = None,
 ) -> tuple[list[ViewKernel], np.ndarray]:
     """All kernels between the sets, fitted, and their matrices (n_kernels, n_sets, n_sets)."""
-    kernels = [ViewKernel(plan, view, seed) for plan in plans for view in views]
+    kernels = [
+        ViewKernel(plan, view, seed)
+        for plan in plans
+        for view in (views if plan != POOLED or None not in views else [None])
+    ]
     K = np.empty((len(kernels), len(sets), len(sets)), dtype=np.float32)
     for j, kernel in enumerate(kernels):
         name = kernel.plan.descriptor

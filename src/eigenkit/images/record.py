@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from eigenkit.images.annotator import ImageAnnotator, TermReport, term_reports
 from eigenkit.images.arrays import Array
 from eigenkit.images.comparison import Comparison, as_records, subset, verdict
 from eigenkit.images.decoding import pillow
-from eigenkit.images.explain import Explanation, explain, nearest_sets
+from eigenkit.images.explain import Evidence, Explainer, Explanation, nearest_sets
 from eigenkit.images.files import ImageSet
+from eigenkit.images.ridge import Spectrum
 
 # Pictures of a set that are shown, their longer side, and terms whose evidence is drawn.
 PICTURES, SIDE, EVIDENCE = 4, 96, 3
@@ -36,13 +38,40 @@ def thumbnail(pixels: np.ndarray, side: int = SIDE) -> str:
 def fitted_record(model: ImageAnnotator, sets: Sequence[ImageSet], title: str) -> dict[str, Any]:
     """The labelled sets of a fitted model, every one predicted by all others."""
     labelled = [sets[int(i)] for i in model._labelled_]
-    K = model.kernel_rows(labelled)
+    K = model.training_kernel()
+    shown = _shown_terms(model, model._held_out_)
+    evidence = _held_out_evidence(model, labelled, K, shown)
     np.fill_diagonal(K, -np.inf)
     return {
         **_head(model, title, "every set predicted by all others"),
         "terms": _terms(model.report_),
-        **_sets(model, labelled, model._held_out_, model._Y_, K, sets),
+        **_sets(model, labelled, model._held_out_, model._Y_, K, sets, evidence),
     }
+
+
+def _held_out_evidence(
+    model: ImageAnnotator, labelled: Sequence[ImageSet], K: Array, shown: np.ndarray
+) -> list[list[Evidence]]:
+    """For every set and its terms, by the coefficients without the set (and its group)."""
+    explainer = Explainer(model)
+    if not explainer.pyramids:
+        return []
+    vectors = model._vectors(labelled, explainer.descriptors)
+    spectrum = Spectrum.of(K)
+    group = np.arange(len(labelled)) if model._groups_ is None else model._groups_[model._labelled_]
+    found = []
+    for i, one in enumerate(labelled):
+        rows = np.flatnonzero(group == group[i])
+        terms = shown[i]
+        A = spectrum.without(model._coefficients_[:, terms], model.alpha_[terms], rows)
+        found.append(explainer.evidence(one, subset(vectors, [i]), A))
+    return found
+
+
+def _shown_terms(model: ImageAnnotator, S: Array) -> np.ndarray:
+    """The terms of every set whose evidence is drawn: those predicted, the most probable first."""
+    rank = model.probabilities(S) + (model.thresholds_ < S)
+    return np.asarray(np.argsort(-rank, axis=1)[:, :EVIDENCE])
 
 
 def predicted_record(
@@ -53,9 +82,9 @@ def predicted_record(
     tell: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """New sets; with Y, the terms that they should have (rows of NaN where that is not known)."""
-    reasons = []
+    reasons, explainer = [], Explainer(model)
     for i, one in enumerate(sets):
-        reasons.append(explain(model, one))
+        reasons.append(explainer(one))
         if tell is not None:
             tell(i + 1, len(sets))
     S = np.array([why.scores for why in reasons])
@@ -68,7 +97,7 @@ def predicted_record(
     return {
         **_head(model, title, "new sets"),
         "terms": _terms(reports),
-        **_sets(model, sets, S, given, K, (), reasons),
+        **_sets(model, sets, S, given, K, (), _of_reasons(model, S, reasons)),
     }
 
 
@@ -76,23 +105,28 @@ def compared_record(comparison: Comparison, title: str) -> dict[str, Any]:
     """Every set predicted by the model of the fold that it was held out of, and the rivals."""
     rows: dict[int, Any] = {}
     train: dict[str, Any] = {}
+    grids: dict[str, Any] = {}
     S, limits = np.zeros(comparison.Y.shape), np.zeros(comparison.Y.shape)
     for model, test in comparison.held_out:
         sets = [comparison.sets[int(i)] for i in test]
         vectors = subset(comparison.vectors, test)
-        reasons = [explain(model, one, subset(vectors, [k])) for k, one in enumerate(sets)]
+        explainer = Explainer(model)
+        reasons = [explainer(one, subset(vectors, [k])) for k, one in enumerate(sets)]
         S[test] = [why.scores for why in reasons]
         limits[test] = model.thresholds_
         K = np.array([_similarities(model, why) for why in reasons])
-        part = _sets(model, sets, S[test], comparison.Y[test], K, (), reasons)
+        evidence = _of_reasons(model, S[test], reasons)
+        part = _sets(model, sets, S[test], comparison.Y[test], K, (), evidence)
         rows |= dict(zip(test.tolist(), part["sets"], strict=True))
         train |= part["train"]
+        grids |= part["grids"]
     model = comparison.held_out[0][0]
     return {
         **_head(model, title, "every set predicted by a model that has not seen it"),
         "terms": _terms(term_reports(model.terms_, comparison.Y, S - limits, np.zeros(1))),
         "sets": [rows[i] for i in sorted(rows)],
         "train": train,
+        "grids": grids,
         "methods": as_records(comparison),
         "methods_note": verdict(comparison),
     }
@@ -112,7 +146,7 @@ def _head(model: ImageAnnotator, title: str, what: str) -> dict[str, Any]:
         "what": what,
         "n_train": len(model._labelled_),
         "weights": [[name, weight] for name, weight in model.weights_.items()],
-        "weights_chosen": model.weights_chosen_,
+        "weights_chosen": f"{model.kernels_chosen_}, {model.weights_chosen_} weights",
         "few": model.few_,
     }
 
@@ -132,6 +166,17 @@ def _rounded(value: float, digits: int = 4) -> float | None:
     return round(float(value), digits) if np.isfinite(value) else None
 
 
+def _of_reasons(
+    model: ImageAnnotator, S: Array, reasons: Sequence[Explanation]
+) -> list[list[Evidence]]:
+    """The evidence for the terms that are shown."""
+    shown = _shown_terms(model, S)
+    return [
+        [replace(piece, shares=piece.shares[:, shown[i]]) for piece in why.evidence]
+        for i, why in enumerate(reasons)
+    ]
+
+
 def _sets(
     model: ImageAnnotator,
     sets: Sequence[ImageSet],
@@ -139,18 +184,17 @@ def _sets(
     Y: Array,
     K: Array,
     train: Sequence[ImageSet],
-    reasons: Sequence[Explanation] | None = None,
+    evidence: Sequence[Sequence[Evidence]],
 ) -> dict[str, Any]:
     P = model.probabilities(S)
     chosen = model.thresholds_ < S
     near = [nearest_sets(model, row) for row in K]
-    rows = []
-    for i, one in enumerate(sets):
-        row = _one_set(one, P[i], chosen[i], Y[i], near[i])
-        if reasons is not None:
-            row["evidence"] = _evidence(reasons[i], chosen[i], P[i], model.size_[1])
-        rows.append(row)
-    return {"sets": rows, "train": _neighbours(model, near, train)}
+    shown = _shown_terms(model, S)
+    rows = [_one_set(one, P[i], chosen[i], Y[i], near[i]) for i, one in enumerate(sets)]
+    for i, pieces in enumerate(evidence):
+        rows[i]["evidence"] = _shares(pieces, shown[i])
+    grids = {piece.kernel: _grid(piece, model.size_[1]) for own in evidence for piece in own}
+    return {"sets": rows, "train": _neighbours(model, near, train), "grids": grids}
 
 
 def _one_set(one: ImageSet, p: Array, chosen: Array, y: Array, near: Any) -> dict[str, Any]:
@@ -185,22 +229,25 @@ def _neighbours(model: ImageAnnotator, near: Any, train: Sequence[ImageSet]) -> 
     return found
 
 
-def _evidence(why: Explanation, chosen: Array, p: Array, width: int) -> list[dict[str, Any]]:
-    """Shares of the points of the first pictures for the most probable terms, as small integers."""
-    terms = np.argsort(-(chosen + p))[:EVIDENCE]
-    pieces = [piece for piece in why.evidence if piece.picture < PICTURES]
-    top = max((float(np.abs(piece.shares[:, terms]).max()) for piece in pieces), default=0.0)
+def _grid(piece: Evidence, width: int) -> dict[str, Any]:
+    """Where the points of a kernel lie, in thousandths of the sides."""
+    places = (1000 * piece.places).round().astype(int).ravel().tolist()
+    return {"radius": piece.radius, "width": width, "places": places}
+
+
+def _shares(pieces: Sequence[Evidence], terms: np.ndarray) -> list[dict[str, Any]]:
+    """Parts of the points of the first pictures, as integers up to 100."""
+    pieces = [piece for piece in pieces if piece.picture < PICTURES]
+    top = max((float(np.abs(piece.shares).max()) for piece in pieces), default=0.0)
     if not top > 0:
         return []
     return [
         {
             "picture": piece.picture,
             "kernel": piece.kernel,
-            "radius": piece.radius,
-            "width": width,
-            "places": (1000 * piece.places).round().astype(int).ravel().tolist(),
             "shares": {
-                int(j): (100 * piece.shares[:, j] / top).round().astype(int).tolist() for j in terms
+                int(j): (100 * share / top).round().astype(int).tolist()
+                for j, share in zip(terms, piece.shares.T, strict=True)
             },
         }
         for piece in pieces

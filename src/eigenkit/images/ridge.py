@@ -9,7 +9,9 @@ and the prediction for a set by all others is exact without fitting again:
     y_i - f_i(-i) = (y_i - f_i) / (1 - h_i),   h_i = 1/n + sum_j U_ij^2 s_j / (s_j + alpha)
 
 The same holds for a group of sets that are left out together, with 1 - h_i as the matrix I - H_gg
-of the group.
+of the group. Every term has an alpha of its own, that of its least squared error on the sets left
+out: terms differ in how much can be learned of them. Scores are then brought to log-odds by a
+line for every term (Platt's method), so that terms can be compared with each other.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ from eigenkit.evaluation.metrics import auc_per_label
 from eigenkit.images.arrays import Array
 
 ALPHAS = tuple(10.0 ** np.arange(-2.0, 1.01, 0.25))
+# The least slope of log-odds, per deviation of the scores.
+FLATTEST = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +63,20 @@ class Spectrum:
         A = self.U @ ((self.U.T @ (Y - Y.mean(axis=0))) / (self.s + alpha)[:, None])
         return np.ascontiguousarray(A - A.mean(axis=0))
 
+    def without(self, A: Array, alpha: Array, rows: np.ndarray) -> Array:
+        """Coefficients (a column for every alpha) when some sets are left out; theirs vanish.
+
+        With A = M Y the equations of the other sets go on to hold when the labels of those left
+        out are changed, and A - M_g inv(M_gg) A_g is what makes their coefficients vanish.
+        """
+        left = A.copy()
+        for value in np.unique(alpha):
+            column = alpha == value
+            M = self.U @ (self.U[rows] / (self.s + value)).T
+            M -= M.mean(axis=0)
+            left[:, column] -= M @ np.linalg.solve(M[rows], A[np.ix_(rows, column)])
+        return left
+
 
 def _several(groups: Any) -> list[np.ndarray]:
     """The rows of every group that has more than one."""
@@ -70,18 +88,50 @@ def _several(groups: Any) -> list[np.ndarray]:
     return [part for part in parts if len(part) > 1]
 
 
-def fit_ridge(
-    K: Array, Y: Array, groups: Any = None, alphas: Any = ALPHAS
-) -> tuple[Array, Array, Array, float]:
-    """Coefficients, intercepts, held-out scores and alpha, the one of the best :func:`quality`."""
+@dataclass(frozen=True, eq=False)
+class Ridge:
+    """A fitted regression.
+
+    Parameters
+    ----------
+    coefficients : array of shape (n, n_terms)
+    intercept : array of shape (n_terms,)
+        Log-odds of terms are ``K_new @ coefficients + intercept``.
+    held_out : array of shape (n, n_terms)
+        Log-odds of every set by all others.
+    alpha : array of shape (n_terms,)
+    """
+
+    coefficients: Array
+    intercept: Array
+    held_out: Array
+    alpha: Array
+
+    def scores(self, K_new: Array) -> Array:
+        """Log-odds of new sets."""
+        return np.asarray(K_new @ self.coefficients + self.intercept)
+
+
+def fit_ridge(K: Array, Y: Array, groups: Any = None, alphas: Any = ALPHAS) -> Ridge:
+    """Every term with the alpha that predicts it best for sets left out, as log-odds."""
     spectrum = Spectrum.of(K)
     unit = float(spectrum.s.mean()) or 1.0  # alpha relative to the mean eigenvalue
-    tried = [spectrum.leave_one_out(Y, alpha * unit, groups) for alpha in alphas]
-    best = int(np.argmax([quality(Y, S) for S in tried]))
-    alpha = float(alphas[best]) * unit
-    A = spectrum.coefficients(Y, alpha)
+    least, alpha, held_out = np.full(Y.shape[1], np.inf), np.zeros(Y.shape[1]), np.zeros(Y.shape)
+    for value in alphas:
+        S = spectrum.leave_one_out(Y, value * unit, groups)
+        error = np.sum((Y - S) ** 2, axis=0)
+        better = error < least
+        least[better], alpha[better], held_out[:, better] = (
+            error[better],
+            value * unit,
+            S[:, better],
+        )
+    A = np.empty(Y.shape)
+    for value in np.unique(alpha):
+        A[:, alpha == value] = spectrum.coefficients(Y[:, alpha == value], float(value))
+    slopes, offsets = calibrate(Y, held_out)
     intercept = Y.mean(axis=0) - (K @ A).mean(axis=0)
-    return A, intercept, tried[best], alpha
+    return Ridge(slopes * A, slopes * intercept + offsets, slopes * held_out + offsets, alpha)
 
 
 def quality(Y: Array, S: Array) -> float:
@@ -131,7 +181,11 @@ def best_thresholds(Y: Array, S: Array) -> Array:
 
 
 def calibrate(Y: Array, S: Array, n_iter: int = 50) -> tuple[Array, Array]:
-    """Slopes (at least 0) and offsets of sigmoids from held-out scores (Platt's method)."""
+    """Slopes (above 0) and offsets of sigmoids from held-out scores (Platt's method).
+
+    Where scores say nothing of a term, the slope is so small that all probabilities are that of
+    the term, and the order of the sets is kept.
+    """
     slopes, offsets = np.zeros(Y.shape[1]), np.zeros(Y.shape[1])
     for j in range(Y.shape[1]):
         slopes[j], offsets[j] = _sigmoid(Y[:, j], S[:, j], n_iter)
@@ -154,13 +208,15 @@ def _sigmoid(y: Array, s: Array, n_iter: int) -> tuple[float, float]:
         w = w - step / max(1.0, float(np.abs(step).max()))
         if np.abs(step).max() < 1e-8:
             break
-    return (float(w[0] / scale), float(w[1])) if w[0] > 0 else (0.0, float(prior))
+    if w[0] > FLATTEST:
+        return float(w[0] / scale), float(w[1])
+    return FLATTEST / scale, float(prior - FLATTEST * s.mean() / scale)
 
 
 def _logistic(x: Array) -> Array:
     return np.asarray(1 / (1 + np.exp(-np.clip(x, -500, 500))))
 
 
-def probabilities(S: Array, slopes: Array, offsets: Array) -> Array:
-    """From scores."""
-    return _logistic(S * slopes + offsets)
+def probabilities(S: Array) -> Array:
+    """From log-odds."""
+    return _logistic(S)

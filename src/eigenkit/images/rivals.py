@@ -16,11 +16,10 @@ import numpy as np
 from sklearn.svm import SVC
 
 from eigenkit.images.arrays import Array
-from eigenkit.images.ridge import best_thresholds, fit_ridge
+from eigenkit.images.ridge import best_thresholds, calibrate, fit_ridge
 from eigenkit.images.weights import (
+    Candidate,
     bank_of,
-    choose_weights,
-    kernel_weights,
     mix,
     mixed,
     unit_diagonal,
@@ -39,6 +38,10 @@ class Fold:
     K_new : array of shape (n_kernels, n_new, n)
     own_new : array of shape (n_kernels, n_new)
         Self-similarities of the new sets.
+    theta : array of shape (n_kernels,)
+        The weights that the annotator chose.
+    base : array of shape (n_kernels,)
+        Equal weights for the kernels between sets, zero for others.
     Y : array of shape (n, n_terms)
     pictures, pictures_new : lists of arrays
         For every set a matrix of one vector per picture: all global descriptors side by side.
@@ -49,6 +52,8 @@ class Fold:
     K: np.ndarray
     K_new: np.ndarray
     own_new: Array
+    theta: Array
+    base: Array
     Y: Array
     pictures: list[Array]
     pictures_new: list[Array]
@@ -59,13 +64,18 @@ class Fold:
 Scores = tuple[Array, Array]  # scores of new sets, thresholds
 
 
+def chosen(fold: Fold) -> Scores:
+    """What the annotator chose."""
+    return on_sum(fold, fold.theta)
+
+
 def by_weights(fold: Fold, how: str) -> Scores:
-    """Ridge regression on the sum of kernels with these weights."""
-    if how == "auto":
-        how, _ = choose_weights(
-            fold.K, fold.Y, ("equal", "half", "learned"), fold.seed, fold.groups
-        )
-    theta = kernel_weights(fold.K, fold.Y, how)
+    """Ridge regression on the sum of the set kernels with these weights."""
+    return on_sum(fold, Candidate("set kernels", fold.base, how).theta(fold.K, fold.Y))
+
+
+def on_sum(fold: Fold, theta: Array) -> Scores:
+    """Ridge regression on the sum of kernels."""
     new = unit_diagonal(
         mix(fold.K_new, theta), theta @ fold.own_new, np.diagonal(mix(fold.K, theta))
     )
@@ -74,8 +84,8 @@ def by_weights(fold: Fold, how: str) -> Scores:
 
 def on_kernel(K: Array, K_new: Array, fold: Fold) -> Scores:
     """Ridge regression on one kernel."""
-    A, b, held_out, _ = fit_ridge(K, fold.Y, fold.groups)
-    return K_new @ A + b, best_thresholds(fold.Y, held_out)
+    ridge = fit_ridge(K, fold.Y, fold.groups)
+    return ridge.scores(K_new), best_thresholds(fold.Y, ridge.held_out)
 
 
 # -- one program per term ---------------------------------------------------------------
@@ -88,12 +98,14 @@ class SvmBank:
     SVM, so every solution a bounds F from below for all weights.
     """
 
-    def __init__(self, bank: KernelBank, y: Array, C: float) -> None:
+    def __init__(self, bank: KernelBank, y: Array, C: float, *, balanced: bool = False) -> None:
         self.bank, self.y, self.C, self.p = bank, y, C, bank.p
+        self.weight = "balanced" if balanced else None
 
     def cut(self, weights: Array) -> tuple[float, Array]:
         """F at the weights, and the cut there."""
-        model = SVC(C=self.C, kernel="precomputed").fit(self.bank.mix(weights), self.y)
+        model = SVC(C=self.C, kernel="precomputed", class_weight=self.weight)
+        model.fit(self.bank.mix(weights), self.y)
         signed = np.zeros(len(self.y))
         signed[model.support_] = model.dual_coef_[0]
         squares = self.bank.inner(np.outer(signed, signed))
@@ -103,18 +115,16 @@ class SvmBank:
 
 def one_program_per_term(fold: Fold, C: float = 1.0, tol: float = 0.05, most: int = 100) -> Scores:
     """SVM1: for every term weights of its own, by the criterion of its SVM; ridge on the sum."""
-    bank, scales = bank_of(fold.K)
+    used = fold.base > 0
+    bank, scales = bank_of(fold.K[used])
     S, thresholds = np.zeros((len(fold.own_new[0]), fold.Y.shape[1])), np.zeros(fold.Y.shape[1])
 
     def annotate(j: int) -> None:
         found = silp(SvmBank(bank, fold.Y[:, j], C), tol, most)  # type: ignore[arg-type]
-        theta = found.weights * scales
-        theta = theta / theta.sum()
-        new = unit_diagonal(
-            mix(fold.K_new, theta), theta @ fold.own_new, np.diagonal(mix(fold.K, theta))
-        )
+        theta = np.zeros(len(used))
+        theta[used] = found.weights * scales
         alone = Fold(**{**vars(fold), "Y": fold.Y[:, [j]]})
-        scores, limits = on_kernel(mixed(fold.K, theta), new, alone)
+        scores, limits = on_sum(alone, theta / theta.sum())
         S[:, j], thresholds[j] = scores[:, 0], limits[0]
 
     learnable = np.flatnonzero((fold.Y.sum(axis=0) >= 2) & (fold.Y.sum(axis=0) < len(fold.Y)))
@@ -160,9 +170,10 @@ def image_wise(fold: Fold) -> Scores:
     of = np.repeat(np.arange(len(sizes)), sizes)
     K, K_new = linear_kernels(X, X_new)
     groups = of if fold.groups is None else np.asarray(fold.groups)[of]
-    A, b, held_out, _ = fit_ridge(K, fold.Y[of], groups)
-    thresholds = best_thresholds(fold.Y, _means(held_out, sizes))
-    return _means(K_new @ A + b, sizes_new), thresholds
+    ridge = fit_ridge(K, fold.Y[of], groups)
+    held_out, S = _means(ridge.held_out, sizes), _means(ridge.scores(K_new), sizes_new)
+    slopes, offsets = calibrate(fold.Y, held_out)
+    return slopes * S + offsets, best_thresholds(fold.Y, slopes * held_out + offsets)
 
 
 def _means(S: Array, sizes: list[int]) -> Array:
@@ -171,7 +182,7 @@ def _means(S: Array, sizes: list[int]) -> Array:
 
 
 RIVALS: dict[str, Callable[[Fold], Scores]] = {
-    "set kernels, weights chosen": lambda fold: by_weights(fold, "auto"),
+    "chosen by the annotator": chosen,
     "set kernels, equal weights": lambda fold: by_weights(fold, "equal"),
     "set kernels, learned weights": lambda fold: by_weights(fold, "learned"),
     "best single kernel": lambda fold: by_weights(fold, "best"),
@@ -183,9 +194,9 @@ RIVALS: dict[str, Callable[[Fold], Scores]] = {
 PLAIN = "mean, maximum, deviation, Gaussian"
 # Parameters of the annotator that does what a rival does, for those that it can do.
 FITTED: dict[str, dict[str, str]] = {
-    "set kernels, weights chosen": {},
-    "set kernels, equal weights": {"weights": "equal"},
-    "set kernels, learned weights": {"weights": "learned"},
-    "best single kernel": {"weights": "best"},
+    "chosen by the annotator": {},
+    "set kernels, equal weights": {"kernels": "default", "weights": "equal"},
+    "set kernels, learned weights": {"kernels": "default", "weights": "learned"},
+    "best single kernel": {"kernels": "default", "weights": "best"},
     PLAIN: {"kernels": "pooled"},
 }

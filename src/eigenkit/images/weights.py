@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,14 +39,41 @@ def unit_diagonal(K: Array, own: Array, other: Array) -> Array:
     return np.asarray(K / left[:, None] / right)
 
 
-def kernel_weights(K: np.ndarray, Y: Array, how: str, target: str = "clique") -> Array:
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A way to weigh kernels.
+
+    Parameters
+    ----------
+    kernels : str
+        Which kernels, in words.
+    base : array of shape (n_kernels,)
+        What counts as equal weights; zero for kernels that are left out.
+    how : {"equal", "learned", "half", "best"}
+    """
+
+    kernels: str
+    base: Array
+    how: str = "equal"
+
+    def theta(self, K: np.ndarray, Y: Array) -> Array:
+        """Factors of all kernels, with sum one."""
+        used = self.base > 0
+        theta = np.zeros(len(K))
+        theta[used] = kernel_weights(K[used] if not used.all() else K, Y, self.how, self.base[used])
+        return theta
+
+
+def kernel_weights(
+    K: np.ndarray, Y: Array, how: str, base: Array | None = None, target: str = "clique"
+) -> Array:
     """Factors theta of the kernels, with sum one."""
     p = len(K)
-    equal = np.full(p, 1 / p)
+    equal = np.full(p, 1 / p) if base is None else base / base.sum()
     if how == "equal" or p == 1:
-        return equal
+        return np.asarray(equal)
     theta = _learned(K, Y, target, how == "best")
-    return (theta + equal) / 2 if how == "half" else theta
+    return np.asarray((theta + equal) / 2) if how == "half" else theta
 
 
 def _learned(K: np.ndarray, Y: Array, target: str, single: bool) -> Array:
@@ -72,25 +100,30 @@ def bank_of(K: np.ndarray) -> tuple[KernelBank, Array]:
     return bank, scales
 
 
-def choose_weights(
+def choose(
     K: np.ndarray,
     Y: Array,
-    candidates: Sequence[str],
+    candidates: Sequence[Candidate],
     seed: int,
     groups: Any = None,
     folds: int = 3,
-) -> tuple[str, dict[str, float]]:
+) -> tuple[Candidate, list[float]]:
     """The candidate of the best quality in cross-validation; the first where it is a tie."""
-    scores: dict[str, list[float]] = {how: [] for how in candidates}
+    if len(candidates) == 1:
+        return candidates[0], []
+    scores: list[list[float]] = [[] for _ in candidates]
+    groups = None if groups is None else np.asarray(groups)
     for fit, check in folds_of(Y, groups, folds, seed):
-        inside = K[:, fit][:, :, fit]
-        across = K[:, check][:, :, fit]
+        inside, across = K[:, fit][:, :, fit], K[:, check][:, :, fit]
         own = np.array([np.diagonal(k)[check] for k in K])
-        for how in candidates:
-            theta = kernel_weights(inside, Y[fit], how)
-            scores[how].append(_validated(inside, across, own, theta, Y, fit, check))
-    means = {how: float(np.mean(values)) for how, values in scores.items()}
-    return max(candidates, key=lambda how: means[how]), means
+        known = None if groups is None or _one_group(groups[fit]) else groups[fit]
+        for values, candidate in zip(scores, candidates, strict=True):
+            theta = candidate.theta(inside, Y[fit])
+            new = unit_diagonal(mix(across, theta), theta @ own, np.diagonal(mix(inside, theta)))
+            ridge = fit_ridge(mixed(inside, theta), Y[fit], known)
+            values.append(quality(Y[check], ridge.scores(new)))
+    means = [float(np.mean(values)) for values in scores]
+    return candidates[int(np.argmax(means))], means
 
 
 def folds_of(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any, Any]]:
@@ -104,10 +137,5 @@ def folds_of(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any
     yield from ((np.flatnonzero(part != f), np.flatnonzero(part == f)) for f in range(folds))
 
 
-def _validated(
-    inside: Any, across: Any, own: Any, theta: Array, Y: Array, fit: Any, check: Any
-) -> float:
-    K = mix(inside, theta)
-    A, b, _, _ = fit_ridge(mixed(inside, theta), Y[fit])
-    new = unit_diagonal(mix(across, theta), theta @ own, np.diagonal(K))
-    return quality(Y[check], new @ A + b)
+def _one_group(groups: np.ndarray) -> bool:
+    return bool(np.all(groups == groups[0]))

@@ -92,7 +92,7 @@ class Descriptor(TransformerMixin, BaseEstimator):
     def _compute(self, frame: Frame) -> Array:
         if self.function is not None:
             return _as_rows(self.name, self.function(frame.pixels))
-        return np.asarray(find(self.name)(frame), dtype=np.float32)
+        return _once(frame, self.name)
 
     def places(self, size: tuple[int, int]) -> Array | None:
         """Centres of the patches, relative to the sides (x, y); None for a global one."""
@@ -132,7 +132,13 @@ DESCRIPTORS: dict[str, Callable[[Frame], Array]] = {
 
 # Global ones side by side, each of unit length: what a plain machine would be given.
 _JOINED = ("hog-8", "hog-4", "hsv", "lab", "thumbnail", "gabor-fine", "lbp")
-DESCRIPTORS["joined"] = lambda frame: np.hstack([unit(DESCRIPTORS[n](frame)) for n in _JOINED])
+DESCRIPTORS["joined"] = lambda frame: np.hstack([unit(_once(frame, n)) for n in _JOINED])
+
+
+def _once(frame: Frame, name: str) -> Array:
+    """A descriptor of an image, which may be a part of another one."""
+    compute = find(name)
+    return frame.once(name, 0, lambda: np.asarray(compute(frame), dtype=np.float32))
 
 
 def find(name: str) -> Callable[[Frame], Array]:

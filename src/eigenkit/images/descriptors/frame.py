@@ -50,11 +50,11 @@ class Frame:
 
     def gradient(self, r: int) -> Array:
         """Derivatives along x and y (2, height, width) at the scale of patches of radius r."""
-        return self._once("gradient", r, lambda: gradient(smoothed(self.grey, r / 10)))
+        return self.once("gradient", r, lambda: gradient(smoothed(self.grey, r / 10)))
 
     def edges(self, r: int) -> Array:
         """Strength of edges, thinned and linked (Canny), zero elsewhere."""
-        return self._once("edges", r, lambda: canny(self.gradient(r)))
+        return self.once("edges", r, lambda: canny(self.gradient(r)))
 
     def patches(self, maps: Array, r: int, step: int = 0) -> Array:
         """Squares of side 2r around the grid points: (n_points, n_maps, 4 r^2)."""
@@ -67,11 +67,10 @@ class Frame:
 
     def standard_patches(self, r: int) -> Array:
         """Patches of grey levels with mean 0 and deviation 1; flat ones are 0."""
-        return self._once(
-            "patches", r, lambda: standardized(self.patches(self.grey[None], r)[:, 0])
-        )
+        return self.once("patches", r, lambda: standardized(self.patches(self.grey[None], r)[:, 0]))
 
-    def _once(self, what: str, r: int, make: object) -> Array:
+    def once(self, what: str, r: int, make: object) -> Array:
+        """What was made before for patches of radius r (0 for the whole image), or now."""
         if (what, r) not in self._kept:
             self._kept[what, r] = make()  # type: ignore[operator]
         return self._kept[what, r]

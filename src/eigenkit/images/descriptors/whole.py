@@ -51,7 +51,7 @@ def gabor_moduli(frame: Frame) -> Array:
 
 def gabor(frame: Frame, rows: int, columns: int) -> Array:
     """Mean strengths of 24 Gabor filters over a grid of cells."""
-    maps = frame._once("gabor", 0, lambda: gabor_moduli(frame))
+    maps = frame.once("gabor", 0, lambda: gabor_moduli(frame))
     return one_row(pooled(maps, rows, columns))
 
 

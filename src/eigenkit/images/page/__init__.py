@@ -161,9 +161,7 @@ def _weights(record: dict[str, Any]) -> str:
         for name, w in sorted(record["weights"], key=lambda item: -item[1])
     ]
     how = escape(str(record["weights_chosen"]))
-    return f'<p class="note">How they were found: {how}.</p>' + _table(
-        ["kernel", "weight", ""], rows
-    )
+    return f'<p class="note">Chosen: {how}.</p>' + _table(["kernel", "weight", ""], rows)
 
 
 def _methods(record: dict[str, Any]) -> str:

@@ -132,9 +132,10 @@
     for (const piece of pieces) {
       const shares = piece.shares[j];
       if (!shares) continue;
-      const reach = Math.max(2, piece.radius * width / piece.width);
+      const grid = run.grids[piece.kernel];
+      const reach = Math.max(2, grid.radius * width / grid.width);
       for (let k = 0; k < shares.length; k++) {
-        const x0 = piece.places[2 * k] / 1000 * width, y0 = piece.places[2 * k + 1] / 1000 * height;
+        const x0 = grid.places[2 * k] / 1000 * width, y0 = grid.places[2 * k + 1] / 1000 * height;
         const [top, bottom] = [Math.max(0, Math.floor(y0 - 2 * reach)), Math.min(height, Math.ceil(y0 + 2 * reach))];
         const [left, right] = [Math.max(0, Math.floor(x0 - 2 * reach)), Math.min(width, Math.ceil(x0 + 2 * reach))];
         for (let y = top; y < bottom; y++) {
