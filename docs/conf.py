@@ -1,5 +1,6 @@
 """Sphinx configuration."""
 
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -68,6 +69,15 @@ def escape_fitted_names(app, what, name, obj, options, lines):
             lines[i] = re.sub(r"(?<=[\s(])([A-Za-z]\w*)_(?=[^\w`*]|$)", r"\1\\_", line)
 
 
+def own_signature(app, what, name, obj, options, signature, returns):
+    """The parameters of the constructor, also where a parent class takes any."""
+    if what != "class" or signature is None:
+        return None
+    taken = inspect.signature(obj)
+    bare = [p.replace(annotation=p.empty) for p in taken.parameters.values()]
+    return str(taken.replace(parameters=bare, return_annotation=taken.empty)), None
+
+
 def add_links(app, what, name, obj, options, lines):
     """Under what it documents: the page about it, its relatives, and examples that use it."""
     if what not in ("class", "function"):
@@ -100,6 +110,7 @@ def block_math(translator, node):
 def setup(app):
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
     app.connect("autodoc-skip-member", skip_routing)
+    app.connect("autodoc-process-signature", own_signature)
     app.connect("autodoc-process-docstring", escape_fitted_names, priority=900)
     app.connect("autodoc-process-docstring", add_links, priority=950)
     app.connect("doctree-read", refuse_silent_images)
