@@ -3,7 +3,7 @@ How do I spread a fit over a cluster?
 =====================================
 
 Rows lie on the workers of a Dask cluster, made there by tasks; every pass over them is one task for each part, and only sums
-travel. Here the cluster is two processes on one machine; nothing changes when it is larger, except the time. Where Dask is
+travel. Here the cluster is two threads on one machine; nothing changes when it is larger, except the time. Where Dask is
 not installed (``pip install 'eigenkit[dask]'``) this example says so and ends.
 """
 
@@ -31,29 +31,25 @@ def part(seed):
 
 # %%
 if here:
-    import dask
-    from distributed import Client, LocalCluster
+    from dask import delayed
+    from distributed import Client
 
-    with (
-        dask.config.set({"distributed.worker.daemon": False}),
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
-        ) as cluster,
-        Client(cluster) as client,
-    ):
-        parts = [client.submit(part, seed) for seed in range(8)]
-        blocks = RowBlocks.from_dask(parts, client=client)
+    with Client(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
+    ) as client:
+        blocks = RowBlocks.from_dask(client, [delayed(part)(seed) for seed in range(8)])
         model = LDA(alpha=1.0).fit(blocks)
-        predicted = np.concatenate(list(blocks.apply(model.predict)))
 else:
     print("Dask is not installed: the rows are fitted in memory instead.")
-    model = LDA(alpha=1.0).fit(*map(np.concatenate, zip(*map(part, range(8)), strict=True)))
+    model = LDA(alpha=1.0).fit(RowBlocks.from_arrays([part(seed) for seed in range(8)]))
 
 # %%
 # The same as all rows in the memory of one process, to rounding:
 X, y = map(np.concatenate, zip(*map(part, range(8)), strict=True))
 whole = LDA(alpha=1.0).fit(X, y)
-print(f"{len(X)} rows, largest difference of a weight: {np.abs(model.components_ - whole.components_).max():.1e}")
+print(
+    f"{len(X)} rows, largest difference of a weight: {np.abs(model.components_ - whole.components_).max():.1e}"
+)
 
 # %%
 Z = model.transform(X[:2000])
