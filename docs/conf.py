@@ -14,6 +14,7 @@ import generate
 import related
 
 log = logging.getLogger(__name__)
+FITTED = re.compile(r"(?<=[\s(])([A-Za-z]\w*)_(?=[^\w`*]|$)")
 generate.write()
 
 project = "eigenkit"
@@ -65,8 +66,10 @@ def skip_routing(app, what, name, obj, skip, options):
 def escape_fitted_names(app, what, name, obj, options, lines):
     """Fitted attributes end in an underscore, which reStructuredText takes for a link."""
     for i, line in enumerate(lines):
-        if "``" not in line and not line.lstrip().startswith(".."):
-            lines[i] = re.sub(r"(?<=[\s(])([A-Za-z]\w*)_(?=[^\w`*]|$)", r"\1\\_", line)
+        if not line.lstrip().startswith(".."):
+            words = line.split("``")  # what stands between two marks is literal
+            words[::2] = [FITTED.sub(r"\1\\_", part) for part in words[::2]]
+            lines[i] = "``".join(words)
 
 
 def own_signature(app, what, name, obj, options, signature, returns):
