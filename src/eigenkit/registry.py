@@ -140,6 +140,13 @@ _LIST = [
     ),
     Method("pls", f"{_OURS}:PLSRegression", "projection", _REAL, "partial least squares (PLS2)"),
     Method("simpls", f"{_OURS}:SIMPLS", "projection", _REAL, "PLS without deflation of X"),
+    Method(
+        "orthogonal_pls",
+        f"{_OURS}:OrthogonalPLS",
+        "projection",
+        _REAL,
+        "PLS after orthogonal signal correction (O-PLS)",
+    ),
     Method("sparse_pls", f"{_OURS}:SparsePLS", "projection", _REAL, "PLS with few features"),
     Method("plsda", f"{_OURS}:PLSDA", "classifier", (CLASSES,), "PLS for classes"),
     Method(
