@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +15,7 @@ from eigenkit.cli._data import (
     open_in_memory_or_blocks,
     reading,
 )
-from eigenkit.cli._inspect import describe, quality_lines, summary
+from eigenkit.cli._inspect import describe, next_steps, quality_lines, summary
 
 
 def fit(
@@ -53,6 +52,14 @@ def fit(
             help="Read in blocks, with the state in this file: an interrupted fit goes on from it."
         ),
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(help="Fit on a cluster: local, or the address of a scheduler (tls://...)."),
+    ] = None,
+    unencrypted: Annotated[
+        bool,
+        typer.Option("--unencrypted", help="With --dask: allow a scheduler without encryption."),
+    ] = False,
     labels: o.Labels = None,
     label_separator: o.LabelSeparator = None,
     label_list: o.LabelList = None,
@@ -96,6 +103,13 @@ def fit(
     found = find(name)
     _check_parameters(found, params)
     wanted = _components(found, components, params)
+    if dask is not None:
+        if grid is not None or wanted is not None or scale != "none" or missing != "error":
+            raise typer.BadParameter(
+                "it goes without --alpha cv, --components cv, --scale and --missing.",
+                param_hint="--dask",
+            )
+        return _on_cluster(data, place, name, options, task, params, dask, unencrypted)
     may_stream = found.streams and wanted is None
     if checkpoint is not None:
         stream = _in_blocks(stream, may_stream and grid is None)
@@ -125,8 +139,28 @@ def fit(
     save(model, place)
     record = {"model": str(place), "bytes": place.stat().st_size, **describe(model)}
     lines = [found_line(data, source.found), summary(model), *quality_lines(model)]
-    lines += [f"wrote {clean(place)}", *_next_steps(data, place)]
+    lines += [f"wrote {clean(place)}", "next:", *(f"  {step}" for step in next_steps(place))]
     return Result(record, "\n".join(lines))
+
+
+def _on_cluster(
+    data: str,
+    place: Any,
+    name: str,
+    options: Any,
+    task: str | None,
+    params: dict[str, Any],
+    address: str,
+    unencrypted: bool,
+) -> Result:
+    from eigenkit.models import save
+    from eigenkit.models._cluster import connected, fit_on_cluster
+
+    with connected(address, unencrypted=unencrypted) as client:
+        model = fit_on_cluster(client, data, name, options, task=task, params=params)
+    save(model, place)
+    record = {"model": str(place), "bytes": place.stat().st_size, **describe(model)}
+    return Result(record, "\n".join([summary(model), f"wrote {clean(place)}"]))
 
 
 def _components(method: Any, components: str | None, params: dict[str, Any]) -> str | None:
@@ -136,16 +170,6 @@ def _components(method: Any, components: str | None, params: dict[str, Any]) -> 
         raise typer.BadParameter(f"{method.name} has no components.", param_hint="--components")
     chosen = components == "cv" or (method.picks_components and "n_components" not in params)
     return "cv" if chosen else None
-
-
-def _next_steps(data: str, place: Any) -> list[str]:
-    model = shlex.quote(clean(place))
-    return [
-        "next:",
-        f"  eigenkit inspect {model}",
-        f"  eigenkit predict {model} NEW.csv --out predictions.csv",
-        f"  eigenkit score {model} TEST.csv",
-    ]
 
 
 def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | None, Any]:

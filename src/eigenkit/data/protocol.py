@@ -33,6 +33,8 @@ class Data:
         Columns that do not vary.
     n_samples : int
         How many samples stand behind the rows: what is rounding follows from that.
+    one : float or None
+        What one sample weighs, where that does not follow from the weights.
     one_ridge : bool
         Whether :meth:`ridge` is one number for all columns.
     may_be_dense : bool
@@ -41,6 +43,8 @@ class Data:
         Whether products with float32 are offered.
     has_rows : bool
         Whether products with one entry per row are offered: not where rows outgrow memory.
+    products : str
+        What makes the products: "BLAS", "compiled" or "scipy".
     names_constant : bool
         Whether a user should hear of constant columns: not of words that do not occur.
     """
@@ -51,11 +55,13 @@ class Data:
     mean: Array
     constant: np.ndarray
     n_samples: int
+    one: float | None = None
     may_be_dense: bool = True
     fast_in_single: bool = False
     one_ridge: bool = True
     has_rows: bool = True
     names_constant: bool = True
+    products: str = "BLAS"
 
     # -- products ----------------------------------------------------------------------
 
@@ -66,6 +72,10 @@ class Data:
     def rmatmat(self, U: Array) -> Array:
         """Z'U: directions."""
         raise NotImplementedError
+
+    def cross(self, H: Any) -> Array:
+        """Z'H for a target, which may be a :class:`~eigenkit.data.SparseTarget`."""
+        return self.rmatmat(H)
 
     def gram(self) -> Array:
         """Z'Z (d x d), for data with features."""
@@ -133,7 +143,7 @@ class Data:
     @property
     def freedom(self) -> float:
         """The total weight less one sample."""
-        return self.total - one_sample(self.weight)
+        return self.total - (one_sample(self.weight) if self.one is None else self.one)
 
     # -- decompositions ----------------------------------------------------------------
 

@@ -256,7 +256,10 @@ class KernelProjection(KernelSpace, Projection):
         return Settings(solver=solver, regression="cholesky" if few else "dual_cholesky")
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, **how: Any) -> Rows:
-        return self._in_kernel_space(self._all_rows(X, y, sample_weight, classes, **how))
+        rows = self._all_rows(X, y, sample_weight, classes, **how)
+        if sparse.issparse(rows.Y):  # the kernel has n x n numbers, which is more
+            rows = replace(rows, Y=rows.Y.toarray())
+        return self._in_kernel_space(rows)
 
     def _check_informative(self, problem: Problem) -> None:
         super()._check_informative(problem)

@@ -20,6 +20,8 @@ from eigenkit.pencil import Solution
 class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
     """A projection of X towards responses, and the reduced-rank regression that goes with it."""
 
+    _uses_all_components = False
+
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
         return encode_responses(self, y, n, classes, reset)
 
@@ -27,9 +29,10 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
     _to_y_ = Result()
     _y_mean_ = Result()
 
-    def _keep_coefficients(self, problem: Problem, solution: Solution, to_y: Array) -> None:
-        """Regress y on the scores that are kept; ``to_y`` takes H to Yc."""
-        self._keep_regression(problem, regression(solution, self.n_components_) @ to_y)
+    def _keep_coefficients(self, problem: Problem, solution: Solution, to_y: Array | None) -> None:
+        """Regress y on the scores that are kept; ``to_y`` takes H to Yc, None where it is that."""
+        on_H = regression(solution, self.n_components_)
+        self._keep_regression(problem, on_H if to_y is None else on_H @ to_y)
 
     def _keep_regression(self, problem: Problem, to_y: Array) -> None:
         """Keep what takes scores to y (l x k): few numbers, where coef_ may be very many."""
