@@ -218,9 +218,9 @@ class ImageAnnotator(BaseEstimator):
     def _fit_kernels(self, sets: Sequence[ImageSet], vectors: Vectors) -> np.ndarray:
         plans = plans_of(self.kernels, self.descriptors)
         shown = sorted({v for one in sets for v in one.views})
-        views: list[str | None] = [*shown] if self.views is True else [None]
-        if self.views == "auto" and len(shown) > 1:
-            views = [None, *shown]
+        views: list[str | None] = [None]
+        if len(shown) > 1 and self.views is not False:
+            views = [*shown] if self.views is True else [None, *shown]
         start = time.monotonic()
 
         def tell(done: int, total: int, name: str) -> None:

@@ -68,7 +68,7 @@ def check_terms(Y: Any, terms: Sequence[str] | None, n: int) -> tuple[Array, lis
         raise ValueError("a row of Y is NaN in part: a set is labelled or it is not.")
     labelled = given[~missing.any(axis=1)]
     if len(labelled) < 4:
-        raise ValueError(f"Y labels {len(labelled)} sets: give at least 4.")
+        raise ValueError(f"Y has labels for {len(labelled)} of {n} sets: give at least 4.")
     if not np.all((labelled == 0) | (labelled == 1)):
         raise ValueError("Y holds other numbers than 0 and 1.")
     names = [f"term {j + 1}" for j in range(given.shape[1])] if terms is None else list(terms)
