@@ -10,6 +10,7 @@ from sphinx.util import logging
 
 sys.path.insert(0, str(Path(__file__).parent))
 import generate
+import related
 
 log = logging.getLogger(__name__)
 generate.write()
@@ -67,10 +68,13 @@ def escape_fitted_names(app, what, name, obj, options, lines):
             lines[i] = re.sub(r"(?<=[\s(])([A-Za-z]\w*)_(?=[^\w`*]|$)", r"\1\\_", line)
 
 
-def add_gallery(app, what, name, obj, options, lines):
-    """Under what it documents, links to the examples of the gallery that use it."""
+def add_links(app, what, name, obj, options, lines):
+    """Under what it documents: the page about it, its relatives, and examples that use it."""
+    if what not in ("class", "function"):
+        return
+    lines += related.see_also(name.removeprefix("eigenkit."))
     found = app.srcdir / "gallery" / "used_by" / f"{name}.examples"
-    if what in ("class", "function") and found.exists():
+    if found.exists():
         pages = re.findall(r":doc:`(.+?)`", found.read_text(encoding="utf-8"))
         lines += ["", ".. rubric:: In the gallery", "", *(f"- :doc:`{page}`" for page in pages), ""]
 
@@ -97,5 +101,5 @@ def setup(app):
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
     app.connect("autodoc-skip-member", skip_routing)
     app.connect("autodoc-process-docstring", escape_fitted_names, priority=900)
-    app.connect("autodoc-process-docstring", add_gallery, priority=950)
+    app.connect("autodoc-process-docstring", add_links, priority=950)
     app.connect("doctree-read", refuse_silent_images)

@@ -79,7 +79,7 @@ def test_only_the_command_line_prints() -> None:
 
 # Questions that only a kind of data may ask of itself.
 KIND = re.compile(
-    r"isinstance\([^()]*\b(Centered|CenteredKernel|Dense|Sparse)\b|\bZ[xy]?\.(sparse|m|r|shift|delta)\b"
+    r"isinstance\([^()]*\b(Centered|CenteredKernel|Dense|Sparse)\b|\bZ[xy]?\.(sparse|X|m|r|unit|center|shift|delta)\b"
 )
 
 

@@ -63,6 +63,16 @@ def hotelling_t2(model: Any, X: Any) -> Array:
     Returns
     -------
     array of shape (n_samples,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from eigenkit import PLSRegression
+    >>> from eigenkit.analysis import hotelling_t2
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = PLSRegression(3).fit(X, y)
+    >>> round(float(hotelling_t2(model, X).mean()), 2)  # n - 1 over n, for each component
+    2.99
     """
     T = _scores(model, X)
     return np.asarray(np.sum(T**2 / model.x_scores_.var(axis=0, ddof=1), axis=1))
@@ -83,6 +93,16 @@ def t2_limit(model: Any, level: float = 0.95) -> float:
     Returns
     -------
     float
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from eigenkit import PLSRegression
+    >>> from eigenkit.analysis import hotelling_t2, t2_limit
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = PLSRegression(3).fit(X, y)
+    >>> bool((hotelling_t2(model, X) > t2_limit(model, 0.95)).mean() < 0.1)
+    True
     """
     check_is_fitted(model)
     level = check_real("level", level, high=1.0)
@@ -103,6 +123,16 @@ def spe(model: Any, X: Any) -> Array:
     Returns
     -------
     array of shape (n_samples,)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from eigenkit import PLSRegression
+    >>> from eigenkit.analysis import spe
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = PLSRegression(3).fit(X, y)
+    >>> spe(model, X).shape
+    (442,)
     """
     check_is_fitted(model)
     X = check_X(model, X, reset=False)
@@ -145,6 +175,16 @@ def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:
     Returns
     -------
     float
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from eigenkit import PLSRegression
+    >>> from eigenkit.analysis import spe, spe_limit
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = PLSRegression(3).fit(X, y)
+    >>> bool((spe(model, X) > spe_limit(model, X, 0.95)).mean() < 0.1)
+    True
     """
     level = check_real("level", level, high=1.0)
     errors = spe(model, X)

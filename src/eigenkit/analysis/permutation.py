@@ -28,7 +28,7 @@ TIE = 1e-10
 
 @dataclass(frozen=True, repr=False)
 class PermutationTest:
-    """Is each component more than chance?
+    """Whether each component is more than chance: what :func:`permutation_test` returns.
 
     Attributes
     ----------

@@ -117,6 +117,17 @@ def plot_scores(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from eigenkit import PLSRegression
+    >>> from eigenkit.analysis import plot_scores
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = PLSRegression(3).fit(X, y)
+    >>> ax = plot_scores(model, color=y)
+    >>> ax.get_xlabel()
+    'score 1'
     """
     a, b = _pair(model, components)
     ax = _axes(ax)
@@ -144,6 +155,17 @@ def plot_loadings(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from eigenkit import PLSRegression
+    >>> from eigenkit.analysis import plot_loadings
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = PLSRegression(3).fit(X, y)
+    >>> ax = plot_loadings(model, names=load_diabetes().feature_names)
+    >>> len(ax.texts)
+    10
     """
     a, b = _pair(model, components)
     ax = _axes(ax)
@@ -167,6 +189,17 @@ def plot_explained_variance(model: Any, *, ax: Any = None) -> Any:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from eigenkit import PLSRegression
+    >>> from eigenkit.analysis import plot_explained_variance
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = PLSRegression(3).fit(X, y)
+    >>> ax = plot_explained_variance(model)
+    >>> [line.get_label() for line in ax.lines]
+    ['X', 'y']
     """
     check_is_fitted(model)
     ax = _axes(ax)
@@ -191,6 +224,17 @@ def plot_cross_validation(model: PLSRegressionCV, *, ax: Any = None) -> Any:
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from eigenkit import PLSRegressionCV
+    >>> from eigenkit.analysis import plot_cross_validation
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = PLSRegressionCV(5).fit(X, y)
+    >>> ax = plot_cross_validation(model)
+    >>> ax.get_ylabel()
+    'mean squared error'
     """
     check_is_fitted(model)
     ax = _axes(ax)
@@ -218,6 +262,17 @@ def plot_outliers(model: Any, X: Any, *, level: float = 0.95, ax: Any = None) ->
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from eigenkit import PLSRegression
+    >>> from eigenkit.analysis import plot_outliers
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = PLSRegression(3).fit(X, y)
+    >>> ax = plot_outliers(model, X)
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('T2', 'SPE')
     """
     ax = _axes(ax)
     ax.scatter(hotelling_t2(model, X), spe(model, X), s=12)
@@ -245,6 +300,14 @@ def plot_shrinkage(
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from eigenkit.analysis import plot_shrinkage
+    >>> ax = plot_shrinkage(*load_diabetes(return_X_y=True), n_components=3, alpha=0.1)
+    >>> len(ax.lines)
+    5
     """
     ax = _axes(ax)
     shown = [

@@ -21,9 +21,12 @@ from eigenkit.data.columns import (
     shifted,
 )
 from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
+from eigenkit.data.dense import Dense
 from eigenkit.data.kernel import CenteredKernel
+from eigenkit.data.label_matrix import SparseTarget, mostly_zeros, scaled
 from eigenkit.data.passes import LocalPasses, Passes, Through
 from eigenkit.data.protocol import Data
+from eigenkit.data.sparse import Sparse
 from eigenkit.data.survey import Survey
 
 __all__ = [
@@ -36,8 +39,11 @@ __all__ = [
     "Centered",
     "CenteredKernel",
     "Data",
+    "Dense",
     "LocalPasses",
     "Passes",
+    "Sparse",
+    "SparseTarget",
     "Survey",
     "Targets",
     "Through",
@@ -46,8 +52,10 @@ __all__ = [
     "check_size",
     "column_sums",
     "constant_columns",
+    "mostly_zeros",
     "one_sample",
     "project",
+    "scaled",
     "shifted",
     "survey_of",
 ]

@@ -22,12 +22,13 @@ its mean subtracted from what is stored:
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
 
 from eigenkit.data.columns import SAFE_RANGE, SCALABLE, check_finite, check_size
+from eigenkit.data.label_matrix import SparseTarget
 from eigenkit.data.protocol import Data
 from eigenkit.linalg import Array, power_of_two
 
@@ -63,14 +64,20 @@ class Centered(Data):
 
     X: Any
 
-    def __new__(cls, X: Any, *args: Any, **settings: Any) -> Self:
-        """Of the kind that X is."""
-        if cls is not Centered:
-            return object.__new__(cls)
-        from eigenkit.data.dense import Dense
-        from eigenkit.data.sparse import Sparse
+    _kinds: ClassVar[list[type[Centered]]] = []
 
-        return object.__new__(Sparse if sparse.issparse(X) else Dense)  # type: ignore[return-value]
+    def __init_subclass__(cls) -> None:
+        Centered._kinds.append(cls)
+
+    def __new__(cls, X: Any, *args: Any, **settings: Any) -> Self:
+        """Of the kind that takes X."""
+        kind = next(kind for kind in cls._kinds if kind.takes(X)) if cls is Centered else cls
+        return object.__new__(kind)  # type: ignore[return-value]
+
+    @classmethod
+    def takes(cls, X: Any) -> bool:
+        """Whether X is of this kind."""
+        raise NotImplementedError
 
     def __init__(
         self,
@@ -178,7 +185,11 @@ class Centered(Data):
         if self.one_ridge:
             return self
         n = self.n_samples
-        return Centered(self.X, self.weight, center=self.center, one_unit=True, n_samples=n)
+        return type(self)(self.X, self.weight, center=self.center, one_unit=True, n_samples=n)
+
+    def original(self) -> tuple[Any, bool]:
+        """X in float64 as it was given, and whether it is to be centred: for foreign solvers."""
+        return self.X.astype(np.float64, copy=False), self.center
 
     def rows(self, X: Any) -> Array:
         """Other rows of X as unweighted rows of Z, as a dense matrix."""
@@ -187,7 +198,7 @@ class Centered(Data):
 
     def columns(self, index: np.ndarray) -> Centered:
         """Some of the columns, as data of their own."""
-        return Centered(self.X[:, index], self.weight, center=self.center)
+        return type(self)(self.X[:, index], self.weight, center=self.center)
 
     def to_X(self, W: Array) -> Array:
         """diag(m) W."""
@@ -217,6 +228,14 @@ class Centered(Data):
 
     # -- the centring algebra ----------------------------------------------------------
 
+    def cross(self, H: Any) -> Array:
+        """Z'H; of a sparse target H = diag(r) (S - 1 mean') that is Z'diag(r) S, as Z'r = 0."""
+        if not isinstance(H, SparseTarget):
+            return self.rmatmat(H)
+        C = self._plain_cross(H.counted())
+        C -= np.outer(self.delta, H.sums)
+        return C
+
     def gram(self) -> Array:
         """Z'Z = P'P - sum(w) delta delta'."""
         G = self._plain_gram()
@@ -232,6 +251,10 @@ class Centered(Data):
         K -= np.outer(q, r)
         K += np.outer((self.delta @ self.delta) * r, r)
         return K
+
+    def _plain_cross(self, S: sparse.csr_array) -> Array:
+        """P'diag(r)^-1 S for sparse S."""
+        raise NotImplementedError
 
     def _plain_gram(self) -> Array:
         """P'P."""

@@ -24,6 +24,10 @@ _NAME = re.compile(r"\w[\w.+-]*")
 def dataset_names() -> list[str]:
     """Names of all data sets that :func:`load_dataset` knows.
 
+    Returns
+    -------
+    list of str
+
     Examples
     --------
     >>> from eigenkit.datasets import dataset_names
@@ -35,6 +39,15 @@ def dataset_names() -> list[str]:
 
 def describe_dataset(name: str) -> str:
     """One sentence: where a data set comes from, and how it differs from that of the papers.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`dataset_names`.
+
+    Returns
+    -------
+    str
 
     Examples
     --------

@@ -108,6 +108,10 @@ def data_folder(folder: str | Path | None = None) -> Path:
         By default the environment variable ``EIGENKIT_DATA``, and where it is not set
         ``eigenkit`` in the user's cache (``XDG_CACHE_HOME``, or ``~/.cache``).
 
+    Returns
+    -------
+    Path
+
     Examples
     --------
     >>> from eigenkit.datasets import data_folder

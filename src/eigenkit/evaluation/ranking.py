@@ -34,6 +34,19 @@ def _hits(Y: Any, S: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
 def precision_at_k(Y: Any, S: Any, k: int = 1) -> float:
     """Mean share of the k best labels that are right (P@k).
 
+    Parameters
+    ----------
+    Y : 0/1 array or sparse matrix of shape (n_samples, n_labels)
+        The truth.
+    S : array or sparse matrix of shape (n_samples, n_labels)
+        Scores; larger is better.
+    k : int
+        How many places of the ranking count.
+
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> from eigenkit.evaluation import precision_at_k
@@ -47,6 +60,19 @@ def ndcg_at_k(Y: Any, S: Any, k: int = 5) -> float:
     """Mean discounted gain of the k best labels over that of the best order possible (nDCG@k).
 
     A label that is right at place p counts 1 / log2(p + 1).
+
+    Parameters
+    ----------
+    Y : 0/1 array or sparse matrix of shape (n_samples, n_labels)
+        The truth.
+    S : array or sparse matrix of shape (n_samples, n_labels)
+        Scores; larger is better.
+    k : int
+        How many places of the ranking count.
+
+    Returns
+    -------
+    float
 
     Examples
     --------
@@ -62,7 +88,7 @@ def ndcg_at_k(Y: Any, S: Any, k: int = 5) -> float:
 
 
 def inverse_propensities(Y: Any, a: float = 0.55, b: float = 1.5) -> Array:
-    """1 / p_j, how much a hit on label j counts when rare labels are often missing.
+    """How much a hit on each label counts, 1 / p_j, when rare labels are often missing.
 
     ``1 / p_j = 1 + C (n_j + b)^(-a)`` with ``C = (log(n) - 1) (b + 1)^a`` and n_j the number of
     training samples with label j (Jain, Prabhu and Varma, 2016).
@@ -73,6 +99,19 @@ def inverse_propensities(Y: Any, a: float = 0.55, b: float = 1.5) -> Array:
         The labels of the training samples.
     a, b : float
         Constants of the model; the defaults are those for most data sets.
+
+    Returns
+    -------
+    array of shape (n_labels,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.evaluation import inverse_propensities
+    >>> Y = np.zeros((100, 2))
+    >>> Y[:50, 0] = Y[:2, 1] = 1
+    >>> inverse_propensities(Y).round(1)
+    array([1.7, 4. ])
     """
     Y = sparse.csr_array(Y)
     count = np.asarray((Y != 0).sum(axis=0)).ravel()
@@ -85,11 +124,24 @@ def propensity_scored_precision_at_k(Y: Any, S: Any, weight: Array, k: int = 1) 
 
     Parameters
     ----------
-    Y, S
-        Truth and scores.
+    Y : 0/1 array or sparse matrix of shape (n_samples, n_labels)
+        The truth.
+    S : array or sparse matrix of shape (n_samples, n_labels)
+        Scores; larger is better.
     weight : array of shape (n_labels,)
         From :func:`inverse_propensities` of the training labels.
     k : int
+        How many places of the ranking count.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from eigenkit.evaluation import propensity_scored_precision_at_k
+    >>> propensity_scored_precision_at_k([[1, 1]], [[0.9, 0.1]], weight=[1.0, 4.0])
+    0.25
     """
     hits, labels = _hits(Y, S, k)
     weight = np.asarray(weight, dtype=np.float64)
@@ -118,8 +170,15 @@ def f1_by_frequency(
     -------
     dict
         From words such as ``"10 to 99"`` to macro F1 (nan where no label is so frequent).
+
+    Examples
+    --------
+    >>> from eigenkit.evaluation import f1_by_frequency
+    >>> Y, P = [[1, 0], [1, 1]], [[1, 0], [1, 0]]
+    >>> f1_by_frequency(Y, P, frequency=[200, 3], bounds=(10,))
+    {'1 to 9': 0.0, '10 and more': 1.0}
     """
-    Y, P = sparse.csc_array(Y) != 0, sparse.csc_array(P) != 0
+    Y, P, frequency = sparse.csc_array(Y) != 0, sparse.csc_array(P) != 0, np.asarray(frequency)
     hit, told, true = (np.asarray(A.sum(axis=0)).ravel() for A in (Y.multiply(P), P, Y))
     f1 = np.divide(2.0 * hit, told + true, out=np.zeros(len(hit)), where=(told + true) > 0)
     found = {}

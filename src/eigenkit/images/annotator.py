@@ -113,6 +113,13 @@ class ImageAnnotator(BaseEstimator):
     size_ : (int, int)
     set_names_ : list of str
         Of the sets seen in fit, labelled or not.
+
+    Examples
+    --------
+    >>> from eigenkit.images import ImageAnnotator, make_shapes
+    >>> model = ImageAnnotator(["hsv", "thumbnail"], size=(32, 32)).fit(*make_shapes(30, size=32))
+    >>> model.predict_proba(make_shapes(2, size=32, seed=1)[0]).shape
+    (2, 9)
     """
 
     size_: tuple[int, int]

@@ -31,6 +31,18 @@ def save_annotator(model: ImageAnnotator, path: str | os.PathLike[str]) -> None:
     ----------
     model : ImageAnnotator
     path : path
+
+    Examples
+    --------
+    >>> from eigenkit.images import ImageAnnotator, load_annotator, make_shapes, save_annotator
+    >>> sets, Y, terms = make_shapes(30, size=32)
+    >>> model = ImageAnnotator(["hsv", "thumbnail"], size=(32, 32)).fit(sets, Y, terms)
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     save_annotator(model, f"{folder}/shapes.ek")
+    ...     again = load_annotator(f"{folder}/shapes.ek")
+    >>> bool((again.predict_proba(sets) == model.predict_proba(sets)).all())
+    True
     """
     kept = ImageAnnotator()
     kept.__dict__.update({**model.__dict__, **_NOT_KEPT})
@@ -65,6 +77,18 @@ def load_annotator(
     Returns
     -------
     ImageAnnotator
+
+    Examples
+    --------
+    >>> from eigenkit.images import ImageAnnotator, load_annotator, make_shapes, save_annotator
+    >>> sets, Y, terms = make_shapes(30, size=32)
+    >>> model = ImageAnnotator(["hsv", "thumbnail"], size=(32, 32)).fit(sets, Y, terms)
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     save_annotator(model, f"{folder}/shapes.ek")
+    ...     again = load_annotator(f"{folder}/shapes.ek")
+    >>> bool((again.predict_proba(sets) == model.predict_proba(sets)).all())
+    True
     """
     name = os.fspath(path)
     tree, arrays = read_container(str(name), max_bytes)

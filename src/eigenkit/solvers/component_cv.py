@@ -134,8 +134,8 @@ class _Updated:
         if twice or self._lost(squares, self.whole[0]) or self._lost(y_squares, self.whole[2]):
             return None
         x_scale, y_scale = self.problem.scale
-        f, std, u = scaling(squares, self.Z.constant, self.Z.unit, freedom, x_scale)
-        g, y_std, v = scaling(y_squares, self.Y.constant, self.Y.unit, freedom, y_scale)
+        f, std, u = scaling(self.Z, squares, freedom, x_scale)
+        g, y_std, v = scaling(self.Y, y_squares, freedom, y_scale)
         cross = self._cross(A, B, (mu, nu), total, (f, g), self._from_data(train, mu, f))
         found = decompose(cross, self.problem.n_components, self.problem.deflation)
         means = _unscaled(self.Z, mu), _unscaled(self.Y, nu)

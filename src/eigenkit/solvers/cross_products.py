@@ -65,7 +65,7 @@ class Block:
     @classmethod
     def of(cls, Z: Centered, scale: bool, squares: Array) -> Block:
         """``squares`` holds the diagonal of Z'Z; columns are divided by their deviation."""
-        return cls(Z, *scaling(squares, Z.constant, Z.unit, Z.freedom, scale))
+        return cls(Z, *scaling(Z, squares, Z.freedom, scale))
 
     def matmat(self, V: Array) -> Array:
         """A V."""
@@ -84,12 +84,10 @@ class Block:
         return self.Z.toarray() * self.factor
 
 
-def scaling(
-    squares: Array, constant: np.ndarray, units: float | Array, dof: float, scale: bool
-) -> tuple[Array, Array, float]:
+def scaling(Z: Centered, squares: Array, dof: float, scale: bool) -> tuple[Array, Array, float]:
     """Factor, std and unit of a block (see :class:`Block`) from the diagonal of Z'Z."""
-    units = np.broadcast_to(np.asarray(units, dtype=np.float64), squares.shape)
-    still = constant | (squares <= 0)
+    units = 1.0 / Z.from_X(np.ones((Z.shape[1], 1)))[:, 0]
+    still = Z.constant | (squares <= 0)
     if scale:
         root = np.sqrt(np.where(still, 1.0, squares / dof))
         return np.where(still, 0.0, 1 / root), np.where(still, 1.0, root / units), 1.0

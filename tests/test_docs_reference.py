@@ -1,0 +1,84 @@
+"""Every name of the reference says what it is, takes and gives, shows it, and what is beside it."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import eigenkit.analysis
+
+DOCS = Path(__file__).parents[1] / "docs"
+RELATED = runpy.run_path(str(DOCS / "related.py"))
+DESCRIBED = runpy.run_path(str(DOCS / "face.py"))["described"]
+# Told, not made by the user: what they hold is enough.
+TOLD = (
+    *("analysis.PermutationTest", "analysis.Bootstrap", "analysis.Intervals", "datasets.Dataset"),
+    *("images.Explanation", "images.Evidence", "images.TermReport", "images.Progress"),
+    *("images.comparison.Comparison", "images.Picture", "pencil.Report", "solvers.Choice"),
+)
+# Shown where they are used: in the doctests of these pages, as they need files.
+ON_PAGES = {"images.read_sets", "images.read_labels", "images.Plan", "images.comparison.compare"}
+
+
+def names() -> list[str]:
+    """Every class and function that the reference documents, without the leading eigenkit."""
+    found, module = [], "eigenkit"
+    for line in (DOCS / "reference.md").read_text(encoding="utf-8").splitlines():
+        if match := re.match(r"\.\. currentmodule:: (\S+)", line):
+            module = match[1]
+        if match := re.match(r"\.\. auto(?:class|function):: (\S+)", line):
+            whole = match[1] if match[1].startswith("eigenkit.") else f"{module}.{match[1]}"
+            found.append(whole.removeprefix("eigenkit."))
+    found += [f"analysis.{name}" for name in eigenkit.analysis.__all__]
+    return sorted(set(found) - {"images.ImageWarning"})
+
+
+NAMES = names()
+EACH = pytest.mark.parametrize("name", NAMES)
+
+
+@EACH
+def test_it_has_a_page_and_names_beside_it(name):
+    assert RELATED["page_of"](name) is not None
+    assert RELATED["beside"](name)
+
+
+@EACH
+def test_it_says_what_it_is(name):
+    summary = RELATED["summary"](name)
+    assert re.match(r"[A-Z:`].{15,}[.:]$", summary), summary
+
+
+@EACH
+def test_it_says_what_it_takes_and_gives(name):
+    found = RELATED["find"](name)
+    text = inspect.getdoc(found)
+    if name in TOLD:
+        assert "Attributes\n" in text or "Parameters\n" in text or dataclasses.is_dataclass(found)
+        return
+    taken = {
+        p.name
+        for p in inspect.signature(found).parameters.values()
+        if p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)
+    }
+    assert taken <= DESCRIBED(found, "Parameters")
+    gives = not inspect.isclass(found) and inspect.signature(found).return_annotation != "None"
+    assert not gives or re.search(r"^(Returns|Yields)\n-", text, re.MULTILINE)
+
+
+@EACH
+def test_it_shows_it(name):
+    found = RELATED["find"](name)
+    shown = ">>> " in inspect.getdoc(found)
+    assert shown or name in TOLD or name in ON_PAGES
+
+
+def test_nothing_else_is_listed():
+    listed = {name for names in RELATED["PAGES"].values() for name in names}
+    assert listed == set(NAMES)
+    assert all((DOCS / f"{page}.md").exists() for page in RELATED["PAGES"])
