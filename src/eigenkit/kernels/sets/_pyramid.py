@@ -138,8 +138,9 @@ def _intersections(U: sparse.csr_array, V: sparse.csr_array) -> Array:
 
 def _one_row(n_b: np.ndarray, fitted: sparse.csr_array, steps: Array) -> Array:
     """(1) of one set, from the counts as they are."""
-    shared = steps[fitted.indices] * np.minimum(fitted.data, n_b[fitted.indices])
-    return np.diff(np.concatenate([[0.0], np.cumsum(shared)])[fitted.indptr])
+    shared = np.minimum(fitted.data, n_b[fitted.indices])
+    matches = sparse.csr_array((shared, fitted.indices, fitted.indptr), shape=fitted.shape)
+    return np.asarray(matches @ steps)
 
 
 # -- interface --------------------------------------------------------------------------
