@@ -124,6 +124,9 @@ class ImageAnnotator(BaseEstimator):
 
     size_: tuple[int, int]
     weights_scores_: dict[str, float]
+    _theta_: Array
+    _base_: Array
+    _own_: Array
     _kernels_: list[ViewKernel]
     _descriptors_: list[Descriptor]
 
