@@ -137,6 +137,31 @@ READING: Group = {
     "max_memory": (MaxMemory, "4G"),
 }
 
+LEARNING: Group = {
+    "labels": (Labels, None),
+    "label_separator": (LabelSeparator, None),
+    "label_list": (LabelList, None),
+    "task": (Task, None),
+    "text": (Text, None),
+    "text_features": (TextFeatures, "tfidf"),
+    "text_size": (TextSize, 65536),
+    "ngrams": (Ngrams, 1),
+    "categorical": (Categorical, None),
+    "ignore": (Ignore, None),
+    "index": (Index, None),
+    "missing": (Missing, "error"),
+    **{name: option for name, option in READING.items() if name != "max_memory"},
+    "index_base": (IndexBase, None),
+    "max_memory": READING["max_memory"],
+    "max_features": (MaxFeatures, 50_000_000),
+}
+
+
+def feature_options(given: dict[str, Any]) -> dict[str, Any]:
+    """How columns become features, as the library calls it."""
+    names = {"missing": "missing", "text_features": "text_kind", "text_size": "text_size"}
+    return {word: given[name] for name, word in {**names, "ngrams": "ngrams"}.items()}
+
 
 def takes(*groups: Group) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the options of groups, which it gets as one dict, ``given``.
