@@ -18,9 +18,7 @@ from eigenkit.cli._data import (
 from eigenkit.cli._inspect import describe, next_steps, quality_lines, summary
 
 
-@o.takes(o.LEARNING)
 def fit(
-    *,
     data: o.DataFile,
     out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")],
     method: Annotated[str, typer.Option("--method", "-m", help="See eigenkit methods.")] = "cca",
@@ -54,13 +52,35 @@ def fit(
             help="Read in blocks, with the state in this file: an interrupted fit goes on from it."
         ),
     ] = None,
-    given: dict[str, Any],
+    labels: o.Labels = None,
+    label_separator: o.LabelSeparator = None,
+    label_list: o.LabelList = None,
+    task: o.Task = None,
+    text: o.Text = None,
+    text_features: o.TextFeatures = "tfidf",
+    text_size: o.TextSize = 65536,
+    ngrams: o.Ngrams = 1,
+    categorical: o.Categorical = None,
+    ignore: o.Ignore = None,
+    index: o.Index = None,
+    missing: o.Missing = "error",
+    format_: o.Format = None,
+    delimiter: o.Delimiter = None,
+    encoding: o.Encoding = None,
+    header: o.Header = None,
+    decimal: o.Decimal = None,
+    thousands: o.Thousands = None,
+    comment: o.Comment = None,
+    dtype: o.Dtype = "float64",
+    index_base: o.IndexBase = None,
+    max_memory: o.MaxMemory = "4G",
+    max_features: o.MaxFeatures = 50_000_000,
     force: o.Force = False,
     as_json: o.Json = False,
     debug: o.Debug = False,
 ) -> Result:
     """Fit a method on a file and keep the whole pipeline as a model file."""
-    given = {**given, "scale": scale}
+    given = locals()
     (name,) = o.method_names(method)
     ridge, grid = _alpha(alpha, alphas)
     n_components = None if components in (None, "cv") else o.count("--components", components or "")
@@ -84,14 +104,17 @@ def fit(
             source,
             name,
             data=whole,
-            task=given["task"],
+            task=task,
             params=params,
             alphas=grid,
             cv=cv,
             components=wanted,
             quality=quality,
             scale=scale,
-            **o.feature_options(given),
+            missing=missing,
+            text_kind=text_features,
+            text_size=text_size,
+            ngrams=ngrams,
             stream=blocks,
             checkpoint=checkpoint,
             seed=seed,
