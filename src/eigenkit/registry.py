@@ -119,6 +119,8 @@ _LIST = [
             ("star", "projection", _BOTH),
             ("clique", "projection", _BOTH),
             ("zhou", "projection", _BOTH),
+            ("bolla", "projection", _BOTH),
+            ("rodriguez", "projection", _BOTH),
         ]
     ),
     Method("mlda", f"{_OURS}:MultilabelLDA", "projection", _BOTH, "class-balanced multi-label LDA"),
@@ -181,6 +183,8 @@ _LIST = [
             ("star", "star expansion"),
             ("clique", "clique expansion"),
             ("zhou", "Zhou's normalized Laplacian"),
+            ("bolla", "Bolla's Laplacian"),
+            ("rodriguez", "Rodriguez' Laplacian"),
         ]
     ),
     *(
