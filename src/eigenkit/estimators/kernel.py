@@ -86,6 +86,8 @@ class KernelOrthonormalizedPLS(OrthonormalizedPLS, KernelProjection):
     True
     """
 
+    __init__ = KernelProjection.__init__
+
 
 class KernelCCA(ResponseProjection, KernelProjection):
     """Canonical correlation analysis in the space of a kernel, with a ridge on its side.
