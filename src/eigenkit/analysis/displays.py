@@ -18,6 +18,8 @@ from eigenkit.linalg import Array
 # Names of more arrows than this lie on each other.
 _NAMED = 12
 
+Rows = np.ndarray[Any, np.dtype[np.intp]]
+
 
 class _Display:
     """What all displays share: axes, and where they are kept."""
@@ -84,7 +86,7 @@ def _correlations(X: Any, Z: Array) -> Array:
     return np.divide(X.T @ Zc, size, out=np.zeros(size.shape), where=size > 0)
 
 
-def _groups(y: Any, n: int) -> dict[str, Array]:
+def _groups(y: Any, n: int) -> dict[str, Rows]:
     """Rows of every class, or all of them."""
     if y is None:
         return {"": np.arange(n)}
@@ -94,7 +96,7 @@ def _groups(y: Any, n: int) -> dict[str, Array]:
     return {str(label): np.flatnonzero(labels == label) for label in np.unique(labels)}
 
 
-def _draw_groups(ax: Any, Z: Array, groups: dict[str, Array]) -> None:
+def _draw_groups(ax: Any, Z: Array, groups: dict[str, Rows]) -> None:
     for (name, rows), color, marker in zip(
         groups.items(), cycle(COLORS), cycle(MARKERS), strict=False
     ):
@@ -137,9 +139,7 @@ class ScoresDisplay(_Display):
     'component 1'
     """
 
-    def __init__(
-        self, scores: Array, groups: dict[str, Array], components: tuple[int, int]
-    ) -> None:
+    def __init__(self, scores: Array, groups: dict[str, Rows], components: tuple[int, int]) -> None:
         self.scores, self.groups, self.components = scores, groups, components
 
     @classmethod
