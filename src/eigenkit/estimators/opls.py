@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
+from eigenkit.shell import filled
 from eigenkit.targets import TARGETS, Target
 
 
+@filled(PARTS)
 class OrthonormalizedPLS(ResponseProjection):
     """Orthonormalized partial least squares: the best few directions for regressing y on X.
 
@@ -21,14 +24,8 @@ class OrthonormalizedPLS(ResponseProjection):
     ----------
     n_components : int, optional
         Number of components, at most the rank of Xc'Yc; all by default.
-    alpha : float
-        Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
-    solver : {"auto", "two_stage", "direct"}
-        How the pencil is solved; "auto" is "two_stage", which is exact.
-    regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
-        The method of the first stage; :meth:`plan` tells what "auto" would take.
-    tol, max_iter : float, int
-        Relative residual and number of iterations at which iterative methods stop.
+    {alpha}
+    {computation}
 
     Attributes
     ----------
@@ -39,9 +36,7 @@ class OrthonormalizedPLS(ResponseProjection):
     intercept_ : array of shape (n_targets,)
     classes_ : array
         Where y held strings.
-    n_components_, n_iter_, solver_, regression_, report_
-        What was done; see :class:`eigenkit.pencil.Report`.
-    n_features_in_, feature_names_in_
+    {what_was_done}
 
     Examples
     --------
