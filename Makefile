@@ -74,6 +74,7 @@ papers: $(VENV)/.bench
 	$(RUN) -m papers --out $(PAPERS)
 
 bench: $(VENV)/.bench
+	$(RUN) -m benchmarks.real
 	$(RUN) -m benchmarks.core
 	$(RUN) -m benchmarks.pls
 	$(RUN) -m benchmarks.views

@@ -2,15 +2,14 @@
 
     python -m benchmarks.core [--quick]
 
-Times in seconds, best of several interleaved runs. --quick leaves out scikit-learn's CCA,
-which alone takes minutes. The sparse rows use news20, rcv1 and yahoo_arts, those that
+On independent columns, where nothing is ill-conditioned; :mod:`benchmarks.real` has data as people
+have them. Times in seconds, best of several interleaved runs. --quick leaves out scikit-learn's
+CCA, which alone takes minutes. The sparse rows use news20, rcv1 and yahoo_arts, those that
 eigenkit.datasets can get.
 """
 
 from __future__ import annotations
 
-import resource
-import subprocess
 import sys
 from typing import Any
 
@@ -18,18 +17,15 @@ import numpy as np
 from scipy import sparse
 from sklearn.cross_decomposition import CCA as SklearnCCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-from sklearn.linear_model import Ridge
 from sklearn.preprocessing import normalize
 
 from benchmarks.race import Report, race, seconds
+from benchmarks.real import labels
 from eigenkit import CCA, LDA, OrthonormalizedPLS, alpha_path
 from eigenkit.datasets import Dataset, DatasetNotFound, load_dataset
 from eigenkit.moments import Rows
-from eigenkit.solvers import REGRESSIONS, Settings, solve
+from eigenkit.solvers import Settings, solve
 from eigenkit.targets import TARGETS
-
-# Relative residual to which the sparse regressions are run, ours and the peer's.
-TOL = 1e-4
 
 GRID = [float(alpha) for alpha in np.logspace(-2, 4, 7)]
 
@@ -90,26 +86,16 @@ def load(name: str) -> Dataset | None:
         return None
 
 
-SPARSE = {"news20": ("lda", LDA), "rcv1": ("cca", CCA), "yahoo_arts": ("opls", OrthonormalizedPLS)}
+SPARSE: dict[str, Any] = {"news20": LDA, "rcv1": CCA, "yahoo_arts": OrthonormalizedPLS}
 
 
-def labels(y: np.ndarray) -> tuple[Any, np.ndarray]:
-    """y as the estimator wants it, and as a 0/1 matrix without empty labels."""
-    if y.ndim == 1:
-        return y, (y[:, None] == np.unique(y)).astype(float)
-    Y = y[:, y.sum(axis=0) > 0].astype(float)
-    return Y, Y
-
-
-def text(report: Report) -> None:
-    for name, (target, estimator) in SPARSE.items():
+def grids(report: Report) -> None:
+    """Seven alphas on sparse text, against one."""
+    for name, estimator in SPARSE.items():
         data = load(name)
         if data is None:
             continue
-        X = sparse.csr_array(normalize(data.X))
-        y, J = labels(data.target)
-        for alpha in (1.0, 0.01):
-            _against_ridge(report, name, target, estimator, X, y, J, alpha)
+        X, y = sparse.csr_array(normalize(data.X)), labels(data.target)[0]
         best = race(
             {
                 "one": lambda e=estimator, X=X, y=y: e(alpha=GRID[0]).fit(X, y),
@@ -119,37 +105,6 @@ def text(report: Report) -> None:
         )
         work = f"{name}, seven alphas / one (0.01)"
         report.add(work, best["grid"], best["one"], "<= 3x", ours_over_peer=True)
-
-
-def _against_ridge(
-    report: Report,
-    name: str,
-    target: str,
-    estimator: Any,
-    X: Any,
-    y: Any,
-    J: np.ndarray,
-    alpha: float,
-) -> None:
-    """Our whole fit against the peer's regression of the same targets, to the same residual."""
-    pencil = Rows(X, J, None).problem(TARGETS[target], 1.0, alpha).pencil
-    goal = np.linalg.norm(pencil.C)
-
-    def residual(W: np.ndarray) -> float:
-        return float(np.linalg.norm(pencil.C - pencil.apply_B(W)) / goal)
-
-    model = estimator(alpha=alpha, tol=TOL)
-    ours = min(seconds(lambda: model.fit(X, y)) for _ in range(3))
-    (answer,) = REGRESSIONS[model.regression_](pencil, [alpha], TOL, 1000)
-    assert answer is not None
-    reached = max(residual(answer.W1), TOL)
-    for tol in (TOL, TOL / 3, TOL / 10):  # the loosest that is as good as ours
-        ridge = Ridge(alpha=alpha, solver="sparse_cg", tol=tol)
-        peer = seconds(lambda ridge=ridge: ridge.fit(X, pencil.H))
-        if residual(ridge.coef_.T) <= 1.05 * reached:
-            break
-    work = f"{name} {target}, alpha={alpha:g} ({model.regression_}) / Ridge sparse_cg"
-    report.add(work, ours, peer, ">= 5x")
 
 
 def overhead(report: Report) -> None:
@@ -204,41 +159,12 @@ def growth(report: Report) -> None:
     report.add("dense, n doubled", best["double"], best["base"], "<= 2.3x", ours_over_peer=True)
 
 
-def memory(report: Report) -> None:
-    """Peak memory of a fit on news20, in a process of its own, in multiples of X."""
-    if load("news20") is None:
-        return
-    command = [sys.executable, "-m", "benchmarks.core", "--memory"]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    bytes_of_X, extra, blocks = (float(part) for part in printed.split()[-3:])
-    work = f"news20 peak memory, MB (+ 6 blocks of (n+d) x k: {blocks / 1e6:.0f})"
-    total = (bytes_of_X + max(0.0, extra - blocks)) / 1e6
-    report.add(work, total, bytes_of_X / 1e6, "<= 3x", ours_over_peer=True)
-
-
-def measure_memory() -> None:
-    data = load_dataset("news20")
-    X = sparse.csr_array(normalize(data.X))
-    y = data.target
-    size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    warm = sparse.random_array((500, 400), density=0.1, rng=np.random.default_rng(0), format="csr")
-    LDA(regression="cg").fit(warm, np.arange(500) % 3)  # libraries loaded, threads started
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    LDA().fit(X, y)
-    extra = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-    print(size, extra, 6 * 8 * sum(X.shape) * 20)
-
-
 def main() -> None:
-    if "--memory" in sys.argv:
-        measure_memory()
-        return
     report = Report("core")
     dense(report, "--quick" in sys.argv)
     wide(report)
-    text(report)
+    grids(report)
     overhead(report)
-    memory(report)
     growth(report)
     report.save()
 

@@ -60,12 +60,16 @@ class Table:
     path: Path
     rows: list[Row] = field(default_factory=list)
     name: str = ""
+    machine: str = ""
 
     @classmethod
     def read(cls, path: Path) -> Table:
         """What the file holds, or nothing yet."""
-        found = json.loads(path.read_text())["rows"] if path.exists() else []
-        return cls(path, [Row(**{**row, "bar": tuple(row["bar"])}) for row in found])
+        if not path.exists():
+            return cls(path)
+        found = json.loads(path.read_text())
+        rows = [Row(**{**row, "bar": tuple(row["bar"])}) for row in found["rows"]]
+        return cls(path, rows, machine=described(found["machine"]))
 
     def begin(self, name: str) -> None:
         """The rows of this name are measured anew."""

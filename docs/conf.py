@@ -1,5 +1,6 @@
 """Sphinx configuration."""
 
+import inspect
 import re
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import generate
 import related
 
 log = logging.getLogger(__name__)
+FITTED = re.compile(r"(?<=[\s(])([A-Za-z]\w*)_(?=[^\w`*]|$)")
 generate.write()
 
 project = "eigenkit"
@@ -64,8 +66,19 @@ def skip_routing(app, what, name, obj, skip, options):
 def escape_fitted_names(app, what, name, obj, options, lines):
     """Fitted attributes end in an underscore, which reStructuredText takes for a link."""
     for i, line in enumerate(lines):
-        if "``" not in line and not line.lstrip().startswith(".."):
-            lines[i] = re.sub(r"(?<=[\s(])([A-Za-z]\w*)_(?=[^\w`*]|$)", r"\1\\_", line)
+        if not line.lstrip().startswith(".."):
+            words = line.split("``")  # what stands between two marks is literal
+            words[::2] = [FITTED.sub(r"\1\\_", part) for part in words[::2]]
+            lines[i] = "``".join(words)
+
+
+def own_signature(app, what, name, obj, options, signature, returns):
+    """The parameters of the constructor, also where a parent class takes any."""
+    if what != "class" or signature is None:
+        return None
+    taken = inspect.signature(obj)
+    bare = [p.replace(annotation=p.empty) for p in taken.parameters.values()]
+    return str(taken.replace(parameters=bare, return_annotation=taken.empty)), None
 
 
 def add_links(app, what, name, obj, options, lines):
@@ -100,6 +113,7 @@ def block_math(translator, node):
 def setup(app):
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
     app.connect("autodoc-skip-member", skip_routing)
+    app.connect("autodoc-process-signature", own_signature)
     app.connect("autodoc-process-docstring", escape_fitted_names, priority=900)
     app.connect("autodoc-process-docstring", add_links, priority=950)
     app.connect("doctree-read", refuse_silent_images)

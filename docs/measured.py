@@ -18,7 +18,7 @@ def stored() -> dict[str, Any]:
     """The first file of measured rows, or none yet."""
     for path in sorted(DOCS.glob("*.json")):
         found = json.loads(path.read_text(encoding="utf-8"))
-        if "rows" in found:
+        if isinstance(found.get("rows"), list):
             return found
     return {"rows": []}
 
@@ -28,7 +28,7 @@ def ratio(row: dict[str, Any]) -> str:
     return f"{row['theirs'] / row['ours']:.2g}"
 
 
-def landing() -> str:
+def table() -> str:
     """The first rows in which other libraries do the same work."""
     rows = [row for row in stored()["rows"] if row["bar"][0] == "at least"][:SHOWN]
     if not rows:
@@ -38,6 +38,17 @@ def landing() -> str:
         figures = f"{row['ours']:.2g} | {row['theirs']:.2g} | {ratio(row)}"
         lines.append(f"| {row['work']} | {row['peer']} | {figures} |")
     return "\n".join(lines) + "\n"
+
+
+def landing(page: str = "benchmarks.md") -> str:
+    """The table with where it comes from."""
+    shown = table()
+    if not shown or not (DOCS / "benchmarks.md").exists():
+        return shown
+    return (
+        f"{shown}\nThe first rows of [all measurements]({page}): that page has machine, date and "
+        "command, and the rows in which others are faster.\n"
+    )
 
 
 if __name__ == "__main__":

@@ -22,7 +22,15 @@ def page() -> str:
     """The README with the table as it should be."""
     text = README.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
-    return before + BEGIN + "\n" + measured.landing() + "\n" + END + rest.split(END)[1]
+    return (
+        before
+        + BEGIN
+        + "\n"
+        + measured.landing("docs/benchmarks.md")
+        + "\n"
+        + END
+        + rest.split(END)[1]
+    )
 
 
 def figure() -> None:

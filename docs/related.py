@@ -13,7 +13,7 @@ from typing import Any
 # Names of eigenkit by page; the first page that has a name is the one to read.
 PAGES: dict[str, list[str]] = {
     "cca_family": ["CCA", "CanonicalRidge", "MultiviewCCA", "SparseCCA"],
-    "probabilistic": ["ProbabilisticCCA", "CCA"],
+    "probabilistic": ["ProbabilisticCCA", "BayesianCCA", "CCA"],
     "lda": ["LDA", "MultilabelLDA", "PLSDA", "KernelLDA", "ReGEC"],
     "hypergraph": ["HypergraphSpectral", "HypergraphClustering", "KernelHypergraphSpectral"],
     "multilabel": [
@@ -36,6 +36,7 @@ PAGES: dict[str, list[str]] = {
         "PLSCanonical",
         "PLSSVD",
         "PLSDA",
+        "OrthogonalPLS",
         "OrthonormalizedPLS",
         "KernelPLS",
         "ShrinkageRegression",

@@ -2,7 +2,7 @@
 Few labels, many samples: what are the others good for?
 =======================================================
 
-Labels are dear. :class:`eigenkit.GraphRegularized` joins every sample to its neighbours, labelled or not, and asks a
+Labels are expensive. :class:`eigenkit.GraphRegularized` joins every sample to its neighbours, labelled or not, and asks a
 projection to change little along these edges. That helps where classes lie along sheets, and not everywhere: the weight of
 the graph is chosen by cross-validation, with zero among the choices.
 """

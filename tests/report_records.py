@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import make_multilabel_classification
 
-from eigenkit import CCA, LDA, HypergraphSpectral
+from eigenkit import CCA, LDA, HypergraphSpectral, PLSRegression
 from eigenkit.evaluation import evaluate
 
 HOSTILE = "</script><script>alert(1)</script>"
@@ -55,3 +55,32 @@ def _classes() -> dict[str, Any]:
 def classes() -> dict[str, Any]:
     """A record of data with one class per sample."""
     return copy.deepcopy(_classes())
+
+
+@cache
+def _numbers() -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 6))
+    Y = X[:, :2] + rng.normal(size=(80, 2))
+    return evaluate(X, Y, {"pls": PLSRegression(3), "cca": CCA()}, task="numbers", cv=3)
+
+
+def numbers() -> dict[str, Any]:
+    """A record of data with numbers to predict."""
+    return copy.deepcopy(_numbers())
+
+
+@cache
+def _many() -> dict[str, Any]:
+    rng = np.random.default_rng(1)
+    Z = rng.normal(size=(200, 4))
+    X = Z @ rng.normal(size=(4, 10)) + rng.normal(size=(200, 10))
+    Y = (Z @ rng.normal(size=(4, 14)) + rng.normal(size=(200, 14)) > 1).astype(int)
+    names = [f"tag {i}" for i in range(14)]
+    methods = {"cca": CCA(alpha=1.0), "star": HypergraphSpectral(alpha=1.0)}
+    return evaluate(X, Y, methods, cv=2, alphas=None, label_names=names)
+
+
+def many() -> dict[str, Any]:
+    """A record with more labels than curves that can be told apart."""
+    return copy.deepcopy(_many())

@@ -111,3 +111,12 @@ def test_without_a_compiler_nothing_is_built_and_nothing_fails(tmp_path):
         assert done.returncode == 1
         assert not list(folder.glob("*.so"))
         assert not list(folder.glob("*.part"))
+
+
+def test_the_report_says_what_made_the_products(rng, monkeypatch):
+    X, Y = matrix(rng, "float64", "int32"), rng.normal(size=(40, 2))
+    assert CCA().fit(X.toarray(), Y).report_.products == "BLAS"
+    expected = "compiled" if compiled.available() else "scipy"
+    assert CCA().fit(X, Y).report_.products == expected
+    monkeypatch.setenv("EIGENKIT_COMPILED", "0")
+    assert CCA().fit(X, Y).report_.products == "scipy"

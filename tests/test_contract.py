@@ -217,3 +217,36 @@ def test_transform_of_both_gives_both(cls):
     x_scores, y_scores = estimator.fit(X, y).transform(X, y)
     np.testing.assert_array_equal(x_scores, estimator.transform(X))
     assert x_scores.shape == y_scores.shape
+
+
+# -- strings -----------------------------------------------------------------------------
+
+NUMBERS_ONLY = (
+    *("KeepSearchCV", "PLSCanonical", "PLSRegression", "PLSRegressionCV", "PLSSVD", "SIMPLS"),
+    *("BayesianCCA", "ProbabilisticCCA", "ShrinkageRegression", "SparseCCA", "SparsePLS"),
+)
+
+
+@EACH
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
+def test_what_takes_strings_scores_them(cls):
+    """Classes by their names; regressions by the columns that stand for them."""
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["zebra", "ant", "cow"])[y]
+    estimator = default(cls)
+    if cls.__name__ in NUMBERS_ONLY:
+        with pytest.raises(ValueError, match="y holds the string 'zebra'"):
+            estimator.fit(X, names)
+        return
+    estimator.fit(X, names)
+    if not hasattr(estimator, "score"):
+        return
+    weight = 1.0 + np.arange(150) % 3
+    weighted = {"sample_weight": weight} if hasattr(estimator, "predict") else {}
+    for options in ({}, weighted):
+        score = estimator.score(X, names, **options)
+        assert np.isfinite(score)
+        assert not hasattr(estimator, "classes_") or 0 < score <= 1
+    shuffled = names[np.random.default_rng(0).permutation(150)]
+    if hasattr(estimator, "classes_"):
+        assert estimator.score(X, shuffled) < estimator.score(X, names)

@@ -53,7 +53,7 @@ X_CASES = {
     "0-d": (lambda X: np.array(3.0), "X is a single number"),
     "number": (lambda X: 3.0, "X is a single number"),
     "two names": (lambda X: pd.DataFrame(X, columns=FRAME), "X has several columns named 'p'"),
-    "?": (lambda X: pd.DataFrame(X).astype(object).replace(X[0, 0], "?"), "X holds the string '?'"),
+    "?": (lambda X: pd.DataFrame([["?", *X[0, 1:]], *X[1:].tolist()]), "X holds the string '?'"),
     "words": (lambda X: np.full(X.shape, "word"), "X holds the string 'word'"),
     "complex": (lambda X: X + 1j, "X is complex"),
     "one dimension": (lambda X: X[:, 0], "X has one dimension"),

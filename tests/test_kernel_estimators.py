@@ -530,3 +530,35 @@ def test_principal_components_are_no_more_than_the_rank(kernel):
         weight = None if seed % 2 else rng.integers(1, 6, n)
         model = KernelPCA(kernel=kernel).fit(X, sample_weight=weight)
         assert model.n_components_ <= (min(rank, d) if kernel == "linear" else rank)
+
+
+@pytest.mark.parametrize("scale", [1e-152, 1e-140, 1e-80, 1e80, 1e140, 1e150])
+@pytest.mark.parametrize("options", [{}, {"approximation": "cholesky"}])
+def test_principal_components_have_the_units_of_x(scale, options, rng):
+    X = rng.normal(size=(30, 4))
+    plain = KernelPCA(**options).fit(X)
+    model = KernelPCA(**options).fit(X * scale)
+    np.testing.assert_allclose(model.transform(X * scale) / scale, plain.transform(X), atol=1e-8)
+    np.testing.assert_allclose(model.explained_variance_ratio_, plain.explained_variance_ratio_)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(KernelPLS(2, kernel="linear"), KernelPLS(2, kernel="linear", approximation="cholesky")),
+        *(KernelLDA(kernel="linear"), KernelLDA(kernel="linear", approximation="cholesky")),
+    ],
+)
+@pytest.mark.parametrize("scale", [1e-140, 1e140])
+def test_predictions_do_not_depend_on_units(model, scale, rng):
+    X = rng.normal(size=(30, 4))
+    y = (X[:, 0] > 0).astype(int)
+    small = model.get_params().get("alpha") is not None
+    plain = clone(model).set_params(**({"alpha": 0.0} if small else {})).fit(X, y)
+    other = clone(plain).fit(X * scale, y)
+    np.testing.assert_allclose(other.predict(X * scale), plain.predict(X), atol=1e-8)
+
+
+def test_a_kernel_without_digits_is_refused(rng):
+    with pytest.raises(ValueError, match="where numbers have lost their digits: bring X to a lar"):
+        KernelPCA().fit(1e-160 * rng.normal(size=(30, 4)))

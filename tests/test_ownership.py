@@ -82,6 +82,7 @@ MODELS: dict[str, tuple[Any, Any]] = {
         lambda: ek.MultipleKernelProjection(kernels=[Kernel("rbf", columns=[0, 1]), Kernel("rbf")]),
         _J,
     ),
+    "OrthogonalPLS": (ek.OrthogonalPLS, _responses),
     "SparsePLS": (lambda: ek.SparsePLS(keep_x=3), _responses),
     "SparsePLSDA": (lambda: ek.SparsePLSDA(keep_x=3), _classes),
     "KeepSearchCV": (lambda: ek.KeepSearchCV(ek.SparsePLSDA(), keep_x=[2, 4], cv=2), _classes),

@@ -267,3 +267,13 @@ def test_what_has_no_density_is_refused(rng):
         model.fit(X, np.where(Y[0, 0] == Y, np.inf, Y))
     assert not hasattr(model, "mean_")
     ProbabilisticCCA(alpha=1.0).fit(X[:4], Y[:4])
+
+
+@pytest.mark.parametrize(
+    ("scale", "kind"), [(1e-160, "float64"), (1e170, "float64"), (1e25, "float32")]
+)
+def test_columns_whose_covariances_are_no_numbers_are_named(scale, kind, rng):
+    X, Y = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
+    X[:, 2] *= scale
+    with pytest.raises(ValueError, match=rf"column 2 of X varies by .* range of {kind}: scale it"):
+        ProbabilisticCCA().fit(X.astype(kind), Y)

@@ -20,10 +20,10 @@ from eigenkit.record import (
     write_atomically,
     write_record,
 )
-from report_records import classes, hostile
+from report_records import classes, hostile, many, numbers
 
 
-@pytest.mark.parametrize("make", [hostile, classes])
+@pytest.mark.parametrize("make", [hostile, classes, numbers, many])
 def test_round_trip_through_json_and_dataclasses(make, tmp_path):
     record = make()
     assert to_dict(from_dict(record)) == record
@@ -75,6 +75,13 @@ def test_damage_is_named_with_its_place():
         (("data", "hypergraph", "label_positions", 0), [0.5]),
         (("methods", 0, "model", "coordinates"), [[1.0, 2.0]]),
         (("methods", 0, "roc", 0, "label"), 7),
+        (("methods", 0, "labels", 0, "label"), 7),
+        (("methods", 0, "worst", 0, "told"), [7]),
+        (("methods", 0, "confusion"), [[1]]),
+        (("methods", 0, "predicted"), [[1.0]]),
+        (("methods", 0, "model", "correlated"), [0]),
+        (("methods", 0, "by_components", "mean"), []),
+        (("points", "observed"), [[1.0]]),
     ],
 )
 def test_indices_must_point_inside(where, value):

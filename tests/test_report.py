@@ -19,7 +19,7 @@ import pytest
 from eigenkit.report import render_html, render_text, write_html
 from eigenkit.report.html import json_block
 from eigenkit.report.words import visible
-from report_records import HOSTILE, LABELS, classes, hostile
+from report_records import HOSTILE, LABELS, classes, hostile, many, numbers
 
 pytest.importorskip("plotly")
 VOID = {"meta", "input", "br", "img", "link", "hr"}
@@ -59,7 +59,7 @@ class Page(HTMLParser):
         return [attrs for tag, attrs in self.tags if tag == name]
 
 
-@pytest.fixture(scope="module", params=[hostile, classes])
+@pytest.fixture(scope="module", params=[hostile, classes, numbers, many])
 def record(request: pytest.FixtureRequest) -> dict[str, Any]:
     return request.param()
 
@@ -149,7 +149,7 @@ def test_headings_identifiers_and_alternatives(page):
             assert not target or target in ids
     plots = [a for a in page.all("div") if a.get("class") == "plot"]
     assert len(plots) >= 5
-    assert all(a["role"] == "img" and a["aria-label"] for a in plots)
+    assert all(a["role"] == "group" and a["aria-label"] for a in plots)
     assert len(page.all("caption")) == len(page.all("table"))
 
 

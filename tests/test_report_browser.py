@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 from eigenkit.report import write_html
-from report_records import classes, hostile
+from report_records import classes, hostile, many, numbers
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 pytest.importorskip("plotly")
@@ -116,6 +117,57 @@ def test_fewer_samples_three_dimensions_and_another_method(visit):
     visit.page.get_by_text("2D", exact=True).click()
     visit.page.get_by_text("all", exact=True).click()
     assert visit.page.evaluate(count) == 150
+
+
+def test_tables_are_sorted_and_searched(browser, tmp_path):
+    visit = Visit(browser, write_html(many(), tmp_path / "many.html"))
+    table = visit.page.locator("table.sortable", has_text="By label").first
+    first = table.locator("tbody th").first
+    assert first.inner_text() == "tag 0"
+    assert table.locator("tbody th").nth(2).inner_text() == "tag 2"  # not tag 10
+    table.get_by_role("button", name="F1").click()
+    values = [float(v) for v in table.locator("tbody td:nth-child(2)").all_inner_texts()]
+    assert values == sorted(values, reverse=True)
+    table.get_by_role("button", name="F1").click()
+    assert table.locator("th[aria-sort=ascending]").count() == 1
+    visit.page.get_by_label("Search in By label").first.fill("tag 1")
+    seen = [t for t in table.locator("tbody th").all() if t.is_visible()]
+    assert sorted(t.inner_text() for t in seen) == ["tag 1", *(f"tag 1{i}" for i in range(4))]
+    visit.context.close()
+
+
+def test_many_labels_are_shown_by_the_hardest_or_in_small(browser, tmp_path):
+    visit = Visit(browser, write_html(many(), tmp_path / "many.html"))
+    assert visit.page.evaluate("document.getElementById('plot-roc').data.length") == 9
+    visit.page.get_by_text("precision and recall", exact=True).click()
+    assert visit.page.evaluate("document.getElementById('plot-roc').data.length") == 8
+    visit.page.select_option("#roc-view", index=1)
+    assert visit.page.locator("#small-curves svg").count() == 14
+    assert not visit.page.locator("#plot-roc").is_visible()
+    visit.page.select_option("#roc-view", index=0)
+    assert visit.page.locator("#plot-roc").is_visible()
+    assert visit.errors == []
+    visit.context.close()
+
+
+# Contrast, names, roles, order: the rules of axe-core, where it is installed.
+AXE = next(
+    (p for p in Path(__file__).parents[1].glob("node_modules/axe-core/axe.min.js")), None
+) or (Path(os.environ["AXE_CORE"]) if "AXE_CORE" in os.environ else None)
+
+
+@pytest.mark.skipif(AXE is None, reason="needs npm install axe-core here, or AXE_CORE=axe.min.js")
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("make", [hostile, classes, numbers, many])
+def test_axe_finds_nothing(browser, tmp_path, make, scheme):
+    page = write_html(make(), tmp_path / "page.html")
+    visit = Visit(browser, page, width=400, color_scheme=scheme, bypass_csp=True)
+    visit.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    visit.page.evaluate(AXE.read_text())
+    found = visit.page.evaluate("axe.run(document)")["violations"]
+    assert [(v["id"], v["nodes"][0]["html"]) for v in found] == []
+    visit.context.close()
 
 
 def test_metric_and_curves_follow_their_menus(visit):

@@ -57,6 +57,9 @@ def test_weights_are_routed_to_every_estimator(cls, routing):
     alone = default(cls)
     if inner is not None:
         alone.estimator.set_fit_request(sample_weight=True)
+    for either in (model, alone):
+        if "random_state" in either.get_params():
+            either.set_params(random_state=0)
     alone.fit(X, y, sample_weight=WEIGHT)
     step = Pipeline(
         [("same", FunctionTransformer()), ("model", model.set_fit_request(sample_weight=True))]

@@ -17,10 +17,12 @@ from eigenkit import (
     AlphaSearchCV,
     HypergraphSpectral,
     LeastSquaresProjection,
+    OrthonormalizedPLS,
     alpha_path,
     l1_path,
 )
 from eigenkit.data import Centered
+from eigenkit.evaluation import LabelStratifiedKFold
 
 
 @pytest.mark.parametrize("name", list(ESTIMATORS))
@@ -29,8 +31,7 @@ def test_a_path_equals_separate_fits(name, rng):
     for model in alpha_path(ESTIMATORS[name](n_components=2), X, y, [0.01, 1.0, 50.0]):
         alone = ESTIMATORS[name](n_components=2, alpha=model.alpha).fit(X, y)
         np.testing.assert_allclose(model.transform(X), alone.transform(X), atol=1e-10)
-        of_samples = {"x_scores_", "y_scores_"}  # only fit keeps those
-        assert vars(model).keys() == vars(alone).keys() - of_samples
+        assert vars(model).keys() == vars(alone).keys()
 
 
 def test_a_path_makes_one_gram_matrix(rng, monkeypatch):
@@ -80,6 +81,29 @@ def test_search_judges_projections_of_classes_by_all_classes():
     for estimator in (HypergraphSpectral(), LeastSquaresProjection(target="star", l1_ratio=1.0)):
         search = AlphaSearchCV(estimator, alphas=[0.01, 0.1]).fit(X, y)
         assert search.best_score_ > 0.8
+
+
+def test_one_standard_error_prefers_more_shrinkage():
+    X, y = load_iris(return_X_y=True)
+    grid = [1.0, 1e-3, 1e3, 1e6]
+    best = AlphaSearchCV(LDA(), alphas=grid).fit(X, y)
+    search = AlphaSearchCV(LDA(), alphas=grid, rule="one_standard_error").fit(X, y)
+    scores = np.array([search.cv_results_[f"split{i}_test_score"] for i in range(5)])
+    least = best.best_score_ - scores[:, grid.index(best.alpha_)].std(ddof=1) / np.sqrt(5)
+    good = [alpha for alpha, mean in zip(grid, scores.mean(axis=0), strict=True) if mean >= least]
+    assert search.alpha_ == max(good) >= best.alpha_
+    with pytest.raises(ValueError, match="rule='best' is not known"):
+        AlphaSearchCV(LDA(), rule="best").fit(X, y)
+
+
+def test_folds_of_labels_keep_their_shares():
+    X, Y = make_multilabel_classification(n_samples=100, n_classes=4, random_state=0)
+    Y[:, 0] = np.arange(100) < 5  # by plain folds, all of it in the first
+    by_itself = AlphaSearchCV(OrthonormalizedPLS(), cv=5).fit(X, Y).cv_results_
+    asked = AlphaSearchCV(OrthonormalizedPLS(), cv=LabelStratifiedKFold(5)).fit(X, Y)
+    np.testing.assert_allclose(
+        by_itself["mean_test_score"], asked.cv_results_["mean_test_score"], rtol=1e-12
+    )
 
 
 def test_search_refuses_bad_grids():

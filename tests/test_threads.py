@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import make_multilabel_classification
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 import eigenkit as ek
@@ -142,3 +144,23 @@ def test_eight_estimators_in_eight_threads_give_what_they_give_alone(kind: str) 
     for name, expected in alone.items():
         np.testing.assert_allclose(together[name], expected, rtol=1e-10, atol=1e-12, err_msg=name)
     assert blas() == before
+
+
+def test_neighbours_and_means_of_scikit_learn_leave_the_threads_as_they_were(two_threads):
+    """They set the threads of BLAS without counting: overlapping, they would leave one."""
+    X, Y = make_multilabel_classification(300, 6, n_classes=4, random_state=0)
+    before = blas()
+    for model in (
+        ek.ManyLabelClassifier(n_neighbors=5),
+        ek.HypergraphClustering(3, n_init=3, random_state=0),
+        ek.GraphRegularized(ek.OrthonormalizedPLS(), n_neighbors=3),
+    ):
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(lambda _, m=model: _fit_and_use(clone(m), X, Y), range(18)))
+        assert blas() == before
+
+
+def _fit_and_use(model: Any, X: np.ndarray, Y: np.ndarray) -> None:
+    model.fit(X, Y)
+    if hasattr(model, "predict"):
+        model.predict(X)

@@ -43,6 +43,11 @@ SAME = {
     *("extension types", "arrow-backed frame", "polars", "arrow table", "lists", "memmap"),
     *("fortran", "unaligned", "plain", "weights of one", "weights of 1e-3", "float64 weights"),
 }
+# What must be refused, but not by those who take it as it is meant.
+MEANT = {
+    ("PLSRegressionCV", "n_components 99"),  # the most to try
+    *(("ProbabilisticCCA", name) for name in ("NaN in X", "None in X", "pd.NA")),  # gaps
+}
 Case = Callable[[np.ndarray, Any], tuple]
 
 
@@ -141,7 +146,7 @@ def run(cls: type, name: str, case: Case, must_fail: bool) -> tuple[str, str]:
         return ("wrong", f"refused: {text[:120]}") if name in SAME else ("clear error", "")
     except Exception as error:
         return "wrong", f"{type(error).__name__}: {str(error)[:80]}"
-    if must_fail:
+    if must_fail and (cls.__name__, name) not in MEANT:
         return "wrong", "accepted"
     if not np.all(np.isfinite(Z)):
         return "wrong", "not finite"

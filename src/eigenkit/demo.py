@@ -171,7 +171,7 @@ def main(folder: str | Path = ".") -> int:
     """Print the table, save the picture and the report; 0 when done."""
     folder = Path(folder)
     with warnings.catch_warnings():
-        # Some pixels of the digits are always white, as everybody knows.
+        # Some pixels of the digits are always white; that need not be said.
         warnings.simplefilter("ignore", DegenerateDataWarning)
         lines = run("digits", *load_digits(return_X_y=True)) + run("generated", *multilabel())
         print(table(lines))

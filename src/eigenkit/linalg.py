@@ -52,6 +52,12 @@ def signs(W: Array) -> Array:
     return np.where(W[first, np.arange(W.shape[1])] < 0, -1.0, 1.0)
 
 
+def distinct_rows(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows of A in order, and for every row of A which of them it is."""
+    rows, which = np.unique(A, axis=0, return_inverse=True)
+    return rows, which.ravel()  # numpy 2.0.0 gives it a second axis
+
+
 def triangular_factor(A: Array) -> Array:
     """The triangle R of ``A = Q R``: R'R = A'A, and as accurate as A itself."""
     with blas_threads(A.shape[1]):

@@ -14,8 +14,9 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
-from eigenkit.data import centered_columns
+from eigenkit.data import SparseTarget, centered_columns
 from eigenkit.linalg import Array
 
 
@@ -31,8 +32,10 @@ class Pencil:
     alpha: float
 
     @classmethod
-    def state(cls, Z: Any, H: Array, alpha: float) -> Self:
+    def state(cls, Z: Any, H: Any, alpha: float) -> Self:
         """Centre H (one row per row of X) with the weights of Z, and weight it likewise."""
+        if sparse.issparse(H):
+            return cls(Z, SparseTarget(H, Z.weight), alpha)
         _, H = centered_columns(H, Z.weight)
         if Z.weight is not None:
             H *= np.sqrt(Z.weight)[:, None]
@@ -41,7 +44,7 @@ class Pencil:
     @cached_property
     def C(self) -> Array:
         """Z'H, as directions: all that A is made of."""
-        return self.Z.rmatmat(self.H)
+        return self.Z.cross(self.H)
 
     def compressed(self) -> Pencil:
         """The same pencil on fewer rows, for methods that need rows where there are too many."""
@@ -95,6 +98,9 @@ class Report:
     condition : float
         Estimate of the condition number of B on the space that is used (nan where the
         method yields none).
+    products : str
+        What made the products with X: "BLAS", or for sparse X "compiled" or "scipy" (see
+        :mod:`eigenkit.compiled`).
     equivalent : bool
         Whether W solves the pencil; False for a least squares model that differs from it.
     """
@@ -107,6 +113,7 @@ class Report:
     residual: float = float("nan")
     orthogonality: float = float("nan")
     condition: float = float("nan")
+    products: str = "BLAS"
     equivalent: bool = True
 
 

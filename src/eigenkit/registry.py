@@ -119,6 +119,8 @@ _LIST = [
             ("star", "projection", _BOTH),
             ("clique", "projection", _BOTH),
             ("zhou", "projection", _BOTH),
+            ("bolla", "projection", _BOTH),
+            ("rodriguez", "projection", _BOTH),
         ]
     ),
     Method("mlda", f"{_OURS}:MultilabelLDA", "projection", _BOTH, "class-balanced multi-label LDA"),
@@ -140,6 +142,13 @@ _LIST = [
     ),
     Method("pls", f"{_OURS}:PLSRegression", "projection", _REAL, "partial least squares (PLS2)"),
     Method("simpls", f"{_OURS}:SIMPLS", "projection", _REAL, "PLS without deflation of X"),
+    Method(
+        "orthogonal_pls",
+        f"{_OURS}:OrthogonalPLS",
+        "projection",
+        _REAL,
+        "PLS after orthogonal signal correction (O-PLS)",
+    ),
     Method("sparse_pls", f"{_OURS}:SparsePLS", "projection", _REAL, "PLS with few features"),
     Method("plsda", f"{_OURS}:PLSDA", "classifier", (CLASSES,), "PLS for classes"),
     Method(
@@ -174,6 +183,8 @@ _LIST = [
             ("star", "star expansion"),
             ("clique", "clique expansion"),
             ("zhou", "Zhou's normalized Laplacian"),
+            ("bolla", "Bolla's Laplacian"),
+            ("rodriguez", "Rodriguez' Laplacian"),
         ]
     ),
     *(

@@ -26,9 +26,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from eigenkit.data import scaled
 from eigenkit.linalg import Array, symmetric_whitener
 
 
@@ -70,7 +72,7 @@ class Labels:
         return replace(self, factor=np.vstack([np.sqrt(share) * self.factor, below]))
 
 
-def _as_it_is(Y: Array, weight: Array | float) -> Array:
+def _as_it_is(Y: Any, weight: Array | float) -> Any:
     return Y
 
 
@@ -80,14 +82,16 @@ class Target:
 
     ``local`` is what a row is by itself, given the weights of the labels; ``finish`` takes the
     sums over all samples. ``linear`` says that ``finish`` is a product with a matrix: sums of
-    local rows are then all that a stream must know.
+    local rows are then all that a stream must know. ``sparse`` says that H has its zeros where Y
+    has them: sparse Y then stays sparse.
     """
 
-    finish: Callable[[Array, Labels], Array]
+    finish: Callable[[Any, Labels], Any]
     linear: bool
-    local: Callable[[Array, Array | float], Array] = _as_it_is
+    local: Callable[[Any, Array | float], Any] = _as_it_is
+    sparse: bool = True
 
-    def rows(self, Y: Array, labels: Labels) -> Array:
+    def rows(self, Y: Any, labels: Labels) -> Any:
         """The rows of H."""
         return self.finish(self.local(Y, labels.weight), labels)
 
@@ -100,7 +104,7 @@ def _inverse(x: Array) -> Array:
     return np.divide(1.0, x, out=np.zeros_like(x, dtype=np.float64), where=x > 0)
 
 
-def _responses(Y: Array, labels: Labels) -> Array:
+def _responses(Y: Any, labels: Labels) -> Any:
     return Y
 
 
@@ -114,44 +118,44 @@ def whitened_with_ridge(share: float, ridge: float) -> Target:
     def rows(Y: Array, labels: Labels) -> Array:
         return Y @ labels.penalized(share, ridge).whitener
 
-    return Target(rows, linear=True)
+    return Target(rows, linear=True, sparse=False)
 
 
-def _classes(J: Array, labels: Labels) -> Array:
-    return J * _inverse_root(labels.degree)
+def _classes(J: Any, labels: Labels) -> Any:
+    return scaled(J, columns=_inverse_root(labels.degree))
 
 
-def _star(J: Array, labels: Labels) -> Array:
+def _star(J: Any, labels: Labels) -> Any:
     share = _inverse(labels.degree)
     a = J @ (labels.weight * share)
-    return _inverse_root(a)[:, None] * J * (np.sqrt(labels.weight) * share)
+    return scaled(J, _inverse_root(a), np.sqrt(labels.weight) * share)
 
 
-def _clique(J: Array, labels: Labels) -> Array:
+def _clique(J: Any, labels: Labels) -> Any:
     # Faded labels may count less than one sample: they have no other to share an edge with.
     c = J @ (labels.weight * np.maximum(labels.degree - labels.one, 0.0))
-    return _inverse_root(c)[:, None] * J * np.sqrt(labels.weight)
+    return scaled(J, _inverse_root(c), np.sqrt(labels.weight) * np.ones(J.shape[1]))
 
 
-def _shared(J: Array, weight: Array | float) -> Array:
+def _shared(J: Any, weight: Array | float) -> Any:
     v = J @ (weight * np.ones(J.shape[1]))
-    return _inverse_root(v)[:, None] * J
+    return scaled(J, _inverse_root(v))
 
 
-def _zhou(G: Array, labels: Labels) -> Array:
-    return G * (np.sqrt(labels.weight) * _inverse_root(labels.degree))
+def _zhou(G: Any, labels: Labels) -> Any:
+    return scaled(G, columns=np.sqrt(labels.weight) * _inverse_root(labels.degree))
 
 
-def _bolla(J: Array, labels: Labels) -> Array:
-    return J * (np.sqrt(labels.weight) * _inverse_root(labels.degree))
+def _bolla(J: Any, labels: Labels) -> Any:
+    return scaled(J, columns=np.sqrt(labels.weight) * _inverse_root(labels.degree))
 
 
-def _rodriguez(J: Array, labels: Labels) -> Array:
-    return J * (np.sqrt(labels.weight) * np.ones_like(labels.degree))
+def _rodriguez(J: Any, labels: Labels) -> Any:
+    return scaled(J, columns=np.sqrt(labels.weight) * np.ones_like(labels.degree))
 
 
 TARGETS: dict[str, Target] = {
-    "cca": Target(_whitened, linear=True),
+    "cca": Target(_whitened, linear=True, sparse=False),
     "opls": Target(_responses, linear=True),
     "lda": Target(_classes, linear=True),
     "star": Target(_star, linear=False),

@@ -81,7 +81,12 @@ def _libraries() -> list[Any]:
 
 
 @contextmanager
-def _one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> Iterator[None]:
+    """One BLAS thread, for us and for others.
+
+    Around what sets the threads of BLAS itself without counting who else does: k-means and
+    neighbours of scikit-learn would leave them at one when they overlap in threads.
+    """
     _ONE.enter()
     try:
         yield
@@ -96,7 +101,7 @@ def blas_threads(order: int) -> AbstractContextManager[Any]:
     some 20 ms after a large product, take the cores from the other: without this a
     factorization of order 500 takes ten times as long.
     """
-    return _one_blas_thread() if order <= SMALL else nullcontext()
+    return one_blas_thread() if order <= SMALL else nullcontext()
 
 
 def available() -> int:

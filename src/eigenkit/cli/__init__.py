@@ -7,8 +7,7 @@ is imported inside the commands, so that help comes at once.
 from __future__ import annotations
 
 import signal
-import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,7 +15,7 @@ import eigenkit
 from eigenkit.cli import _annotate
 from eigenkit.cli._apply import predict, transform
 from eigenkit.cli._compare import compare, demo, methods, report
-from eigenkit.cli._console import command, speak_any_encoding
+from eigenkit.cli._console import command, speak_any_encoding, terminate
 from eigenkit.cli._example import example
 from eigenkit.cli._explain import explain, export
 from eigenkit.cli._fit import fit
@@ -62,12 +61,6 @@ app.add_typer(_annotate.app, name="annotate")
 
 def run() -> None:
     """Run the command line as a program of its own."""
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, terminate)
     speak_any_encoding()
     app()
-
-
-def _terminate(number: int, frame: Any) -> None:
-    # As an exception, so that half-written files are taken away on the way out.
-    print("error: terminated: no output was written.", file=sys.stderr, flush=True)
-    sys.exit(128 + number)

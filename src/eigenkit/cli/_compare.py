@@ -5,14 +5,14 @@ from __future__ import annotations
 import shlex
 import sys
 import textwrap
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, clean, progress, table, width
+from eigenkit.cli._console import Result, clean, keeping, progress, table, width
 from eigenkit.cli._data import check_choices, found_line, load_data, reading
 
 if TYPE_CHECKING:
@@ -135,7 +135,11 @@ def compare(
     )
     target = prepared.target
     chosen = _estimators(names, target, components)
-    with progress("comparing", as_json) as advance:
+    partial = None if out is None else f"{out}.partial"
+    left = "no output was written"
+    if partial is not None:
+        left = f"what is done is kept in {partial}, and the same command goes on from there"
+    with keeping(left), progress("comparing", as_json) as advance:
         record = evaluate(
             prepared.X,
             prepared.y,
@@ -152,11 +156,12 @@ def compare(
             task="numbers" if target.kind == "numbers" else None,
             prepare=Preparation(missing, scale),
             progress=advance,
+            checkpoint=partial,
             command=_command(),
             seed=seed,
         )
-    shown = _show(record, out, report, [found_line(data, whole.found)])
-    return _with_next_step(shown, given, record)
+    record["next"] = _next_step(given, record)
+    return _show(record, out, report, [found_line(data, whole.found)])
 
 
 @dataclass
@@ -236,14 +241,14 @@ _SHARED = [
 ]
 
 
-def _with_next_step(result: Result, given: dict[str, Any], record: dict[str, Any]) -> Result:
-    """The command that fits what the comparison speaks for."""
+def _next_step(given: dict[str, Any], record: dict[str, Any]) -> str:
+    """The command that fits what the comparison speaks for; nothing where nothing was found."""
     from eigenkit.record import from_dict
     from eigenkit.report.words import recommended
 
     best = recommended(from_dict(record))
     if best is None:
-        return result
+        return ""
     words = ["eigenkit", "fit", given["data"], "--method", best.name]
     if best.alpha is not None:
         words += ["--alpha", "cv"]
@@ -253,12 +258,7 @@ def _with_next_step(result: Result, given: dict[str, Any], record: dict[str, Any
         if value and value != defaults.get(name):
             items = value if isinstance(value, list) else [value]
             words += [w for item in items for w in (f"--{name.replace('_', '-')}", str(item))]
-    command = shlex.join([*words, "--out", "model.ek"])
-    return replace(
-        result,
-        record={**result.record, "next": command},
-        text=f"{result.text.rstrip()}\n\nTo fit it on all rows:\n    {clean(command)}",
-    )
+    return shlex.join([*words, "--out", "model.ek"])
 
 
 def _ridges(text: str) -> Any:
@@ -277,19 +277,39 @@ def _command() -> str:
 
 
 def report(
-    run: Annotated[str, typer.Argument(help="The record of a run, written by compare --out.")],
+    runs: Annotated[
+        list[str],
+        typer.Argument(help="Records of runs, written by compare --out; several side by side."),
+    ],
     html: Annotated[str | None, typer.Option("--html", help="Write it as one HTML file.")] = None,
     force: o.Force = False,
     as_json: o.Json = False,
     debug: o.Debug = False,
 ) -> Result:
-    """Show an earlier run again, without computing."""
+    """Show an earlier run again, without computing, or several side by side."""
     from eigenkit.files import check_output
     from eigenkit.record import read_record
 
     if html is not None:
         check_output(html, force)
-    return _show(read_record(run), None, html, [])
+    records = {path: read_record(path) for path in runs}
+    if len(records) == 1:
+        return _show(next(iter(records.values())), None, html, [])
+    from eigenkit.record import write_atomically
+    from eigenkit.report import compare_html, compare_text
+
+    named = dict(zip(_short_names(list(records)), records.values(), strict=True))
+    text = compare_text(named, width=width())
+    if html is not None:
+        write_atomically(html, compare_html(named))
+        text += f"\nwrote {clean(html)}"
+    return Result({"runs": records}, text)
+
+
+def _short_names(paths: list[str]) -> list[str]:
+    """File names, or whole paths where file names are the same."""
+    short = [Path(path).stem for path in paths]
+    return short if len(set(short)) == len(short) else paths
 
 
 def _show(record: dict[str, Any], out: str | None, html: str | None, lines: list[str]) -> Result:
@@ -304,4 +324,6 @@ def _show(record: dict[str, Any], out: str | None, html: str | None, lines: list
     if html is not None:
         write_html(record, html)
         lines.append(f"wrote {clean(html)}")
+    if record.get("next"):
+        lines.append(f"To fit it on all rows:\n    {clean(record['next'])}")
     return Result(record, "\n".join(lines))

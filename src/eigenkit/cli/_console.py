@@ -50,6 +50,32 @@ def width() -> int:
 
 
 @dataclass
+class _Stopped:
+    """By what a command was stopped: the keyboard, unless a signal has said otherwise."""
+
+    word: str = "interrupted"
+    code: int = INTERRUPTED
+
+
+_stopped = _Stopped()
+
+
+def terminate(number: int, frame: Any) -> None:
+    """Stop as the keyboard would, so that half-written files are taken away on the way out."""
+    _stopped.word, _stopped.code = "terminated", 128 + number
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def keeping(words: str) -> Iterator[None]:
+    """Say what is left when the work inside is stopped."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(words) from None
+
+
+@dataclass
 class Result:
     """What a command found: plain values, and the same for reading."""
 
@@ -99,8 +125,8 @@ def _run(work: Callable[[], Result], options: dict[str, Any]) -> None:
     except (typer.BadParameter, typer.Abort, typer.Exit):
         raise
     except KeyboardInterrupt as stop:
-        left = str(stop) or "no output was written"
-        _fail(f"interrupted: {clean(left)}.", as_json, INTERRUPTED)
+        left = clean(stop) or "no output was written"
+        _fail(f"{_stopped.word}: {left}.", as_json, _stopped.code)
     except BrokenPipeError:
         # Whoever read the output has gone; keep the interpreter from complaining at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

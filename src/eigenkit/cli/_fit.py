@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +15,7 @@ from eigenkit.cli._data import (
     open_in_memory_or_blocks,
     reading,
 )
-from eigenkit.cli._inspect import describe, quality_lines, summary
+from eigenkit.cli._inspect import describe, next_steps, quality_lines, summary
 
 
 def fit(
@@ -125,7 +124,7 @@ def fit(
     save(model, place)
     record = {"model": str(place), "bytes": place.stat().st_size, **describe(model)}
     lines = [found_line(data, source.found), summary(model), *quality_lines(model)]
-    lines += [f"wrote {clean(place)}", *_next_steps(data, place)]
+    lines += [f"wrote {clean(place)}", "next:", *(f"  {step}" for step in next_steps(place))]
     return Result(record, "\n".join(lines))
 
 
@@ -136,16 +135,6 @@ def _components(method: Any, components: str | None, params: dict[str, Any]) -> 
         raise typer.BadParameter(f"{method.name} has no components.", param_hint="--components")
     chosen = components == "cv" or (method.picks_components and "n_components" not in params)
     return "cv" if chosen else None
-
-
-def _next_steps(data: str, place: Any) -> list[str]:
-    model = shlex.quote(clean(place))
-    return [
-        "next:",
-        f"  eigenkit inspect {model}",
-        f"  eigenkit predict {model} NEW.csv --out predictions.csv",
-        f"  eigenkit score {model} TEST.csv",
-    ]
 
 
 def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | None, Any]:

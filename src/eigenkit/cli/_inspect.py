@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,18 +20,42 @@ if TYPE_CHECKING:
 def inspect(
     model: o.ModelFile,
     top: Annotated[int, typer.Option(min=0, help="Features to show per component.")] = 5,
+    report: Annotated[
+        str | None, typer.Option("--report", help="Write it as one HTML file.")
+    ] = None,
+    force: o.Force = False,
     as_json: o.Json = False,
     debug: o.Debug = False,
 ) -> Result:
     """Say what a model is, how it was fitted and on what, and what its components weigh."""
+    from eigenkit.files import check_output
     from eigenkit.models import load
 
+    place = None if report is None else check_output(report, force)
     fitted = load(model)
     record = {**describe(fitted), "components": top_features(fitted, top)}
-    lines = [summary(fitted), *quality_lines(fitted), *_facts(fitted)]
+    told = [summary(fitted), *quality_lines(fitted)]
+    lines = [*told, *_facts(fitted)]
     if record["components"]:
         lines += ["", _components_table(record["components"])]
+    if place is not None:
+        from eigenkit.record import write_atomically
+        from eigenkit.report.model_page import model_html
+
+        named = {**record, "name": Path(model).name}
+        write_atomically(place, model_html(named, told, next_steps(model)))
+        lines.append(f"wrote {clean(place)}")
     return Result(record, "\n".join(lines))
+
+
+def next_steps(model: Any) -> list[str]:
+    """Commands to go on with."""
+    file = shlex.quote(clean(model))
+    return [
+        f"eigenkit inspect {file}",
+        f"eigenkit predict {file} NEW.csv --out predictions.csv",
+        f"eigenkit score {file} TEST.csv",
+    ]
 
 
 def describe(model: Model) -> dict[str, Any]:
@@ -79,6 +105,18 @@ def quality_lines(model: Model) -> list[str]:
     if quality:
         measured = f"{quality['mean']:.3f} ± {quality['std']:.3f}"
         lines.append(f"{quality['score']} {measured} in {quality['folds']}-fold cross-validation")
+        chosen = [word for word in ("alpha", "component") if how.get(f"{word}_search")]
+        if chosen:
+            what = " and ".join(chosen).replace("component", "components")
+            what += " was" if chosen == ["alpha"] else " were"
+            lines[-1] += (
+                f" of this model; {what} chosen on the same rows, so that it is optimistic: "
+                "eigenkit compare chooses inside the training part"
+            )
+    elif not how.get("in_blocks"):
+        lines.append(
+            "how good it is was not measured: see eigenkit compare, or score on a test file"
+        )
     return lines
 
 

@@ -25,16 +25,23 @@ def available() -> bool:
     return os.environ.get("EIGENKIT_COMPILED", "1") != "0" and _library() is not None
 
 
+def takes(X: Any) -> bool:
+    """Whether :func:`rows_product` does products with this CSR matrix."""
+    same = X.indptr.dtype == X.indices.dtype
+    return same and available() and _function(X.dtype.name, X.indices.dtype.name) is not None
+
+
 def rows_product(X: Any, rows: slice, V: np.ndarray, out: np.ndarray) -> bool:
     """``out[rows] = X[rows] @ V`` for a CSR matrix X; False, and nothing done, if it cannot be.
 
     ``out`` is a C-contiguous matrix; the rows and the indices of X are known to be in range.
     """
-    function = _function(X.dtype.name, X.indices.dtype.name) if available() else None
     arrays = X.indptr, X.indices, X.data, V, out
-    one_kind = X.indptr.dtype == X.indices.dtype and X.dtype == V.dtype == out.dtype
-    if function is None or not one_kind or not all(_plain(array) for array in arrays):
+    one_kind = X.dtype == V.dtype == out.dtype and all(_plain(array) for array in arrays)
+    if not one_kind or not takes(X):
         return False
+    function = _function(X.dtype.name, X.indices.dtype.name)
+    assert function is not None
     function(rows.start, rows.stop, X.indptr, X.indices, X.data, V, V.shape[1], out[rows])
     return True
 

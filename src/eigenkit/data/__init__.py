@@ -23,6 +23,7 @@ from eigenkit.data.columns import (
 from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
 from eigenkit.data.dense import Dense
 from eigenkit.data.kernel import CenteredKernel
+from eigenkit.data.label_matrix import SparseTarget, mostly_zeros, scaled
 from eigenkit.data.passes import LocalPasses, Passes, Through
 from eigenkit.data.protocol import Data
 from eigenkit.data.sparse import Sparse
@@ -42,6 +43,7 @@ __all__ = [
     "LocalPasses",
     "Passes",
     "Sparse",
+    "SparseTarget",
     "Survey",
     "Targets",
     "Through",
@@ -50,8 +52,10 @@ __all__ = [
     "check_size",
     "column_sums",
     "constant_columns",
+    "mostly_zeros",
     "one_sample",
     "project",
+    "scaled",
     "shifted",
     "survey_of",
 ]

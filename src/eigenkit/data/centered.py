@@ -28,6 +28,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data.columns import SAFE_RANGE, SCALABLE, check_finite, check_size
+from eigenkit.data.label_matrix import SparseTarget
 from eigenkit.data.protocol import Data
 from eigenkit.linalg import Array, power_of_two
 
@@ -227,6 +228,14 @@ class Centered(Data):
 
     # -- the centring algebra ----------------------------------------------------------
 
+    def cross(self, H: Any) -> Array:
+        """Z'H; of a sparse target H = diag(r) (S - 1 mean') that is Z'diag(r) S, as Z'r = 0."""
+        if not isinstance(H, SparseTarget):
+            return self.rmatmat(H)
+        C = self._plain_cross(H.counted())
+        C -= np.outer(self.delta, H.sums)
+        return C
+
     def gram(self) -> Array:
         """Z'Z = P'P - sum(w) delta delta'."""
         G = self._plain_gram()
@@ -242,6 +251,10 @@ class Centered(Data):
         K -= np.outer(q, r)
         K += np.outer((self.delta @ self.delta) * r, r)
         return K
+
+    def _plain_cross(self, S: sparse.csr_array) -> Array:
+        """P'diag(r)^-1 S for sparse S."""
+        raise NotImplementedError
 
     def _plain_gram(self) -> Array:
         """P'P."""

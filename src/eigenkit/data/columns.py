@@ -42,9 +42,9 @@ def one_sample(weight: Array | None) -> float:
     return float(weight.mean())
 
 
-def column_sums(X: np.ndarray, weight: Array | None = None) -> Array:
+def column_sums(X: Any, weight: Array | None = None) -> Array:
     """w'X by BLAS, which is several times as fast as ``X.sum(axis=0)``."""
-    return (np.ones(len(X)) if weight is None else weight) @ X
+    return np.asarray((np.ones(X.shape[0]) if weight is None else weight) @ X)
 
 
 def constant_columns(X: Any) -> np.ndarray:

@@ -8,8 +8,8 @@ from __future__ import annotations
 # Multiply-adds a second: in dense products, in products of a sparse matrix with a dense
 # block, and in products of two sparse matrices.
 DENSE_RATE = 5e10
-BLOCK_RATE = 3e9
-SPARSE_RATE = 2.5e8
+BLOCK_RATE = 4.5e9
+SPARSE_RATE = 1.6e8
 # Numbers a second that a pass over dense data reads.
 READ_RATE = 1e9
 

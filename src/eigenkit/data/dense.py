@@ -7,11 +7,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import FULL, ROUNDING, SAFE_RANGE, sum_of_squares
 from eigenkit.data.costs import DENSE_RATE, READ_RATE
-from eigenkit.data.sparse_rows import BLOCK_BYTES
+from eigenkit.data.sparse_rows import BLOCK_BYTES, SparseRows
 from eigenkit.linalg import Array
 
 
@@ -127,6 +128,12 @@ class Dense(Centered):
         product = np.outer(U.sum(axis=0), -self.delta)
         for rows, P in self._blocks():
             product += U[rows].T @ P
+        return product.T
+
+    def _plain_cross(self, S: sparse.csr_array) -> Array:
+        product = np.zeros((S.shape[1], self.shape[1]))
+        for rows, P in self._cached_blocks():
+            product += SparseRows(S[rows].T.tocsr()) @ P
         return product.T
 
     def gradient(self, V: Array, H: Array | None = None) -> tuple[Array, Array]:

@@ -41,6 +41,8 @@ class Data:
         Whether products with float32 are offered.
     has_rows : bool
         Whether products with one entry per row are offered: not where rows outgrow memory.
+    products : str
+        What makes the products: "BLAS", "compiled" or "scipy".
     names_constant : bool
         Whether a user should hear of constant columns: not of words that do not occur.
     """
@@ -56,6 +58,7 @@ class Data:
     one_ridge: bool = True
     has_rows: bool = True
     names_constant: bool = True
+    products: str = "BLAS"
 
     # -- products ----------------------------------------------------------------------
 
@@ -66,6 +69,10 @@ class Data:
     def rmatmat(self, U: Array) -> Array:
         """Z'U: directions."""
         raise NotImplementedError
+
+    def cross(self, H: Any) -> Array:
+        """Z'H for a target, which may be a :class:`~eigenkit.data.SparseTarget`."""
+        return self.rmatmat(H)
 
     def gram(self) -> Array:
         """Z'Z (d x d), for data with features."""
@@ -113,6 +120,10 @@ class Data:
     def from_X(self, W: Array) -> Array:
         """Directions of X as directions of Z; Z'H as Xc'H."""
         return W
+
+    def in_one_unit(self) -> Data:
+        """The same data with one factor for all columns, for where their units matter."""
+        return self
 
     def lengths_to_X(self, s: Array) -> Array:
         """Singular values of Z in the units of X, where those are one for all columns."""

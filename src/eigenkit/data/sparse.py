@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit import compiled
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import FULL, ROUNDING, SAFE_RANGE, shifted
 from eigenkit.data.costs import BLOCK_RATE, DENSE_LIMIT_BYTES, SPARSE_RATE
@@ -92,6 +93,10 @@ class Sparse(Centered):
         """Z'U."""
         return self._scaled(self._rows.T @ self.weighted(self._project(U)))
 
+    def _plain_cross(self, S: sparse.csr_array) -> Array:
+        Xt = self._rows.T
+        return self._scaled(Xt.product(S, float(Xt.X.nnz) * S.nnz / max(1, S.shape[0])))
+
     def _project(self, U: Array) -> Array:
         """U - r r'U / sum(w): centring where only n x k numbers are touched."""
         if not self.center:
@@ -148,6 +153,11 @@ class Sparse(Centered):
             return False
         size = np.abs(self.X.data)
         return bool(size.max(initial=0.0) < 1e9 and size.min(initial=1.0, where=size > 0) > 1e-9)
+
+    @property
+    def products(self) -> str:  # type: ignore[override]
+        """Whether there is a compiled product, and it takes indices of this type."""
+        return "compiled" if compiled.takes(self.X) else "scipy"
 
     # -- costs -------------------------------------------------------------------------
 

@@ -23,6 +23,7 @@ from eigenkit.estimators.multilabel import MultilabelLDA, copy_transformation, l
 from eigenkit.estimators.multiple_kernels import MultipleKernelProjection
 from eigenkit.estimators.multiview import MultiviewCCA
 from eigenkit.estimators.opls import OrthonormalizedPLS
+from eigenkit.estimators.orthogonal_pls import OrthogonalPLS
 from eigenkit.estimators.pca import PCA
 from eigenkit.estimators.planes import GEPSVM, ReGEC
 from eigenkit.estimators.pls import PLSSVD, SIMPLS, PLSCanonical, PLSRegression
@@ -60,6 +61,7 @@ __all__ = [
     "MultilabelLDA",
     "MultipleKernelProjection",
     "MultiviewCCA",
+    "OrthogonalPLS",
     "OrthonormalizedPLS",
     "PLSCanonical",
     "PLSRegression",

@@ -59,6 +59,8 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
     solver_ = Result()
     regression_ = Result()
     report_ = Result()
+    # Whether components beyond n_components are used.
+    _uses_all_components = True
 
     def __init__(
         self,
@@ -146,6 +148,7 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             regression=check_choice("regression", self.regression, ("auto", *REGRESSIONS)),
             tol=check_real("tol", self.tol),
             max_iter=check_count("max_iter", self.max_iter),
+            n_components=None if self._uses_all_components else self.n_components,
         )
 
     def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:

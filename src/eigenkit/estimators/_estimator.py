@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from eigenkit.estimators._validation import as_labels, check_weight, check_X, owned
@@ -32,6 +33,8 @@ class Estimator(Instead, BaseEstimator):
 
     # Whether y is asked for; otherwise it is ignored.
     _supervised = True
+    # Whether fit leaves sparse labels sparse.
+    _sparse_labels = False
     _n_labels_: int
     _dtype_: Any
 
@@ -136,7 +139,11 @@ class Estimator(Instead, BaseEstimator):
             X = self._check_X(X, reset=reset, min_samples=min_samples)
             X = owned(X, given) if stays or self._keeps_samples else X
         n = X.shape[0]
-        Y = self._encode(as_labels(y), n, classes, reset) if self._supervised else np.empty((n, 0))
+        Y: Any = np.empty((n, 0))
+        if self._supervised:
+            Y = self._encode(as_labels(y), n, classes, reset)
+        if sparse.issparse(Y) and (min_samples == 1 or not self._sparse_labels):
+            Y = Y.toarray()
         weight = check_weight(sample_weight, n)
         if stays:
             Y = owned(Y, y) if self._supervised else Y

@@ -6,17 +6,21 @@ where they were requested, as in its own searches.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import check_cv
 from sklearn.utils import _safe_indexing, metadata_routing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.multiclass import type_of_target
 
 from eigenkit.estimators._validation import check_groups, check_weight
+from eigenkit.estimators.splits import LabelStratifiedKFold
 from eigenkit.linalg import Array
 
 
@@ -70,7 +74,10 @@ class CrossValidated(BaseEstimator):
         """Row numbers to fit on and to score on."""
         if "groups" in to_splitter:
             to_splitter = {**to_splitter, "groups": check_groups(to_splitter["groups"], y.shape[0])}
-        splitter = check_cv(self.cv, y if classifier else None, classifier=classifier)
+        if _balances_labels(self.cv, y):
+            splitter: Any = LabelStratifiedKFold(5 if self.cv is None else int(self.cv))
+        else:
+            splitter = check_cv(self.cv, y if classifier else None, classifier=classifier)
         return iter(splitter.split(X, y, **to_splitter))
 
     def _folds(
@@ -86,3 +93,12 @@ class CrossValidated(BaseEstimator):
                 _safe_indexing(X, test),
                 _safe_indexing(y, test),
             )
+
+
+def _balances_labels(cv: Any, y: Any) -> bool:
+    """Whether only a number of folds was given, or nothing, and y is a matrix of 0/1 labels."""
+    if cv is not None and not isinstance(cv, numbers.Integral):
+        return False
+    if sparse.issparse(y):
+        return bool(np.all(y.data == 1))
+    return np.ndim(y) == 2 and type_of_target(y) == "multilabel-indicator"

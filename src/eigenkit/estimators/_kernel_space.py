@@ -51,11 +51,17 @@ def check_kernel_params(
 
 
 def refuse_overflow(K: Array) -> Array:
-    """K, if the kernel function gave finite numbers."""
+    """K, if the kernel function gave finite numbers that have all their digits."""
     if not np.isfinite(K.max(initial=0.0)) or not np.isfinite(K.min(initial=0.0)):
         raise ValueError(
             "kernel gave NaN or infinity for finite samples: bring X to a smaller scale, or check "
             "the function."
+        )
+    size = max(K.max(initial=0.0), -K.min(initial=0.0))
+    if 0 < size < np.finfo(np.float64).tiny:
+        raise ValueError(
+            f"kernel is at most {size:.2g}, where numbers have lost their digits: bring X to a "
+            "larger scale."
         )
     return K
 
@@ -250,7 +256,10 @@ class KernelProjection(KernelSpace, Projection):
         return Settings(solver=solver, regression="cholesky" if few else "dual_cholesky")
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, **how: Any) -> Rows:
-        return self._in_kernel_space(self._all_rows(X, y, sample_weight, classes, **how))
+        rows = self._all_rows(X, y, sample_weight, classes, **how)
+        if sparse.issparse(rows.Y):  # the kernel has n x n numbers, which is more
+            rows = replace(rows, Y=rows.Y.toarray())
+        return self._in_kernel_space(rows)
 
     def _check_informative(self, problem: Problem) -> None:
         super()._check_informative(problem)

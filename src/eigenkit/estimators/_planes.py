@@ -34,6 +34,9 @@ from eigenkit.moments import Rows
 from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers.planes import Planes
 
+# Sparse data with more rows and more columns than this are only multiplied with.
+LARGE_ORDER = 4000
+
 _REFIT = "This %(name)s has learned no probabilities: fit it with probability=True."
 
 
@@ -135,6 +138,10 @@ class ProximalPlanes(ClassifierMixin, Estimator):
         """Planes from uncentred features, where the method and the data allow for it."""
         return None
 
+    def _from_products(self, rows: ClassRows) -> Planes:
+        """Planes of sparse rows too many and too wide for matrices of either order."""
+        raise TypeError(f"{type(self).__name__} finds no planes")
+
     def _eigenvalues(self, shares: Array) -> Array:
         """Numerator / denominator of each plane."""
         with np.errstate(divide="ignore"):
@@ -199,6 +206,10 @@ class ProximalPlanes(ClassifierMixin, Estimator):
         X, bounds, root = problem.rows.X, problem.bounds, problem.root
         if sparse.issparse(X) and 8 * X.shape[0] * X.shape[1] <= DENSE_LIMIT_BYTES:
             X = X.toarray()
+        self._by_products_ = bool(sparse.issparse(X) and min(X.shape) > LARGE_ORDER)
+        if self._by_products_:
+            found = self._from_products(ClassRows(X, bounds, root, None))
+            return Found(found, found.Z[:, :-1])
         if X.shape[1] < X.shape[0]:
             rows = ClassRows(X, bounds, root, None)
             planes = self._from_raw(rows)

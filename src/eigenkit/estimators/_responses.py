@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
 from eigenkit.estimators._base import Projection
-from eigenkit.estimators._encoding import encode_responses
+from eigenkit.estimators._encoding import as_numbers, encode_responses
 from eigenkit.estimators._heads import regression
 from eigenkit.estimators._streams import Result
 from eigenkit.linalg import Array
@@ -20,6 +20,8 @@ from eigenkit.pencil import Solution
 class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
     """A projection of X towards responses, and the reduced-rank regression that goes with it."""
 
+    _uses_all_components = False
+
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
         return encode_responses(self, y, n, classes, reset)
 
@@ -27,9 +29,10 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
     _to_y_ = Result()
     _y_mean_ = Result()
 
-    def _keep_coefficients(self, problem: Problem, solution: Solution, to_y: Array) -> None:
-        """Regress y on the scores that are kept; ``to_y`` takes H to Yc."""
-        self._keep_regression(problem, regression(solution, self.n_components_) @ to_y)
+    def _keep_coefficients(self, problem: Problem, solution: Solution, to_y: Array | None) -> None:
+        """Regress y on the scores that are kept; ``to_y`` takes H to Yc, None where it is that."""
+        on_H = regression(solution, self.n_components_)
+        self._keep_regression(problem, on_H if to_y is None else on_H @ to_y)
 
     def _keep_regression(self, problem: Problem, to_y: Array) -> None:
         """Keep what takes scores to y (l x k): few numbers, where coef_ may be very many."""
@@ -59,6 +62,21 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
         scores = project(self._features(X), self.mean_, self.components_.T)
         prediction = scores @ self._to_y_ + self.intercept_
         return prediction[:, 0] if self.__dict__.get("_one_response_") else prediction
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination; of strings that of the columns that stand for them.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : array of shape (n_samples,) or (n_samples, n_targets)
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        return float(super().score(X, as_numbers(self, y), sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -115,23 +115,12 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     def _units(self, views: Views) -> Array:
         """Powers of two that bring the columns of both views to a moderate spread."""
+        sizes = np.concatenate([_spread("X", views.X), _spread("y", views.Y)])
         if not views.gaps:
             Zx, Zy = Centered(views.X, views.weight), Centered(views.Y, views.weight)
             check_X_varies(Zx)
             check_y_varies(~Zy.constant)
-        sizes = []
-        for name, A in (("X", views.X), ("y", views.Y)):
-            if sparse.issparse(A):
-                sizes.append(np.asarray(abs(A).max(axis=0).toarray()).ravel())
-                continue
-            empty = np.isnan(A).all(axis=0)
-            if empty.any():
-                raise ValueError(
-                    f"{name} holds no value in column {int(np.argmax(empty))}: leave it out."
-                )
-            low, high = np.nanmin(A, axis=0), np.nanmax(A, axis=0)
-            sizes.append(high / 2 - low / 2)
-        return power_of_two(np.concatenate(sizes))
+        return power_of_two(sizes)
 
     def _scaled(self, views: Views) -> Views:
         d = views.X.shape[1]
@@ -396,3 +385,26 @@ def _has_nan(X: Any) -> bool:
 
 def _inverse(R: Array) -> Array:
     return np.asarray(sla.solve_triangular(R, np.eye(len(R))))
+
+
+def _spread(name: str, A: Any) -> Array:
+    """Half the range of every column; its square, a covariance, must be a number of its kind."""
+    if sparse.issparse(A):
+        size = np.asarray(abs(A).max(axis=0).toarray()).ravel()
+    else:
+        empty = np.isnan(A).all(axis=0)
+        if empty.any():
+            raise ValueError(
+                f"{name} holds no value in column {int(np.argmax(empty))}: leave it out."
+            )
+        size = np.nanmax(A, axis=0) / 2 - np.nanmin(A, axis=0) / 2
+    kind = np.finfo(A.dtype)
+    low, high = 4 * np.sqrt(float(kind.tiny)), np.sqrt(float(kind.max)) / 4
+    strange = (size > 0) & ~((size > low) & (size < high))
+    if strange.any():
+        j = int(np.argmax(strange))
+        raise ValueError(
+            f"column {j} of {name} varies by {size[j]:.2g}, and covariances of such numbers leave "
+            f"the range of {kind.dtype}: scale it to sizes near 1."
+        )
+    return size

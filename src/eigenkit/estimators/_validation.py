@@ -180,17 +180,32 @@ def check_numeric_Y(
     check_same_rows(n, len(Y))
     known = np.nan_to_num(Y, posinf=np.inf, neginf=-np.inf) if gaps else Y
     check_finite("y", known)
-    check_size("y", float(np.abs(known).max(initial=0.0)), limits)
+    check_size("y", float(max(known.max(initial=0.0), -known.min(initial=0.0))), limits)
     return Y
 
 
-def check_indicator(Y: Any, n: int) -> Array:
-    """Y as a float64 0/1 matrix (n x k)."""
-    Y = check_numeric_Y(Y, n)
-    strange = Y[(Y != 0) & (Y != 1)]
-    if strange.size:
+def check_sparse_Y(Y: Any, n: int) -> sparse.csr_array:
+    """Sparse Y as a CSR matrix of real numbers (n x k), by what is stored."""
+    if Y.dtype.kind not in "biuf":
+        raise ValueError(f"y is a sparse matrix of {Y.dtype}: give real numbers.")
+    Y = sparse.csr_array(Y, dtype=np.float64)
+    if not Y.has_canonical_format:
+        Y = Y.copy()
+        Y.sum_duplicates()
+    check_same_rows(n, Y.shape[0])
+    check_finite("y", Y.data)
+    check_size("y", float(np.abs(Y.data).max(initial=0.0)), SAFE_RANGE)
+    return Y
+
+
+def check_indicator(Y: Any, n: int) -> Any:
+    """Y as a float64 0/1 matrix (n x k), sparse if it was."""
+    Y = check_sparse_Y(Y, n) if sparse.issparse(Y) else check_numeric_Y(Y, n)
+    stored = Y.data if sparse.issparse(Y) else Y
+    fine = (stored == 0) | (stored == 1)
+    if not fine.all():
         raise ValueError(
-            f"y holds {strange[0]:g}: as a label matrix it must hold only 0 and 1 "
+            f"y holds {stored[~fine][0]:g}: as a label matrix it must hold only 0 and 1 "
             "(encode lists of labels with MultiLabelBinarizer)."
         )
     return Y
@@ -316,9 +331,9 @@ def check_X_varies(Z: Any) -> None:
         warn_degenerate(Z.constant, "features are constant and get zero weight")
 
 
-def check_y_varies(centred: np.ndarray) -> None:
+def check_y_varies(centred: Any) -> None:
     """Refuse a centred y of zeros."""
-    if not np.any(centred):
+    if not centred.any():
         raise ValueError("y is constant: there is nothing to learn from it.")
 
 

@@ -60,8 +60,6 @@ class CanonicalRidge(CCA):
         the number of samples) at the other.
     x_rotations_, y_rotations_, x_weights_, y_weights_, x_loadings_, y_loadings_
         As in :class:`CCA`.
-    x_scores_, y_scores_ : array of shape (n_samples, n_components_)
-        As in :class:`CCA`.
     components_ : array of shape (n_components_, n_features)
     eigenvalues_ : array of shape (n_components_,)
     mean_, y_mean_ : array

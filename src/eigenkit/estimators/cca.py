@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -15,7 +15,7 @@ from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import as_labels, check_scores, check_X
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
-from eigenkit.moments import Blocks, Problem
+from eigenkit.moments import Problem
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import UNCHANGED, check_real, filled
 from eigenkit.solvers import Settings
@@ -50,8 +50,6 @@ class CCA(ResponseProjection):
         The projection of X (one matrix under both of scikit-learn's names).
     y_rotations_, y_weights_ : array of shape (n_targets, n_components_)
         The projection of y.
-    x_scores_, y_scores_ : array of shape (n_samples, n_components_)
-        What :meth:`transform` gives for the training samples; not after :meth:`partial_fit`.
     x_loadings_, y_loadings_ : array
         Regression of X and y on their scores, for :meth:`inverse_transform`.
     components_ : array of shape (n_components_, n_features)
@@ -102,8 +100,8 @@ class CCA(ResponseProjection):
         )
         self.alpha_y = alpha_y
 
-    x_scores_ = Result("only fit keeps scores of its samples; use transform")
-    y_scores_ = Result("only fit keeps scores of its samples; use transform")
+    x_scores_ = Result("no scores of samples are kept; use transform")
+    y_scores_ = Result("no scores of samples are kept; use transform")
     canonical_correlations_ = Result()
     y_rotations_ = Result()
     y_loadings_ = Result()
@@ -113,27 +111,6 @@ class CCA(ResponseProjection):
     def _settings(self) -> Settings:
         check_real("alpha_y", self.alpha_y)
         return super()._settings()
-
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Fit both projections.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            Sparse X is never made dense.
-        y : array, frame or sparse matrix of shape (n_samples,) or (n_samples, n_targets)
-            Numbers, or a vector of strings, which stand for classes.
-        sample_weight : array of shape (n_samples,), optional
-            As in every projection: integer weights equal repeated rows.
-
-        Returns
-        -------
-        self
-        """
-        super().fit(X, y, sample_weight)
-        if not isinstance(X, Blocks):
-            self.x_scores_, self.y_scores_ = self._both_scores(X, y)
-        return self
 
     def _x_penalty(self) -> tuple[float, float]:
         """(a, b) of the matrix a Xc'Xc + b I that normalizes the projection of X."""

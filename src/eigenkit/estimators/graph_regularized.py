@@ -21,6 +21,7 @@ from eigenkit.linalg import Array
 from eigenkit.moments import Rows
 from eigenkit.shell import check_count, check_real, forget, unchanged_on_error
 from eigenkit.solvers.graph import GraphRows, laplacian, root
+from eigenkit.threads import one_blas_thread
 
 
 class GraphRegularized(BestEstimator):
@@ -143,7 +144,8 @@ class GraphRegularized(BestEstimator):
         if not any(self._grid()):
             return None
         if self.graph is None:
-            A = kneighbors_graph(X, min(int(self.n_neighbors), n - 1), include_self=False)
+            with one_blas_thread():
+                A = kneighbors_graph(X, min(int(self.n_neighbors), n - 1), include_self=False)
             return laplacian(A.maximum(A.T))
         A = sparse.csr_array(self.graph)
         if A.shape != (n, n):

@@ -85,6 +85,9 @@ class HypergraphSpectral(Projection):
         self.expansion = expansion
         self.label_weights = label_weights
 
+    _sparse_labels = True
+    _uses_all_components = False
+
     def _settings(self) -> Settings:
         check_choice("expansion", self.expansion, EXPANSIONS)
         return super()._settings()

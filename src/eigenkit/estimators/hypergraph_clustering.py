@@ -18,6 +18,7 @@ from eigenkit.linalg import Array, eigenpairs, signs
 from eigenkit.moments import Rows
 from eigenkit.shell import check_choice, check_count
 from eigenkit.targets import TARGETS, Labels
+from eigenkit.threads import one_blas_thread
 
 # These are not normalized by the degrees of the vertices: L = diag(S 1) - S.
 PLAIN = ("bolla", "rodriguez")
@@ -120,7 +121,8 @@ class HypergraphClustering(ClusterMixin, Estimator):
     def _keep(self, problem: Rows, solution: tuple[Array, Array]) -> None:
         self.eigenvalues_, self.embedding_ = solution
         means = KMeans(len(self.eigenvalues_), n_init=self.n_init, random_state=self.random_state)
-        self.labels_ = means.fit(self.embedding_, sample_weight=problem.weight).labels_
+        with one_blas_thread():
+            self.labels_ = means.fit(self.embedding_, sample_weight=problem.weight).labels_
 
     def _weights(self, n_edges: int) -> Array:
         if self.edge_weights is None:

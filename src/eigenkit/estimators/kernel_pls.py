@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._responses import ResponseProjection
@@ -91,7 +93,7 @@ class KernelPLS(ResponseProjection, KernelProjection):
         return super()._settings()
 
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
-        Z, H = problem.pencil.Z, problem.pencil.H
+        Z, H = problem.pencil.Z.in_one_unit(), np.asarray(problem.pencil.H)
         R, loadings, values = deflated(Z, H, self.n_components)
         report = Report("deflation", "kernel", ONE_BY_ONE, len(values))
         return Solution(primal(Z, R), values, loadings, report)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._encoding import (
+    as_numbers,
     check_two_classes,
     encode_classes,
     encode_labels,
@@ -274,8 +275,9 @@ class LeastSquaresProjection(Projection):
         -------
         float
         """
-        measure = accuracy_score if self.target in CLASSES else r2_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))
+        if self.target in CLASSES:
+            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+        return float(r2_score(as_numbers(self, y), self.predict(X), sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,6 +25,7 @@ from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split
 from eigenkit.linalg import Array
 from eigenkit.shell import check_count, forget, unchanged_on_error
+from eigenkit.threads import one_blas_thread
 
 # Votes are counted for as many new samples at a time as this many neighbours make.
 BLOCK_NEIGHBORS = 2**20
@@ -252,7 +253,9 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
     def _block_votes(self, X: Any) -> sparse.csr_array:
         n_train, count = self._labels_.shape[0], self._counts_
         k = _enough(int(self.n_neighbors), n_train, count)
-        distance, index = self._neighbors_.kneighbors(self._coordinates(X), n_neighbors=k)
+        Z = self._coordinates(X)
+        with one_blas_thread():
+            distance, index = self._neighbors_.kneighbors(Z, n_neighbors=k)
         votes = 1.0 if count is None else _within(count[index], self.n_neighbors)
         reach = np.max(np.where(votes, distance, 0.0), axis=1, keepdims=True)
         reach = np.maximum(reach, np.finfo(distance.dtype).tiny)

@@ -15,7 +15,7 @@ from eigenkit.estimators._validation import (
     check_X,
     warn_degenerate,
 )
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, distinct_rows
 from eigenkit.moments import Problem, Rows
 from eigenkit.shell import filled
 from eigenkit.targets import TARGETS, Target
@@ -137,5 +137,5 @@ def label_powerset(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """
     y = as_labels(y)
     J = check_indicator(y, y.shape[0])
-    label_sets, classes = np.unique(J.astype(np.int64), axis=0, return_inverse=True)
-    return np.ravel(classes), label_sets
+    label_sets, classes = distinct_rows(J.astype(np.int64))
+    return classes, label_sets

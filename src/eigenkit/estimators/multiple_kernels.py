@@ -276,7 +276,7 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         trial._settings()
         any_kernel = np.eye(n)
         rows = trial._rows(any_kernel, y, weight)
-        return trial._problem(rows).pencil.H
+        return np.asarray(trial._problem(rows).pencil.H)
 
     def _matrix(self, j: int, X: Any) -> Array:
         """Kernel j between all training samples, checked."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.moments import Problem
@@ -47,8 +45,10 @@ class OrthonormalizedPLS(ResponseProjection):
     (20, 2)
     """
 
+    _sparse_labels = True
+
     def _target(self) -> Target:
         return TARGETS["opls"]
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
-        self._keep_coefficients(problem, solution, np.eye(self._n_labels_))
+        self._keep_coefficients(problem, solution, None)

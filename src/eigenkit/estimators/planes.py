@@ -11,6 +11,7 @@ from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._planes import ProximalPlanes
 from eigenkit.linalg import Array
 from eigenkit.shell import check_choice, filled
+from eigenkit.solvers.large_planes import planes_from_products
 from eigenkit.solvers.planes import (
     Planes,
     gepsvm_from_grams,
@@ -22,6 +23,10 @@ from eigenkit.solvers.planes import (
     regec_with_ridge,
 )
 
+TOO_LARGE = (
+    "{} leaves the problem singular, and sparse X with that many rows and columns is only "
+    "multiplied with: {}."
+)
 REGULARIZATIONS = ("auto", "exchange", "diagonal", "ridge")
 
 
@@ -73,6 +78,11 @@ class GEPSVM(ProximalPlanes):
             return gepsvm_from_grams(rows.lower_grams(), float(self.alpha))
         return gepsvm_from_rows(rows.parts, float(self.alpha), rows.R)
 
+    def _from_products(self, rows: ClassRows) -> Planes:
+        if self.alpha == 0:
+            raise ValueError(TOO_LARGE.format("alpha=0", "give alpha > 0"))
+        return planes_from_products(rows.parts, float(self.alpha), 0.0)
+
 
 @filled(PARTS)
 class ReGEC(ProximalPlanes):
@@ -94,7 +104,8 @@ class ReGEC(ProximalPlanes):
         "exchange" adds alpha times the matrix of one side to the other: eigenvalues move,
         planes do not. "diagonal" adds alpha times the diagonal of that matrix, "ridge"
         ``alpha (|w|^2 + b^2)`` to both sides. "auto" takes "exchange" for the linear kernel and
-        "diagonal" for the others, whose problem is singular otherwise.
+        "diagonal" for the others, whose problem is singular otherwise. Sparse data with more
+        than 4000 rows and columns are only multiplied with, which takes a ridge.
     kernel : str or callable
         "linear" (planes in the space of X), "precomputed", a name that scikit-learn knows, or
         a function of two matrices or two samples.
@@ -166,7 +177,8 @@ class ReGEC(ProximalPlanes):
         if self.alpha == 0:
             return "exchange"
         if self.regularization == "auto":
-            return "exchange" if self._is_linear else "diagonal"
+            large = getattr(self, "_by_products_", False)
+            return "ridge" if large else "exchange" if self._is_linear else "diagonal"
         return self.regularization
 
     def _from_raw(self, rows: ClassRows) -> Planes | None:
@@ -180,6 +192,12 @@ class ReGEC(ProximalPlanes):
         if self._regularizes == "ridge":
             return regec_with_ridge(rows.lower_grams(), float(self.alpha), rows.R)
         return regec_with_diagonals(rows.lower_grams(), float(self.alpha), rows.column_weight)
+
+    def _from_products(self, rows: ClassRows) -> Planes:
+        if self._regularizes == "exchange":
+            given = "alpha=0" if self.alpha == 0 else "regularization='exchange'"
+            raise ValueError(TOO_LARGE.format(given, "give alpha > 0 and regularization='ridge'"))
+        return planes_from_products(rows.parts, float(self.alpha), float(self.alpha))
 
     def _eigenvalues(self, shares: Array) -> Array:
         if self._regularizes != "exchange":

@@ -25,6 +25,7 @@ from eigenkit.estimators._estimator import check_y_given
 from eigenkit.estimators._folds import CrossValidated, Fold
 from eigenkit.estimators._validation import as_labels
 from eigenkit.estimators.least_squares import LeastSquaresProjection
+from eigenkit.estimators.pls_cv import RULES, one_standard_error
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks
 from eigenkit.shell import check_choice, check_count, check_real, unchanged_on_error
@@ -48,7 +49,8 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
     alphas : sequence of float
         The grid.
     cv : int, splitter or iterable, optional
-        As in scikit-learn's GridSearchCV; 5 folds by default.
+        As in scikit-learn's GridSearchCV; 5 folds by default. Folds of a 0/1 label matrix
+        keep the share of every label (:class:`~eigenkit.evaluation.LabelStratifiedKFold`).
     scoring : str or callable, optional
         What to maximize: a scorer of the head, or of the projection itself where it
         predicts. By default their own ``score``.
@@ -57,12 +59,16 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
         scored on the held-out ones, for instance a linear SVM. By default a projection that
         predicts is scored as it is; another one by least squares of y on its components
         (of classes: on scaled ones).
+    rule : {"min", "one_standard_error"}
+        Take the alpha with the least error, or the largest one that is no worse than that by one
+        standard error of its mean over the folds.
 
     Attributes
     ----------
     alpha_ : float
     best_estimator_ : fitted projection
     best_score_ : float
+        The mean score of ``alpha_``.
     cv_results_ : dict
         "alpha", "mean_test_score", "std_test_score" and "splitK_test_score", ready for a frame.
     classes_, n_features_in_, feature_names_in_
@@ -88,12 +94,14 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
         cv: Any = None,
         scoring: Any = None,
         head: Any = None,
+        rule: str = "min",
     ) -> None:
         self.estimator = estimator
         self.alphas = alphas
         self.cv = cv
         self.scoring = scoring
         self.head = head
+        self.rule = rule
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Search the grid and fit the best.
@@ -109,13 +117,14 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
         -------
         self
         """
+        check_choice("rule", self.rule, RULES)
         if not isinstance(X, Blocks):
             check_y_given(self, y)
         with unchanged_on_error(self):
             sample_weight, to_splitter = self._routed(sample_weight, groups)
             scores = self._scores(X, y, sample_weight, to_splitter)
             mean = scores.mean(axis=0)
-            best = int(np.argmax(mean))
+            best = self._choose(scores)
             self.alpha_ = float(self.alphas[best])
             self.best_score_ = float(mean[best])
             self.cv_results_ = {
@@ -128,6 +137,13 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
             self.best_estimator_ = model.fit(X, y, sample_weight)
             self._describe()
         return self
+
+    def _choose(self, scores: Array) -> int:
+        """The column of the best alpha, by the rule."""
+        if self.rule == "min":
+            return int(np.argmax(scores.mean(axis=0)))
+        strongest_first = np.argsort(-np.asarray(self.alphas, dtype=np.float64), kind="stable")
+        return int(strongest_first[one_standard_error(-scores[:, strongest_first])])
 
     def _scores(self, X: Any, y: Any, sample_weight: Any, to_splitter: dict[str, Any]) -> Array:
         """Scores of every alpha (columns) on every split (rows)."""

@@ -8,7 +8,10 @@ mean and standard deviation.
 from __future__ import annotations
 
 import numbers
+import os
+import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,9 @@ import numpy as np
 from eigenkit.estimators.many_labels import top_labels
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split, stratify
 from eigenkit.evaluation.classifiers import CLASSIFIERS, make_baselines, make_classifier
+from eigenkit.evaluation.detail import RECALL_GRID, ROC_GRID
 from eigenkit.evaluation.glance import describe
+from eigenkit.evaluation.kept import KeptSteps, identity
 from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.ranking import (
     f1_by_frequency,
@@ -34,7 +39,7 @@ from eigenkit.evaluation.responses import (
 from eigenkit.evaluation.samples import Prepare, Samples, read_samples, ridge_scale
 from eigenkit.evaluation.splits import k_fold, make_splits, partition
 from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
-from eigenkit.evaluation.trial import ROC_GRID, Outcome, Plan, run_trial
+from eigenkit.evaluation.trial import Outcome, Plan, run_trial
 from eigenkit.record import SCHEMA, VERSION, Protocol, Run, to_dict
 from eigenkit.shell import check_choice, check_count, check_real
 
@@ -79,6 +84,7 @@ def evaluate(
     prepare: Prepare | None = None,
     max_points: int = 5000,
     progress: Progress | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     command: str = "",
     seed: int = 0,
 ) -> dict[str, Any]:
@@ -132,6 +138,9 @@ def evaluate(
         Samples to keep for drawing.
     progress : callable, optional
         Called as ``progress(done, total, message)`` before every step and at the end.
+    checkpoint : path, optional
+        What is known after every step is kept in this file; the same call goes on from it, and
+        removes it at the end.
     command : str
         What to type to repeat the run; kept in the record.
     seed : int
@@ -171,37 +180,44 @@ def evaluate(
         "r2" if numbers else check_choice("alpha_score", alpha_score, METRICS),
         check_choice("alpha_classifier", alpha_classifier, ("same", "ridge")),
         seed,
+        detail=True,
     )
     compared = _check_methods(methods, baselines)
     plain = _baselines(samples, first, numbers, seed) if baselines else {}
-    points, rows = thin(samples, splits[0], check_count("max_points", max_points), seed)
+    points, rows = thin(samples, splits[0], check_count("max_points", max_points), seed, numbers)
     data = describe(samples, name, numbers)
-    run_one = run_number_trial if numbers else run_trial
-    outcomes, models = _run_all(
-        {**compared, **plain}, samples, splits, plan, rows, progress, run_one
-    )
+    everything = {**compared, **plain}
+    parts = [part for split in splits for part in split]
+    kept = KeptSteps(checkpoint, identity(data, *parts, everything, plan, max_points, prepare))
+    steps = _Steps(everything, samples, splits, plan, rows, kept, numbers)
+    outcomes, models = steps.run(progress or _quiet)
+    methods_done = [
+        summarize(
+            key,
+            estimator,
+            key in plain,
+            outcomes[key],
+            models[key],
+            samples,
+            points,
+            data.shown,
+            plan.alphas,
+        )
+        for key, estimator in everything.items()
+    ]
+    kept.forget()
     return to_dict(
         Run(
             schema=SCHEMA,
             version=VERSION,
             data=data,
             protocol=_protocol(words, splits, classifier, plan),
-            methods=[
-                summarize(
-                    key,
-                    estimator,
-                    key in plain,
-                    outcomes[key],
-                    models[key],
-                    data.shown,
-                    plan.alphas,
-                )
-                for key, estimator in {**compared, **plain}.items()
-            ],
+            methods=methods_done,
             points=points,
             false_positive_rate=ROC_GRID.round(6).tolist(),
             environment=environment(),
             command=command,
+            recall=RECALL_GRID.round(6).tolist(),
         )
     )
 
@@ -231,30 +247,55 @@ def auto_alphas(X: Any) -> list[float]:
     return [float(f"1e{power}") for power in range(center - 4, center + 3)]
 
 
-def _run_all(
-    methods: dict[str, Any],
-    samples: Samples,
-    splits: list[Split],
-    plan: Plan,
-    rows: Any,
-    progress: Progress | None,
-    run_one: Callable[..., Outcome],
-) -> tuple[dict[str, list[Outcome]], dict[str, Any]]:
+class _Steps:
     """Every method on every split; the model of the first split is described at once."""
-    outcomes: dict[str, list[Outcome]] = {key: [] for key in methods}
-    models: dict[str, Any] = {}
-    tell = progress or _quiet
-    total = len(splits) * len(methods)
-    steps = [(i, key) for i in range(len(splits)) for key in methods]
-    for done, (i, key) in enumerate(steps):
-        tell(done, total, f"split {i + 1} of {len(splits)}: {key}")
-        outcome = run_one(methods[key], samples, splits[i], plan)
-        if i == 0:
-            models[key] = describe_model(outcome, samples, splits[0], rows)
-        outcome.model = None  # a model may be large, and there may be many
-        outcomes[key].append(outcome)
-    tell(total, total, "done")
-    return outcomes, models
+
+    def __init__(
+        self,
+        methods: dict[str, Any],
+        samples: Samples,
+        splits: list[Split],
+        plan: Plan,
+        rows: Any,
+        kept: KeptSteps,
+        numbers: bool,
+    ) -> None:
+        self.methods, self.samples, self.splits, self.plan = methods, samples, splits, plan
+        self.rows, self.kept = rows, kept
+        self.run_one = run_number_trial if numbers else run_trial
+        self.seconds: dict[str, list[float]] = {key: [] for key in methods}
+
+    def run(self, tell: Progress) -> tuple[dict[str, list[Outcome]], dict[str, Any]]:
+        """Outcomes by method, and models."""
+        order = [(i, key) for i in range(len(self.splits)) for key in self.methods]
+        for done, (i, key) in enumerate(order):
+            if self.kept.get(i, key) is None:
+                left = _time_left(self.seconds, [name for _, name in order[done:]])
+                tell(done, len(order), f"split {i + 1} of {len(self.splits)}: {key}{left}")
+                self._step(i, key)
+        tell(len(order), len(order), "done")
+        found = {step: self.kept.get(*step) for step in order}
+        outcomes: dict[str, list[Outcome]] = {key: [] for key in self.methods}
+        for (_, key), step in found.items():
+            assert step is not None
+            outcomes[key].append(step[0])
+        return outcomes, {key: found[0, key][1] for key in self.methods}  # type: ignore[index]
+
+    def _step(self, i: int, key: str) -> None:
+        start = time.perf_counter()
+        outcome = self.run_one(self.methods[key], self.samples, self.splits[i], self.plan)
+        model = describe_model(outcome, self.samples, self.splits[0], self.rows) if i == 0 else None
+        # A model may be large, and there may be many.
+        self.kept.add(i, key, replace(outcome, model=None), model)
+        self.seconds[key].append(time.perf_counter() - start)
+
+
+def _time_left(seconds: dict[str, list[float]], steps: list[str]) -> str:
+    """Words for the time that steps will take, where every method among them has been timed."""
+    if not all(seconds[key] for key in steps):
+        return ""
+    left = sum(sum(seconds[key]) / len(seconds[key]) for key in steps)
+    return f", about {left:.0f} s left" if left > 5 else ""
 
 
 def _baselines(samples: Samples, first: Any, numbers: bool, seed: int) -> dict[str, Any]:

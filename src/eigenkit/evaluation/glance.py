@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.evaluation.samples import Samples
+from eigenkit.evaluation.samples import Samples, deviations
 from eigenkit.linalg import Array
-from eigenkit.record import Data, Hypergraph, Label, LabelSet
+from eigenkit.record import Column, Data, Hypergraph, Label, LabelSet
 
 # More than these cannot be told apart in a picture; the record says how many there are.
 MAX_LABELS = 40
 MAX_SETS = 60
+MAX_COLUMNS = 200
 
 
 def describe(samples: Samples, name: str, numbers: bool = False) -> Data:
@@ -25,6 +26,7 @@ def describe(samples: Samples, name: str, numbers: bool = False) -> Data:
     counts = Y.sum(axis=0).astype(int)
     shown = np.sort(np.argsort(-counts, kind="stable")[: 0 if numbers else MAX_LABELS])
     stored = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
+    facts = _column_facts(X)
     return Data(
         name=name,
         n_samples=X.shape[0],
@@ -41,7 +43,44 @@ def describe(samples: Samples, name: str, numbers: bool = False) -> Data:
         co_occurrence=(Y[:, shown].T @ Y[:, shown]).astype(int).tolist(),
         hypergraph=_hypergraph(Y, shown),
         fingerprint=_fingerprint(X, samples.Y),
+        columns=_columns(facts, samples.feature_names[:MAX_COLUMNS]),
+        n_constant=int(np.sum(~(facts[2] < facts[3]))),
+        n_incomplete=int(np.sum(facts[4] > 0)),
     )
+
+
+def _column_facts(X: Any) -> tuple[Array, ...]:
+    """Mean, deviation, lowest, highest, share missing and share of zeros of every column."""
+    if sparse.issparse(X):
+        filled = np.bincount(X.indices[X.data != 0], minlength=X.shape[1]) / X.shape[0]
+        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        low, high = (
+            np.asarray(end.toarray(), dtype=np.float64).ravel()
+            for end in (X.min(axis=0), X.max(axis=0))
+        )
+        return mean, deviations(X), low, high, np.zeros(X.shape[1]), 1.0 - filled
+    gaps = np.isnan(X)
+    n = np.maximum(len(X) - gaps.sum(axis=0), 1)
+    some = gaps.any()
+    filled = np.where(gaps, 0.0, X) if some else X
+    mean = filled.sum(axis=0) / n
+    if some:
+        filled = np.where(gaps, mean, X)
+    deviation = np.sqrt(np.square(filled - mean).sum(axis=0) / n)
+    zeros = np.mean(X == 0, axis=0)
+    return mean, deviation, filled.min(axis=0), filled.max(axis=0), gaps.mean(axis=0), zeros
+
+
+def _columns(facts: tuple[Array, ...], names: list[str]) -> list[Column]:
+    rows = np.array([fact[: len(names)] for fact in facts], dtype=np.float64).T
+    return [
+        Column(
+            name,
+            *(float(f"{v:.5g}") if np.isfinite(v) else None for v in row[:4]),  # type: ignore[arg-type]
+            *(round(float(v), 4) for v in row[4:]),
+        )
+        for name, row in zip(names, rows, strict=True)
+    ]
 
 
 def _fingerprint(X: Any, Y: Array) -> str:
@@ -62,6 +101,9 @@ def _hypergraph(Y: Array, shown: np.ndarray) -> Hypergraph:
     several = rows.sum(axis=1) > 1
     rows, times = rows[several], times[several]
     order = np.argsort(-times, kind="stable")[:MAX_SETS]
+    # A label that no drawn set holds would only drift away from the others.
+    held = rows[order].any(axis=0) if len(order) else np.ones(len(shown), dtype=bool)
+    rows, shown = rows[:, held], shown[held]
     places = _layout(rows[order], times[order])
     k = len(shown)
     return Hypergraph(

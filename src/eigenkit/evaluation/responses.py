@@ -12,11 +12,13 @@ from sklearn.linear_model import Ridge
 
 from eigenkit.estimators._validation import as_labels, check_numeric_Y, check_X
 from eigenkit.estimators.splits import Split
+from eigenkit.evaluation.detail import MAX_RESPONSES, MAX_WORST, Detail, by_components
 from eigenkit.evaluation.metrics import NUMBER_METRICS, score_numbers
 from eigenkit.evaluation.samples import Prepare, Samples, name_columns
 from eigenkit.evaluation.splits import given_splits
 from eigenkit.evaluation.trial import Outcome, Plan, best_alpha, clock, path_of_alphas, trial
 from eigenkit.linalg import Array
+from eigenkit.record import Worst
 from eigenkit.shell import check_count
 
 
@@ -81,8 +83,9 @@ def _run(estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Ou
     (X, Y), (X_new, Y_new) = samples.parts(split)
     if plan.alphas and "alpha" in estimator.get_params():
         with clock(outcome, "choose alpha"):
-            outcome.alpha_scores = _search(estimator, X, Y, plan)
-            outcome.alpha = best_alpha(plan.alphas, outcome.alpha_scores, "r2", True)
+            scores = _search(estimator, X, Y, plan)
+            outcome.alpha = best_alpha(plan.alphas, scores, "r2", True)
+            outcome.alpha_scores = scores.tolist()
         estimator = clone(estimator).set_params(alpha=outcome.alpha)
     with clock(outcome, "fit"):
         fitted = clone(estimator).fit(X, _flat(Y))
@@ -95,6 +98,44 @@ def _run(estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Ou
     for name, row in zip(NUMBER_METRICS, found, strict=True):
         outcome.scores[name] = float(np.nanmean(row)) if np.isfinite(row).any() else float("nan")
         outcome.scores |= {f"{name}:{j}": float(value) for j, value in enumerate(row)}
+    if plan.detail:
+        outcome.detail = Detail(worst=_worst(Y_new, P, Y.std(axis=0), split[1]))
+        outcome.detail.by_components = _with_fewer(fitted, X, Y, X_new, Y_new)
+        near = P[:, :MAX_RESPONSES].tolist()
+        outcome.predicted = {str(i): row for i, row in zip(split[1], near, strict=True)}
+
+
+def _worst(Y: Array, P: Array, unit: Array, rows: Array) -> list[list[float]]:
+    """Row, error in deviations of the response, the response, observed and predicted."""
+    errors = np.abs(Y - P) / np.where(unit > 0, unit, 1.0)
+    which = errors.argmax(axis=1)
+    order = np.argsort(-errors.max(axis=1), kind="stable")[:MAX_WORST]
+    return [
+        [int(rows[i]), float(errors[i, j]), int(j), float(Y[i, j]), float(P[i, j])]
+        for i, j in zip(order, which[order], strict=True)
+    ]
+
+
+def worst_predictions(details: list[Detail]) -> list[Worst]:
+    """The largest errors over all splits, each row once."""
+    found: dict[int, Worst] = {}
+    for row, loss, j, y, p in sorted((w for d in details for w in d.worst), key=lambda w: -w[1]):
+        found.setdefault(int(row), Worst(int(row), float(f"{loss:.4g}"), [int(j)], [], y, p))
+    return list(found.values())[:MAX_WORST]
+
+
+def _with_fewer(fitted: Any, X: Any, Y: Array, X_new: Any, Y_new: Array) -> dict[str, float]:
+    """R2 of least squares on the first components alone."""
+    if not hasattr(fitted, "transform"):
+        return {}
+    Z, Z_new = (np.asarray(fitted.transform(part), dtype=np.float64) for part in (X, X_new))
+
+    def r2_with(l: int) -> float:
+        A, A_new = (np.column_stack([np.ones(len(part)), part[:, :l]]) for part in (Z, Z_new))
+        P = A_new @ np.linalg.lstsq(A, Y, rcond=None)[0]
+        return float(np.nanmean(score_numbers(Y_new, P)[0]))
+
+    return by_components(Z, r2_with)
 
 
 def _search(estimator: Any, X: Any, Y: Array, plan: Plan) -> Array:

@@ -12,7 +12,18 @@ import sklearn
 import threadpoolctl
 
 from eigenkit.estimators.splits import Split
+from eigenkit.evaluation.detail import (
+    MAX_RESPONSES,
+    Detail,
+    component_scores,
+    confusion,
+    label_scores,
+    mean_and_deviation,
+    mean_curve,
+    worst_samples,
+)
 from eigenkit.evaluation.metrics import METRICS
+from eigenkit.evaluation.responses import worst_predictions
 from eigenkit.evaluation.samples import Samples, deviations
 from eigenkit.evaluation.trial import Outcome, project_rows
 from eigenkit.linalg import Array
@@ -21,16 +32,19 @@ from eigenkit.record import (
     Curve,
     Failure,
     Feature,
+    Loading,
     Method,
     Model,
     Points,
-    Score,
     Solved,
 )
 
 TOP_COMPONENTS = 6
 TOP_FEATURES = 10
 MAX_EIGENVALUES = 100
+# Arrows that can be told apart, and bars of labels for one component.
+MAX_LOADINGS = 24
+MAX_CORRELATED = 40
 
 
 def summarize(
@@ -39,12 +53,16 @@ def summarize(
     baseline: bool,
     outcomes: list[Outcome],
     model: Model | None,
+    samples: Samples,
+    points: Points,
     shown: list[int],
     alphas: list[float],
 ) -> Method:
     """All splits of one method as one :class:`Method`."""
     fine = [outcome for outcome in outcomes if outcome.error is None]
     kinds = dict.fromkeys(kind for outcome in fine for kind in outcome.seconds)
+    details = [outcome.detail for outcome in fine if outcome.detail is not None]
+    numbers = bool(points.observed)
     return Method(
         name=name,
         estimator=_described(estimator),
@@ -55,8 +73,28 @@ def summarize(
         warnings=list(dict.fromkeys(text for o in outcomes for text in o.warnings))[:20],
         alpha=_alpha_search(alphas, outcomes),
         model=model,
-        roc=[_curve(j, fine) for j in shown] if fine and fine[0].roc else [],
+        roc=[] if numbers or not details else [_curve(j, details) for j in shown],
+        labels=[] if numbers else label_scores(details),
+        confusion=confusion(details, shown),
+        worst=worst_predictions(details) if numbers else worst_samples(details, samples.Y),
+        by_components=component_scores(details),
+        predicted=_predicted(fine, points) if numbers and fine else [],
     )
+
+
+_score = mean_and_deviation
+
+
+def _predicted(fine: list[Outcome], points: Points) -> list[list[float | None]]:
+    """What was predicted for the drawn samples when they were first held out."""
+    known: dict[str, list[float]] = {}
+    for outcome in reversed(fine):
+        known.update(outcome.predicted)
+    nothing: list[float | None] = [None] * len(points.observed[0])
+    return [
+        [float(f"{v:.6g}") for v in known[key]] if (key := str(row)) in known else nothing
+        for row in points.rows
+    ]
 
 
 def _measured(fine: list[Outcome]) -> list[str]:
@@ -67,14 +105,6 @@ def _described(estimator: Any) -> str:
     if isinstance(estimator, str):
         return "no projection"
     return " ".join(repr(estimator).split())[:300]
-
-
-def _score(values: list[float | None]) -> Score:
-    found = np.array([v for v in values if v is not None and np.isfinite(v)])
-    mean = float(found.mean()) if found.size else None
-    std = float(found.std(ddof=1)) if found.size > 1 else None
-    clean = [None if v is None or not np.isfinite(v) else float(v) for v in values]
-    return Score(clean, mean, std)
 
 
 def _alpha_search(alphas: list[float], outcomes: list[Outcome]) -> AlphaSearch | None:
@@ -90,26 +120,31 @@ def _alpha_search(alphas: list[float], outcomes: list[Outcome]) -> AlphaSearch |
     )
 
 
-def _curve(label: int, fine: list[Outcome]) -> Curve:
-    """Mean over the splits at every false positive rate of the grid."""
-    curves = [curve for o in fine if (curve := o.roc[label]) is not None]
-    aucs = [float(o.label_auc[label]) for o in fine if o.label_auc is not None]
-    mean = np.mean(curves, axis=0).round(4).tolist() if curves else []
-    return Curve(label, _score(list(aucs)).mean, mean)
+def _curve(label: int, details: list[Detail]) -> Curve:
+    """Means over the splits at every rate of the grids."""
+    return Curve(
+        label,
+        _score([d.auc[label] for d in details]).mean,
+        mean_curve([d.roc[label] for d in details]),
+        mean_curve([d.precision[label] for d in details]),
+    )
 
 
 # -- the model of the first split ------------------------------------------------------
 
 
-def thin(samples: Samples, split: Split, max_points: int, seed: int) -> tuple[Points, Array]:
+def thin(
+    samples: Samples, split: Split, max_points: int, seed: int, numbers: bool
+) -> tuple[Points, Array]:
     """Which samples are drawn: all, or a random choice that keeps both sides of the split."""
     rows = np.sort(np.concatenate(split))
     if len(rows) > max_points:
         rows = np.sort(np.random.default_rng(seed).choice(rows, max_points, replace=False))
-    marked = np.isin(samples.Y, (0, 1)).all()  # numbers are no labels
-    labels = [np.flatnonzero(row).tolist() if marked else [] for row in samples.Y[rows]]
+    Y = samples.Y[rows]
+    labels = [[] if numbers else np.flatnonzero(row).tolist() for row in Y]
     held_out = np.isin(rows, split[1]).tolist()
-    return Points(rows.tolist(), labels, held_out), rows
+    observed = [_plain(row) for row in Y[:, :MAX_RESPONSES]] if numbers else []
+    return Points(rows.tolist(), labels, held_out, observed), rows
 
 
 def describe_model(outcome: Outcome, samples: Samples, split: Split, rows: Array) -> Model | None:
@@ -121,6 +156,10 @@ def describe_model(outcome: Outcome, samples: Samples, split: Split, rows: Array
         return None
     learned = samples.prepare(samples.X[split[0]]) if samples.prepare else lambda X: X
     Z = project_rows(fitted, learned(samples.X[rows]))
+    X = learned(samples.X[split[0]])
+    loadings = _loadings(X, project_rows(fitted, X), samples.feature_names)
+    held = np.isin(rows, split[1])
+    correlated = _most_frequent(samples.Y)
     fitted = getattr(fitted, "best_estimator_", fitted)  # a search is described by its choice
     report = getattr(fitted, "report_", None)
     eigenvalues = np.asarray(getattr(fitted, "eigenvalues_", []), dtype=np.float64).ravel()
@@ -130,9 +169,39 @@ def describe_model(outcome: Outcome, samples: Samples, split: Split, rows: Array
         n_components=Z.shape[1],
         eigenvalues=_plain(eigenvalues[:MAX_EIGENVALUES]),
         solved=None if report is None else _solved(report),
-        components=_top_features(fitted, samples, split),
+        components=_top_features(fitted, samples, X),
         coordinates=_rounded(Z[:, :3]),
+        correlated=correlated,
+        label_correlations=_label_correlations(Z[held], samples.Y[rows[held]][:, correlated]),
+        loadings=loadings,
     )
+
+
+def _most_frequent(Y: Array) -> list[int]:
+    """The labels with the largest sums, or the first responses."""
+    labels = bool(np.isin(Y, (0, 1)).all())
+    order = np.argsort(-Y.sum(axis=0), kind="stable") if labels else np.arange(Y.shape[1])
+    return sorted(int(j) for j in order[:MAX_CORRELATED])
+
+
+def _label_correlations(Z: Array, Y: Array) -> list[list[float | None]]:
+    """Of the first components with the labels, over held-out rows; None where one is constant."""
+    if len(Z) < 3:
+        return []
+    A, B = (part - part.mean(axis=0) for part in (Z[:, :TOP_COMPONENTS], Y))
+    size = np.linalg.norm(A, axis=0)[:, None] * np.linalg.norm(B, axis=0)
+    R = np.divide(A.T @ B, size, out=np.full(size.shape, np.nan), where=size > 0)
+    return [[None if np.isnan(r) else round(float(r), 4) for r in row] for row in R]
+
+
+def _loadings(X: Any, Z: Array, names: list[str]) -> list[Loading]:
+    """Correlations of features with the first three components, of the closest to their plane."""
+    A = np.asarray(Z[:, :3], dtype=np.float64)
+    A = A - A.mean(axis=0)
+    size = deviations(X)[:, None] * np.linalg.norm(A, axis=0) * np.sqrt(X.shape[0])
+    R = np.divide(X.T @ A, size, out=np.zeros(size.shape), where=size > 0)
+    order = np.argsort(-np.linalg.norm(R[:, :2], axis=1), kind="stable")[:MAX_LOADINGS]
+    return [Loading(names[j], np.clip(R[j], -1, 1).round(4).tolist()) for j in order]
 
 
 def _solved(report: Any) -> Solved:
@@ -142,14 +211,12 @@ def _solved(report: Any) -> Solved:
     return Solved(**{name: facts[name] for name in Solved.__dataclass_fields__})
 
 
-def _top_features(fitted: Any, samples: Samples, split: Split) -> list[list[Feature]]:
+def _top_features(fitted: Any, samples: Samples, X: Any) -> list[list[Feature]]:
     """Per component the features that move it most, each by one standard deviation."""
     W = getattr(fitted, "components_", None)
     if W is None or np.ndim(W) != 2 or np.shape(W)[1] != samples.X.shape[1]:
         return []
-    weights = np.asarray(W[:TOP_COMPONENTS], dtype=np.float64) * deviations(
-        samples.parts(split)[0][0]
-    )
+    weights = np.asarray(W[:TOP_COMPONENTS], dtype=np.float64) * deviations(X)
     found = []
     for w in weights:
         order = np.argsort(-np.abs(w), kind="stable")[:TOP_FEATURES]

@@ -19,20 +19,19 @@ from sklearn.utils import get_tags
 from eigenkit.estimators import Projection, alpha_path
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
-from eigenkit.evaluation.metrics import METRICS, auc_per_label, roc_on_grid, score_all, score_one
+from eigenkit.evaluation.detail import Detail, by_components, detail_of
+from eigenkit.evaluation.metrics import METRICS, score_all, score_one
 from eigenkit.evaluation.samples import Samples
 from eigenkit.evaluation.splits import k_fold
 from eigenkit.linalg import Array
-
-# Denser near 0, where curves of good classifiers bend.
-ROC_GRID = np.linspace(0, 1, 41) ** 2
 
 
 @dataclass(frozen=True)
 class Plan:
     """What is the same for every method and split.
 
-    ``scale`` brings the columns of projections to a common scale before the classifier.
+    ``scale`` brings the columns of projections to a common scale before the classifier;
+    ``detail`` asks for what the report says beyond the scores.
     """
 
     classifier: Any
@@ -42,18 +41,22 @@ class Plan:
     alpha_classifier: str
     seed: int
     scale: bool = True
+    detail: bool = False
 
 
 @dataclass
 class Outcome:
-    """What one method did on one split; ``error`` is its sentence if it failed."""
+    """What one method did on one split; ``error`` is its sentence if it failed.
+
+    All but the model are plain values, so that a run can be kept and taken up again.
+    """
 
     scores: dict[str, float] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
-    label_auc: Array | None = None
-    roc: list[Array | None] = field(default_factory=list)
+    detail: Detail | None = None
+    predicted: dict[str, list[float]] = field(default_factory=dict)
     alpha: float | None = None
-    alpha_scores: Array | None = None
+    alpha_scores: list[list[float]] | None = None
     model: Any = None
     warnings: list[str] = field(default_factory=list)
     error: str | None = None
@@ -87,12 +90,15 @@ def _run(estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Ou
     (X, Y), (X_new, Y_new) = samples.parts(split)
     if plan.alphas and _takes_alpha(estimator):
         with clock(outcome, "choose alpha"):
-            outcome.alpha_scores = _search(estimator, X, Y, samples.single, plan)
+            found = _search(estimator, X, Y, samples.single, plan)
             up = METRICS[plan.alpha_score][1]
-            outcome.alpha = best_alpha(plan.alphas, outcome.alpha_scores, plan.alpha_score, up)
+            outcome.alpha = best_alpha(plan.alphas, found, plan.alpha_score, up)
+            outcome.alpha_scores = found.tolist()
         estimator = clone(estimator).set_params(alpha=outcome.alpha)
     with clock(outcome, "fit"):
         fitted = fit_one(estimator, X, Y, samples.single)
+    Z: Any = None
+    Z_new: Any = None
     with clock(outcome, "classify"):
         if fitted is None:
             S, P, fitted = decide_directly(estimator, X, Y, X_new, samples.single)
@@ -102,8 +108,16 @@ def _run(estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Ou
     _check_finite(S)
     outcome.model = fitted
     outcome.scores = score_all(Y_new, S, P)
-    outcome.label_auc = auc_per_label(Y_new, S)
-    outcome.roc = [roc_on_grid(y, s, ROC_GRID) for y, s in zip(Y_new.T, S.T, strict=True)]
+    if not plan.detail:
+        return
+    outcome.detail = detail_of(Y_new, S, P, split[1], samples.single)
+    if Z is not None and not isinstance(fitted, str):
+
+        def auc_with(l: int) -> float:
+            found = decide(plan.classifier, Z[:, :l], Y, Z_new[:, :l], samples.single, plan.scale)
+            return score_one("auc", Y_new, *found)
+
+        outcome.detail.by_components = by_components(Z, auc_with)
 
 
 @contextmanager

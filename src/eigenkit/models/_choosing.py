@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold, StratifiedKFold
 
@@ -47,7 +47,7 @@ def cross_validated(estimator: Any, X: Any, y: Array, kind: str, cv: int, seed: 
         fitted = clone(estimator).fit(X[train], y[train])
         if kind == "numbers":
             found.append(_r2(y[test], np.asarray(fitted.predict(X[test]))))
-        elif kind == "classes" and hasattr(fitted, "predict") and hasattr(fitted, "classes_"):
+        elif kind == "classes" and is_classifier(fitted):
             found.append(float(np.mean(fitted.predict(X[test]) == y[test])))
         else:
             Z, Z_new = (_scores(fitted, X[part]) for part in (train, test))

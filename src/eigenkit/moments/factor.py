@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eigenkit.data import ROUNDING, Centered
-from eigenkit.linalg import Array, triangular_factor
+from eigenkit.linalg import Array, distinct_rows, triangular_factor
 from eigenkit.moments.rows import NEGLIGIBLE, Problem, Rows, among, dense
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
@@ -134,6 +134,5 @@ def _with_common_sets(a: Factor, b: Factor) -> tuple[Factor, Factor]:
     """Both, with the same label columns."""
     if a.sets is None or b.sets is None:
         return a, b
-    sets, index = np.unique(np.vstack([a.sets, b.sets]), axis=0, return_inverse=True)
-    index = np.ravel(index)
+    sets, index = distinct_rows(np.vstack([a.sets, b.sets]))
     return a.spread(sets, index[: len(a.sets)]), b.spread(sets, index[len(a.sets) :])

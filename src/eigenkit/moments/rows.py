@@ -29,8 +29,8 @@ from eigenkit.data import (
     ROUNDING,
     Centered,
     CenteredKernel,
-    centered_columns,
     column_sums,
+    mostly_zeros,
     one_sample,
 )
 from eigenkit.linalg import Array
@@ -61,7 +61,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of data: X (dense or CSR), Y (n x k) and weights or None.
+    """Rows of data: X and Y (n x k), both dense or CSR, and weights or None.
 
     Problems are stated on rows of positive weight (:meth:`positive`).
 
@@ -69,13 +69,13 @@ class Rows:
     """
 
     X: Any
-    Y: np.ndarray
+    Y: Any
     weight: Array | None
     fade: Array | None = None
 
     @property
     def n_rows(self) -> int:
-        return len(self.Y)
+        return int(self.X.shape[0])
 
     @property
     def n_bytes(self) -> int:
@@ -116,7 +116,7 @@ class Rows:
 
     def faded(self, fade: Array | float) -> Rows:
         """The same rows, each counting that much less; without those that hardly count."""
-        fade = np.ones(len(self.Y)) * fade * (1.0 if self.fade is None else self.fade)
+        fade = np.ones(self.n_rows) * fade * (1.0 if self.fade is None else self.fade)
         keep = fade >= NEGLIGIBLE
         faded = replace(self, fade=fade)
         return faded if keep.all() else faded.take(np.flatnonzero(keep))
@@ -134,7 +134,7 @@ class Rows:
     @property
     def count(self) -> float:
         """The number of rows, as far as they have not faded."""
-        return float(len(self.Y) if self.fade is None else self.fade.sum())
+        return float(self.n_rows if self.fade is None else self.fade.sum())
 
     def centered(self) -> Any:
         """The centred, weighted data Z."""
@@ -143,18 +143,24 @@ class Rows:
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on these rows."""
         Z, weight = self.centered(), self.effective
-        Y = self.Y.astype(np.float64, copy=False)
+        Y = self._labels(target)
         G = target.local(Y, edge_weight)
-        _, factor = centered_columns(G, weight)
-        if weight is not None:
-            factor *= np.sqrt(weight)[:, None]
+        factor = Pencil.state(Z, G, alpha).H
         one = 1.0 if self.counted else Z.total / self.count
-        labels = Labels(column_sums(Y, weight), factor, edge_weight, one, len(Y))
-        if target.linear:  # the centred H comes from the centred G, and Y may be far from zero
+        labels = Labels(column_sums(Y, weight), factor, edge_weight, one, self.n_rows)
+        if target.linear and not sparse.issparse(Y):
+            # The centred H comes from the centred G, as Y may be far from zero.
             pencil = Pencil(Z, target.finish(factor, labels), alpha)
         else:
             pencil = Pencil.state(Z, target.finish(G, labels), alpha)
-        return Problem(pencil, labels, Z.mean, Z.total, len(Y))
+        return Problem(pencil, labels, Z.mean, Z.total, self.n_rows)
+
+    def _labels(self, target: Target) -> Any:
+        """Y in float64; sparse as it came, or where it has hardly anything but zeros."""
+        if sparse.issparse(self.Y):
+            return self.Y if target.sparse else self.Y.toarray()
+        Y = self.Y.astype(np.float64, copy=False)
+        return sparse.csr_array(Y) if target.sparse and mostly_zeros(Y) else Y
 
     def occurring(self) -> tuple[Rows, np.ndarray | None]:
         """The rows without the columns of sparse X that hold nothing, and which are left.
@@ -194,10 +200,10 @@ class Rows:
         return Rows(X, np.vstack([self.Y, other.Y]), weight, fade)
 
     def fades(self) -> Array:
-        return np.ones(len(self.Y)) if self.fade is None else self.fade
+        return np.ones(self.n_rows) if self.fade is None else self.fade
 
     def weights(self) -> Array:
-        return np.ones(len(self.Y)) if self.weight is None else self.weight
+        return np.ones(self.n_rows) if self.weight is None else self.weight
 
     def blocks(self, size: int) -> Iterator[Rows]:
         """Consecutive blocks of at most ``size`` rows."""
@@ -211,6 +217,10 @@ class KernelMatrix(Rows):
 
     def centered(self) -> Any:
         return CenteredKernel(self.X, self.weight, overwrite=True)
+
+    def _labels(self, target: Target) -> Any:
+        """As they are: H is among the directions of a kernel."""
+        return self.Y.astype(np.float64, copy=False)
 
 
 def among(Y: np.ndarray, columns: np.ndarray, k: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from itertools import chain
 
 import numpy as np
 
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, distinct_rows
 from eigenkit.moments.factor import Factor
 from eigenkit.moments.rows import Problem, Rows
 from eigenkit.targets import Target
@@ -169,8 +169,8 @@ class Moments:
         if not self.by_sets:
             Y = rows.Y.astype(np.float64, copy=False)
             return Factor.of(rows, target.local(Y, self.edge_weight), None)
-        sets, index = np.unique(rows.Y, axis=0, return_inverse=True)
-        return Factor.of(rows, np.eye(len(sets))[np.ravel(index)], sets.astype(np.float64))
+        sets, index = distinct_rows(rows.Y)
+        return Factor.of(rows, np.eye(len(sets))[index], sets.astype(np.float64))
 
     # -- what it amounts to ------------------------------------------------------------
 

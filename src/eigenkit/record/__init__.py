@@ -5,18 +5,22 @@ An evaluation makes a :class:`Run`, :func:`to_dict` turns it into what JSON can 
 """
 
 from eigenkit.record.files import read_record, write_atomically, write_record
-from eigenkit.record.reading import RecordError, from_dict, to_dict
+from eigenkit.record.reading import RecordError, from_dict, model_from_dict, to_dict
 from eigenkit.record.schema import (
     SCHEMA,
     VERSION,
     AlphaSearch,
+    Column,
+    ComponentScores,
     Curve,
     Data,
     Failure,
     Feature,
     Hypergraph,
     Label,
+    LabelScore,
     LabelSet,
+    Loading,
     Method,
     Model,
     Points,
@@ -24,19 +28,24 @@ from eigenkit.record.schema import (
     Run,
     Score,
     Solved,
+    Worst,
 )
 
 __all__ = [
     "SCHEMA",
     "VERSION",
     "AlphaSearch",
+    "Column",
+    "ComponentScores",
     "Curve",
     "Data",
     "Failure",
     "Feature",
     "Hypergraph",
     "Label",
+    "LabelScore",
     "LabelSet",
+    "Loading",
     "Method",
     "Model",
     "Points",
@@ -45,7 +54,9 @@ __all__ = [
     "Run",
     "Score",
     "Solved",
+    "Worst",
     "from_dict",
+    "model_from_dict",
     "read_record",
     "to_dict",
     "write_atomically",

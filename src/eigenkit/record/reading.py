@@ -11,7 +11,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from eigenkit.record.schema import SCHEMA, VERSION, Model, Run
+from eigenkit.record.schema import SCHEMA, VERSION, Method, Model, Run
 
 
 class RecordError(ValueError):
@@ -53,6 +53,12 @@ def from_dict(record: Any) -> Run:
     return run
 
 
+def model_from_dict(value: Any) -> Model:
+    """A single model, checked in the same way."""
+    model: Model = _read(value, Model, "model")
+    return model
+
+
 def _read(value: Any, kind: Any, where: str) -> Any:
     """``value`` as ``kind``: a dataclass, a list or dict of something, or a plain type."""
     origin = get_origin(kind)
@@ -80,15 +86,24 @@ def _read_list(value: Any, kind: Any, where: str) -> list[Any]:
 def _read_object(value: Any, kind: Any, where: str) -> Any:
     _expect(isinstance(value, dict), value, "an object", where)
     hints = _hints(kind)
-    missing = [name for name in hints if name not in value]
+    missing = [name for name in _required(kind) if name not in value]
     if missing:
         raise RecordError(f"{where} lacks {missing[0]!r}: the record is incomplete.")
-    return kind(**{name: _read(value[name], hints[name], f"{where}.{name}") for name in hints})
+    given = [name for name in hints if name in value]
+    return kind(**{name: _read(value[name], hints[name], f"{where}.{name}") for name in given})
 
 
 @cache
 def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind)
+
+
+@cache
+def _required(kind: Any) -> list[str]:
+    """The fields without a default."""
+    no = dataclasses.MISSING
+    found = dataclasses.fields(kind)
+    return [f.name for f in found if f.default is no and f.default_factory is no]
 
 
 def _is_whole(value: Any) -> bool:
@@ -122,7 +137,10 @@ def _check_indices(run: Run) -> None:
     k, shown = data.n_labels, len(data.shown)
     graph = data.hypergraph
     groups = [data.shown, graph.labels, *(s.labels for s in graph.sets), *points.labels]
-    groups += [[curve.label for curve in method.roc] for method in run.methods]
+    for method in run.methods:
+        groups += [[curve.label for curve in method.roc], [item.label for item in method.labels]]
+        groups += [[*item.truth, *item.told] for item in method.worst]
+        groups += [method.model.correlated] if method.model else []
     fine = len(data.labels) == k and all(0 <= j < k for group in groups for j in group)
     fine &= len(data.co_occurrence) == shown and all(
         len(row) == shown for row in data.co_occurrence
@@ -130,14 +148,38 @@ def _check_indices(run: Run) -> None:
     fine &= len(graph.labels) == len(graph.label_positions)
     fine &= len(graph.sets) == len(graph.set_positions)
     fine &= all(len(place) == 2 for place in graph.label_positions + graph.set_positions)
-    fine &= len(points.rows) == len(points.labels) == len(points.held_out)
-    fine &= all(_model_fits(method.model, len(points.rows)) for method in run.methods)
+    n = len(points.rows)
+    fine &= n == len(points.labels) == len(points.held_out)
+    fine &= _table_fits(points.observed, n)
+    width = len(points.observed[0]) if points.observed else 0
+    fine &= all(_model_fits(method.model, n) for method in run.methods)
+    fine &= all(_method_fits(method, run, n, width) for method in run.methods)
     if not fine:
         raise RecordError("parts of the record do not belong together: the record is damaged.")
 
 
+def _method_fits(method: Method, run: Run, n_points: int, n_observed: int) -> bool:
+    fine = _table_fits(method.predicted, n_points, n_observed)
+    fine &= _table_fits(method.confusion, len(run.data.shown), len(run.data.shown))
+    fine &= all(len(c.precision) in (0, len(run.recall)) for c in method.roc)
+    steps = method.by_components
+    return fine and (steps is None or len(steps.components) == len(steps.mean) == len(steps.std))
+
+
+def _table_fits(rows: list[Any], n_rows: int, width: int | None = None) -> bool:
+    """Nothing, or as many rows as there are, all of one width."""
+    if not rows:
+        return True
+    widths = {len(row) for row in rows}
+    return len(rows) == n_rows and len(widths) == 1 and (width is None or widths == {width})
+
+
 def _model_fits(model: Model | None, n_points: int) -> bool:
-    if model is None or not model.coordinates:
+    if model is None:
+        return True
+    if not all(len(row) == len(model.correlated) for row in model.label_correlations):
+        return False
+    if not model.coordinates:
         return True
     widths = {len(row) for row in model.coordinates}
     return len(model.coordinates) == n_points and widths <= {1, 2, 3} and len(widths) == 1

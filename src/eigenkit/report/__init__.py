@@ -15,6 +15,7 @@ iris
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,16 @@ from eigenkit.record import (
     write_atomically,
     write_record,
 )
-from eigenkit.report.html import page
-from eigenkit.report.text import text_of
+from eigenkit.report.html import document, page, policy
+from eigenkit.report.side_by_side import Runs, runs_body, runs_tables, told
+from eigenkit.report.text import text_of, text_of_tables
+from eigenkit.report.words import listed, visible
 from eigenkit.shell import check_choice, check_count
 
 __all__ = [
     "RecordError",
+    "compare_html",
+    "compare_text",
     "read_record",
     "render_html",
     "render_text",
@@ -125,3 +130,48 @@ def write_html(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
     'iris.html'
     """
     return write_atomically(path, render_html(record))
+
+
+def compare_text(
+    records: Mapping[str, dict[str, Any]], *, style: str = "auto", width: int = 100
+) -> str:
+    """Several runs side by side for a terminal.
+
+    Parameters
+    ----------
+    records : dict of name to record
+        The differences are to the first.
+    style, width
+        As in :func:`render_text`.
+
+    Returns
+    -------
+    str
+    """
+    check_choice("style", style, ("auto", "plain", "rich"))
+    runs = _runs(records)
+    lines = [line for sentence in told(runs) for line in (sentence, "")]
+    return text_of_tables(lines, runs_tables(runs), style=style, width=check_count("width", width))
+
+
+def compare_html(records: Mapping[str, dict[str, Any]]) -> str:
+    """Several runs side by side as one HTML page without scripts.
+
+    Parameters
+    ----------
+    records : dict of name to record
+        The differences are to the first.
+
+    Returns
+    -------
+    str
+    """
+    runs = _runs(records)
+    return document(f"{listed(runs.names)}: eigenkit runs", runs_body(runs), policy())
+
+
+def _runs(records: Mapping[str, dict[str, Any]]) -> Runs:
+    if len(records) < 2:
+        raise ValueError("give at least two records to see them side by side.")
+    names = [visible(name, 40) for name in records]
+    return Runs(names, [from_dict(record) for record in records.values()])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from eigenkit.record import Method, Run
+from eigenkit.record import Method, Run, Score
 
 _LEVEL = 0.95
 
@@ -34,7 +34,12 @@ class Difference:
 
 def difference(run: Run, a: Method, b: Method, metric: str) -> Difference | None:
     """None where fewer than two splits have both."""
-    pairs = zip(a.scores[metric].values, b.scores[metric].values, strict=True)
+    return interval(run, a.scores[metric], b.scores[metric])
+
+
+def interval(run: Run, a: Score, b: Score) -> Difference | None:
+    """The same of two scores on the splits of a run."""
+    pairs = zip(a.values, b.values, strict=False)
     found = np.array([x - y for x, y in pairs if x is not None and y is not None])
     if len(found) < 2:
         return None

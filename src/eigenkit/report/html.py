@@ -20,17 +20,29 @@ from eigenkit.record import Run
 from eigenkit.report.sections import body, figure_names
 from eigenkit.report.words import visible
 
+SCRIPTS = ("look.js", "figures.js", "label_figures.js", "page.js")
+
 
 def page(run: Run, record: dict[str, Any]) -> str:
     """The whole document."""
     library, packed = _plotly()
-    script = asset("page.js")
+    script = page_script()
     title = f"{visible(run.data.name)}: eigenkit report"
+    scripts = f"""<script type="application/json" id="record">{json_block(record)}</script>
+<script type="application/json" id="names">{json_block(figure_names(run))}</script>
+<script type="text/plain" id="plotly">{packed}</script>
+<script>{script}</script>
+"""
+    return document(title, body(run), policy(library, script), scripts)
+
+
+def document(title: str, inside: str, rules: str, scripts: str = "") -> str:
+    """A whole document; the policy stands before anything that could run."""
     return f"""<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy(library, script)}">
+<meta http-equiv="Content-Security-Policy" content="{rules}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="generator" content="eigenkit">
@@ -39,14 +51,16 @@ def page(run: Run, record: dict[str, Any]) -> str:
 {asset("page.css")}</style>
 </head>
 <body>
-{body(run)}
-<script type="application/json" id="record">{json_block(record)}</script>
-<script type="application/json" id="names">{json_block(figure_names(run))}</script>
-<script type="text/plain" id="plotly">{packed}</script>
-<script>{script}</script>
-</body>
+{inside}
+{scripts}</body>
 </html>
 """
+
+
+def page_script() -> str:
+    """The parts of the script, which share one scope that nothing else sees."""
+    parts = "\n".join(asset(name) for name in SCRIPTS)
+    return f'(function () {{\n"use strict";\n{parts}}})();\n'
 
 
 def json_block(value: Any) -> str:
@@ -57,7 +71,7 @@ def json_block(value: Any) -> str:
 
 def policy(*scripts: str) -> str:
     """Nothing may be loaded or sent; only these scripts may run."""
-    allowed = " ".join(f"'sha256-{_hash(script)}'" for script in scripts)
+    allowed = " ".join(f"'sha256-{_hash(script)}'" for script in scripts) or "'none'"
     rules = {
         "default-src": "'none'",
         "script-src": allowed,

@@ -2,28 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import asdict
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.record import Method, Run
-from eigenkit.report import tables
-from eigenkit.report.tables import Table
+from eigenkit.report import label_sections, label_tables, tables
+from eigenkit.report.alike import clustered, clustered_rows, coinciding
+from eigenkit.report.pieces import (
+    controls,
+    facts,
+    figure,
+    folded,
+    meters,
+    numbers,
+    radios,
+    sections,
+    select,
+    table_html,
+)
 from eigenkit.report.words import (
     count,
     drawn_sentence,
     headline,
+    main_metric,
     main_score,
     protocol_sentence,
     ranked,
     visible,
+    with_index,
 )
 
 
 def figure_names(run: Run) -> dict[str, Any]:
     """What the script needs beside the record: clean names, and the order of the methods."""
     order = [run.methods.index(method) for method in ranked(run)]
+    shown = run.data.shown
     return {
         "labels": [visible(label.name, 28) for label in run.data.labels],
         "methods": [visible(method.name, 28) for method in run.methods],
@@ -32,131 +49,84 @@ def figure_names(run: Run) -> dict[str, Any]:
             key: {"words": words, "up": up}
             for key, (words, up) in metrics_of(run.data.kind).items()
         },
+        "main": main_metric(run),
+        "differences": _gaps(run),
+        "shown": label_tables.in_order(run, shown),
+        "clustered": clustered(run),
+        "separation": [_alike_rows(run, method) for method in run.methods],
     }
+
+
+def _gaps(run: Run) -> list[dict[str, Any]]:
+    """How far the best is ahead of the others."""
+    best, *others = ranked(run)
+    found = {run.methods.index(m): tables.difference_to(run, best, m) for m in others}
+    return [{"method": i, **asdict(gap), "clear": gap.clear} for i, gap in found.items() if gap]
+
+
+def _alike_rows(run: Run, method: Method) -> list[int]:
+    """Positions of the labels of a heat map of correlations, alike ones together."""
+    if method.model is None or not method.model.label_correlations:
+        return []
+    rows = np.array(method.model.label_correlations, dtype=float).T
+    return clustered_rows(np.nan_to_num(rows))
 
 
 def body(run: Run) -> str:
     """Header, sections, footer."""
-    parts = [
-        ("result", "Comparison", _comparison(run)),
-        ("projection", "Projection", _projection(run)),
-        ("spectrum", "Eigenvalues", _spectrum(run)),
-        ("alpha", "Choice of alpha", _alpha(run)),
-        ("roc", "ROC curves", _roc(run)),
-        ("labels", "Labels", _labels(run)),
-        ("features", "Top features", _features(run)),
-        ("solver", "How it was solved", _solver(run)),
-        ("repeat", "Repeat this run", _repeat(run)),
-    ]
-    there = [part for part in parts if part[2]]
-    links = "".join(f'<li><a href="#{key}">{title}</a></li>' for key, title, _ in there)
-    sections = "\n".join(
-        f'<section id="{key}" aria-labelledby="{key}-title">\n'
-        f'<h2 id="{key}-title">{title}</h2>\n{content}\n</section>'
-        for key, title, content in there
+    nav, text = sections(
+        [
+            ("result", "Comparison", _comparison(run)),
+            ("labels", "Labels", label_sections.curves(run) + label_sections.labels(run)),
+            ("confusion", "Confusions", label_sections.confusion(run)),
+            ("responses", "Predicted and observed", label_sections.responses(run)),
+            ("worst", "Worst samples", label_sections.worst(run)),
+            ("projection", "Projection", _projection(run)),
+            ("features", "Top features", _features(run)),
+            ("components", "Number of components", _components(run)),
+            ("spectrum", "Eigenvalues", _spectrum(run)),
+            ("alpha", "Choice of alpha", _alpha(run)),
+            ("columns", "Columns", label_sections.columns(run)),
+            ("solver", "How it was solved", _solver(run)),
+            ("repeat", "Repeat and go on", _repeat(run)),
+        ]
     )
     return f"""<a class="skip" href="#result">Skip to the result</a>
 {_header(run)}
-<nav aria-label="Sections"><ul>{links}</ul></nav>
+{nav}
 <main>
 <noscript><p class="notice">The figures need JavaScript; every number is also in a table.</p>
 </noscript>
-{sections}
+{text}
 </main>
 <footer><p>Written by eigenkit. This file holds all that it shows and loads nothing.</p></footer>"""
 
 
 def _header(run: Run) -> str:
+    return f"""<header>
+<div class="bar"><p class="brand">eigenkit</p>
+<button type="button" id="theme" hidden>Dark</button></div>
+<h1>{escape(visible(run.data.name))}</h1>
+<p class="lead">{escape(headline(run))}</p>
+<p class="how">{escape(protocol_sentence(run))}</p>
+{facts(_facts(run))}
+</header>"""
+
+
+def _facts(run: Run) -> dict[str, str]:
     d = run.data
-    kind = "class" if d.kind == "classes" else "label"
-    labels = "classes" if kind == "class" else "labels"
-    facts = {
+    what = {"numbers": "responses"}.get(d.kind, d.kind)
+    found = {
         "samples": f"{d.n_samples:,}",
         "features": f"{d.n_features:,}",
-        labels: f"{d.n_labels:,}",
+        what: f"{d.n_labels:,}",
         "labels per sample": f"{d.cardinality:.2f}",
         "entries not zero": f"{d.density:.1%}" if d.density >= 0.001 else f"{d.density:.3%}",
         "splits": f"{run.protocol.n_splits}",
     }
-    cells = "".join(f"<div><dt>{k}</dt><dd>{v}</dd></div>" for k, v in facts.items())
-    return f"""<header>
-<div class="bar"><p class="brand">eigenkit</p>
-<button type="button" id="theme" hidden>Dark</button></div>
-<h1>{escape(visible(d.name))}</h1>
-<p class="lead">{escape(headline(run))}</p>
-<p class="how">{escape(protocol_sentence(run))}</p>
-<dl class="facts">{cells}</dl>
-</header>"""
-
-
-# -- pieces ----------------------------------------------------------------------------
-
-
-def table_html(table: Table) -> str:
-    """A table in a frame that scrolls by itself on a narrow screen."""
-    if not table.rows:
-        return ""
-    head = ""
-    if any(table.columns):
-        cells = "".join(
-            f'<th scope="col"{_side(i, table)}>{escape(c)}</th>'
-            for i, c in enumerate(table.columns)
-        )
-        head = f"<thead><tr>{cells}</tr></thead>"
-    rows = "".join(f"<tr>{_row(i, row, table)}</tr>" for i, row in enumerate(table.rows))
-    note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
-    return (
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(table.title)}">'
-        f"<table><caption>{escape(table.title)}</caption>{head}<tbody>{rows}</tbody></table>"
-        f"</div>{note}"
-    )
-
-
-def _side(column: int, table: Table) -> str:
-    return "" if column < table.n_text else ' class="num"'
-
-
-def _row(i: int, row: list[str], table: Table) -> str:
-    cells = [f'<th scope="row">{escape(row[0])}</th>']
-    for j, cell in enumerate(row[1:], start=1):
-        text = f"<strong>{escape(cell)}</strong>" if (i, j) in table.strong else escape(cell)
-        cells.append(f"<td{_side(j, table)}>{text}</td>")
-    return "".join(cells)
-
-
-def _figure(key: str, alt: str, caption: str = "") -> str:
-    words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
-    return (
-        f'<figure><div class="plot" id="plot-{key}" role="img" aria-label="{escape(alt)}"></div>'
-        f"{words}</figure>"
-    )
-
-
-def _numbers(*shown: Table) -> str:
-    inside = "".join(table_html(table) for table in shown)
-    return f"<details><summary>The numbers</summary>{inside}</details>" if inside else ""
-
-
-def _select(key: str, words: str, options: Iterable[tuple[str, str]]) -> str:
-    items = "".join(f'<option value="{escape(v)}">{escape(text)}</option>' for v, text in options)
-    return f'<label class="field">{escape(words)} <select id="{key}">{items}</select></label>'
-
-
-def _radios(name: str, words: str, options: list[tuple[str, str]]) -> str:
-    items = "".join(
-        f'<label><input type="radio" name="{name}" value="{value}"{" checked" if not i else ""}>'
-        f"<span>{text}</span></label>"
-        for i, (value, text) in enumerate(options)
-    )
-    return f'<fieldset class="radios"><legend>{words}</legend>{items}</fieldset>'
-
-
-def _controls(*fields: str) -> str:
-    return f'<div class="controls" hidden>{"".join(fields)}</div>'
-
-
-def _with_index(run: Run, methods: list[Method]) -> list[tuple[str, str]]:
-    return [(str(run.methods.index(m)), visible(m.name, 40)) for m in methods]
+    if d.kind != "labels":
+        del found["labels per sample"]
+    return found
 
 
 def _methods_first(run: Run) -> list[Method]:
@@ -168,48 +138,69 @@ def _methods_first(run: Run) -> list[Method]:
 
 
 def _comparison(run: Run) -> str:
-    metrics = _select(
+    metrics = select(
         "metric", "Metric", [(k, words) for k, (words, _) in metrics_of(run.data.kind).items()]
     )
-    done = any(main_score(run, method) is not None for method in run.methods)
+    done = [method for method in ranked(run) if main_score(run, method) is not None]
     alt = f"Scores of {count(len(run.methods), 'method')} with error bars, and their times."
     caption = (
         "Large marks: mean over the splits, with one standard deviation; small marks: single "
         "splits. On wide screens, right: time to fit. Open marks are plain baselines."
     )
-    figure = _controls(metrics) + _figure("comparison", alt, caption) if done else ""
+    drawn = controls(metrics) + figure("comparison", alt, caption) if done else ""
     told = table_html(tables.failures(run))
-    return figure + told + table_html(tables.turned(tables.comparison(run))) + _more(run)
+    scores = table_html(tables.comparison(run), sortable=True)
+    return drawn + told + scores + _differences(run) + _more(run)
+
+
+def _differences(run: Run) -> str:
+    table = tables.paired(run)
+    if not table.rows:
+        return ""
+    same = coinciding(ranked(run), lambda m: [v for s in m.scores.values() for v in s.values])
+    same = same.replace("The curves of", "On every split the scores of")
+    caption = (
+        "Differences on the same splits with 95 % intervals: methods whose interval holds 0 cannot "
+        f"be told apart from the best. {same}"
+    )
+    alt = "Differences between the best method and the others, with intervals."
+    return figure("differences", alt, caption.strip()) + table_html(table)
 
 
 def _more(run: Run) -> str:
     inside = table_html(tables.times(run)) + table_html(tables.warnings(run))
-    return f"<details><summary>Times and warnings</summary>{inside}</details>"
+    return folded("Times and warnings", inside)
 
 
 def _projection(run: Run) -> str:
     drawn = [m for m in _methods_first(run) if m.model and m.model.coordinates]
     if not drawn:
         return ""
-    fields = _controls(
-        _select("scatter-method", "Method", _with_index(run, drawn)),
-        _radios("dimensions", "Dimensions", [("2", "2D"), ("3", "3D")]),
-        _radios("part", "Samples", [("all", "all"), ("test", "held out"), ("train", "training")]),
+    arrows = [("no", "none"), ("yes", "features")]
+    fields = controls(
+        select("scatter-method", "Method", with_index(run, drawn)),
+        radios("dimensions", "Dimensions", [("2", "2D"), ("3", "3D")]),
+        radios("part", "Samples", [("all", "all"), ("test", "held out"), ("train", "training")]),
+        radios("arrows", "Arrows", arrows) if any(m.model.loadings for m in drawn) else "",  # type: ignore[union-attr]
     )
-    word = "class" if run.data.kind == "classes" else "label"
+    word = label_tables.label_word(run)
     caption = (
         f"{drawn_sentence(run)} The projection was learned on the training part of the first "
         "split; strong marks are held-out samples, faint ones training samples."
     )
     if word == "label":
         caption += " A sample with several of the chosen labels takes the colour of the rarest."
-    boxes = "".join(_box(run, j) for j in run.data.shown)
+    caption += " Arrows (a biplot) show how features correlate with the components."
+    boxes = "".join(_box(run, j) for j in label_tables.in_order(run, run.data.shown))
     chosen = (
         f'<fieldset class="chips controls" id="chips" hidden><legend>Coloured by {word}</legend>'
         f"{boxes}</fieldset>"
     )
+    if run.data.kind == "numbers":
+        chosen, caption = "", f"{caption} Colour: the first response."
     alt = f"Scatter of the samples along the first components, coloured by {word}."
-    return fields + chosen + _figure("scatter", alt, caption)
+    scatter = fields + chosen + figure("scatter", alt, caption)
+    return scatter + label_sections.separation(run, drawn)
 
 
 def _box(run: Run, j: int) -> str:
@@ -220,70 +211,44 @@ def _box(run: Run, j: int) -> str:
     )
 
 
+def _components(run: Run) -> str:
+    drawn = [m for m in ranked(run) if m.by_components]
+    if not drawn:
+        return ""
+    alt = "Score on the test parts against the number of components, for every method."
+    words = (
+        "The score on the test parts with the first components alone: where a curve is level, "
+        "further components add nothing. To look at, not to choose by: the test parts are in it."
+    )
+    same = coinciding(drawn, lambda m: m.by_components.mean if m.by_components else None)
+    caption = f"{words} {same}".strip()
+    return figure("components", alt, caption) + numbers(label_tables.by_components(run))
+
+
 def _spectrum(run: Run) -> str:
-    if not any(m.model and m.model.eigenvalues for m in run.methods):
+    drawn = [m for m in ranked(run) if m.model and m.model.eigenvalues]
+    if not drawn:
         return ""
     alt = "Eigenvalues of every method in decreasing order."
-    words = "Eigenvalues of the pencil by component, for the model of the first split."
-    scale = _radios("scale", "Scale", [("first", "relative to the first"), ("raw", "as they are")])
-    return _controls(scale) + _figure("scree", alt, words) + _numbers(tables.eigenvalues(run))
+    same = coinciding(drawn, lambda m: m.model.eigenvalues if m.model else None)
+    words = f"Eigenvalues of the pencil by component, for the model of the first split. {same}"
+    scale = radios("scale", "Scale", [("first", "relative to the first"), ("raw", "as they are")])
+    return controls(scale) + figure("scree", alt, words.strip()) + numbers(tables.eigenvalues(run))
 
 
 def _alpha(run: Run) -> str:
-    if not any(m.alpha for m in run.methods):
+    drawn = [m for m in ranked(run) if m.alpha]
+    if not drawn:
         return ""
     alt = "Score of the inner cross-validation against alpha, for every method."
     words = (
         "Mean over inner folds and splits; the larger marks are the values that were chosen, "
         "once or more often."
     )
+    same = coinciding(drawn, lambda m: m.alpha.mean if m.alpha else None)
     table = tables.alphas(run)
-    caption = f"{words} {table.note}".strip()
-    return _figure("alpha", alt, caption) + _numbers(table)
-
-
-def _roc(run: Run) -> str:
-    drawn = [m for m in ranked(run) if m.roc]
-    if not drawn:
-        return ""
-    views = [(f"m{i}", f"all labels, {name}") for i, name in _with_index(run, drawn)]
-    names = run.data.labels
-    views += [(f"l{j}", f"all methods, {visible(names[j].name, 40)}") for j in run.data.shown]
-    alt = "ROC curves, averaged over the splits."
-    words = "Averaged over the splits at equal false positive rates; the diagonal is chance."
-    fields = _controls(_select("roc-view", "Show", views))
-    return fields + _figure("roc", alt, words) + _numbers(tables.label_counts(run))
-
-
-def _labels(run: Run) -> str:
-    d = run.data
-    shown = len(d.shown)
-    many = f"The {shown} most frequent of {d.n_labels}. " if shown < d.n_labels else ""
-    figure = _figure("counts", "Number of samples per label.", f"{many}Samples per label.")
-    if d.kind == "classes":
-        text = "<p>Every sample carries exactly one class, so no two occur together.</p>"
-        return figure + text + _numbers(tables.label_counts(run))
-    heat = _figure(
-        "cooccurrence",
-        "Heat map: how often the label of the column occurs with the label of the row.",
-        "Share of the samples with the label of the row that also carry that of the column.",
-    )
-    return figure + heat + _graph(run) + _numbers(tables.co_occurrence(run), tables.label_sets(run))
-
-
-def _graph(run: Run) -> str:
-    graph = run.data.hypergraph
-    if not graph.sets:
-        return ""
-    drawn = f"All {graph.n_sets} sets of two labels or more are drawn."
-    if len(graph.sets) < graph.n_sets:
-        drawn = f"Of {graph.n_sets} sets of two labels or more the {len(graph.sets)} most frequent "
-        drawn += "are drawn."
-    caption = (
-        f"The label hypergraph: every small mark is a label set, tied to its labels. {drawn} "
-        "Sizes and widths grow with the number of samples."
-    )
-    return _figure("hypergraph", "Labels joined by the label sets that hold them.", caption)
+    caption = f"{words} {table.note} {same}".strip()
+    return figure("alpha", alt, caption) + numbers(table)
 
 
 def _features(run: Run) -> str:
@@ -300,21 +265,11 @@ def _features(run: Run) -> str:
 
 def _feature_block(method: Method) -> str:
     assert method.model is not None
-    lists = []
-    for i, component in enumerate(method.model.components):
-        largest = max((abs(f.weight) for f in component), default=0.0) or 1.0
-        rows = "".join(
-            f'<tr><th scope="row">{escape(visible(f.name, 40))}</th>'
-            f'<td class="num">{f.weight:+#.2g}</td><td class="meter" aria-hidden="true">'
-            f'<i class="{"down" if f.weight < 0 else "up"}" '
-            f'style="width:{100 * abs(f.weight) / largest:.0f}%"></i></td></tr>'
-            for f in component
-        )
-        lists.append(f"<table><caption>Component {i + 1}</caption><tbody>{rows}</tbody></table>")
-    return (
-        f"<details><summary>{escape(visible(method.name))}</summary>"
-        f'<div class="columns">{"".join(lists)}</div></details>'
-    )
+    lists = [
+        meters(f"Component {i + 1}", [(visible(f.name, 40), f.weight) for f in component])
+        for i, component in enumerate(method.model.components)
+    ]
+    return folded(visible(method.name), f'<div class="columns">{"".join(lists)}</div>')
 
 
 def _solver(run: Run) -> str:
@@ -329,18 +284,25 @@ def _solver(run: Run) -> str:
 
 
 def _repeat(run: Run) -> str:
-    command = ""
-    if run.command:
-        text = escape(visible(run.command, 2000))
-        command = f"<p>The same run again:</p><pre><code>{text}</code></pre>"
-    again = "eigenkit report run.json --html report.html"
+    steps = {
+        "The same run again:": visible(run.command, 2000),
+        "To fit what the comparison speaks for on all rows:": visible(run.next, 2000),
+        "The same report from a saved record, without computing:": _AGAIN,
+        "Several runs side by side:": "eigenkit report run.json other.json --html both.html",
+    }
+    told = "".join(
+        f'<p>{escape(words)}</p><pre tabindex="0"><code>{escape(command)}</code></pre>'
+        for words, command in steps.items()
+        if command
+    )
     download = (
         '<p class="controls" hidden><button type="button" id="download">Save the record as JSON'
         "</button></p>"
     )
     return (
-        f"{command}<p>The same report from a saved record, without computing:</p>"
-        f"<pre><code>{again}</code></pre>{download}"
-        f'<div class="pair">{table_html(tables.data_facts(run))}'
+        f'{told}{download}<div class="pair">{table_html(tables.data_facts(run))}'
         f"{table_html(tables.environment(run))}</div>"
     )
+
+
+_AGAIN = "eigenkit report run.json --html report.html"

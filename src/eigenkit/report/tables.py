@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenkit.evaluation.metrics import NUMBER_METRICS, metrics_of
 from eigenkit.record import Method, Run
-from eigenkit.report.differences import difference
+from eigenkit.report.differences import Difference, difference
 from eigenkit.report.words import (
     NOTHING,
     main_metric,
@@ -39,16 +39,6 @@ class Table:
     strong: frozenset[tuple[int, int]] = frozenset()
 
 
-def turned(table: Table) -> Table:
-    """Rows and columns exchanged where that makes the table narrower."""
-    if len(table.rows) >= len(table.columns):
-        return table
-    grid = [table.columns, *table.rows]
-    columns, *rows = [list(line) for line in zip(*grid, strict=True)]
-    strong = frozenset((j - 1, i + 1) for i, j in table.strong)
-    return Table(table.title, ["", *columns[1:]], rows, 1, table.note, strong)
-
-
 def comparison(run: Run) -> Table:
     """Method by metric, the best of each metric stressed."""
     methods, metrics = ranked(run), metrics_of(run.data.kind)
@@ -70,7 +60,7 @@ def paired(run: Run) -> Table:
     done = [m for m in ranked(run) if main_score(run, m) is not None]
     rows = []
     for method in done[1:]:
-        gap = difference(run, done[0], method, metric)
+        gap = difference_to(run, done[0], method)
         if gap is not None:
             cells = [visible(method.name), f"{gap.mean:+.3f}", f"{gap.low:+.3f} to {gap.high:+.3f}"]
             rows.append([*cells, "yes" if gap.clear else "no"])
@@ -81,6 +71,13 @@ def paired(run: Run) -> Table:
         rows,
         note="Mean over the splits; intervals allow for training samples that splits share.",
     )
+
+
+def difference_to(run: Run, best: Method, method: Method) -> Difference | None:
+    """Between the best and another, of the main score; None where it is not known."""
+    metric = main_metric(run)
+    known = all(metric in m.scores and m.scores[metric].mean is not None for m in (best, method))
+    return difference(run, best, method, metric) if known else None
 
 
 def responses(run: Run) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import textwrap
+from collections.abc import Callable
 from typing import Any
 
 from eigenkit.record import Run
@@ -21,23 +22,27 @@ _SOLVER = ["method", "solver", "regression", "alpha", "components", "residual", 
 
 def text_of(run: Run, *, style: str, width: int) -> str:
     """Title, result, tables and how to repeat the run."""
-    if style == "auto":
-        style = "rich" if importlib.util.find_spec("rich") else "plain"
-    write = _rich if style == "rich" else _plain
-    parts = [_paragraphs(run, width)]
+    name = visible(run.data.name)
+    lines = [name, "=" * len(name), "", headline(run), "", protocol_sentence(run)]
+    return f"{text_of_tables(lines, _tables(run), style=style, width=width)}\n{_again(run)}\n"
+
+
+def text_of_tables(lines: list[str], tables: list[Table], *, style: str, width: int) -> str:
+    """Sentences, then tables."""
+    write = _writer(style)
+    parts = ["\n".join("\n".join(textwrap.wrap(line, width)) for line in lines)]
     parts += [
         write(table, width) if _natural_width(table) <= width else _as_list(table, width)
-        for table in _tables(run)
+        for table in tables
         if table.rows
     ]
-    parts.append(_again(run))
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
 
 
-def _paragraphs(run: Run, width: int) -> str:
-    name = visible(run.data.name)
-    lines = [name, "=" * len(name), "", headline(run), "", protocol_sentence(run)]
-    return "\n".join("\n".join(textwrap.wrap(line, width)) for line in lines)
+def _writer(style: str) -> Callable[[Table, int], str]:
+    if style == "auto":
+        style = "rich" if importlib.util.find_spec("rich") else "plain"
+    return _rich if style == "rich" else _plain
 
 
 def _tables(run: Run) -> list[Table]:

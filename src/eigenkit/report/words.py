@@ -108,9 +108,17 @@ def _who_is_ahead(run: Run, done: list[Method]) -> str:
         text = f"{visible(best.name)} is ahead of all others with {reached}"
         return text + (f"; next is {_next(run, done[1], metric)}." if done[1:] else ".")
     text = f"{_listed(level)} are not distinguishable on these splits; the highest is {reached}"
-    text += f" of {visible(best.name)}. The simplest of them is {visible(fastest(level).name)}."
+    text += f" of {visible(best.name)}. {_advice(level)}"
     behind = [method for method in done if method not in level]
     return text + (f" Clearly behind: {_listed(behind)}." if behind else "")
+
+
+def _advice(level: list[Method]) -> str:
+    """The simplest of methods that are level; but more splits where even guessing is among them."""
+    guess = [m for m in level if m.estimator.startswith("Dummy")]
+    if guess:
+        return f"As even {_listed(guess)} is among them, more splits are needed (--repeats)."
+    return f"The simplest of them is {visible(fastest(level).name)}."
 
 
 def _next(run: Run, method: Method, metric: str) -> str:
@@ -127,8 +135,18 @@ def recommended(run: Run) -> Method | None:
 
 
 def _listed(methods: list[Method]) -> str:
-    *names, last = [visible(method.name) for method in methods]
-    return f"{', '.join(names)} and {last}" if names else last
+    return listed([visible(method.name) for method in methods])
+
+
+def listed(names: list[str]) -> str:
+    """``a, b and c``."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def with_index(run: Run, methods: list[Method]) -> list[tuple[str, str]]:
+    """Methods for a menu: their place in the record and their name."""
+    return [(str(run.methods.index(m)), visible(m.name, 40)) for m in methods]
 
 
 def protocol_sentence(run: Run) -> str:
@@ -143,11 +161,10 @@ def protocol_sentence(run: Run) -> str:
         text = text.replace("projection learned on", "fitted on")
         text = text.replace(f", then {visible(p.classifier, 200)} per label", "")
     if p.alphas:
-        text += (
-            f" Alpha chosen from {count(len(p.alphas), 'value')} by {p.inner_cv}-fold "
-            f"cross-validation inside the training part, with {visible(p.alpha_classifier, 200)} "
-            "on the projection."
-        )
+        text += f" Alpha chosen from {count(len(p.alphas), 'value')} by {p.inner_cv}-fold "
+        text += "cross-validation inside the training part"
+        on_top = f", with {visible(p.alpha_classifier, 200)} on the projection"
+        text += "." if run.data.kind == "numbers" else f"{on_top}."
     return text
 
 

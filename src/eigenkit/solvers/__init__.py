@@ -30,6 +30,10 @@ __all__ = [
 
 SOLVERS = ("auto", "two_stage", "direct")
 
+# So many components more than asked for are solved for: those that are nearly equal to the last
+# are told apart on the span of all.
+GUARD = 10
+
 
 def solve(pencil: Pencil, settings: Settings | None = None) -> Solution:
     """Solve one pencil."""
@@ -58,6 +62,9 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
             solutions.append(finish(problem, *regression.components, report))
             continue
         values, basis = diagonalize(problem, regression.W1)
+        if settings.n_components is not None:
+            kept = settings.n_components + GUARD
+            values, basis = values[:kept], basis[:, :kept]
         W, BW, WBW = settled(problem, regression, basis / np.sqrt(values))
         W, BW, values, basis = rayleigh_ritz(problem, W, BW, WBW, values, basis)
         solutions.append(finish(problem, W, values, basis, report, BW))

@@ -30,6 +30,7 @@ def primal(Z: Data, A: Array) -> Array:
 
 def principal(Z: Data, n_components: int | None) -> tuple[Array, Array, float]:
     """W with scores Z W of decreasing variance, the eigenvalues of Z Z', and their total."""
+    Z = Z.in_one_unit()
     wide = Z.shape[0] <= Z.shape[1]
     G = Z.outer() if wide else Z.gram()
     values, V = _leading(G, n_components)
@@ -37,7 +38,9 @@ def principal(Z: Data, n_components: int | None) -> tuple[Array, Array, float]:
     s, V = np.sqrt(values[keep]), V[:, keep]
     scores = V * s if wide else Z.matmat(V)
     sign = signs(Z.unweighted(scores))
-    W = Z.to_X(Z.rmatmat(V / s) if wide else V) * sign
+    # Scores have the units of the features, which Z may have changed.
+    length = Z.lengths_to_X(np.ones(1))
+    W = Z.to_X((Z.rmatmat(V / s) if wide else V) * length) * sign
     trace = np.sqrt(np.array([np.trace(G)]))
     return W, Z.lengths_to_X(s) ** 2, float(Z.lengths_to_X(trace)[0] ** 2)
 

@@ -60,7 +60,7 @@ def least_squares_path(
     pencil: Pencil, alphas: Sequence[float], l1_ratio: float, settings: Settings
 ) -> list[Solution]:
     """The model for every alpha; eigenvalues are w'Z'H H'Z w / w'Z'Z w, decreasing."""
-    T = targets(pencil.H)
+    T = targets(np.asarray(pencil.H))
     plain = replace(pencil, alpha=0.0)  # scores are measured without the penalty
     runs = _runs(pencil.Z, T, alphas, l1_ratio, settings)
     return [
@@ -164,7 +164,7 @@ def l1_path(
     ``method`` "lars" gives every kink of the path from Z'Z, "cd" a grid by coordinate
     descent, which never forms a d x d matrix.
     """
-    T = targets(pencil.H)
+    T = targets(np.asarray(pencil.H))
     if method == "lars":
         gram = pencil.Z.gram()
         return [_lars(pencil.Z, gram, t, max_iter) for t in T.T]

@@ -146,7 +146,7 @@ def _dual_coefficients(
     pencil: Pencil, K: Array, ridge: float | Array, apply_K: Callable[[Array], Array]
 ) -> tuple[Array, float] | None:
     """A of (K + ridge) A = H and 1/cond, or None where too little of A is certain."""
-    Z, H = pencil.Z, pencil.H
+    Z, H = pencil.Z, np.asarray(pencil.H)
     B = K.copy()
     B.flat[:: len(B) + 1] += ridge
     if np.all(ridge == 0):
@@ -229,7 +229,8 @@ def cg(
     solve = block_cg_mixed if single else block_cg
     with Z.own_threads():
         if dual:
-            runs = solve(lambda U: Z.matmat(Z.rmatmat(U)), pencil.H, ridges, tol, max_iter)
+            H = np.asarray(pencil.H)
+            runs = solve(lambda U: Z.matmat(Z.rmatmat(U)), H, ridges, tol, max_iter)
             return [Regression(Z.rmatmat(A), n, done) for A, n, done in runs]
         runs = solve(Z.normal, pencil.C, ridges, tol, max_iter)
         return [Regression(W1, n, done) for W1, n, done in runs]
@@ -245,7 +246,7 @@ def lsqr(
 
 
 def _lsqr(pencil: Pencil, ridge: float | Array, tol: float, max_iter: int) -> Regression:
-    Z, H = pencil.Z, pencil.H
+    Z, H = pencil.Z, np.asarray(pencil.H)
     n, d = Z.shape
     if np.all(ridge == 0):
         return Regression(*block_lsqr(Z.matmat, Z.rmatmat, H, tol, max_iter))
@@ -286,7 +287,7 @@ def reduction(pencil: Pencil) -> Reduction:
 
     F has F'B F = I and spans the row space of Z, so that the pencil becomes M M'.
     """
-    Z, H = pencil.Z, pencil.H
+    Z, H = pencil.Z, np.asarray(pencil.H)
     with blas_threads(min(Z.shape)):
         if Z.shape[0] > Z.shape[1] and Z.may_be_dense:
             return _tall_reduction(Z, H)

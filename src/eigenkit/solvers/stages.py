@@ -24,13 +24,14 @@ class Settings:
 
     ``solver`` is one of SOLVERS ("auto" is "two_stage", which is always exact),
     ``regression`` "auto" or a key of REGRESSIONS, ``tol`` and ``max_iter`` steer iterative
-    methods.
+    methods. With ``n_components`` few beyond it are solved for; None is for all.
     """
 
     solver: str = "auto"
     regression: str = "auto"
     tol: float = 1e-8
     max_iter: int = 1000
+    n_components: int | None = None
 
 
 def regress(
@@ -102,7 +103,8 @@ def finish(
     scale = pencil.Z.norm(gap) + pencil.Z.norm(BW)
     gap -= BW
     residual = pencil.Z.norm(gap) / scale if scale else 0.0
-    report = replace(report, residual=residual, orthogonality=orthogonality)
+    products = pencil.Z.products
+    report = replace(report, residual=residual, orthogonality=orthogonality, products=products)
     if report.condition > ILL_CONDITIONED and np.isfinite(report.condition):
         warnings.warn(
             f"X'X + alpha I has a condition number of {report.condition:.1e}: about half of the "

@@ -20,8 +20,19 @@ from eigenkit.threads import blas_threads
 
 
 def diagonalize(pencil: Pencil, W1: Array) -> tuple[Array, Array]:
-    """Eigenvalues and eigenvectors U of the second stage."""
-    values, U = eigenpairs(pencil.Z.inner(pencil.C, W1))
+    """Eigenvalues and eigenvectors U of the second stage.
+
+    With more targets than directions D has no more rank than those: C' = Q R brings it to
+    Q'D Q = R W1 Q on the smaller side.
+    """
+    C = pencil.C
+    if C.shape[1] <= C.shape[0]:
+        values, U = eigenpairs(pencil.Z.inner(C, W1))
+    else:
+        with blas_threads(C.shape[0]):
+            Q, R = sla.qr(C.T, mode="economic", check_finite=False)
+        values, small = eigenpairs(pencil.Z.inner(R.T, W1 @ Q))
+        U = Q @ small
     keep = values > RANK_TOL * values.max(initial=0.0)
     return values[keep], U[:, keep]
 

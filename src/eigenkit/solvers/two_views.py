@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import Array, triangular_factor
+from eigenkit.linalg import Array, distinct_rows, triangular_factor
 
 LOG_2PI = float(np.log(2 * np.pi))
 
@@ -87,7 +87,7 @@ class Pattern:
 
 def patterns(V: Array) -> list[Pattern]:
     """The rows of V grouped by where they have NaN."""
-    kinds, which = np.unique(~np.isnan(V), axis=0, return_inverse=True)
+    kinds, which = distinct_rows(~np.isnan(V))
     order = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
     return [Pattern(rows, np.flatnonzero(k)) for rows, k in zip(order, kinds, strict=True)]
 

@@ -1,0 +1,86 @@
+"""A centred target that stays sparse: labels of which every sample has few."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.data.columns import constant_columns
+from eigenkit.data.sparse_rows import SparseRows
+from eigenkit.linalg import Array
+
+# A matrix of labels with a smaller share of non-zeros, and at least so many columns, is worth
+# taking as a sparse one.
+SPARSE_SHARE = 0.1
+MANY_COLUMNS = 64
+
+
+class SparseTarget:
+    """H = diag(r) (S - 1 mean') for sparse S (n x k) and weights r^2, with mean the weighted mean.
+
+    H is never formed, unless by ``np.asarray``. A column of S without variance is left out, as
+    :func:`centered_columns` does it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> H = SparseTarget(sparse.csr_array(np.array([[1.0, 0.0], [0.0, 0.0]])))
+    >>> H @ np.eye(2)
+    array([[ 0.5,  0. ],
+           [-0.5,  0. ]])
+    """
+
+    __array_ufunc__ = None  # products with arrays are made here
+
+    def __init__(self, S: sparse.csr_array, weight: Array | None = None) -> None:
+        constant = constant_columns(S)
+        if constant.any():
+            S = scaled(S, columns=np.where(constant, 0.0, 1.0))
+        self.S, self.weight = S, weight
+        self.shape: tuple[int, int] = S.shape
+        self.mean = self.sums / (S.shape[0] if weight is None else weight.sum())
+
+    def counted(self) -> sparse.csr_array:
+        """diag(r^2) S: what sums over the samples are made of."""
+        return self.S if self.weight is None else scaled(self.S, rows=self.weight)
+
+    @property
+    def sums(self) -> Array:
+        """The weighted sums of the columns of S."""
+        counted = self.counted()
+        return np.asarray(np.bincount(counted.indices, counted.data, self.shape[1]), np.float64)
+
+    def any(self, axis: None = None, out: None = None) -> bool:
+        """Whether any column varies."""
+        return bool(np.any(self.S.data))
+
+    def __matmul__(self, T: Array) -> Array:
+        product = SparseRows(self.S) @ T
+        product -= self.mean @ T
+        return self._weighted(product)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return self._weighted(self.S.toarray() - self.mean)
+
+    def _weighted(self, U: Array) -> Array:
+        return U if self.weight is None else U * np.sqrt(self.weight)[:, None]
+
+
+def scaled(S: Any, rows: Array | None = None, columns: Array | None = None) -> Any:
+    """diag(rows) S diag(columns) for an array or a CSR matrix, which stays one."""
+    if not sparse.issparse(S):
+        S = S if rows is None else rows[:, None] * S
+        return S if columns is None else S * columns
+    data = S.data if rows is None else S.data * np.repeat(rows, np.diff(S.indptr))
+    data = data if columns is None else data * columns[S.indices]
+    return sparse.csr_array((data, S.indices, S.indptr), shape=S.shape)
+
+
+def mostly_zeros(Y: Array) -> bool:
+    """Whether a dense matrix of labels is better taken as a sparse one."""
+    if Y.shape[1] < MANY_COLUMNS:
+        return False
+    return bool(np.count_nonzero(Y) <= SPARSE_SHARE * Y.size)

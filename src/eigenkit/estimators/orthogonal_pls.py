@@ -1,0 +1,149 @@
+"""PLS with orthogonal signal correction."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.data import project
+from eigenkit.estimators._cross_decomposition import Fit, Pair
+from eigenkit.estimators.pls import PLSRegressor
+from eigenkit.exceptions import DegenerateDataWarning
+from eigenkit.linalg import EPS, Array
+from eigenkit.shell import check_count
+from eigenkit.solvers.cross_products import blocks
+from eigenkit.solvers.orthogonal import Filter, correct, predictive
+
+
+class OrthogonalPLS(PLSRegressor):
+    """PLS with orthogonal signal correction (O-PLS).
+
+    What varies in X with the predictive scores but is orthogonal to y is taken out of X, one
+    component ``t_o`` after the other, before y is regressed on ``t = (X - sum t_o p_o') w``,
+    w along X'y. For one response the predictions are those of :class:`PLSRegression` with
+    ``1 + n_orthogonal`` components; what one gains is that a single component tells of y, and
+    the others of everything else.
+
+    Parameters
+    ----------
+    n_components : int or None
+        Number of predictive components, at most that of the responses; None for all.
+    n_orthogonal : int
+        Number of orthogonal components.
+    scale : bool or (bool, bool)
+        Whether to divide X and y by the standard deviations of their columns.
+
+    Attributes
+    ----------
+    x_weights_, x_loadings_, x_rotations_ : array of shape (n_features, n_components_)
+        Of the predictive components.
+    orthogonal_weights_, orthogonal_loadings_, orthogonal_rotations_ : array
+        w_o and p_o; the orthogonal scores of X are
+        ``(X - x_mean_) / x_std_ @ orthogonal_rotations_``. (n_features, n_orthogonal_).
+    orthogonal_variance_ratio_ : array of shape (n_orthogonal_,)
+        Share of the variance of (scaled) X that each takes out.
+    y_weights_, y_loadings_, y_rotations_, coef_, intercept_, coef_path_, x_scores_, y_scores_
+        As in :class:`PLSRegression`.
+    x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
+    x_mean_, y_mean_, x_std_, y_std_ : array
+        What is subtracted and divided by.
+    n_components_, n_orthogonal_ : int
+        The second may be less than asked for where X holds no more; a warning says so.
+    n_features_in_, feature_names_in_
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.datasets import load_diabetes
+    >>> from eigenkit import OrthogonalPLS, PLSRegression
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = OrthogonalPLS(n_orthogonal=2).fit(X, y)
+    >>> bool(np.allclose(model.predict(X), PLSRegression(3).fit(X, y).predict(X)))
+    True
+    >>> bool(np.allclose(model.transform_orthogonal(X).T @ (y - y.mean()), 0, atol=1e-6))
+    True
+    """
+
+    _deflation = "regression"
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        n_orthogonal: int = 1,
+        scale: bool | tuple[bool, bool] = True,
+    ) -> None:
+        super().__init__(n_components, scale=scale)
+        self.n_orthogonal = n_orthogonal
+
+    def _settings(self) -> tuple[bool, bool]:
+        check_count("n_orthogonal", self.n_orthogonal)
+        return super()._settings()
+
+    def _n_wanted(self, rows: Any) -> int:
+        bound = min(*rows.X.shape, rows.Y.shape[1])
+        if self.n_components is not None and self.n_components > bound:
+            raise ValueError(
+                f"n_components={self.n_components} exceeds {bound}, the number of responses or "
+                f"features: give at most {bound}, or None for all."
+            )
+        return bound if self.n_components is None else int(self.n_components)
+
+    def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
+        X, Y, cross = blocks(pair.X, pair.Y, scale, l)
+        U, s, _ = np.linalg.svd(cross.xy, full_matrices=False)
+        W = U[:, : int(np.sum(s[:l] > s[0] * EPS * max(cross.xy.shape)))]
+        found = correct(X, W, int(self.n_orthogonal))
+        room = len(W) - W.shape[1]  # without any, nobody expects a component
+        if room and len(found.w) < self.n_orthogonal:
+            warnings.warn(
+                f"n_orthogonal={self.n_orthogonal}, but X holds {len(found.w)} components that "
+                "go along with the predictive ones and are orthogonal to y: these are used",
+                DegenerateDataWarning,
+                stacklevel=6,
+            )
+        self._keep_filter(found, cross.trace, len(cross.xy))
+        components = predictive(X, Y.toarray(), W, found)
+        return Fit(X, Y, components, (cross.trace, float(np.trace(cross.yy))))
+
+    def _keep_filter(self, found: Filter, trace: float, d: int) -> None:
+        columns = np.zeros((d, 0))
+        P = np.column_stack([columns, *found.p])
+        self.orthogonal_weights_ = self._cast(np.column_stack([columns, *found.w]))
+        self.orthogonal_loadings_ = self._cast(P)
+        self.orthogonal_rotations_ = self._cast(found.rotations(d))
+        self.orthogonal_variance_ratio_ = np.array(found.norms) * np.sum(P**2, axis=0) / trace
+        self.n_orthogonal_ = len(found.w)
+
+    def transform_orthogonal(self, X: Any) -> Array:
+        """Scores of X that are orthogonal to y.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_orthogonal_)
+        """
+        check_is_fitted(self)
+        X = self._check_X(X, reset=False)
+        return project(X, self.x_mean_, self.orthogonal_rotations_ / self.x_std_[:, None])
+
+    def correct(self, X: Any) -> Array:
+        """X without its orthogonal components, in its own units: dense, also for sparse X.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_features)
+        """
+        orthogonal = self.transform_orthogonal(X) @ self.orthogonal_loadings_.T * self.x_std_
+        X = self._check_X(X, reset=False)
+        return np.asarray(X - orthogonal)

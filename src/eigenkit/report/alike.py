@@ -1,0 +1,80 @@
+"""What lies on top of each other in a figure, and in which order labels are read best."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from eigenkit.record import Method, Run
+from eigenkit.report.words import listed, visible
+
+# Curves closer than this, relative to their largest value, cannot be told apart by eye.
+_CLOSE = 1e-3
+
+Curve = Sequence[float | None]
+
+
+def coinciding(methods: list[Method], curve: Callable[[Method], Curve | None]) -> str:
+    """A sentence on the methods whose curves coincide; nothing where all can be seen."""
+    groups: list[tuple[np.ndarray, list[Method]]] = []
+    for method in methods:
+        points = curve(method)
+        if points is None or not len(points):
+            continue
+        values = np.array([np.nan if v is None else v for v in points], dtype=float)
+        for known, members in groups:
+            if _close(known, values):
+                members.append(method)
+                break
+        else:
+            groups.append((values, [method]))
+    found = [listed([visible(m.name) for m in members]) for _, members in groups if members[1:]]
+    return " ".join(f"The curves of {names} coincide." for names in found)
+
+
+def _close(a: np.ndarray, b: np.ndarray) -> bool:
+    if a.shape != b.shape:
+        return False
+    unit = float(np.nanmax(np.abs(a), initial=0.0)) or 1.0
+    return bool(np.allclose(a, b, rtol=0, atol=_CLOSE * unit, equal_nan=True))
+
+
+def natural(names: Sequence[str]) -> list[int]:
+    """Positions in the order in which people count: 2 before 10.
+
+    >>> natural(["x10", "x2", "a"])
+    [2, 1, 0]
+    """
+    return sorted(range(len(names)), key=lambda i: (_natural_key(names[i]), i))
+
+
+def _natural_key(name: str) -> list[tuple[int, int, str]]:
+    parts = re.split(r"([0-9]+)", name.casefold())
+    return [(0, int(p), "") if p.isdecimal() and p.isascii() else (1, 0, p) for p in parts if p]
+
+
+def clustered(run: Run) -> list[int]:
+    """Positions in ``run.data.shown`` such that labels that occur together stand together."""
+    C = np.array(run.data.co_occurrence, dtype=float)
+    own = np.sqrt(np.maximum(np.diag(C), 1.0)) if len(C) else np.zeros(0)
+    return _leaves(1.0 - C / own / own[:, None]) if len(C) > 2 else list(range(len(C)))
+
+
+def clustered_rows(rows: np.ndarray) -> list[int]:
+    """The same for rows of numbers, by their distances."""
+    if len(rows) < 3:
+        return list(range(len(rows)))
+    gaps = np.linalg.norm(rows[:, None] - rows[None], axis=2)
+    return _leaves(gaps)
+
+
+def _leaves(distances: np.ndarray) -> list[int]:
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    D = np.maximum(distances, 0.0)
+    np.fill_diagonal(D, 0.0)
+    tree = linkage(squareform(D, checks=False), "average", optimal_ordering=True)
+    return [int(i) for i in leaves_list(tree)]

@@ -1,0 +1,186 @@
+"""Sections on single labels, classes, responses, samples and columns."""
+
+from __future__ import annotations
+
+from html import escape
+
+from eigenkit.record import Method, Run
+from eigenkit.report import label_tables, tables
+from eigenkit.report.alike import coinciding
+from eigenkit.report.pieces import controls, figure, folded, numbers, radios, select, table_html
+from eigenkit.report.tables import Table
+from eigenkit.report.words import count, ranked, visible, with_index
+
+# More curves than this in one plot cannot be told apart.
+FEW_CURVES = 8
+
+
+def curves(run: Run) -> str:
+    """ROC, and precision against recall."""
+    drawn = [m for m in ranked(run) if m.roc]
+    if not drawn:
+        return ""
+    many = len(run.data.shown) > FEW_CURVES
+    word = label_tables.label_word(run)
+    views = []
+    for i, name in with_index(run, drawn):
+        if many:
+            views += [(f"h{i}", f"hardest and easiest, {name}"), (f"s{i}", f"each small, {name}")]
+        else:
+            views.append((f"m{i}", f"all {_plural(word)}, {name}"))
+    names = run.data.labels
+    shown = label_tables.in_order(run, run.data.shown)
+    views += [(f"l{j}", f"all methods, {visible(names[j].name, 40)}") for j in shown]
+    kinds = [("roc", "ROC")]
+    if run.recall:
+        kinds.append(("precision", "precision and recall"))
+    fields = controls(select("roc-view", "Show", views), radios("curve", "Curves", kinds))
+    words = (
+        "ROC: averaged over the splits at equal false positive rates; the diagonal is chance. "
+        "Precision: where the recall first reaches a value; a level line is the share of the "
+        f"{word}."
+    )
+    same = coinciding(drawn, lambda m: [v for c in m.roc for v in c.true_positive_rate])
+    alt = "Curves of sensitivity against errors, averaged over the splits."
+    return fields + figure("roc", alt, f"{words} {same}".strip()) + by_label(run)
+
+
+def _plural(word: str) -> str:
+    return {"class": "classes"}.get(word, f"{word}s")
+
+
+def by_label(run: Run) -> str:
+    """A table for every method, that of the best open."""
+    told = [m for m in ranked(run) if m.labels]
+    if not told:
+        return numbers(tables.label_counts(run))
+    return "".join(
+        folded(
+            f"Every {label_tables.label_word(run)}, {visible(m.name)}",
+            table_html(label_tables.by_label(run, m), sortable=True),
+            unfolded=not i,
+        )
+        for i, m in enumerate(told)
+    )
+
+
+def confusion(run: Run) -> str:
+    """Which classes are taken for which."""
+    drawn = [m for m in ranked(run) if m.confusion]
+    if not drawn:
+        return ""
+    fields = controls(select("confusion-method", "Method", with_index(run, drawn)))
+    hidden = run.data.n_labels - len(run.data.shown)
+    note = f"The {len(run.data.shown)} most frequent of {run.data.n_labels} classes. " * bool(
+        hidden
+    )
+    caption = note + "Share of the held-out samples of the class of the row that were told to be "
+    caption += "of the class of the column, over all splits; the diagonal is right."
+    alt = "Heat map of the true class against the class that was told."
+    shown = [table for m in drawn if (table := label_tables.confusions(run, m)).rows]
+    return fields + figure("confusion", alt, caption) + numbers(*shown)
+
+
+def responses(run: Run) -> str:
+    """Predicted against observed, and what is left."""
+    drawn = [m for m in ranked(run) if m.predicted]
+    if run.data.kind != "numbers" or not drawn or not run.points.observed:
+        return ""
+    known = len(run.points.observed[0])
+    options = [(str(j), visible(run.data.labels[j].name, 40)) for j in range(known)]
+    fields = controls(
+        select("response-method", "Method", with_index(run, drawn)),
+        select("response", "Response", options),
+    )
+    caption = (
+        "Every mark is a sample that was held out when it was predicted. Left: on the diagonal the "
+        "prediction is right. Right: residuals, observed less predicted; a bend or a widening "
+        "says what the method misses."
+    )
+    if known < run.data.n_labels:
+        caption += f" The first {known} of {run.data.n_labels} responses."
+    alt = "Scatter of predicted against observed values, and of residuals against predictions."
+    return fields + figure("responses", alt, caption) + numbers(tables.responses(run))
+
+
+def worst(run: Run) -> str:
+    """The samples to look at."""
+    told = [m for m in ranked(run) if m.worst]
+    if not told:
+        return ""
+    return "".join(
+        folded(
+            visible(m.name), table_html(label_tables.worst(run, m), sortable=True), unfolded=not i
+        )
+        for i, m in enumerate(told)
+    )
+
+
+def columns(run: Run) -> str:
+    """The features at a glance."""
+    d = run.data
+    if not d.columns:
+        return ""
+    text = f"{count(d.n_constant, 'column')} do not vary; {count(d.n_incomplete, 'column')} with "
+    text = (text + "missing values.").replace("1 column do ", "1 column does ")
+    table = table_html(label_tables.columns(run), sortable=True)
+    return f"<p>{escape(text)}</p>{folded('Every column', table)}"
+
+
+def separation(run: Run, drawn: list[Method]) -> str:
+    """Which label a component separates, and which features go with it."""
+    known = [m for m in drawn if m.model and m.model.label_correlations]
+    if not known:
+        return ""
+    word = label_tables.label_word(run)
+    fields = controls(select("circle-method", "Method", with_index(run, known)))
+    heat = (
+        f"How a {word} and a component correlate on held-out samples: a strong colour says that "
+        "the component separates it. Rows that look alike stand together."
+    )
+    circle = (
+        "Correlation circle: features (arrows) and " + _plural(word) + " (diamonds) by their "
+        "correlations with the first two components. Close to the circle: the two components tell "
+        "nearly all about it. Same direction: they rise together."
+    )
+    figures = figure("separation", f"Heat map of {word} against component.", heat)
+    figures += figure("circle", "Correlation circle of features and labels.", circle)
+    shown: list[Table] = [label_tables.correlations(run, m) for m in known]
+    shown += [label_tables.loadings(m) for m in known]
+    return fields + figures + numbers(*shown)
+
+
+def labels(run: Run) -> str:
+    """Counts, and what occurs together."""
+    d = run.data
+    if d.kind == "numbers":
+        return ""
+    shown = len(d.shown)
+    many = f"The {shown} most frequent of {d.n_labels}. " if shown < d.n_labels else ""
+    counts = figure("counts", "Number of samples per label.", f"{many}Samples per label.")
+    if d.kind == "classes":
+        text = "<p>Every sample carries exactly one class, so no two occur together.</p>"
+        return counts + text + numbers(tables.label_counts(run))
+    heat = figure(
+        "cooccurrence",
+        "Heat map: how often the label of the column occurs with the label of the row.",
+        "Share of the samples with the label of the row that also carry that of the column. "
+        "Labels that occur together stand together.",
+    )
+    tabled = numbers(tables.label_counts(run), tables.co_occurrence(run), tables.label_sets(run))
+    return counts + heat + _graph(run) + tabled
+
+
+def _graph(run: Run) -> str:
+    graph = run.data.hypergraph
+    if not graph.sets:
+        return ""
+    drawn = f"All {graph.n_sets} sets of two labels or more are drawn."
+    if len(graph.sets) < graph.n_sets:
+        drawn = f"Of {graph.n_sets} sets of two labels or more the {len(graph.sets)} most frequent "
+        drawn += "are drawn."
+    caption = (
+        f"The label hypergraph: every small mark is a label set, tied to its labels. {drawn} "
+        "Sizes and widths grow with the number of samples."
+    )
+    return figure("hypergraph", "Labels joined by the label sets that hold them.", caption)

@@ -1,0 +1,145 @@
+"""A model as a page: what it is, how good, what was tried, and what its components weigh."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from eigenkit.report.html import document, policy
+from eigenkit.report.pieces import facts, folded, meters, sections, table_html
+from eigenkit.report.svg import line
+from eigenkit.report.tables import Table
+from eigenkit.report.words import visible
+
+
+def model_html(record: dict[str, Any], lines: list[str], steps: list[str]) -> str:
+    """One HTML page without scripts.
+
+    Parameters
+    ----------
+    record : dict
+        As ``eigenkit inspect --json`` prints it.
+    lines : list of str
+        The model in sentences.
+    steps : list of str
+        Commands to go on with.
+
+    Returns
+    -------
+    str
+    """
+    how = record["fitted"]
+    nav, text = sections(
+        [
+            ("weights", "Components", _weights(record["components"])),
+            ("spectrum", "Eigenvalues", _spectrum(record["eigenvalues"])),
+            ("alpha", "Choice of alpha", _search(how.get("alpha_search"), "alphas", "alpha")),
+            (
+                "search",
+                "Number of components",
+                _search(how.get("component_search"), "values", "components"),
+            ),
+            ("targets", "Targets", _targets(record["targets"])),
+            ("fitted", "How it was fitted", _facts(record)),
+            ("next", "Go on", _steps(steps)),
+        ]
+    )
+    first, *more = lines
+    told = "".join(f'<p class="how">{escape(visible(words, 600))}</p>' for words in more)
+    title = visible(str(record.get("name", record["method"])))
+    inside = f"""<a class="skip" href="#fitted">Skip to how it was fitted</a>
+<header>
+<div class="bar"><p class="brand">eigenkit</p></div>
+<h1>{escape(title)}</h1>
+<p class="lead">{escape(visible(first, 600))}</p>
+{told}
+{facts(_numbers(record))}
+</header>
+{nav}
+<main>
+{text}
+</main>
+<footer><p>Written by eigenkit. This file holds all that it shows and loads nothing.</p></footer>"""
+    return document(f"{title}: eigenkit model", inside, policy())
+
+
+def _numbers(record: dict[str, Any]) -> dict[str, str]:
+    how, found = record["fitted"], {}
+    found["rows"] = f"{how['n_rows']:,}"
+    found["features"] = f"{record['n_features']:,}"
+    found["targets"] = f"{len(record['targets']):,}"
+    if record["n_components"]:
+        found["components"] = str(record["n_components"])
+    if how["params"].get("alpha") is not None:
+        found["alpha"] = f"{how['params']['alpha']:g}"
+    quality = how.get("quality")
+    if quality:
+        found[quality["score"]] = f"{quality['mean']:.3f} ± {quality['std']:.3f}"
+    return found
+
+
+def _weights(components: list[dict[str, Any]]) -> str:
+    lists = [
+        meters(
+            f"Component {c['component']}",
+            [(visible(f["feature"], 40), f["weight"]) for f in c["top"]],
+        )
+        for c in components
+    ]
+    text = "<p>The features with the largest weights; the sign tells in which direction.</p>"
+    return f'{text}<div class="columns">{"".join(lists)}</div>' if lists else ""
+
+
+def _spectrum(eigenvalues: list[float]) -> str:
+    if not eigenvalues:
+        return ""
+    places = [float(i + 1) for i in range(len(eigenvalues))]
+    drawn = line(places, eigenvalues, None, "Eigenvalues.", ["component", "eigenvalue"])
+    rows = [[str(i + 1), f"{v:.6g}"] for i, v in enumerate(eigenvalues)]
+    return _with_table(drawn, Table("All eigenvalues", ["component", "eigenvalue"], rows))
+
+
+def _search(search: dict[str, Any] | None, key: str, words: str) -> str:
+    if not search:
+        return ""
+    values, means = search[key], search["mean_score"]
+    best = values[means.index(max(means))]
+    drawn = line(values, means, best, f"Score against {words}.", [words, search["score"]])
+    rows = [
+        [f"{value:g}", f"{mean:.4f} ± {std:.4f}"]
+        for value, mean, std in zip(values, means, search["std_score"], strict=True)
+    ]
+    note = f"Mean and deviation over {search['folds']} folds; the large mark was chosen."
+    return _with_table(drawn, Table(f"Every {words}", [words, search["score"]], rows, note=note))
+
+
+def _with_table(drawn: str, table: Table) -> str:
+    return f"<figure>{drawn}</figure>{folded('The numbers', table_html(table))}"
+
+
+def _targets(names: list[str]) -> str:
+    rows = [[str(i + 1), visible(name)] for i, name in enumerate(names)]
+    return folded("All targets", table_html(Table("Targets", ["number", "name"], rows, n_text=2)))
+
+
+def _facts(record: dict[str, Any]) -> str:
+    how = record["fitted"]
+    known = {
+        "data": how["data"],
+        "solver": record["solver"],
+        "regression": record["regression"],
+        "classifier": record["classifier"],
+        "scaling": how["scale"],
+        "missing values": how["missing"],
+        "seed": how["seed"],
+        **{f"parameter {k}": v for k, v in how["params"].items() if v is not None},
+        **{f"version of {k}": v for k, v in how["versions"].items()},
+    }
+    rows = [[visible(k), visible(str(v), 200)] for k, v in known.items() if v is not None]
+    return table_html(Table("Settings", ["what", "value"], rows, n_text=2))
+
+
+def _steps(steps: list[str]) -> str:
+    return "".join(
+        f'<pre tabindex="0"><code>{escape(visible(step, 600))}</code></pre>' for step in steps
+    )

@@ -1,0 +1,115 @@
+"""The pieces that pages are made of: tables, figures, fields. Text from data is escaped here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape
+
+from eigenkit.report.tables import Table
+
+
+def table_html(table: Table, *, sortable: bool = False) -> str:
+    """A table in a frame that scrolls by itself on a narrow screen.
+
+    One that is ``sortable`` gets, where scripts run, buttons in its head and a field to search it.
+    """
+    if not table.rows:
+        return ""
+    head = ""
+    if any(table.columns):
+        cells = "".join(
+            f'<th scope="col"{_side(i, table)}>{escape(c)}</th>'
+            for i, c in enumerate(table.columns)
+        )
+        head = f"<thead><tr>{cells}</tr></thead>"
+    rows = "".join(f"<tr>{_row(i, row, table)}</tr>" for i, row in enumerate(table.rows))
+    note = f'<p class="note">{escape(table.note)}</p>' if table.note else ""
+    kind = ' class="sortable"' if sortable else ""
+    return (
+        f'<div class="scroll" role="region" tabindex="0" aria-label="Table: {escape(table.title)}">'
+        f"<table{kind}><caption>{escape(table.title)}</caption>{head}<tbody>{rows}</tbody></table>"
+        f"</div>{note}"
+    )
+
+
+def _side(column: int, table: Table) -> str:
+    return "" if column < table.n_text else ' class="num"'
+
+
+def _row(i: int, row: list[str], table: Table) -> str:
+    cells = [f'<th scope="row">{escape(row[0])}</th>']
+    for j, cell in enumerate(row[1:], start=1):
+        text = f"<strong>{escape(cell)}</strong>" if (i, j) in table.strong else escape(cell)
+        cells.append(f"<td{_side(j, table)}>{text}</td>")
+    return "".join(cells)
+
+
+def figure(key: str, alt: str, caption: str = "") -> str:
+    """A place for a figure: to a screen reader its alternative text, and the buttons beside it."""
+    words = f"<figcaption>{escape(caption)}</figcaption>" if caption else ""
+    label = f'role="group" aria-label="Figure: {escape(alt)}"'
+    return f'<figure><div class="plot" id="plot-{key}" {label}></div>{words}</figure>'
+
+
+def folded(summary: str, inside: str, *, unfolded: bool = False) -> str:
+    """Something to open; nothing where there is nothing inside."""
+    state = " open" if unfolded else ""
+    return f"<details{state}><summary>{escape(summary)}</summary>{inside}</details>" * bool(inside)
+
+
+def numbers(*shown: Table) -> str:
+    """The tables behind a figure."""
+    return folded("The numbers", "".join(table_html(table) for table in shown))
+
+
+def select(key: str, words: str, options: Iterable[tuple[str, str]]) -> str:
+    """A menu."""
+    items = "".join(f'<option value="{escape(v)}">{escape(text)}</option>' for v, text in options)
+    return f'<label class="field">{escape(words)} <select id="{key}">{items}</select></label>'
+
+
+def radios(name: str, words: str, options: list[tuple[str, str]]) -> str:
+    """A few choices side by side."""
+    items = "".join(
+        f'<label><input type="radio" name="{name}" value="{value}"{" checked" if not i else ""}>'
+        f"<span>{text}</span></label>"
+        for i, (value, text) in enumerate(options)
+    )
+    return f'<fieldset class="radios"><legend>{words}</legend>{items}</fieldset>'
+
+
+def controls(*fields: str) -> str:
+    """Fields that appear where scripts run."""
+    return f'<div class="controls" hidden>{"".join(fields)}</div>'
+
+
+def facts(values: dict[str, str]) -> str:
+    """A few large numbers with their names."""
+    cells = "".join(
+        f"<div><dt>{escape(k)}</dt><dd>{escape(v)}</dd></div>" for k, v in values.items()
+    )
+    return f'<dl class="facts">{cells}</dl>'
+
+
+def sections(parts: Iterable[tuple[str, str, str]]) -> tuple[str, str]:
+    """Links to and the text of all (key, title, content) that have any."""
+    there = [part for part in parts if part[2]]
+    links = "".join(f'<li><a href="#{key}">{escape(title)}</a></li>' for key, title, _ in there)
+    texts = "\n".join(
+        f'<section id="{key}" aria-labelledby="{key}-title">\n'
+        f'<h2 id="{key}-title">{escape(title)}</h2>\n{content}\n</section>'
+        for key, title, content in there
+    )
+    return f'<nav aria-label="Sections"><ul>{links}</ul></nav>', texts
+
+
+def meters(caption: str, rows: list[tuple[str, float]]) -> str:
+    """A small table of signed numbers with bars."""
+    largest = max((abs(value) for _, value in rows), default=0.0) or 1.0
+    cells = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td class="num">{value:+#.2g}</td>'
+        f'<td class="meter" aria-hidden="true"><i class="{"down" if value < 0 else "up"}" '
+        f'style="width:{100 * abs(value) / largest:.0f}%"></i></td></tr>'
+        for name, value in rows
+    )
+    return f"<table><caption>{escape(caption)}</caption><tbody>{cells}</tbody></table>"

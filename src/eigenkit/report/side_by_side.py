@@ -1,0 +1,162 @@
+"""Several runs side by side: what was the same, what was not, and how every method did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+
+from eigenkit.evaluation.metrics import metrics_of
+from eigenkit.record import Method, Run, Score
+from eigenkit.report.differences import interval
+from eigenkit.report.pieces import facts, sections, table_html
+from eigenkit.report.svg import dots
+from eigenkit.report.tables import Table
+from eigenkit.report.words import headline, listed, main_metric, measured, visible
+
+_LEVEL = "95 %"
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Runs and what each is called."""
+
+    names: list[str]
+    runs: list[Run]
+
+    @property
+    def methods(self) -> list[str]:
+        """Names of methods in any run, in the order of the first that has them."""
+        return list(dict.fromkeys(m.name for run in self.runs for m in run.methods))
+
+    def score(self, method: str, run: Run, metric: str) -> Score | None:
+        """None where the run has no such method or no such score."""
+        found: Method | None = next((m for m in run.methods if m.name == method), None)
+        return None if found is None else found.scores.get(metric)
+
+    @property
+    def same_kind(self) -> bool:
+        """Whether all runs have the same metrics."""
+        return len({run.data.kind == "numbers" for run in self.runs}) == 1
+
+    @property
+    def same_splits(self) -> bool:
+        """Whether scores can be paired: the same samples, held out in the same splits."""
+        first = self.runs[0]
+        return all(
+            run.data.n_samples == first.data.n_samples
+            and run.data.labels == first.data.labels
+            and run.points.held_out == first.points.held_out
+            and (run.protocol.splits, run.protocol.n_splits, run.protocol.seed)
+            == (first.protocol.splits, first.protocol.n_splits, first.protocol.seed)
+            for run in self.runs
+        )
+
+
+def told(runs: Runs) -> list[str]:
+    """Sentences for the top: one for every run, and whether they can be compared."""
+    lines = [f"{name}: {headline(run)}" for name, run in zip(runs.names, runs.runs, strict=True)]
+    seen = {run.data.fingerprint for run in runs.runs}
+    if len(seen) == 1:
+        lines.append("All runs saw the same data.")
+    elif runs.same_splits:
+        lines.append("The runs saw the same labels in the same splits, but other features.")
+    else:
+        lines.append("The runs saw different data or splits: compare their scores with care.")
+    return lines
+
+
+def runs_tables(runs: Runs) -> list[Table]:
+    """Scores of every method in every run, differences, and what the runs were."""
+    found = [_scores(runs, key, words) for key, (words, _) in _metrics(runs).items()]
+    return [found[0], *_differences(runs), *found[1:], _what(runs)] if found else [_what(runs)]
+
+
+def _metrics(runs: Runs) -> dict[str, tuple[str, bool]]:
+    return metrics_of(runs.runs[0].data.kind) if runs.same_kind else {}
+
+
+def _scores(runs: Runs, metric: str, words: str) -> Table:
+    rows = [
+        [visible(name), *(measured(runs.score(name, run, metric)) for run in runs.runs)]
+        for name in runs.methods
+    ]
+    return Table(words, ["method", *runs.names], rows)
+
+
+def _differences(runs: Runs) -> list[Table]:
+    """Of the first run to every other, method by method, where scores can be paired."""
+    if not runs.same_splits or not runs.same_kind:
+        return []
+    metric, first = main_metric(runs.runs[0]), runs.runs[0]
+    rows = []
+    for name, run in zip(runs.names[1:], runs.runs[1:], strict=True):
+        for method in runs.methods:
+            a, b = (runs.score(method, r, metric) for r in (run, first))
+            gap = interval(first, a, b) if a is not None and b is not None else None
+            if gap is not None:
+                ends = f"{gap.low:+.3f} to {gap.high:+.3f}"
+                clear = "yes" if gap.clear else "no"
+                rows.append([visible(method), name, f"{gap.mean:+.3f}", ends, clear])
+    columns = ["method", "run", f"more than {runs.names[0]}", f"{_LEVEL} interval", "clear"]
+    note = "Differences on the same splits; intervals allow for training samples that they share."
+    return [Table(f"Differences to {runs.names[0]}", columns, rows, n_text=2, note=note)]
+
+
+def _what(runs: Runs) -> Table:
+    lines = {
+        "data": [visible(run.data.name) for run in runs.runs],
+        "samples": [f"{run.data.n_samples:,}" for run in runs.runs],
+        "features": [f"{run.data.n_features:,}" for run in runs.runs],
+        "targets": [f"{run.data.n_labels:,}" for run in runs.runs],
+        "fingerprint": [visible(run.data.fingerprint) for run in runs.runs],
+        "splits": [visible(run.protocol.splits, 80) for run in runs.runs],
+        "seed": [str(run.protocol.seed) for run in runs.runs],
+        "eigenkit": [visible(run.environment.get("eigenkit", "")) for run in runs.runs],
+        "command": [visible(run.command, 300) for run in runs.runs],
+    }
+    rows = [[key, *values] for key, values in lines.items()]
+    return Table("The runs", ["what", *runs.names], rows, n_text=len(runs.names) + 1)
+
+
+def runs_body(runs: Runs) -> str:
+    """The body of the page; it needs no scripts."""
+    tables = runs_tables(runs)
+    nav, text = sections(
+        [
+            ("result", "Scores", _picture(runs) + "".join(table_html(t) for t in tables[:-1])),
+            ("runs", "The runs", table_html(tables[-1])),
+        ]
+    )
+    lines = "".join(f'<p class="how">{escape(line)}</p>' for line in told(runs))
+    numbers = {"runs": str(len(runs.runs)), "methods": str(len(runs.methods))}
+    return f"""<a class="skip" href="#result">Skip to the result</a>
+<header>
+<div class="bar"><p class="brand">eigenkit</p></div>
+<h1>{escape(listed(runs.names))}</h1>
+{lines}
+{facts(numbers)}
+</header>
+{nav}
+<main>
+{text}
+</main>
+<footer><p>Written by eigenkit. This file holds all that it shows and loads nothing.</p></footer>"""
+
+
+def _picture(runs: Runs) -> str:
+    if not runs.same_kind:
+        return ""
+    metric = main_metric(runs.runs[0])
+    series = [[_mark(runs.score(m, run, metric)) for m in runs.methods] for run in runs.runs]
+    words = metrics_of(runs.runs[0].data.kind)[metric][0]
+    names = [visible(name, 22) for name in runs.methods]
+    drawn = dots(names, series, f"{words} of every method in every run; a table follows.", words)
+    key = "".join(
+        f'<span class="key k{i % 8}">{escape(name)}</span>' for i, name in enumerate(runs.names)
+    )
+    caption = "Mean over the splits, with one standard deviation."
+    return f"<figure><p>{key}</p>{drawn}<figcaption>{caption}</figcaption></figure>" * bool(drawn)
+
+
+def _mark(score: Score | None) -> tuple[float, float] | None:
+    return None if score is None or score.mean is None else (score.mean, score.std or 0.0)

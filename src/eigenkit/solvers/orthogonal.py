@@ -1,0 +1,93 @@
+"""PLS after what is orthogonal to y has been taken out of X (orthogonal signal correction).
+
+With W the left singular vectors of X'Y (for one response X'y / |X'y|) and T = Xi W, the loadings
+Xi'T have a part outside the span of W: variation of X that goes along with T and tells nothing of
+y. Its leading direction w_o gives an orthogonal component, and X is freed of it:
+
+    E = Xi'T - W (T'T),   w_o its first left singular vector
+    t_o = Xi w_o,  p_o = Xi't_o / t_o't_o,   Xi+1 = Xi - t_o p_o' = Xi (I - w_o p_o')
+
+t_o is orthogonal to Y, as X'Y = W W'X'Y and w_o'W = 0. All X_i are X F, F a product of
+d x d matrices that are never formed: only products with X are made.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from eigenkit.linalg import Array, eigenpairs, signs
+from eigenkit.solvers.cross_products import Block
+from eigenkit.solvers.deflation import Components
+
+# A part of the loadings outside the span of W that is this small is rounding.
+NOTHING = 1e-10
+
+
+@dataclass
+class Filter:
+    """F = (I - w1 p1') (I - w2 p2') ..., and the squared lengths of the scores taken out."""
+
+    w: list[Array] = field(default_factory=list)
+    p: list[Array] = field(default_factory=list)
+    norms: list[float] = field(default_factory=list)
+
+    def apply(self, V: Array) -> Array:
+        """F V."""
+        for w, p in zip(reversed(self.w), reversed(self.p), strict=True):
+            V = V - np.outer(w, p @ V)
+        return V
+
+    def adjoint(self, U: Array) -> Array:
+        """F'U."""
+        for w, p in zip(self.w, self.p, strict=True):
+            U = U - np.outer(p, w @ U)
+        return U
+
+    def rotations(self, d: int) -> Array:
+        """R with the orthogonal scores X R."""
+        found = np.zeros((d, len(self.w)))
+        for i, w in enumerate(self.w):
+            before = Filter(self.w[:i], self.p[:i])
+            found[:, i] = before.apply(w[:, None])[:, 0]
+        return found
+
+
+def correct(X: Block, W: Array, wanted: int) -> Filter:
+    """Up to ``wanted`` orthogonal components; fewer where no more are there."""
+    F = Filter()
+    for _ in range(wanted):
+        T = X.matmat(F.apply(W))
+        P = F.adjoint(X.rmatmat(T))
+        E = P - W @ (W.T @ P)
+        U, s, _ = np.linalg.svd(E, full_matrices=False)
+        if not s[0] > NOTHING * np.linalg.norm(P):
+            break
+        w = U[:, 0] - W @ (W.T @ U[:, 0])
+        w /= np.linalg.norm(w)
+        t = X.matmat(F.apply(w[:, None]))
+        size = float(t[:, 0] @ t[:, 0])
+        p = F.adjoint(X.rmatmat(t))[:, 0] / size
+        F.w.append(w)
+        F.p.append(p)
+        F.norms.append(size)
+    return F
+
+
+def predictive(X: Block, Y: Array, W: Array, F: Filter) -> Components:
+    """Orthogonal scores of what is left of X in the span of W, and y regressed on them."""
+    T = X.matmat(F.apply(W))
+    norms, V = eigenpairs(T.T @ T)
+    kept = norms > NOTHING * norms[0]
+    V, norms = V[:, kept], norms[kept]
+    V = V * signs(W @ V)
+    W, T = W @ V, T @ V
+    P, Q = F.adjoint(X.rmatmat(T)) / norms, Y.T @ T / norms
+    unit = Q / np.linalg.norm(Q, axis=0)
+    return Components(
+        *(W, F.apply(W), P, norms),
+        *(unit, unit, Q, norms),
+        singular_values=np.linalg.norm(Q, axis=0) * norms,
+        n_iter=(1,) * len(norms),
+    )

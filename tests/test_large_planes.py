@@ -1,0 +1,85 @@
+"""Planes of very large sparse data, by products only."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import linalg as sla
+from scipy import sparse
+
+from eigenkit import GEPSVM, ReGEC
+from eigenkit.estimators import _planes
+from eigenkit.exceptions import ConvergenceWarning
+from eigenkit.solvers import large_planes
+from eigenkit.solvers.large_planes import largest_quotient
+
+
+@pytest.fixture
+def by_products(monkeypatch):
+    monkeypatch.setattr(_planes, "LARGE_ORDER", 1)
+    monkeypatch.setattr(_planes, "DENSE_LIMIT_BYTES", 0)
+
+
+def words(rng, n=80, d=120, k=2):
+    y = np.arange(n) % k
+    X = rng.poisson(0.05, (n, d)) + rng.poisson(0.5, (n, d)) * (np.arange(d) % k == y[:, None])
+    X = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1)
+    return sparse.csr_array(X), y
+
+
+def test_the_largest_quotient_is_that_of_the_dense_solver(rng):
+    M, N = rng.normal(size=(40, 30)), rng.normal(size=(50, 30))
+    A, B = M.T @ M, N.T @ N
+    value, z, _, residual = largest_quotient(A.__matmul__, B.__matmul__, 30, 1e-9, 300)
+    values, vectors = sla.eigh(A, B)
+    assert value == pytest.approx(values[-1], rel=1e-12)
+    assert residual <= 1e-9
+    best = vectors[:, -1]
+    assert abs(z @ best) / np.linalg.norm(z) / np.linalg.norm(best) == pytest.approx(1, abs=1e-9)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize(
+    ("model", "below"), [(GEPSVM(alpha=0.5), 0.0), (ReGEC(alpha=0.5, regularization="ridge"), 0.5)]
+)
+def test_planes_are_those_of_the_definition(rng, by_products, model, below, k):
+    X, y = words(rng, k=k)
+    model.fit(X, y)
+    N = np.column_stack([X.toarray(), np.ones(len(y))])
+    for c in range(k):
+        own, rest = N[y == c], N[y != c]
+        B = own.T @ own + 0.5 * np.eye(121)
+        values, vectors = sla.eigh(rest.T @ rest + below * np.eye(121), B)
+        plane = np.append(model.coef_[c], model.intercept_[c])
+        best = vectors[:, -1] / np.linalg.norm(vectors[:-1, -1])
+        assert abs(plane @ best) / (best @ best) == pytest.approx(1, abs=1e-3)
+        assert model.eigenvalues_[c] == pytest.approx(1 / values[-1], rel=1e-5)
+
+
+def test_weights_and_the_ridge_by_itself(rng, by_products):
+    X, y = words(rng)
+    weight = rng.integers(1, 3, len(y))
+    a = ReGEC(alpha=0.5).fit(X, y, sample_weight=weight)
+    b = ReGEC(alpha=0.5, regularization="ridge").fit(
+        sparse.csr_array(X.toarray().repeat(weight, axis=0)), y.repeat(weight)
+    )
+    np.testing.assert_allclose(a.distances(X), b.distances(X), atol=1e-3)
+    assert a.score(X, y) > 0.9
+
+
+def test_what_is_singular_is_refused_and_what_is_inexact_is_told(rng, by_products, monkeypatch):
+    X, y = words(rng)
+    with pytest.raises(ValueError, match="alpha=0 leaves the problem singular"):
+        ReGEC(alpha=0).fit(X, y)
+    with pytest.raises(ValueError, match="give alpha > 0 and regularization='ridge'"):
+        ReGEC(regularization="exchange").fit(X, y)
+    with pytest.raises(ValueError, match="alpha=0 leaves the problem singular"):
+        GEPSVM(alpha=0).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        GEPSVM(alpha=1.0).fit(X, y)
+    monkeypatch.setattr(large_planes, "STEPS", 5)
+    with pytest.warns(ConvergenceWarning, match="the planes are not exact: after 5 steps"):
+        ReGEC().fit(X, y)

@@ -1,0 +1,110 @@
+"""Labels that are sparse stay sparse, and the answer is that of dense ones."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from eigenkit import CCA, HypergraphSpectral, KernelOrthonormalizedPLS, OrthonormalizedPLS
+from eigenkit.data import Centered, SparseTarget, centered_columns
+from eigenkit.moments import Rows
+from eigenkit.solvers import REGRESSIONS, Settings, solve
+from eigenkit.targets import TARGETS
+
+SPARSE_TARGETS = [name for name, target in TARGETS.items() if target.sparse]
+
+
+def labelled(rng, n=80, d=12, k=20):
+    X = rng.normal(size=(n, d)) + 3
+    Y = (rng.random((n, k)) < 0.1).astype(float)
+    Y[:, 3], Y[:, 5] = 0.0, 1.0  # nobody, and everybody
+    return X, Y
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_sparse_target_is_the_dense_one(rng, weighted):
+    _, Y = labelled(rng)
+    weight = rng.random(80) + 0.5 if weighted else None
+    H = SparseTarget(sparse.csr_array(Y), weight)
+    root = 1.0 if weight is None else np.sqrt(weight)[:, None]
+    expected = centered_columns(Y, weight)[1] * root
+    np.testing.assert_allclose(np.asarray(H), expected, atol=1e-14)
+    T = rng.normal(size=(20, 3))
+    np.testing.assert_allclose(H @ T, expected @ T, atol=1e-13)
+    for X in (rng.normal(size=(80, 7)) + 5, sparse.random_array((80, 7), density=0.3, rng=rng)):
+        Z = Centered(X if isinstance(X, np.ndarray) else X.tocsr(), weight)
+        np.testing.assert_allclose(Z.cross(H), Z.rmatmat(expected), atol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", SPARSE_TARGETS)
+@pytest.mark.parametrize("regression", REGRESSIONS)
+def test_every_method_gives_the_same_answer(rng, name, regression, weighted):
+    X, Y = labelled(rng)
+    weight = rng.random(80) + 0.5 if weighted else None
+    found = []
+    for labels in (Y, sparse.csr_array(Y)):
+        pencil = Rows(X, labels, weight).problem(TARGETS[name], 1.0, 0.5).pencil
+        found.append(solve(pencil, Settings(regression=regression, tol=1e-13)))
+    dense, thin = found
+    np.testing.assert_allclose(thin.eigenvalues, dense.eigenvalues, rtol=1e-10)
+    np.testing.assert_allclose(thin.W @ thin.W.T, dense.W @ dense.W.T, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "model", [OrthonormalizedPLS(3), HypergraphSpectral(3), CCA(3), KernelOrthonormalizedPLS(3)]
+)
+def test_estimators_take_either(rng, model):
+    X, Y = labelled(rng, k=70)
+    Y[:, 5] = 0.0
+    Y = Y[:, Y.any(axis=0)]
+    a, b = (
+        model.fit(X, labels).transform(X).copy()
+        for labels in (Y, sparse.csc_array(Y.astype(np.int8)))
+    )
+    np.testing.assert_allclose(b, a, atol=1e-10 * np.abs(a).max())
+
+
+def test_few_components_are_the_first_of_all(rng):
+    X, Y = labelled(rng, k=70)
+    Y = Y[:, Y.any(axis=0) & ~Y.all(axis=0)]
+    for estimator in (OrthonormalizedPLS, HypergraphSpectral, CCA):
+        few, many = (estimator(l).fit(X, Y) for l in (3, None))
+        np.testing.assert_allclose(few.eigenvalues_, many.eigenvalues_[:3], rtol=1e-12)
+        np.testing.assert_allclose(few.components_, many.components_[:3], atol=1e-10)
+        with pytest.raises(ValueError, match="n_components=50 exceeds 12"):
+            estimator(50).fit(X, Y)
+
+
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.DegenerateDataWarning")
+def test_a_hundred_thousand_labels_are_never_made_dense(rng):
+    n, d, k = 2000, 10, 100_000
+    X = rng.normal(size=(n, d))
+    Y = sparse.random_array((n, k), density=3 / k, rng=rng, format="csr")
+    Y.data[:] = 1.0
+    for model in (OrthonormalizedPLS(4), HypergraphSpectral(4)):
+        tracemalloc.start()
+        model.fit(X, Y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 12 * 8 * d * k < 8 * n * k / 10
+        assert model.transform(X).shape == (n, 4)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda Y: Y * np.nan, "y contains NaN"),
+        (lambda Y: Y[:-1], "inconsistent numbers of samples"),
+        (lambda Y: Y * 1j, "sparse matrix of complex128: give real numbers"),
+        (lambda Y: Y * 0, "y holds no label at all|y is constant"),
+    ],
+)
+def test_bad_sparse_labels_are_refused(rng, spoil, message):
+    X, Y = labelled(rng)
+    for model in (OrthonormalizedPLS(), HypergraphSpectral()):
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, spoil(sparse.csr_array(Y)))
