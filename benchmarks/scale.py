@@ -40,20 +40,20 @@ def write_csr(folder: Path, gigabytes: float) -> int:
         column = (WIDTH * rng.random((BLOCK_ROWS, PER_ROW)) ** 3).astype(np.int32)
         column[:, 0] = y  # a word of the class, now and then another
         column[rng.random(BLOCK_ROWS) < 0.3, 0] = 7
-        value = 1.0 + rng.random((BLOCK_ROWS, PER_ROW))
-        column.sort(axis=1)
-        column.tofile(folder / f"{i}.columns")
-        value.tofile(folder / f"{i}.values")
+        value = 1.0 + rng.random(column.size)
+        indptr = np.arange(0, column.size + 1, PER_ROW, dtype=np.int32)
+        X = sparse.csr_array((value, column.ravel(), indptr), shape=(BLOCK_ROWS, WIDTH))
+        X.sum_duplicates()
+        for name, array in (("values", X.data), ("columns", X.indices), ("rows", X.indptr)):
+            array.tofile(folder / f"{i}.{name}")
         y.astype(np.int8).tofile(folder / f"{i}.classes")
     return n_blocks
 
 
 def read_block(folder: Path, i: int) -> tuple[sparse.csr_array, np.ndarray]:
-    column = np.fromfile(folder / f"{i}.columns", dtype=np.int32)
-    value = np.fromfile(folder / f"{i}.values", dtype=np.float64)
-    indptr = np.arange(0, len(column) + 1, PER_ROW, dtype=np.int32)
-    X = sparse.csr_array((value, column, indptr), shape=(len(indptr) - 1, WIDTH))
-    X.sum_duplicates()
+    kinds = {"values": np.float64, "columns": np.int32, "rows": np.int32}
+    parts = [np.fromfile(folder / f"{i}.{name}", dtype=kind) for name, kind in kinds.items()]
+    X = sparse.csr_array(tuple(parts), shape=(len(parts[2]) - 1, WIDTH))
     return X, np.fromfile(folder / f"{i}.classes", dtype=np.int8).astype(np.int64)
 
 
@@ -146,7 +146,7 @@ def bare_gram(blocks: Any, d: int) -> np.ndarray:
 # -- a stream with checkpoints ----------------------------------------------------------
 
 
-def stream(n: int = 400, rows: int = 500, d: int = 200) -> dict[str, float]:
+def stream(n: int = 200, rows: int = 200, d: int = 100) -> dict[str, float]:
     """Seconds of a stream without and with checkpoints, the best of three interleaved runs."""
     from eigenkit import LDA, Stream
 

@@ -145,6 +145,36 @@ def test_files_are_read_by_the_workers(client, tmp_path):
     assert model.classes_.tolist() == here.classes_.tolist()
 
 
+def test_a_model_file_is_fitted_on_a_cluster(client, tmp_path, monkeypatch):
+    from contextlib import contextmanager
+
+    from typer.testing import CliRunner
+
+    from eigenkit.cli import app
+    from eigenkit.models import _cluster, load
+
+    @contextmanager
+    def connected(address, *, unencrypted=False):
+        yield client
+
+    for i in range(3):
+        X, y = _part(i)
+        dump_svmlight_file(X, y, str(tmp_path / f"p{i}.svm"), zero_based=False)
+    pattern, out = str(tmp_path / "*.svm"), str(tmp_path / "m.ek")
+    command = ["fit", pattern, "--method", "lda", "--out", out, "--dask"]
+    refused = CliRunner().invoke(app, [*command, "tcp://10.0.0.1:8786"])
+    assert "tcp://10.0.0.1:8786 is not encrypted" in refused.output
+    monkeypatch.setattr(_cluster, "connected", connected)
+    found = CliRunner().invoke(app, [*command, "local"])
+    assert found.exit_code == 0, found.output
+    here = LDA().fit(RowBlocks.from_files(pattern, task="classes"))
+    model = load(out)
+    np.testing.assert_allclose(model.estimator.coef_, here.coef_, rtol=1e-8, atol=1e-10)
+    assert model.how["n_rows"] == 180
+    predicted = CliRunner().invoke(app, ["predict", out, str(tmp_path / "p0.svm")])
+    assert predicted.exit_code == 0, predicted.output
+
+
 def test_passes_here_and_there_add_in_the_same_order():
     values = [np.float64(x) for x in np.random.default_rng(0).normal(size=100)]
     passes = LocalPasses(lambda: ([value] for value in values))

@@ -475,6 +475,7 @@ def test_kernels_and_views_are_chosen():
     assert plain.weights_ == {"pixels-8 mean map": 1.0}
 
 
+@pytest.mark.slow
 def test_the_default_is_chosen_from_set_kernels_and_plain_pooling(shapes):
     sets, Y, terms = shapes
     model = ImageAnnotator(size=(64, 64), random_state=1).fit(sets[:40], Y[:40], terms)

@@ -170,3 +170,17 @@ def test_an_unfitted_estimator_is_not_fitted():
     assert not hasattr(LDA(), "components_")
     with pytest.raises(AttributeError, match="'LDA' object has no attribute 'coef_'"):
         LDA().coef_
+
+
+def test_a_stream_that_forgets_follows_classes_that_move(rng):
+    remembers, forgets = LDA(), LDA()
+    right = np.zeros(2)
+    for step, angle in enumerate(np.linspace(0, np.pi, 40)):
+        y = np.arange(80) % 2
+        direction = np.array([np.cos(angle), np.sin(angle)])
+        X = rng.normal(size=(80, 2)) + 1.5 * (2 * y[:, None] - 1) * direction
+        if step >= 30:
+            right += [remembers.score(X, y), forgets.score(X, y)]
+        remembers.partial_fit(X, y, classes=[0, 1])
+        forgets.partial_fit(X, y, classes=[0, 1], half_life=160)
+    assert right[1] / 10 > 0.85 > 0.7 > right[0] / 10

@@ -52,6 +52,14 @@ def fit(
             help="Read in blocks, with the state in this file: an interrupted fit goes on from it."
         ),
     ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(help="Fit on a cluster: local, or the address of a scheduler (tls://...)."),
+    ] = None,
+    unencrypted: Annotated[
+        bool,
+        typer.Option("--unencrypted", help="With --dask: allow a scheduler without encryption."),
+    ] = False,
     labels: o.Labels = None,
     label_separator: o.LabelSeparator = None,
     label_list: o.LabelList = None,
@@ -95,6 +103,13 @@ def fit(
     found = find(name)
     _check_parameters(found, params)
     wanted = _components(found, components, params)
+    if dask is not None:
+        if grid is not None or wanted is not None or scale != "none" or missing != "error":
+            raise typer.BadParameter(
+                "it goes without --alpha cv, --components cv, --scale and --missing.",
+                param_hint="--dask",
+            )
+        return _on_cluster(data, place, name, options, task, params, dask, unencrypted)
     may_stream = found.streams and wanted is None
     if checkpoint is not None:
         stream = _in_blocks(stream, may_stream and grid is None)
@@ -126,6 +141,26 @@ def fit(
     lines = [found_line(data, source.found), summary(model), *quality_lines(model)]
     lines += [f"wrote {clean(place)}", "next:", *(f"  {step}" for step in next_steps(place))]
     return Result(record, "\n".join(lines))
+
+
+def _on_cluster(
+    data: str,
+    place: Any,
+    name: str,
+    options: Any,
+    task: str | None,
+    params: dict[str, Any],
+    address: str,
+    unencrypted: bool,
+) -> Result:
+    from eigenkit.models import save
+    from eigenkit.models._cluster import connected, fit_on_cluster
+
+    with connected(address, unencrypted=unencrypted) as client:
+        model = fit_on_cluster(client, data, name, options, task=task, params=params)
+    save(model, place)
+    record = {"model": str(place), "bytes": place.stat().st_size, **describe(model)}
+    return Result(record, "\n".join([summary(model), f"wrote {clean(place)}"]))
 
 
 def _components(method: Any, components: str | None, params: dict[str, Any]) -> str | None:

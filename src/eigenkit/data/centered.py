@@ -108,6 +108,13 @@ class Centered(Data):
             self.constant = self._column_sizes() == 0.0
         self.delta = self._scaled(self.mean - (0.0 if self.shift is None else self.shift))
 
+    @classmethod
+    def behind(cls, R: Array, mean: Array, total: float, one: float, n_samples: int) -> Centered:
+        """A factor of centred rows, of which the means and weights are known."""
+        Z = cls(R, center=False, n_samples=n_samples)
+        Z.mean, Z.total, Z.one = mean, total, one
+        return Z
+
     # -- what a kind says --------------------------------------------------------------
 
     def _take(self, X: Any) -> None:

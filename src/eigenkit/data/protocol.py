@@ -33,6 +33,8 @@ class Data:
         Columns that do not vary.
     n_samples : int
         How many samples stand behind the rows: what is rounding follows from that.
+    one : float or None
+        What one sample weighs, where that does not follow from the weights.
     one_ridge : bool
         Whether :meth:`ridge` is one number for all columns.
     may_be_dense : bool
@@ -53,6 +55,7 @@ class Data:
     mean: Array
     constant: np.ndarray
     n_samples: int
+    one: float | None = None
     may_be_dense: bool = True
     fast_in_single: bool = False
     one_ridge: bool = True
@@ -140,7 +143,7 @@ class Data:
     @property
     def freedom(self) -> float:
         """The total weight less one sample."""
-        return self.total - one_sample(self.weight)
+        return self.total - (one_sample(self.weight) if self.one is None else self.one)
 
     # -- decompositions ----------------------------------------------------------------
 

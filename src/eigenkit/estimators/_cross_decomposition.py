@@ -46,14 +46,24 @@ TOO_FAR_APART = (
 class Pair:
     """X and y as centred data, of all rows that have a weight; ``given`` holds every row.
 
+    Of a stream nothing is given, and ``rows`` are those of a factor with the same products.
+
     ``observed`` says which entries of X are there, None where all are.
     """
 
-    given: Rows
+    given: Rows | None
     rows: Rows
     observed: np.ndarray | None
     X: Centered
     Y: Centered
+
+    def coded(self, M: Array) -> Centered:
+        """Y M as centred data."""
+        if self.given is not None:
+            return Centered(self.rows.Y @ M, self.rows.weight)
+        Y = self.Y
+        one = Y.total - Y.freedom
+        return Centered.behind(self.rows.Y @ M, Y.mean @ M, Y.total, one, Y.n_samples)
 
 
 @dataclass(frozen=True)
@@ -129,7 +139,7 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         return None if there.all() else there
 
     def _solve(self, problem: Pair, settings: tuple[bool, bool]) -> Fit:
-        l = self._n_wanted(problem.rows)
+        l = self._n_wanted(problem.rows, problem.X.n_samples)
         fit = self._decompose(problem, settings, l)
         self._check_found(fit.components, l)
         return fit
@@ -137,8 +147,8 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         return decomposed(pair.X, pair.Y, scale, l, self._deflation)
 
-    def _n_wanted(self, rows: Rows) -> int:
-        n, d = rows.X.shape
+    def _n_wanted(self, rows: Rows, n: int) -> int:
+        d = rows.X.shape[1]
         k = rows.Y.shape[1]
         both = self._deflation in ("canonical", "svd")
         bound = min(n, d, k) if both else min(n, d)
@@ -207,6 +217,7 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         self._keep_scores(pair, fit)
 
     def _keep_scores(self, pair: Pair, fit: Fit) -> None:
+        assert pair.given is not None
         if pair.rows is pair.given and pair.observed is None:
             T = pair.X.unweighted(fit.X.matmat(fit.components.x_rotations) / fit.X.unit)
         else:

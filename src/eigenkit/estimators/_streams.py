@@ -35,7 +35,7 @@ class Intake:
 
     def fitted(self) -> Any:
         """The estimator fitted to the moments, once."""
-        if "components_" not in vars(self.model):
+        if not self.model._is_solved:
             try:
                 with unchanged_on_error(self.model):
                     self.model._learn(self.moments)
@@ -171,8 +171,13 @@ class Streaming:
             self._intake_ = Intake.of(self, moments.merge(other._intake_.moments, *kind))
         return self
 
+    @property
+    def _is_solved(self) -> bool:
+        """Whether this model itself has the results."""
+        return "components_" in vars(self)
+
     def __sklearn_is_fitted__(self) -> bool:
-        return "components_" in vars(self) or "_intake_" in vars(self)
+        return self._is_solved or "_intake_" in vars(self)
 
 
 def check_half_life(half_life: Any) -> float | None:

@@ -36,6 +36,10 @@ class HypergraphSpectral(Projection):
         degrees of the samples, S is the part that joins samples: L = diag(S 1) - S.
     label_weights : array of shape (n_labels,), optional
         Positive weights of the labels (hyperedges); 1 by default.
+    label_rank : int or "auto", optional
+        Let so many targets, the main directions of the labels, stand for all of them; "auto" takes
+        as many as hold 99 % of their squares. ``report_.label_bound`` says by how much an
+        eigenvalue may be too small for that. By default nothing is left out.
     {alpha}
     {computation}
 
@@ -68,6 +72,7 @@ class HypergraphSpectral(Projection):
         *,
         expansion: str = "star",
         label_weights: Any = None,
+        label_rank: int | str | None = None,
         alpha: float = 1.0,
         solver: str = "auto",
         regression: str = "auto",
@@ -84,6 +89,7 @@ class HypergraphSpectral(Projection):
         )
         self.expansion = expansion
         self.label_weights = label_weights
+        self.label_rank = label_rank
 
     _sparse_labels = True
     _uses_all_components = False

@@ -65,6 +65,8 @@ class KernelOrthonormalizedPLS(OrthonormalizedPLS, KernelProjection):
     True
     """
 
+    __init__ = KernelProjection.__init__
+
 
 @filled(PARTS)
 class KernelCCA(ResponseProjection, KernelProjection):

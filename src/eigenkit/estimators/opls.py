@@ -22,6 +22,10 @@ class OrthonormalizedPLS(ResponseProjection):
     ----------
     n_components : int, optional
         Number of components, at most the rank of Xc'Yc; all by default.
+    label_rank : int or "auto", optional
+        Let so many targets, the main directions of the labels, stand for all of them; "auto" takes
+        as many as hold 99 % of their squares. ``report_.label_bound`` says by how much an
+        eigenvalue may be too small for that. By default nothing is left out.
     {alpha}
     {computation}
 
@@ -46,6 +50,27 @@ class OrthonormalizedPLS(ResponseProjection):
     """
 
     _sparse_labels = True
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        label_rank: int | str | None = None,
+        alpha: float = 1.0,
+        solver: str = "auto",
+        regression: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(
+            n_components,
+            alpha=alpha,
+            solver=solver,
+            regression=regression,
+            tol=tol,
+            max_iter=max_iter,
+        )
+        self.label_rank = label_rank
 
     def _target(self) -> Target:
         return TARGETS["opls"]

@@ -83,8 +83,8 @@ class OrthogonalPLS(PLSRegressor):
         check_count("n_orthogonal", self.n_orthogonal)
         return super()._settings()
 
-    def _n_wanted(self, rows: Any) -> int:
-        bound = min(*rows.X.shape, rows.Y.shape[1])
+    def _n_wanted(self, rows: Any, n: int) -> int:
+        bound = min(n, rows.X.shape[1], rows.Y.shape[1])
         if self.n_components is not None and self.n_components > bound:
             raise ValueError(
                 f"n_components={self.n_components} exceeds {bound}, the number of responses or "

@@ -17,6 +17,7 @@ from eigenkit.estimators._cross_decomposition import (
     Pair,
     missing_share,
 )
+from eigenkit.estimators._pls_streams import StreamedPLS
 from eigenkit.estimators._validation import check_scores
 from eigenkit.linalg import Array, power_of_two
 from eigenkit.shell import check_choice, check_count, check_real
@@ -179,7 +180,7 @@ class NipalsRegressor(PLSRegressor):
         self.n_iter_ = list(fit.components.n_iter)
 
 
-class PLSRegression(NipalsRegressor):
+class PLSRegression(StreamedPLS, NipalsRegressor):
     """Partial least squares regression (PLS2; with one response PLS1).
 
     Each component is the direction w of largest covariance with y,
@@ -242,7 +243,7 @@ class PLSRegression(NipalsRegressor):
         return (Y / size @ Q - T @ np.triu(QQ, 1)) / QQ.diagonal()
 
 
-class SIMPLS(PLSRegressor):
+class SIMPLS(StreamedPLS, PLSRegressor):
     """SIMPLS: PLS regression with weights that apply to X itself.
 
     Maximizes ``w'X'Y Y'X w`` over unit w whose scores are orthogonal to all earlier ones. For
@@ -280,7 +281,7 @@ class SIMPLS(PLSRegressor):
     _deflation = "simpls"
 
 
-class PLSCanonical(NipalsRegressor):
+class PLSCanonical(StreamedPLS, NipalsRegressor):
     """PLS Mode A, symmetric in X and y: each is deflated by its own scores.
 
     Each pair maximizes ``w'Xi'Yi c`` over unit w and c; then X is deflated by ``t = Xi w`` and
@@ -333,7 +334,7 @@ class PLSCanonical(NipalsRegressor):
         super().__init__(n_components, scale=scale, algorithm=algorithm, tol=tol, max_iter=max_iter)
 
 
-class PLSSVD(CrossDecomposition):
+class PLSSVD(StreamedPLS):
     """PLS-SB: the singular vectors of X'Y, all at once.
 
     ``Xc'Yc = W diag(singular_values_) C'``; nothing is deflated, so weights are orthogonal and

@@ -146,7 +146,7 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
             "one_standard_error": self.n_components_one_standard_error_,
         }[self.rule]
 
-    def _n_wanted(self, rows: Rows) -> int:
+    def _n_wanted(self, rows: Rows, n: int) -> int:
         bound = min(rows.X.shape)
         return bound if self.n_components is None else min(bound, int(self.n_components))
 

@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import Centered, project
-from eigenkit.estimators._cross_decomposition import CrossDecomposition, Fit, Pair, decomposed
+from eigenkit.data import project
+from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
+from eigenkit.estimators._encoding import encode_classes
+from eigenkit.estimators._pls_streams import StreamedPLS
 from eigenkit.estimators._validation import (
-    check_classes,
     check_indicator,
-    indicator_matrix,
     warn_degenerate,
 )
 from eigenkit.linalg import Array, whitener
@@ -24,7 +24,7 @@ from eigenkit.shell import check_choice
 CODINGS = ("indicator", "reduced", "between")
 
 
-class PLSDA(ClassifierMixin, CrossDecomposition):
+class PLSDA(ClassifierMixin, StreamedPLS):
     """PLS discriminant analysis: PLS regression on class indicators, and a classifier.
 
     The first weight is the leading eigenvector of a weighted scatter of the class means m_j
@@ -104,15 +104,10 @@ class PLSDA(ClassifierMixin, CrossDecomposition):
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
         self._multilabel_ = y.ndim == 2 and y.shape[1] > 1
         if not self._multilabel_:
-            y = check_classes(y, n, instead="give one class per sample")
-            self.classes_ = np.unique(y)
-            if len(self.classes_) < 2:
-                raise ValueError("y holds 1 class, but at least two are needed to separate.")
-            if len(self.classes_) == n:
-                raise ValueError(
-                    f"y holds {n} classes for {n} samples: some class needs more than one sample."
-                )
-            return indicator_matrix(y, self.classes_)
+            Y = encode_classes(self, y, n, classes, reset, "give one class per sample")
+            if reset and classes is None:
+                self._check_classes(n)
+            return Y
         if self.coding == "reduced":
             raise ValueError(
                 "coding='reduced' leaves out the last class, which is known from the others only "
@@ -121,6 +116,15 @@ class PLSDA(ClassifierMixin, CrossDecomposition):
         self.classes_ = np.arange(y.shape[1])
         return check_indicator(y, n)
 
+    def _check_classes(self, n: int) -> None:
+        k = len(self.classes_)
+        if k < 2:
+            raise ValueError("y holds 1 class, but at least two are needed to separate.")
+        if k == n:
+            raise ValueError(
+                f"y holds {n} classes for {n} samples: some class needs more than one sample."
+            )
+
     def _check_informative(self, problem: Pair) -> None:
         Y = problem.Y
         if not self._multilabel_ and np.sum(Y.mean > 0) < 2:
@@ -128,21 +132,21 @@ class PLSDA(ClassifierMixin, CrossDecomposition):
         super()._check_informative(problem)
         warn_degenerate(Y.constant, "labels are carried by no sample or by every sample")
 
-    def _n_wanted(self, rows: Rows) -> int:
+    def _n_wanted(self, rows: Rows, n: int) -> int:
         if self.coding != "between":
-            return super()._n_wanted(rows)
+            return super()._n_wanted(rows, n)
         k = rows.Y.shape[1] - (0 if self._multilabel_ else 1)
-        return super()._n_wanted(replace(rows, Y=rows.Y[:, :k]))
+        return super()._n_wanted(replace(rows, Y=rows.Y[:, :k]), n)
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
-        coding = Centered(self._coded(pair), pair.rows.weight)
-        return decomposed(pair.X, coding, scale, l, self._deflation)
+        return decomposed(pair.X, pair.coded(self._coding(pair)), scale, l, self._deflation)
 
-    def _coded(self, pair: Pair) -> Array:
-        Y = pair.rows.Y
-        if self.coding == "reduced":
-            return Y[:, :-1]
-        return Y @ whitener(pair.Y.toarray()) if self.coding == "between" else Y
+    def _coding(self, pair: Pair) -> Array:
+        """What y is multiplied with."""
+        if self.coding == "between":
+            return whitener(pair.Y.toarray())
+        M = np.eye(pair.Y.shape[1])
+        return M[:, :-1] if self.coding == "reduced" else M
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
         """Responses and X regressed on the scores, which need not be orthogonal."""
@@ -156,6 +160,8 @@ class PLSDA(ClassifierMixin, CrossDecomposition):
         self.x_loadings_ = self._cast(fit.X.rmatmat(T) @ TT_inverse)
 
     def _keep_scores(self, pair: Pair, fit: Fit) -> None:
+        if pair.given is None:
+            return
         self.x_scores_ = self._cast(self._x_scores(pair.given.X))
 
     # -- using -------------------------------------------------------------------------

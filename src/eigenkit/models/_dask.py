@@ -34,6 +34,10 @@ class DaskBlocks(Blocks):
     def __init__(self, client: Any, parts: Sequence[Any], classes: np.ndarray | None) -> None:
         self.client, self._futures, self._classes = client, list(parts), classes
         self._head: tuple[Any, Any, Any] | None = None
+        # Of files: what their labels are, the names of those, and how many rows there are.
+        self.kind: str | None = None
+        self.names: list[str] = []
+        self.n_rows = 0
 
     def passes(self) -> Passes:
         return ClusterPasses(self.client, self._futures)
@@ -133,11 +137,18 @@ def _result(client: Any, future: Any) -> Any:
 # -- what parts may be given as ---------------------------------------------------------
 
 
-def parts_of(client: Any, parts: Any, y: Any, labels: Any, reading: dict[str, Any]) -> list[Any]:
-    """Futures of lists of blocks from delayed pairs, a collection with row chunks, or files."""
+def blocks_of(
+    client: Any, parts: Any, y: Any, labels: Any, classes: Any, reading: dict[str, Any]
+) -> DaskBlocks:
+    """From delayed pairs, a collection with row chunks, or files."""
     register_sizes()
     if isinstance(parts, str) or _all_strings(parts):
-        return _files(client, parts, labels, reading)
+        return _files(client, parts, labels, classes, reading)
+    return DaskBlocks(client, _parts(client, parts, y, labels, reading), classes)
+
+
+def _parts(client: Any, parts: Any, y: Any, labels: Any, reading: dict[str, Any]) -> list[Any]:
+    """Futures of lists of blocks."""
     if reading or len(labels):
         raise TypeError("labels and options of reading go with files: give y with the rows.")
     if _is_collection(parts):
@@ -210,7 +221,9 @@ def _row_blocks(name: str, collection: Any) -> list[Any]:
     return list(np.ravel(delayed))
 
 
-def _files(client: Any, files: Any, labels: Any, reading: dict[str, Any]) -> list[Any]:
+def _files(
+    client: Any, files: Any, labels: Any, classes: Any, reading: dict[str, Any]
+) -> DaskBlocks:
     """One part a file, read by a worker; the labels are looked at first, so that all agree."""
     from eigenkit.files._many import paths
 
@@ -225,10 +238,16 @@ def _files(client: Any, files: Any, labels: Any, reading: dict[str, Any]) -> lis
         )
     width = max(size for _, _, size, _ in found)
     known = sorted({name for _, labels_, _, _ in found for name in labels_})
-    return [
+    parts = [
         client.submit(_read_part, path, labels, reading, known, width, retries=RETRIES)
         for path in names
     ]
+    (kind,) = kinds
+    if classes is None and kind == "classes":
+        classes = np.array(known)
+    made = DaskBlocks(client, parts, classes)
+    made.kind, made.names, made.n_rows = kind, known, sum(n for _, _, _, n in found)
+    return made
 
 
 def _label_names(path: str, labels: Any, reading: dict[str, Any]) -> tuple[Any, Any, int, int]:

@@ -5,27 +5,23 @@ from __future__ import annotations
 import hashlib
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from eigenkit.files import Block, Data, FileError, Source, Target, read, target_of
-from eigenkit.files._common import size
+from eigenkit.files import Data, FileError, Source, Target, target_of
 from eigenkit.files._reading import join_labels, rows_per_block
 from eigenkit.models._choosing import SCORES, choose_components, cross_validated
-from eigenkit.models._features import Blocks, Features, complete, learn_features
+from eigenkit.models._features import Features, complete, learn_features
+from eigenkit.models._fit_rows import FitRows, in_blocks, in_memory, time_of, unsaid
 from eigenkit.models._linear import fit_linear, make_head, mean_auc
 from eigenkit.models._model import Model, versions
-from eigenkit.models._parsed import numbered, stored_y
-from eigenkit.models._row_blocks import RowBlocks
-from eigenkit.models._scratch import Scratch, Stored
+from eigenkit.models._parsed import Tick
 from eigenkit.models._stream import Stream
 from eigenkit.registry import METHODS, Method, find
 
-Tick = Callable[[str, int], None]
 # More entries than this are not gone through five times more just to say how good a model is.
 _MOST_ENTRIES = 20_000_000
 # With more columns of X and y than this, passes over the rows are cheaper than their moments.
@@ -101,7 +97,7 @@ def fit_model(
     """
     tick = tick or _quiet
     found = find(method)
-    blocks = _in_blocks(source, tick) if stream else _in_memory(source, data, tick)
+    blocks = in_blocks(source, tick) if stream else in_memory(source, data, tick)
     begun = time.monotonic()
     labels = join_labels([block.labels for block in complete(blocks, missing)])
     if labels is not None and len(labels) == 0:
@@ -119,8 +115,8 @@ def fit_model(
         text_size=text_size,
         ngrams=ngrams,
     )
-    rows = _Rows(source.path, blocks, features, target, stream)
-    rows.say, rows.seconds = say or _unsaid, time.monotonic() - begun
+    rows = FitRows(source.path, blocks, features, target, stream)
+    rows.say, rows.seconds = say or unsaid, time.monotonic() - begun
     if stream and checkpoint is not None:
         rows.checkpoint = checkpoint
         rows.fingerprint = _fingerprint(source, labels, features)
@@ -136,24 +132,6 @@ def _quiet(step: str, rows: int) -> None:
     pass
 
 
-def _unsaid(sentence: str) -> None:
-    pass
-
-
-def _in_memory(source: Source, data: Data | None, tick: Tick) -> Blocks:
-    block = (data or read(source, lambda n: tick("reading", n))).block()
-    return lambda: [block]
-
-
-def _in_blocks(source: Source, tick: Tick) -> Blocks:
-    def blocks() -> Iterator[Block]:
-        for block in numbered(source.blocks(rows_per_block(source))):
-            tick("reading", len(block))
-            yield block
-
-    return blocks
-
-
 def _check_target(path: str, method: Method, target: Target) -> None:
     if target.kind in method.targets:
         return
@@ -166,59 +144,10 @@ def _check_target(path: str, method: Method, target: Target) -> None:
     )
 
 
-class _Rows:
-    """X and y of the file; made once in memory, made anew for every pass over a stream."""
-
-    def __init__(
-        self, path: str, blocks: Blocks, features: Features, target: Target, stream: bool
-    ) -> None:
-        self.path, self.features, self.target = path, features, target
-        self._blocks, self.stream = blocks, stream
-        self.checkpoint: str | Path | None = None
-        self.fingerprint = ""
-        self.say: Callable[[str], None] = _unsaid
-        self.seconds = 0.0  # that one pass over the file takes
-        self.n = 0
-        self._kept = None if stream else list(self._make())
-
-    def _make(self) -> Iterator[tuple[Any, np.ndarray]]:
-        self.n = 0
-        for block in complete(self._blocks, self.features.missing):
-            if len(block):
-                y = self.target.encode(self.path, block.labels)
-                self.n += len(y)
-                yield self.features.matrix(self.path, block), y
-
-    def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
-        return iter(self._kept) if self._kept is not None else self._make()
-
-    @property
-    def width(self) -> int:
-        """Columns of X and y together."""
-        return self.features.n_features + len(self.target.names)
-
-    def store(self) -> RowBlocks:
-        """All rows in a scratch file, as blocks that are read from there from now on."""
-        scratch = Scratch()
-        self.say(
-            f"{self.width} columns: the rows are parsed into a scratch file in {scratch.folder}, "
-            f"which takes about {_time(self.seconds)}"
-        )
-        held = [
-            replace(Stored.of(scratch, X, None), **stored_y(scratch, self.target, y))
-            for X, y in self._make()
-        ]
-        classes = np.array(self.target.names) if self.target.kind == "classes" else None
-        blocks = RowBlocks.stored(held, classes)
-        self.say(f"{self.n} rows take {size(scratch.n_bytes)} there, until the fit ends")
-        self._kept = blocks  # type: ignore[assignment]
-        return blocks
-
-
 def _fit(
     method: Method,
     params: dict[str, Any],
-    rows: _Rows,
+    rows: FitRows,
     alphas: Any,
     cv: int,
     components: str | None,
@@ -241,7 +170,7 @@ def _fit(
     return estimator, searches
 
 
-def _told(values: Iterable[float], scores: Any, rows: _Rows, cv: int) -> dict[str, Any]:
+def _told(values: Iterable[float], scores: Any, rows: FitRows, cv: int) -> dict[str, Any]:
     return {
         "values": list(values),
         "mean_score": scores.mean(axis=0).tolist(),
@@ -251,7 +180,7 @@ def _told(values: Iterable[float], scores: Any, rows: _Rows, cv: int) -> dict[st
     }
 
 
-def _quality(estimator: Any, rows: _Rows, cv: int, seed: int) -> dict[str, Any] | None:
+def _quality(estimator: Any, rows: FitRows, cv: int, seed: int) -> dict[str, Any] | None:
     """The score on rows left out; None where that cannot be had or would take too long."""
     ((X, y),) = rows
     entries = X.nnz if hasattr(X, "nnz") else X.size
@@ -268,7 +197,7 @@ def _quality(estimator: Any, rows: _Rows, cv: int, seed: int) -> dict[str, Any] 
 
 
 def _widening(
-    estimator: Any, X: Any, y: np.ndarray, alphas: Any, rows: _Rows, cv: int, seed: int
+    estimator: Any, X: Any, y: np.ndarray, alphas: Any, rows: FitRows, cv: int, seed: int
 ) -> tuple[Any, dict[str, Any]]:
     """The search for alpha; a grid of our own grows until the best value lies inside it."""
     grid = sorted(alphas(X) if callable(alphas) else alphas)
@@ -284,7 +213,7 @@ def _widening(
 
 
 def _fit_blocks(
-    method: Method, estimator: Any, rows: _Rows, alphas: Any, cv: int
+    method: Method, estimator: Any, rows: FitRows, alphas: Any, cv: int
 ) -> tuple[Any, dict[str, Any]]:
     """In one pass where the moments are small, by passes over a scratch file elsewhere."""
     if not method.streams:
@@ -299,7 +228,7 @@ def _fit_blocks(
     elif alphas is not None:
         return _search_blocks(estimator, rows, alphas, cv)
     elif rows.width <= _FEW:
-        rows.say(f"one more pass over the file fits it, which takes about {_time(rows.seconds)}")
+        rows.say(f"one more pass over the file fits it, which takes about {time_of(rows.seconds)}")
         for X, y in rows:
             estimator.partial_fit(X, y, **extra)
     else:
@@ -310,7 +239,9 @@ def _fit_blocks(
     return estimator, {}
 
 
-def _search_blocks(estimator: Any, rows: _Rows, alphas: Any, cv: int) -> tuple[Any, dict[str, Any]]:
+def _search_blocks(
+    estimator: Any, rows: FitRows, alphas: Any, cv: int
+) -> tuple[Any, dict[str, Any]]:
     """alpha by cross-validation; a grid of our own comes from the first block."""
     from eigenkit.estimators import AlphaSearchCV
 
@@ -320,11 +251,6 @@ def _search_blocks(estimator: Any, rows: _Rows, alphas: Any, cv: int) -> tuple[A
     scoring = mean_auc if rows.target.kind == "labels" else None
     search = AlphaSearchCV(estimator, alphas=grid, cv=cv, head=head, scoring=scoring).fit(blocks)
     return search.best_estimator_, {"alpha_search": _searched(search, rows.target, cv)}
-
-
-def _time(seconds: float) -> str:
-    """A time to read."""
-    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 def _fingerprint(source: Source, labels: Any, features: Features) -> str:
@@ -369,7 +295,7 @@ def _searched(search: Any, target: Target, cv: int) -> dict[str, Any]:
     }
 
 
-def _on_top(method: Method, estimator: Any, rows: _Rows) -> Any:
+def _on_top(method: Method, estimator: Any, rows: FitRows) -> Any:
     """The linear classifier, where the method does not predict classes itself."""
     if method.kind == "classifier" or rows.target.kind == "numbers":
         return None
@@ -386,7 +312,7 @@ def _on_top(method: Method, estimator: Any, rows: _Rows) -> Any:
 def _how(
     source: Source,
     estimator: Any,
-    rows: _Rows,
+    rows: FitRows,
     searches: dict[str, Any],
     scale: str,
     stream: bool,

@@ -184,11 +184,11 @@ class RowBlocks(Blocks):
             What ``fit`` takes; parts are added up as they are given, so the same parts have the
             same bits as in :meth:`from_arrays`, whatever the number of workers.
         """
-        from eigenkit.models._dask import DaskBlocks, parts_of
+        from eigenkit.models._dask import blocks_of
 
         names = (labels,) if isinstance(labels, str) else tuple(labels)
-        found = parts_of(client, parts, y, names, reading)
-        return DaskBlocks(client, found, None if classes is None else np.asarray(classes))
+        known = None if classes is None else np.asarray(classes)
+        return blocks_of(client, parts, y, names, known, reading)
 
     @classmethod
     def stored(cls, blocks: Sequence[Stored], classes: np.ndarray | None = None) -> RowBlocks:

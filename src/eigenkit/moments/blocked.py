@@ -67,6 +67,21 @@ class BlockedRows:
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on these rows, which pass by once."""
+        stated, _ = self._stated(target, edge_weight, alpha)
+        return _on_triangle(stated) if self.small else stated
+
+    def summary(self, target: Target) -> Factor:
+        """The factor of all rows, with the local part of a linear target."""
+        stated, sums = self._stated(target, 1.0, 0.0)
+        Z = stated.pencil.Z
+        small = stated.pencil.compressed()
+        unit = Z.to_X(np.ones((Z.shape[1], 1)))[:, 0]
+        R = np.hstack([small.Z.toarray() / np.where(unit == 0, 1.0, unit), small.H])
+        return replace(sums, d=Z.shape[1], mean=np.append(stated.mean, sums.mean), R=R)
+
+    def _stated(
+        self, target: Target, edge_weight: Array | float, alpha: float
+    ) -> tuple[Problem, Factor]:
         survey, sums = self.first.run(_sums, target, edge_weight)
         if sums.n_rows < 2:
             raise ValueError("X holds one row: a fit needs at least 2 samples.")
@@ -77,8 +92,7 @@ class BlockedRows:
         k = rows(np.zeros((1, len(sums.degree)))).shape[1]
         H = Targets(rows, (sums.n_rows, k), bool(sums.R.any()))
         pencil = Pencil(Blocked(self.passes, survey), H, alpha)
-        stated = Problem(pencil, labels, pencil.Z.mean, sums.total, sums.n_rows)
-        return _on_triangle(stated) if self.small else stated
+        return Problem(pencil, labels, pencil.Z.mean, sums.total, sums.n_rows), sums
 
 
 def _on_triangle(problem: Problem) -> Problem:

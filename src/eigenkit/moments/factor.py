@@ -69,6 +69,14 @@ class Factor:
         pencil = Pencil(Centered(RX, center=False, n_samples=self.n_rows), H, alpha)
         return Problem(pencil, labels, self.mean[: self.d].copy(), self.total, self.n_rows)
 
+    def sides(self) -> tuple[Centered, Centered]:
+        """X and G as centred data of the same products, with the means and freedom of the rows."""
+        one = 1.0 if self.counted else self.total / self.count
+        parts = (slice(0, self.d), slice(self.d, None))
+        known = ((self.R[:, part], self.mean[part], self.total, one) for part in parts)
+        X, G = (Centered.behind(*each, self.n_rows) for each in known)
+        return X, G
+
     def without_rounding(self) -> Factor:
         """The same, with zeros for columns that are constant up to the rounding of their sums."""
         spread = np.sqrt(np.einsum("ij,ij->j", self.R, self.R) / self.total)

@@ -172,6 +172,12 @@ class Moments:
         sets, index = distinct_rows(rows.Y)
         return Factor.of(rows, np.eye(len(sets))[index], sets.astype(np.float64))
 
+    def summary(self, target: Target) -> Factor:
+        """The factor of everything."""
+        factor = self._folded(target).factor
+        assert factor is not None
+        return replace(factor, n_rows=self.n_rows)
+
     # -- what it amounts to ------------------------------------------------------------
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
@@ -179,9 +185,7 @@ class Moments:
         if self.factor is None:
             rows = reduce(Rows.append, self.recent)
             return replace(rows.problem(target, edge_weight, alpha), n_rows=self.n_rows)
-        factor = self._folded(target).factor
-        assert factor is not None
-        return replace(factor, n_rows=self.n_rows).problem(target, edge_weight, alpha)
+        return self.summary(target).problem(target, edge_weight, alpha)
 
 
 def _block_bytes(width: int) -> int:

@@ -121,12 +121,7 @@ def blocks(
     """
     if G is None and gram_pays(Z, n_components):
         G = Z.gram()
-    if G is not None:
-        squares = G.diagonal().copy()
-    elif scale[0]:
-        squares = Z.column_squares()
-    else:
-        squares = np.where(Z.constant, 0.0, 1.0)
+    squares = Z.column_squares() if G is None else G.diagonal().copy()
     X = Block.of(Z, scale[0], squares)
     right = Y.toarray()
     B = Block.of(Y, scale[1], np.einsum("ij,ij->j", right, right))

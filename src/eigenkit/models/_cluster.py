@@ -1,0 +1,111 @@
+"""Fitting files on a cluster, as a model file wants it: connect, read there, fit, describe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from eigenkit.files import FileError, Reading, Target, open_file
+from eigenkit.files._many import paths
+from eigenkit.models._features import learn_features
+from eigenkit.models._model import Model, versions
+from eigenkit.models._row_blocks import RowBlocks
+from eigenkit.registry import find
+
+
+@contextmanager
+def connected(address: str, *, unencrypted: bool = False) -> Iterator[Any]:
+    """A client of a cluster: ``local`` for workers of this machine, or the address of a scheduler.
+
+    A local cluster listens on the loopback interface only and shows no dashboard. Whoever can
+    talk to a scheduler can run code on its workers, so other addresses than ``tls://`` are refused
+    unless ``unencrypted`` says that this is known.
+    """
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise ImportError("a cluster needs Dask: pip install 'eigenkit[dask]'.") from error
+    if address == "local":
+        with (
+            LocalCluster(host="127.0.0.1", threads_per_worker=1, dashboard_address=None) as cluster,
+            Client(cluster) as client,
+        ):
+            yield client
+        return
+    if not address.startswith("tls://") and not unencrypted:
+        raise ValueError(
+            f"{address} is not encrypted: whoever reaches it can run code on its workers; give a "
+            "tls:// address, or --unencrypted if the network is yours alone."
+        )
+    with Client(address) as client:
+        yield client
+
+
+def fit_on_cluster(
+    client: Any,
+    pattern: str,
+    method: str,
+    options: Reading,
+    *,
+    task: str | None = None,
+    params: dict[str, Any] | None = None,
+) -> Model:
+    """Fit a method to files that the workers read; only sums over the rows come here.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    pattern : str
+        Of the files, which the workers must see under the same names.
+    method : str
+        A name of :data:`eigenkit.registry.METHODS`, which predicts by itself.
+    options : Reading
+        How to read the files.
+    task, params
+        As for :func:`eigenkit.models.fit_model`.
+
+    Returns
+    -------
+    Model
+    """
+    found = find(method)
+    source = open_file(paths(pattern)[0], replace(options, stream=True))
+    if source.text_names:
+        raise FileError(pattern, "columns of text need all rows at once: fit without --dask.")
+    reading = {} if task is None else {"task": task}
+    blocks: Any = RowBlocks.from_dask(client, pattern, labels=options.labels, **reading)
+    if blocks.kind is None:
+        raise FileError(pattern, "no labels: say with --labels which columns hold them.")
+    if found.kind != "classifier" and blocks.kind != "numbers":
+        raise ValueError(
+            f"{method} has a classifier on top, which needs all rows at once: use a method that "
+            "predicts by itself (lda), or fit without --dask."
+        )
+    columns = tuple(source.label_names)
+    names = tuple(blocks.names) if blocks.kind != "numbers" else (columns or ("y1",))
+    estimator = found.make(**(params or {})).fit(blocks)
+    features = learn_features(source, lambda: [next(iter(source.blocks(64)))])
+    features = replace(features, n_numbers=int(estimator.n_features_in_))
+    plain = (bool, int, float, str, type(None))
+    how = {
+        "data": pattern.replace("\\", "/").rsplit("/", 1)[-1],
+        "found": {k: v for k, v in source.found.items() if v is not None},
+        "n_rows": int(blocks.n_rows),
+        "params": {
+            k: v for k, v in estimator.get_params(deep=False).items() if isinstance(v, plain)
+        },
+        "alpha_search": None,
+        "component_search": None,
+        "scale": "none",
+        "missing": "error",
+        "in_blocks": True,
+        "seed": 0,
+        "versions": versions(),
+    }
+    target = Target(blocks.kind, names, columns, options.label_separator)
+    assert np.all(np.isfinite(np.asarray(estimator.components_)))
+    return Model(found.name, features, estimator, None, target, how)
