@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
+from eigenkit.shell import filled
 from eigenkit.targets import TARGETS, Target
 
 
+@filled(PARTS)
 class OrthonormalizedPLS(ResponseProjection):
     """Orthonormalized partial least squares: the best few directions for regressing y on X.
 
@@ -23,14 +26,8 @@ class OrthonormalizedPLS(ResponseProjection):
         Let so many targets, the main directions of the labels, stand for all of them; "auto" takes
         as many as hold 99 % of their squares. ``report_.label_bound`` says by how much an
         eigenvalue may be too small for that. By default nothing is left out.
-    alpha : float
-        Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
-    solver : {"auto", "two_stage", "direct"}
-        How the pencil is solved; "auto" is "two_stage", which is exact.
-    regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
-        The method of the first stage; :meth:`plan` tells what "auto" would take.
-    tol, max_iter : float, int
-        Relative residual and number of iterations at which iterative methods stop.
+    {alpha}
+    {computation}
 
     Attributes
     ----------
@@ -41,9 +38,7 @@ class OrthonormalizedPLS(ResponseProjection):
     intercept_ : array of shape (n_targets,)
     classes_ : array
         Where y held strings.
-    n_components_, n_iter_, solver_, regression_, report_
-        What was done; see :class:`eigenkit.pencil.Report`.
-    n_features_in_, feature_names_in_
+    {what_was_done}
 
     Examples
     --------
