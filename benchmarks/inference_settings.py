@@ -191,7 +191,6 @@ class Truth:
     draw: Callable[[Rng], tuple[Any, ...]]
     zero: np.ndarray
     tied: bool
-    times: int = 1  # more data sets where fits are quick
 
 
 def pairs(rho: tuple[float, ...], n: int, d: int = 6, k: int = 4) -> Callable[[Rng], Any]:
@@ -235,10 +234,10 @@ COVERAGE = {
     "PLS (SVD), correlations 0.8 and 0.4, n = 200": Truth(
         PLSSVD(2), pairs((0.8, 0.4), 200), OWN[:, :2], False
     ),
-    "PCA, deviations 4, 2, 1, ..., n = 150": Truth(PCA(2), spread, OWN[:, :2], False, 3),
+    "PCA, deviations 4, 2, 1, ..., n = 150": Truth(PCA(2), spread, OWN[:, :2], False),
     "LDA, three classes, n = 150": Truth(LDA(alpha=0), apart, OWN[:, :2], False),
     "CCA, correlations 0.7 and 0.7, n = 200": Truth(
         CCA(2, alpha=0), pairs((0.7, 0.7), 200), REST, True
     ),
-    "PCA, deviations 3, 3, 1, ..., n = 150": Truth(PCA(2), round_spread, REST, True, 3),
+    "PCA, deviations 3, 3, 1, ..., n = 150": Truth(PCA(2), round_spread, REST, True),
 }

@@ -25,7 +25,7 @@ from sklearn.preprocessing import normalize
 
 from benchmarks.memory import peak
 from benchmarks.race import race
-from benchmarks.table import Table, at_least, at_most
+from benchmarks.table import Table, at_least, at_most, described
 from eigenkit import (
     CCA,
     LDA,
@@ -299,7 +299,8 @@ PRECISION = """
 
 The published split (12920 pages, 500 words, 983 tags; 3185 pages to judge by). Settings were chosen
 by a validation part of the training part; `python -m benchmarks.delicious` prints these figures.
-Seconds and megabytes are of the last fit and of ranking the test part.
+Seconds (of one run, not interleaved) and megabytes are of the last fit and of ranking the test
+part. {machine}.
 
 | method | settings | P@1 | P@3 | P@5 | seconds | MB |
 |---|---|--:|--:|--:|--:|--:|
@@ -318,8 +319,9 @@ def page(table: Table, delicious: Path) -> str:
     )
     if not delicious.exists():
         return text
-    rows = json.loads(delicious.read_text())["rows"].items()
-    return text + PRECISION + "".join(precision(name, found) for name, found in rows)
+    found = json.loads(delicious.read_text())
+    head = PRECISION.format(machine=described(found["machine"]))
+    return text + head + "".join(precision(*row) for row in found["rows"].items())
 
 
 def precision(name: str, found: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
+import face
 import guide_pictures
 import measured
 import properties
@@ -23,6 +24,7 @@ def write(docs: Path = DOCS) -> None:
     site.mkdir(parents=True, exist_ok=True)
     guide_pictures.write(folder)
     (folder / "properties.md").write_text(properties.table(), encoding="utf-8")
+    (folder / "face.md").write_text(face.table() + "\n", encoding="utf-8")
     (folder / "landing.md").write_text(measured.landing(), encoding="utf-8")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

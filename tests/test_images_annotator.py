@@ -468,6 +468,7 @@ def test_kernels_and_views_are_chosen():
     Y = np.column_stack([y, 1 - y])
     model = ImageAnnotator(["pixels-8"], size=(64, 64)).fit(sets, Y)
     assert set(model.weights_) == {"pixels-8 mean map", *(f"pixels-8 mean map, {v}" for v in "ab")}
+    assert {k.name for k in model._kernels_} == {n for n, w in model.weights_.items() if w > 0}
     assert {"all kernels", "all kernels, also within views"} <= model.weights_scores_.keys()
     best = max(list(model.weights_scores_.items())[:2], key=lambda item: item[1])
     assert model.kernels_chosen_ == best[0]
@@ -475,6 +476,7 @@ def test_kernels_and_views_are_chosen():
     assert plain.weights_ == {"pixels-8 mean map": 1.0}
 
 
+@pytest.mark.slow
 def test_the_default_is_chosen_from_set_kernels_and_plain_pooling(shapes):
     sets, Y, terms = shapes
     model = ImageAnnotator(size=(64, 64), random_state=1).fit(sets[:40], Y[:40], terms)

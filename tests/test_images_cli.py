@@ -112,3 +112,17 @@ def test_the_demo_finds_what_was_planted(tmp_path):
     record = json.loads(answer.stdout)
     assert record["f1"] > 0.9
     assert (tmp_path / "shapes" / "shapes.html").stat().st_size > 10_000
+
+
+def test_json_is_all_that_is_printed(folder):
+    answer = run("predict", folder / "m.ek", folder / "new/images", "--json", "--no-cache")
+    assert len(json.loads(answer.stdout)["sets"]) == 6
+
+
+def test_a_wrong_folder_or_table_is_named(folder, tmp_path):
+    out = ["--out", tmp_path / "x.ek", *FAST]
+    above = run("fit", folder / "new", folder / "labels.csv", *out)
+    assert "it names none of the sets: it has 'set0000', the folder 'images'" in above.output
+    turned = run("fit", folder / "labels.csv", folder / "images", *out)
+    assert "it is a file: give the folder of images." in turned.output
+    assert not (tmp_path / "x.ek").exists()

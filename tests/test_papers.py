@@ -75,6 +75,7 @@ def test_what_is_no_number_is_refused_and_not_stored(tmp_path):
     assert not (tmp_path / "cells.json").exists()
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path, monkeypatch):
     done = []
 

@@ -239,6 +239,7 @@ def test_classes_are_all_coloured_at_first(browser, tmp_path):
     visit.context.close()
 
 
+@pytest.mark.slow
 def test_without_scripts_the_tables_say_it_all(browser, path):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -332,3 +332,12 @@ def test_sets_may_come_in_blocks(kernel):
     expected = whole.fit_transform(sets)
     np.testing.assert_allclose(model.kernel_of_fit(), expected, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(model.transform(sets[:2]), expected[:2], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("bins", BINS)
+def test_few_new_sets_and_many_give_the_same(bins, monkeypatch):
+    sets, new = collection(n_sets=20, largest=30), collection(n_sets=5, seed=1, largest=30)
+    model = PyramidMatch(bins, n_levels=4, random_state=0).fit(sets)
+    few = model.transform(new)
+    monkeypatch.setattr("eigenkit.kernels.sets._pyramid.FEW_SETS", 0)
+    np.testing.assert_allclose(few, model.transform(new), rtol=1e-10, atol=1e-14)

@@ -108,3 +108,65 @@ def test_bad_sparse_labels_are_refused(rng, spoil, message):
     for model in (OrthonormalizedPLS(), HypergraphSpectral()):
         with pytest.raises(ValueError, match=message):
             model.fit(X, spoil(sparse.csr_array(Y)))
+
+
+# -- fewer targets that stand for all labels ---------------------------------------------
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("target", ["opls", "star"])
+def test_as_many_targets_as_labels_have_rank_lose_nothing(rng, target, form):
+    X, Y = labelled(rng)
+    Y = Y[:, [0, 1, 2, 4, 0, 2]]  # rank 4
+    pencil = Rows(X, form(Y), None).problem(TARGETS[target], 1.0, 0.5).pencil
+    whole = solve(pencil)
+    for rank in (4, 5, 6, 100, "auto"):
+        few = solve(pencil, Settings(label_rank=rank))
+        if rank != "auto" or few.report.label_rank == 4:
+            np.testing.assert_allclose(few.eigenvalues, whole.eigenvalues, rtol=1e-10)
+            np.testing.assert_allclose(few.W, whole.W, atol=1e-10)
+            np.testing.assert_allclose(few.cross, whole.cross, atol=1e-10)
+            assert few.report.label_bound <= 1e-10 * whole.eigenvalues[0]
+
+
+@pytest.mark.parametrize("most", [2000, 5])  # all singular values, and a few by Lanczos
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("target", ["opls", "star"])
+def test_the_bound_of_fewer_targets_holds(rng, monkeypatch, target, form, most):
+    monkeypatch.setattr("eigenkit.solvers.label_rank.MANY", most)
+    X, Y = labelled(rng)
+    weight = rng.random(80) + 0.5
+    pencil = Rows(X, form(Y), weight).problem(TARGETS[target], 1.0, 0.5).pencil
+    whole, few = solve(pencil), solve(pencil, Settings(label_rank=6))
+    lost = whole.eigenvalues[: len(few.eigenvalues)] - few.eigenvalues
+    assert few.report.label_rank == 6 == few.basis.shape[1]
+    assert np.all(lost >= -1e-12)
+    assert np.all(lost <= few.report.label_bound)
+    sigma = np.linalg.svd(np.asarray(pencil.H), compute_uv=False)
+    np.testing.assert_allclose(few.report.label_bound, sigma[6] ** 2, rtol=1e-10)
+    share = np.cumsum(sigma**2) / np.sum(sigma**2)
+    enough = int(np.argmax(share >= 0.99)) + 1
+    assert solve(pencil, Settings(label_rank="auto")).report.label_rank == enough
+
+
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.DegenerateDataWarning")
+def test_many_labels_and_many_words_are_never_multiplied_out(rng):
+    n, d, k = 1500, 20_000, 50_000
+    X = sparse.random_array((n, d), density=10 / d, rng=rng, format="csr")
+    Y = sparse.random_array((n, k), density=3 / k, rng=rng, format="csr")
+    Y.data[:] = 1.0
+    for cls in (OrthonormalizedPLS, HypergraphSpectral):
+        tracemalloc.start()
+        model = cls(4, label_rank=8, tol=1e-4).fit(X, Y)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 2e8 < 8 * d * k / 10
+        assert model.report_.label_rank == 8
+    assert model.transform(X).shape == (n, 4)
+
+
+def test_a_bad_label_rank_is_refused(rng):
+    X, Y = labelled(rng)
+    for bad in (0, -1, 1.5, "all", True):
+        with pytest.raises(ValueError, match=r"label_rank=.* is not valid: give an integer"):
+            OrthonormalizedPLS(label_rank=bad).fit(X, Y)

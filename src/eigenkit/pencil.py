@@ -101,6 +101,10 @@ class Report:
     products : str
         What made the products with X: "BLAS", or for sparse X "compiled" or "scipy" (see
         :mod:`eigenkit.compiled`).
+    label_rank : int or None
+        How many targets stood for all labels; None for all of them.
+    label_bound : float
+        By how much an eigenvalue may be too small for that.
     equivalent : bool
         Whether W solves the pencil; False for a least squares model that differs from it.
     """
@@ -114,6 +118,8 @@ class Report:
     orthogonality: float = float("nan")
     condition: float = float("nan")
     products: str = "BLAS"
+    label_rank: int | None = None
+    label_bound: float = 0.0
     equivalent: bool = True
 
 

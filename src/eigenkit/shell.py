@@ -6,11 +6,15 @@ Nothing here knows of data.
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, ClassVar, Self
+from textwrap import indent
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
+
+T = TypeVar("T")
 
 # -- parameters -------------------------------------------------------------------------
 
@@ -108,3 +112,20 @@ class Instead:
             if name in cls._instead:
                 raise TypeError(f"{cls.__name__} takes no {name}: {cls._instead[name]}.")
         return super().__new__(cls)
+
+
+# -- docstrings -------------------------------------------------------------------------
+
+
+def filled(parts: Mapping[str, str]) -> Callable[[type[T]], type[T]]:
+    """A decorator of classes: lines ``{name}`` of the docstring become the part of that name."""
+
+    def fill(cls: type[T]) -> type[T]:
+        def part(line: re.Match[str]) -> str:
+            return indent(parts[line[2]].strip("\n"), line[1])
+
+        if cls.__doc__:  # not under python -OO
+            cls.__doc__ = re.sub(r"^( *)\{(\w+)\}$", part, cls.__doc__, flags=re.M)
+        return cls
+
+    return fill

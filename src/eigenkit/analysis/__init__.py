@@ -1,11 +1,18 @@
 """After the fit: which components are real, how sure weights are, what matters, what is odd.
 
 Tests of components (:func:`permutation_test`), intervals of weights (:func:`bootstrap`), the
-usual numbers of a PLS model (:func:`vip_scores`, ...) and pictures (``plot_...``, which need
-matplotlib).
+usual numbers of a PLS model (:func:`vip_scores`, ...) and pictures (``plot_...`` for the PLS
+family, displays such as :class:`ScoresDisplay` for every projection; they need matplotlib).
 """
 
 from eigenkit.analysis.diagnostics import hotelling_t2, spe, spe_limit, t2_limit, vip_scores
+from eigenkit.analysis.displays import (
+    BiplotDisplay,
+    CorrelationCircleDisplay,
+    ScoresDisplay,
+    ScreeDisplay,
+    WeightsDisplay,
+)
 from eigenkit.analysis.permutation import PermutationTest, permutation_test
 from eigenkit.analysis.plots import (
     plot_cross_validation,
@@ -19,9 +26,14 @@ from eigenkit.analysis.plots import (
 from eigenkit.analysis.resampling import Bootstrap, Intervals, bootstrap
 
 __all__ = [
+    "BiplotDisplay",
     "Bootstrap",
+    "CorrelationCircleDisplay",
     "Intervals",
     "PermutationTest",
+    "ScoresDisplay",
+    "ScreeDisplay",
+    "WeightsDisplay",
     "bootstrap",
     "hotelling_t2",
     "permutation_test",

@@ -169,8 +169,8 @@ def refuse(estimator: Any) -> None:
 
 def _table(model: Any, X: Any) -> Any:
     """X as one matrix, views side by side."""
-    joint = getattr(model, "_joint", None)
-    return joint(X, reset=False) if joint else check_X(BaseEstimator(), X, reset=True)
+    check = getattr(model, "_check_X", None)
+    return check(X, reset=False) if check else check_X(BaseEstimator(), X, reset=True)
 
 
 def _strata(model: Any, y: Any, groups: Any, n: int) -> list[Any]:

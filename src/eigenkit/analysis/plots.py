@@ -20,7 +20,8 @@ MARKERS = "o^sDvP"
 COLORS = ("#00609c", "#d55e00", "#00805c", "#b5508c", "#a97300", "#2f9bd6", "#6b4fa0", "#5c6670")
 
 
-def _axes(ax: Any) -> Any:
+def new_axes(ax: Any) -> Any:
+    """The axes given, or new ones."""
     if ax is not None:
         return ax
     try:
@@ -67,7 +68,7 @@ def plot_decision_regions(
         raise ValueError(f"X has shape {X.shape}: regions can be drawn for two features only.")
     if y.shape != X.shape[:1]:
         raise ValueError(f"y has shape {y.shape}: give one class for each of {len(X)} samples.")
-    ax = _axes(ax)
+    ax = new_axes(ax)
     grid = _grid(X, resolution, margin)
     codes = np.searchsorted(
         model.classes_, model.predict(np.column_stack([g.ravel() for g in grid]))
@@ -130,7 +131,7 @@ def plot_scores(
     'score 1'
     """
     a, b = _pair(model, components)
-    ax = _axes(ax)
+    ax = new_axes(ax)
     ax.scatter(model.x_scores_[:, a], model.x_scores_[:, b], c=color)
     ax.axhline(0, color="0.8", zorder=0)
     ax.axvline(0, color="0.8", zorder=0)
@@ -168,7 +169,7 @@ def plot_loadings(
     10
     """
     a, b = _pair(model, components)
-    ax = _axes(ax)
+    ax = new_axes(ax)
     P = model.x_loadings_
     ax.scatter(P[:, a], P[:, b], s=8)
     names = getattr(model, "feature_names_in_", None) if names is None else names
@@ -202,7 +203,7 @@ def plot_explained_variance(model: Any, *, ax: Any = None) -> Any:
     ['X', 'y']
     """
     check_is_fitted(model)
-    ax = _axes(ax)
+    ax = new_axes(ax)
     for name, share in (
         ("X", model.x_explained_variance_ratio_),
         ("y", model.y_explained_variance_ratio_),
@@ -237,7 +238,7 @@ def plot_cross_validation(model: PLSRegressionCV, *, ax: Any = None) -> Any:
     'mean squared error'
     """
     check_is_fitted(model)
-    ax = _axes(ax)
+    ax = new_axes(ax)
     errors = model.fold_errors_
     bars = errors.std(axis=0, ddof=1) / np.sqrt(len(errors))
     ax.errorbar(np.arange(errors.shape[1]), errors.mean(axis=0), bars, marker="o")
@@ -274,7 +275,7 @@ def plot_outliers(model: Any, X: Any, *, level: float = 0.95, ax: Any = None) ->
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('T2', 'SPE')
     """
-    ax = _axes(ax)
+    ax = new_axes(ax)
     ax.scatter(hotelling_t2(model, X), spe(model, X), s=12)
     ax.axvline(t2_limit(model, level), color="0.6", linestyle="--")
     ax.axhline(spe_limit(model, X, level), color="0.6", linestyle="--")
@@ -309,7 +310,7 @@ def plot_shrinkage(
     >>> len(ax.lines)
     5
     """
-    ax = _axes(ax)
+    ax = new_axes(ax)
     shown = [
         ("ols", False, "OLS", "-"),
         ("pcr", False, f"PCR, {n_components}", "--"),

@@ -154,7 +154,7 @@ def predict(
         from eigenkit.images.record import predicted_record
 
         write_page(predicted_record(fitted, sets, f"{Path(images).name} annotated", known), page)
-    rows = _write(fitted, sets, S, place, probabilities)
+    rows = _write(fitted, sets, S, place, probabilities, to_screen=not as_json)
     record = {"sets": rows, "out": None if place is None else str(place)}
     return Result(record, f"wrote {clean(place)}" if place else "")
 
@@ -298,7 +298,12 @@ def _known(path: str, sets: list[ImageSet], model: ImageAnnotator) -> Any:
 
 
 def _write(
-    model: ImageAnnotator, sets: Any, S: Any, place: Path | None, probabilities: bool
+    model: ImageAnnotator,
+    sets: Any,
+    S: Any,
+    place: Path | None,
+    probabilities: bool,
+    to_screen: bool,
 ) -> list[dict[str, Any]]:
     from eigenkit.files import atomic, output_format, write_table
 
@@ -310,9 +315,9 @@ def _write(
     if probabilities:
         titles += model.terms_
         columns += list(P.round(4).T)
-    if place is None:
+    if place is None and to_screen:
         write_table(sys.stdout.buffer, "csv", titles, [columns])
-    else:
+    elif place is not None:
         with atomic(place) as stream:
             write_table(stream, output_format(place), titles, [columns])
     return [

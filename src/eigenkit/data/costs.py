@@ -9,7 +9,7 @@ from __future__ import annotations
 # block, and in products of two sparse matrices.
 DENSE_RATE = 5e10
 BLOCK_RATE = 4.5e9
-SPARSE_RATE = 1.6e8
+SPARSE_RATE = 1e8
 # Numbers a second that a pass over dense data reads.
 READ_RATE = 1e9
 

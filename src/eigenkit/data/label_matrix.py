@@ -62,11 +62,43 @@ class SparseTarget:
         product -= self.mean @ T
         return self._weighted(product)
 
+    @property
+    def T(self) -> _Transposed:
+        """H', for products."""
+        return _Transposed(self)
+
+    def gram(self) -> Array:
+        """H'H (k x k)."""
+        total = float(self.shape[0] if self.weight is None else self.weight.sum())
+        G = (self.S.T @ self.counted()).toarray()
+        G -= np.outer(total * self.mean, self.mean)
+        return np.asarray(G)
+
+    def squares(self) -> float:
+        """The sum of all squares of H."""
+        total = float(self.shape[0] if self.weight is None else self.weight.sum())
+        return float(self.counted().data @ self.S.data - total * (self.mean @ self.mean))
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return self._weighted(self.S.toarray() - self.mean)
 
     def _weighted(self, U: Array) -> Array:
         return U if self.weight is None else U * np.sqrt(self.weight)[:, None]
+
+
+class _Transposed:
+    """H' = (S - 1 mean')' diag(r)."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, H: SparseTarget) -> None:
+        self.H = H
+
+    def __matmul__(self, U: Array) -> Array:
+        U = self.H._weighted(U)
+        product = SparseRows(self.H.S.T.tocsr()) @ U
+        product -= np.outer(self.H.mean, U.sum(axis=0))
+        return product
 
 
 def scaled(S: Any, rows: Array | None = None, columns: Array | None = None) -> Any:

@@ -21,6 +21,7 @@ from eigenkit.estimators._blocks import blocked_rows
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import (
+    check_label_rank,
     check_solver,
     check_X,
     check_X_varies,
@@ -149,6 +150,7 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             tol=check_real("tol", self.tol),
             max_iter=check_count("max_iter", self.max_iter),
             n_components=None if self._uses_all_components else self.n_components,
+            label_rank=check_label_rank(getattr(self, "label_rank", None)),
         )
 
     def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:

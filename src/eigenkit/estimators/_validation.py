@@ -36,6 +36,13 @@ def check_solver(value: Any, choices: Any) -> str:
     return check_choice("solver", value, choices)
 
 
+def check_label_rank(value: Any) -> int | str | None:
+    """None, "auto" or a count."""
+    if value is None or (isinstance(value, str) and value == "auto"):
+        return value
+    return check_count("label_rank", value, hint=", 'auto' or None for all")
+
+
 # -- data -------------------------------------------------------------------------------
 
 

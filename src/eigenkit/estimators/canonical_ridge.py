@@ -7,17 +7,19 @@ from typing import ClassVar
 
 import numpy as np
 
+from eigenkit.estimators._described import PARTS
 from eigenkit.estimators.cca import CCA
 from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_choice, check_count, check_real, filled
 from eigenkit.solvers import REGRESSIONS, Choice, Settings, solve
 from eigenkit.solvers.spectral import IDENTITY, covariance_axes
 
 SOLVERS = ("auto", "two_stage", "direct")
 
 
+@filled(PARTS)
 class CanonicalRidge(CCA):
     """Canonical ridge analysis: CCA, orthonormalized PLS and PLS as corners of one family.
 
@@ -63,9 +65,7 @@ class CanonicalRidge(CCA):
     mean_, y_mean_ : array
     coef_, intercept_ : array
         Least squares of y on the scores of X.
-    n_components_, n_iter_, solver_, regression_, report_
-        What was done; see :class:`eigenkit.pencil.Report`.
-    n_features_in_, feature_names_in_
+    {what_was_done}
 
     Notes
     -----

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
+from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import as_labels, check_scores, check_X
@@ -16,11 +17,12 @@ from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import UNCHANGED, check_real
+from eigenkit.shell import UNCHANGED, check_real, filled
 from eigenkit.solvers import Settings
 from eigenkit.targets import Target, whitened_with_ridge
 
 
+@filled(PARTS)
 class CCA(ResponseProjection):
     """Canonical correlation analysis with a ridge on either side.
 
@@ -38,12 +40,7 @@ class CCA(ResponseProjection):
         than features it then finds correlations of 1 in anything, and says so.
     alpha_y : float
         Ridge on y. With all components it only rotates the projection of X.
-    solver : {"auto", "two_stage", "direct"}
-        How the pencil is solved; "auto" is "two_stage", which is exact.
-    regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
-        The method of the first stage; :meth:`plan` tells what "auto" would take.
-    tol, max_iter : float, int
-        Relative residual and number of iterations at which iterative methods stop.
+    {computation}
 
     Attributes
     ----------
@@ -63,9 +60,7 @@ class CCA(ResponseProjection):
     intercept_ : array of shape (n_targets,)
     classes_ : array
         Where y held strings.
-    n_components_, n_iter_, solver_, regression_, report_
-        What was done; see :class:`eigenkit.pencil.Report`.
-    n_features_in_, feature_names_in_
+    {what_was_done}
 
     Examples
     --------

@@ -7,17 +7,19 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._encoding import check_two_classes, encode_labels
 from eigenkit.estimators._validation import warn_degenerate
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
-from eigenkit.shell import check_choice
+from eigenkit.shell import check_choice, filled
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Target
 
 EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")
 
 
+@filled(PARTS)
 class HypergraphSpectral(Projection):
     """Hypergraph spectral learning: a projection for multi-label data.
 
@@ -34,14 +36,12 @@ class HypergraphSpectral(Projection):
         degrees of the samples, S is the part that joins samples: L = diag(S 1) - S.
     label_weights : array of shape (n_labels,), optional
         Positive weights of the labels (hyperedges); 1 by default.
-    alpha : float
-        Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
-    solver : {"auto", "two_stage", "direct"}
-        How the pencil is solved; "auto" is "two_stage", which is exact.
-    regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
-        The method of the first stage; :meth:`plan` tells what "auto" would take.
-    tol, max_iter : float, int
-        Relative residual and number of iterations at which iterative methods stop.
+    label_rank : int or "auto", optional
+        Let so many targets, the main directions of the labels, stand for all of them; "auto" takes
+        as many as hold 99 % of their squares. ``report_.label_bound`` says by how much an
+        eigenvalue may be too small for that. By default nothing is left out.
+    {alpha}
+    {computation}
 
     Attributes
     ----------
@@ -50,9 +50,7 @@ class HypergraphSpectral(Projection):
     mean_ : array of shape (n_features,)
     classes_ : array
         Where y held one class per sample.
-    n_components_, n_iter_, solver_, regression_, report_
-        What was done; see :class:`eigenkit.pencil.Report`.
-    n_features_in_, feature_names_in_
+    {what_was_done}
 
     Notes
     -----
@@ -74,6 +72,7 @@ class HypergraphSpectral(Projection):
         *,
         expansion: str = "star",
         label_weights: Any = None,
+        label_rank: int | str | None = None,
         alpha: float = 1.0,
         solver: str = "auto",
         regression: str = "auto",
@@ -90,6 +89,7 @@ class HypergraphSpectral(Projection):
         )
         self.expansion = expansion
         self.label_weights = label_weights
+        self.label_rank = label_rank
 
     _sparse_labels = True
     _uses_all_components = False

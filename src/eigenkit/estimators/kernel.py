@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import project
+from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators._validation import as_labels
@@ -18,9 +19,11 @@ from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
+from eigenkit.shell import filled
 from eigenkit.targets import TARGETS, Target
 
 
+@filled(PARTS)
 class KernelOrthonormalizedPLS(OrthonormalizedPLS, KernelProjection):
     """Orthonormalized partial least squares in the space of a kernel.
 
@@ -33,48 +36,24 @@ class KernelOrthonormalizedPLS(OrthonormalizedPLS, KernelProjection):
     ----------
     n_components : int, optional
         Number of components, at most the rank of Kc Yc; all by default.
-    kernel : str or callable
-        A name of scikit-learn's, "precomputed", or a function of two sets of samples that
-        returns their matrix of inner products.
-    gamma : float or "scale", optional
-        For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
-        1 / (n_features * X.var()).
-    degree, coef0 : float
-        For poly and sigmoid.
-    kernel_params : dict, optional
-        Keyword arguments for a callable.
+    {kernel}
     alpha : float
         Ridge, on the scale of scikit-learn's KernelRidge. 0 is the pseudoinverse problem.
-    solver : {"auto", "two_stage", "direct"}
-        How the pencil is solved; "auto" is "two_stage", which is exact.
-    approximation : {"cholesky", "nystroem"}, optional
-        Landmarks instead of all samples, for large n: greedily by pivoted Cholesky, or at
-        random. By default there is none.
-    n_landmarks : int
-        How many at most.
-    random_state : int or RandomState, optional
-        For ``approximation="nystroem"``.
+    {solver}
+    {landmarks}
 
     Attributes
     ----------
     components_ : array of shape (n_components_, n_fit)
         Dual coefficients: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
-    mean_ : array of shape (n_fit,)
-        Mean of the training rows of the kernel.
-    X_fit_ : array or sparse matrix of shape (n_fit, n_features)
-        The training samples, or the landmarks (of a precomputed kernel: their indices).
-    kernel_, gamma_
-        The kernel as it was used.
+    {kernel_attributes}
     eigenvalues_ : array of shape (n_components_,)
     coef_ : array of shape (n_targets, n_fit)
     intercept_ : array of shape (n_targets,)
-    landmarks_, approximation_error_
-        Indices of the landmarks, and the share of the kernel's trace that they miss.
+    {landmark_attributes}
     classes_ : array
         Where y held strings.
-    n_components_, n_iter_, solver_, regression_, report_
-        What was done; see :class:`eigenkit.pencil.Report`.
-    n_features_in_, feature_names_in_
+    {what_was_done}
 
     Examples
     --------
@@ -86,7 +65,10 @@ class KernelOrthonormalizedPLS(OrthonormalizedPLS, KernelProjection):
     True
     """
 
+    __init__ = KernelProjection.__init__
 
+
+@filled(PARTS)
 class KernelCCA(ResponseProjection, KernelProjection):
     """Canonical correlation analysis in the space of a kernel, with a ridge on its side.
 
@@ -98,27 +80,11 @@ class KernelCCA(ResponseProjection, KernelProjection):
     ----------
     n_components : int, optional
         Number of components, at most the rank of Kc Yc; all by default.
-    kernel : str or callable
-        A name of scikit-learn's, "precomputed", or a function of two sets of samples that
-        returns their matrix of inner products.
-    gamma : float or "scale", optional
-        For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
-        1 / (n_features * X.var()).
-    degree, coef0 : float
-        For poly and sigmoid.
-    kernel_params : dict, optional
-        Keyword arguments for a callable.
+    {kernel}
     alpha : float
         Ridge, on the scale of scikit-learn's KernelRidge.
-    solver : {"auto", "two_stage", "direct"}
-        How the pencil is solved; "auto" is "two_stage", which is exact.
-    approximation : {"cholesky", "nystroem"}, optional
-        Landmarks instead of all samples, for large n: greedily by pivoted Cholesky, or at
-        random. By default there is none.
-    n_landmarks : int
-        How many at most.
-    random_state : int or RandomState, optional
-        For ``approximation="nystroem"``.
+    {solver}
+    {landmarks}
 
     Attributes
     ----------
@@ -136,13 +102,10 @@ class KernelCCA(ResponseProjection, KernelProjection):
     eigenvalues_ : array of shape (n_components_,)
     coef_ : array of shape (n_targets, n_fit)
     intercept_ : array of shape (n_targets,)
-    landmarks_, approximation_error_
-        Indices of the landmarks, and the share of the kernel's trace that they miss.
+    {landmark_attributes}
     classes_ : array
         Where y held strings.
-    n_components_, n_iter_, solver_, regression_, report_
-        What was done; see :class:`eigenkit.pencil.Report`.
-    n_features_in_, feature_names_in_
+    {what_was_done}
 
     Examples
     --------
@@ -197,6 +160,7 @@ class KernelCCA(ResponseProjection, KernelProjection):
         return x_scores, y_scores.astype(self._dtype_, copy=False)
 
 
+@filled(PARTS)
 class KernelLDA(LDA, KernelProjection):
     """Discriminant analysis in the space of a kernel: a projection and a classifier.
 
@@ -211,49 +175,25 @@ class KernelLDA(LDA, KernelProjection):
         The classifier always uses all of them.
     priors : array of shape (n_classes,), optional
         Class probabilities; by default the shares of the classes in the data.
-    kernel : str or callable
-        A name of scikit-learn's, "precomputed", or a function of two sets of samples that
-        returns their matrix of inner products.
-    gamma : float or "scale", optional
-        For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
-        1 / (n_features * X.var()).
-    degree, coef0 : float
-        For poly and sigmoid.
-    kernel_params : dict, optional
-        Keyword arguments for a callable.
+    {kernel}
     alpha : float
         Ridge, on the scale of scikit-learn's KernelRidge. 0 is the pseudoinverse problem.
-    solver : {"auto", "two_stage", "direct"}
-        How the pencil is solved; "auto" is "two_stage", which is exact.
-    approximation : {"cholesky", "nystroem"}, optional
-        Landmarks instead of all samples, for large n: greedily by pivoted Cholesky, or at
-        random. By default there is none.
-    n_landmarks : int
-        How many at most.
-    random_state : int or RandomState, optional
-        For ``approximation="nystroem"``.
+    {solver}
+    {landmarks}
 
     Attributes
     ----------
     components_ : array of shape (n_components_, n_fit)
         Dual coefficients: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
-    mean_ : array of shape (n_fit,)
-        Mean of the training rows of the kernel.
-    X_fit_ : array or sparse matrix of shape (n_fit, n_features)
-        The training samples, or the landmarks (of a precomputed kernel: their indices).
-    kernel_, gamma_
-        The kernel as it was used.
+    {kernel_attributes}
     explained_variance_ratio_ : array of shape (n_components_,)
         As in :class:`LDA`.
     eigenvalues_ : array of shape (n_components_,)
     classes_, priors_ : array of shape (n_classes,)
     coef_ : array of shape (n_classes, n_fit), or (1, n_fit) for two classes
     intercept_ : array of shape (n_classes,), or (1,)
-    landmarks_, approximation_error_
-        Indices of the landmarks, and the share of the kernel's trace that they miss.
-    n_components_, n_iter_, solver_, regression_, report_
-        What was done; see :class:`eigenkit.pencil.Report`.
-    n_features_in_, feature_names_in_
+    {landmark_attributes}
+    {what_was_done}
 
     Examples
     --------
@@ -304,6 +244,7 @@ class KernelLDA(LDA, KernelProjection):
         """The means of classes are points of the feature space: there is nothing to keep."""
 
 
+@filled(PARTS)
 class KernelHypergraphSpectral(HypergraphSpectral, KernelProjection):
     """Hypergraph spectral learning in the space of a kernel, for multi-label data.
 
@@ -319,46 +260,22 @@ class KernelHypergraphSpectral(HypergraphSpectral, KernelProjection):
         Which Laplacian of the hypergraph.
     label_weights : array of shape (n_labels,), optional
         Positive weights of the labels (hyperedges); 1 by default.
-    kernel : str or callable
-        A name of scikit-learn's, "precomputed", or a function of two sets of samples that
-        returns their matrix of inner products.
-    gamma : float or "scale", optional
-        For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
-        1 / (n_features * X.var()).
-    degree, coef0 : float
-        For poly and sigmoid.
-    kernel_params : dict, optional
-        Keyword arguments for a callable.
+    {kernel}
     alpha : float
         Ridge, on the scale of scikit-learn's KernelRidge. 0 is the pseudoinverse problem.
-    solver : {"auto", "two_stage", "direct"}
-        How the pencil is solved; "auto" is "two_stage", which is exact.
-    approximation : {"cholesky", "nystroem"}, optional
-        Landmarks instead of all samples, for large n: greedily by pivoted Cholesky, or at
-        random. By default there is none.
-    n_landmarks : int
-        How many at most.
-    random_state : int or RandomState, optional
-        For ``approximation="nystroem"``.
+    {solver}
+    {landmarks}
 
     Attributes
     ----------
     components_ : array of shape (n_components_, n_fit)
         Dual coefficients: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
-    mean_ : array of shape (n_fit,)
-        Mean of the training rows of the kernel.
-    X_fit_ : array or sparse matrix of shape (n_fit, n_features)
-        The training samples, or the landmarks (of a precomputed kernel: their indices).
-    kernel_, gamma_
-        The kernel as it was used.
+    {kernel_attributes}
     eigenvalues_ : array of shape (n_components_,)
-    landmarks_, approximation_error_
-        Indices of the landmarks, and the share of the kernel's trace that they miss.
+    {landmark_attributes}
     classes_ : array
         Where y held one class per sample.
-    n_components_, n_iter_, solver_, regression_, report_
-        What was done; see :class:`eigenkit.pencil.Report`.
-    n_features_in_, feature_names_in_
+    {what_was_done}
 
     Examples
     --------

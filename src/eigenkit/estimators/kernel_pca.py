@@ -10,16 +10,18 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Data, project
+from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._kernel_space import KernelSpace
 from eigenkit.estimators._validation import NO_VARIANCE, check_scores
 from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
 from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Rows
-from eigenkit.shell import UNCHANGED, check_count, check_real
+from eigenkit.shell import UNCHANGED, check_count, check_real, filled
 from eigenkit.solvers.kernel import principal
 
 
+@filled(PARTS)
 class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Principal component analysis in the space of a kernel.
 
@@ -30,27 +32,12 @@ class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     ----------
     n_components : int, optional
         Number of components, at most the rank of Kc; all by default.
-    kernel : str or callable
-        A name of scikit-learn's, "precomputed", or a function of two sets of samples that
-        returns their matrix of inner products.
-    gamma : float or "scale", optional
-        For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
-        1 / (n_features * X.var()).
-    degree, coef0 : float
-        For poly and sigmoid.
-    kernel_params : dict, optional
-        Keyword arguments for a callable.
+    {kernel}
     alpha : float
         Ridge of the regression from scores back to samples, for :meth:`inverse_transform`.
     fit_inverse_transform : bool
         Whether to learn that regression.
-    approximation : {"cholesky", "nystroem"}, optional
-        Landmarks instead of all samples, for large n: greedily by pivoted Cholesky, or at
-        random. By default there is none.
-    n_landmarks : int
-        How many at most.
-    random_state : int or RandomState, optional
-        For ``approximation="nystroem"``.
+    {landmarks}
 
     Attributes
     ----------
@@ -70,8 +57,7 @@ class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Regression of the samples on the kernel of their scores, for the inverse.
     kernel_, gamma_
         The kernel as it was used.
-    landmarks_, approximation_error_
-        Indices of the landmarks, and the share of the kernel's trace that they miss.
+    {landmark_attributes}
     n_components_, n_features_in_, feature_names_in_
 
     Examples

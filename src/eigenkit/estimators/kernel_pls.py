@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.moments import Problem
 from eigenkit.pencil import Pencil, Report, Solution
-from eigenkit.shell import check_count
+from eigenkit.shell import check_count, filled
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.kernel import deflated, primal
 from eigenkit.targets import TARGETS, Target
@@ -18,6 +19,7 @@ from eigenkit.targets import TARGETS, Target
 ONE_BY_ONE = "one component after the other"
 
 
+@filled(PARTS)
 class KernelPLS(ResponseProjection, KernelProjection):
     """Partial least squares regression in the space of a kernel.
 
@@ -29,46 +31,23 @@ class KernelPLS(ResponseProjection, KernelProjection):
     ----------
     n_components : int
         Number of components.
-    kernel : str or callable
-        A name of scikit-learn's, "precomputed", or a function of two sets of samples that
-        returns their matrix of inner products.
-    gamma : float or "scale", optional
-        For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
-        1 / (n_features * X.var()).
-    degree, coef0 : float
-        For poly and sigmoid.
-    kernel_params : dict, optional
-        Keyword arguments for a callable.
-    approximation : {"cholesky", "nystroem"}, optional
-        Landmarks instead of all samples, for large n: greedily by pivoted Cholesky, or at
-        random. By default there is none.
-    n_landmarks : int
-        How many at most.
-    random_state : int or RandomState, optional
-        For ``approximation="nystroem"``.
+    {kernel}
+    {landmarks}
 
     Attributes
     ----------
     components_ : array of shape (n_components_, n_fit)
         Dual rotations: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
-    mean_ : array of shape (n_fit,)
-        Mean of the training rows of the kernel.
-    X_fit_ : array or sparse matrix of shape (n_fit, n_features)
-        The training samples, or the landmarks (of a precomputed kernel: their indices).
-    kernel_, gamma_
-        The kernel as it was used.
+    {kernel_attributes}
     eigenvalues_ : array of shape (n_components_,)
         Squared covariances of the components with what was left of y.
     y_loadings_ : array of shape (n_targets, n_components_)
     coef_ : array of shape (n_targets, n_fit)
     intercept_ : array of shape (n_targets,)
-    landmarks_, approximation_error_
-        Indices of the landmarks, and the share of the kernel's trace that they miss.
+    {landmark_attributes}
     classes_ : array
         Where y held strings.
-    n_components_, n_iter_, solver_, regression_, report_
-        What was done; see :class:`eigenkit.pencil.Report`.
-    n_features_in_, feature_names_in_
+    {what_was_done}
 
     Examples
     --------

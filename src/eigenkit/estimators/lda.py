@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._class_covariance import shrunken, shrunken_by_class
+from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._encoding import check_two_classes, encode_classes
 from eigenkit.estimators._heads import (
     checked_priors,
@@ -24,11 +25,12 @@ from eigenkit.estimators._streams import Result
 from eigenkit.linalg import EPS, Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_choice, check_real
+from eigenkit.shell import check_choice, check_real, filled
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Target
 
 
+@filled(PARTS)
 class LDA(ClassifierMixin, Projection):
     """Linear discriminant analysis: a projection that separates classes, and a classifier.
 
@@ -44,8 +46,7 @@ class LDA(ClassifierMixin, Projection):
     priors : array of shape (n_classes,), optional
         Class probabilities; by default the shares of the classes in the data. The covariance is
         pooled with those shares in any case.
-    alpha : float
-        Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
+    {alpha}
     shrinkage : float between 0 and 1, "auto" or None
         In place of alpha: mix the covariance with a multiple of I of the same trace, in these
         proportions. "auto" shrinks the covariance of every class towards its diagonal as far as
@@ -53,12 +54,7 @@ class LDA(ClassifierMixin, Projection):
         both give scikit-learn's classifier.
     store_covariance : bool
         Whether to keep ``covariance_``.
-    solver : {"auto", "two_stage", "direct"}
-        How the pencil is solved; "auto" is "two_stage", which is exact.
-    regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
-        The method of the first stage; :meth:`plan` tells what "auto" would take.
-    tol, max_iter : float, int
-        Relative residual and number of iterations at which iterative methods stop.
+    {computation}
 
     Attributes
     ----------
@@ -82,9 +78,7 @@ class LDA(ClassifierMixin, Projection):
         Of the Gaussians, with ``store_covariance=True``.
     coef_ : array of shape (n_classes, n_features), or (1, n_features) for two classes
     intercept_ : array of shape (n_classes,), or (1,)
-    n_components_, n_iter_, solver_, regression_, report_
-        What was done; see :class:`eigenkit.pencil.Report`.
-    n_features_in_, feature_names_in_
+    {what_was_done}
 
     Examples
     --------

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._encoding import encode_labels
 from eigenkit.estimators._validation import (
     as_labels,
@@ -16,9 +17,11 @@ from eigenkit.estimators._validation import (
 )
 from eigenkit.linalg import Array, distinct_rows
 from eigenkit.moments import Problem, Rows
+from eigenkit.shell import filled
 from eigenkit.targets import TARGETS, Target
 
 
+@filled(PARTS)
 class MultilabelLDA(Projection):
     """Class-balanced linear discriminant analysis of multi-label data.
 
@@ -35,14 +38,8 @@ class MultilabelLDA(Projection):
     ----------
     n_components : int, optional
         Number of components, at most one less than labels; all by default.
-    alpha : float
-        Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
-    solver : {"auto", "two_stage", "direct"}
-        How the pencil is solved; "auto" is "two_stage", which is exact.
-    regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
-        The method of the first stage; :meth:`plan` tells what "auto" would take.
-    tol, max_iter : float, int
-        Relative residual and number of iterations at which iterative methods stop.
+    {alpha}
+    {computation}
 
     Attributes
     ----------
@@ -52,9 +49,7 @@ class MultilabelLDA(Projection):
         m: the mean over all pairs of a sample and a label.
     classes_ : array
         Where y held one class per sample.
-    n_components_, n_iter_, solver_, regression_, report_
-        What was done; see :class:`eigenkit.pencil.Report`.
-    n_features_in_, feature_names_in_
+    {what_was_done}
 
     Examples
     --------

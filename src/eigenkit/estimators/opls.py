@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
+from eigenkit.shell import filled
 from eigenkit.targets import TARGETS, Target
 
 
+@filled(PARTS)
 class OrthonormalizedPLS(ResponseProjection):
     """Orthonormalized partial least squares: the best few directions for regressing y on X.
 
@@ -19,14 +22,12 @@ class OrthonormalizedPLS(ResponseProjection):
     ----------
     n_components : int, optional
         Number of components, at most the rank of Xc'Yc; all by default.
-    alpha : float
-        Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
-    solver : {"auto", "two_stage", "direct"}
-        How the pencil is solved; "auto" is "two_stage", which is exact.
-    regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
-        The method of the first stage; :meth:`plan` tells what "auto" would take.
-    tol, max_iter : float, int
-        Relative residual and number of iterations at which iterative methods stop.
+    label_rank : int or "auto", optional
+        Let so many targets, the main directions of the labels, stand for all of them; "auto" takes
+        as many as hold 99 % of their squares. ``report_.label_bound`` says by how much an
+        eigenvalue may be too small for that. By default nothing is left out.
+    {alpha}
+    {computation}
 
     Attributes
     ----------
@@ -37,9 +38,7 @@ class OrthonormalizedPLS(ResponseProjection):
     intercept_ : array of shape (n_targets,)
     classes_ : array
         Where y held strings.
-    n_components_, n_iter_, solver_, regression_, report_
-        What was done; see :class:`eigenkit.pencil.Report`.
-    n_features_in_, feature_names_in_
+    {what_was_done}
 
     Examples
     --------
@@ -51,6 +50,27 @@ class OrthonormalizedPLS(ResponseProjection):
     """
 
     _sparse_labels = True
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        label_rank: int | str | None = None,
+        alpha: float = 1.0,
+        solver: str = "auto",
+        regression: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(
+            n_components,
+            alpha=alpha,
+            solver=solver,
+            regression=regression,
+            tol=tol,
+            max_iter=max_iter,
+        )
+        self.label_rank = label_rank
 
     def _target(self) -> Target:
         return TARGETS["opls"]

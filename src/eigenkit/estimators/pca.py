@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from scipy.special import gammaln
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
@@ -22,7 +21,7 @@ from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import UNCHANGED, check_choice, check_count, check_real
 from eigenkit.solvers import Choice, Settings
-from eigenkit.solvers.spectral import METHODS, cheapest, principal_axes
+from eigenkit.solvers.spectral import METHODS, cheapest, minka, principal_axes
 from eigenkit.targets import TARGETS, Target
 
 # scikit-learn's names of the ways to solve.
@@ -245,7 +244,7 @@ class PCA(Projection):
         if wanted is None:
             return len(squares)
         if isinstance(wanted, str):
-            return _minka(squares / freedom, n, self.n_features_in_)
+            return minka(squares / freedom, n, self.n_features_in_)
         if not isinstance(wanted, numbers.Integral):
             share = np.cumsum(squares) / total
             return min(int(np.searchsorted(share, float(wanted), side="right")) + 1, len(squares))
@@ -376,31 +375,3 @@ def _squared_distances(X: Any, mean: np.ndarray) -> Array:
         return np.einsum("ij,ij->i", X - mean, X - mean, dtype=np.float64)
     squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.asarray(squares - 2 * (X @ mean) + mean @ mean, dtype=np.float64)
-
-
-def _minka(variance: Array, n: int, d: int) -> int:
-    """The number of components of largest evidence (Minka, NIPS 2000, Laplace's method)."""
-    if n <= d:
-        raise ValueError(f"n_components='mle' needs more samples ({n}) than features ({d}).")
-    spectrum = np.zeros(d)
-    spectrum[: len(variance)] = variance
-    last = min(len(variance), d - 1)
-    return 1 + int(np.argmax([_evidence(spectrum, k, n) for k in range(1, last + 1)]))
-
-
-def _evidence(spectrum: Array, k: int, n: int) -> float:
-    """log p(X | k components), up to a constant."""
-    d = len(spectrum)
-    noise = max(float(spectrum[k:].mean()), EPS * float(spectrum[0]))
-    half = (d - np.arange(k)) / 2
-    log_p = -k * np.log(2.0) + np.sum(gammaln(half) - half * np.log(np.pi))
-    log_p -= n / 2 * np.sum(np.log(spectrum[:k])) + n / 2 * (d - k) * np.log(noise)
-    free = d * k - k * (k + 1) / 2
-    log_p += (free + k) / 2 * np.log(2 * np.pi) - k / 2 * np.log(n)
-    inverse = 1 / np.concatenate([spectrum[:k], np.full(d - k, noise)])
-    for i in range(k):
-        below = slice(i + 1, d)
-        gap = (spectrum[i] - spectrum[below]) * (inverse[below] - inverse[i])
-        with np.errstate(divide="ignore"):
-            log_p -= 0.5 * np.sum(np.log(gap) + np.log(n))
-    return float(log_p)

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators._class_rows import ClassRows
+from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._planes import ProximalPlanes
 from eigenkit.linalg import Array
-from eigenkit.shell import check_choice
+from eigenkit.shell import check_choice, filled
 from eigenkit.solvers.large_planes import planes_from_products
 from eigenkit.solvers.planes import (
     Planes,
@@ -29,6 +30,7 @@ TOO_LARGE = (
 REGULARIZATIONS = ("auto", "exchange", "diagonal", "ridge")
 
 
+@filled(PARTS)
 class GEPSVM(ProximalPlanes):
     """Generalized eigenvalue proximal support vector machine.
 
@@ -51,38 +53,14 @@ class GEPSVM(ProximalPlanes):
         For rbf (``exp(-gamma |x - y|^2)``, so the papers' sigma is 1 / gamma), laplacian,
         poly and sigmoid kernels; 1 / n_features by default, "scale" is
         1 / (n_features * X.var()).
-    degree, coef0 : float
-        For poly and sigmoid kernels.
-    kernel_params : dict, optional
-        Further arguments of a callable kernel.
-    n_landmarks : int, optional
-        Number of samples that span the surfaces, for large data; all by default.
-    landmarks : {"cholesky", "random"}
-        How they are chosen: by a pivoted Cholesky factorization, or at random (Nystroem).
-    random_state : int or RandomState, optional
-        For ``landmarks="random"``.
-    probability : bool
-        Whether to learn :meth:`predict_proba`, which takes five more fits: the factor in
-        softmax(-factor * distance) is that of largest likelihood for held-out samples, so that
-        the nearest class is always the most probable.
+    {surfaces}
 
     Attributes
     ----------
-    coef_ : array of shape (n_classes, n_features)
-        Unit normals of the planes (linear kernel).
-    dual_coef_ : array of shape (n_classes, n_landmarks)
-        Unit coefficient vectors of the surfaces (other kernels).
-    intercept_ : array of shape (n_classes,)
-        Distances are ``|X @ coef_.T + intercept_|``.
+    {planes}
     eigenvalues_ : array of shape (n_classes,)
         The minimized quotients: small where a class is near its plane and the rest far.
-    landmarks_, landmark_indices_, kernel_
-        The samples that span the surfaces, their rows in the training data, and the kernel
-        (:class:`eigenkit.kernels.Kernel`).
-    probability_scale_ : float
-        The factor, with ``probability=True``.
-    classes_ : array of shape (n_classes,)
-    n_iter_, n_features_in_, feature_names_in_
+    {surface_attributes}
 
     Examples
     --------
@@ -106,6 +84,7 @@ class GEPSVM(ProximalPlanes):
         return planes_from_products(rows.parts, float(self.alpha), 0.0)
 
 
+@filled(PARTS)
 class ReGEC(ProximalPlanes):
     """Regularized general eigenvalue classifier.
 
@@ -134,38 +113,14 @@ class ReGEC(ProximalPlanes):
         For rbf (``exp(-gamma |x - y|^2)``, so the paper's sigma is 1 / gamma), laplacian,
         poly and sigmoid kernels; 1 / n_features by default, "scale" is
         1 / (n_features * X.var()).
-    degree, coef0 : float
-        For poly and sigmoid kernels.
-    kernel_params : dict, optional
-        Further arguments of a callable kernel.
-    n_landmarks : int, optional
-        Number of samples that span the surfaces, for large data; all by default.
-    landmarks : {"cholesky", "random"}
-        How they are chosen: by a pivoted Cholesky factorization, or at random (Nystroem).
-    random_state : int or RandomState, optional
-        For ``landmarks="random"``.
-    probability : bool
-        Whether to learn :meth:`predict_proba`, which takes five more fits: the factor in
-        softmax(-factor * distance) is that of largest likelihood for held-out samples, so that
-        the nearest class is always the most probable.
+    {surfaces}
 
     Attributes
     ----------
-    coef_ : array of shape (n_classes, n_features)
-        Unit normals of the planes (linear kernel).
-    dual_coef_ : array of shape (n_classes, n_landmarks)
-        Unit coefficient vectors of the surfaces (other kernels).
-    intercept_ : array of shape (n_classes,)
-        Distances are ``|X @ coef_.T + intercept_|``.
+    {planes}
     eigenvalues_ : array of shape (n_classes,)
         The minimized quotients, regularization included.
-    landmarks_, landmark_indices_, kernel_
-        The samples that span the surfaces, their rows in the training data, and the kernel
-        (:class:`eigenkit.kernels.Kernel`).
-    probability_scale_ : float
-        The factor, with ``probability=True``.
-    classes_ : array of shape (n_classes,)
-    n_iter_, n_features_in_, feature_names_in_
+    {surface_attributes}
 
     Examples
     --------

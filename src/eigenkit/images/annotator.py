@@ -15,6 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.evaluation.metrics import auc_per_label
 from eigenkit.images.arrays import Array
 from eigenkit.images.cache import Cache
+from eigenkit.images.checks import (
+    check_groups,
+    check_patches,
+    check_sets,
+    check_size,
+    check_terms,
+)
 from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.exceptions import ImageWarning
 from eigenkit.images.explain import Explainer, Explanation
@@ -117,6 +124,9 @@ class ImageAnnotator(BaseEstimator):
 
     size_: tuple[int, int]
     weights_scores_: dict[str, float]
+    _theta_: Array
+    _base_: Array
+    _own_: Array
     _kernels_: list[ViewKernel]
     _descriptors_: list[Descriptor]
 
@@ -179,6 +189,7 @@ class ImageAnnotator(BaseEstimator):
         with unchanged_on_error(self):
             self._prepare(sets)
             self.fit_vectors(sets, self._vectors(sets), Y, names, groups)
+            self._forget_unused()
         return self
 
     def fit_vectors(
@@ -196,6 +207,14 @@ class ImageAnnotator(BaseEstimator):
         self._fit_weights(K, None if groups is None else groups[labelled])
         return K
 
+    def _forget_unused(self) -> None:
+        """Kernels without weight, and descriptors that no kernel needs, are not kept."""
+        used = self._theta_ > 0
+        self._kernels_ = [k for k, has in zip(self._kernels_, used, strict=True) if has]
+        self._theta_, self._base_ = self._theta_[used], self._base_[used]
+        needed = {kernel.plan.descriptor for kernel in self._kernels_}
+        self._descriptors_ = [d for d in self._descriptors_ if d.name in needed]
+
     def _prepare(self, sets: Sequence[ImageSet]) -> None:
         """The size of images, and the descriptors."""
         plans = plans_of(self.kernels, self.descriptors)
@@ -209,9 +228,9 @@ class ImageAnnotator(BaseEstimator):
     def _fit_kernels(self, sets: Sequence[ImageSet], vectors: Vectors) -> np.ndarray:
         plans = plans_of(self.kernels, self.descriptors)
         shown = sorted({v for one in sets for v in one.views})
-        views: list[str | None] = [*shown] if self.views is True else [None]
-        if self.views == "auto" and len(shown) > 1:
-            views = [None, *shown]
+        views: list[str | None] = [None]
+        if len(shown) > 1 and self.views is not False:
+            views = [*shown] if self.views is True else [None, *shown]
         start = time.monotonic()
 
         def tell(done: int, total: int, name: str) -> None:
@@ -239,14 +258,11 @@ class ImageAnnotator(BaseEstimator):
     def _choose(self, K: np.ndarray, Y: Array, groups: Any) -> Candidate:
         """Which kernels, with equal weights; then which weights."""
         seed = int(self.random_state)
-        ways = {
-            name if not within else f"{name}, also within views": equal_weights(
-                used, self._kernels_, within
-            )
+        kernels = [
+            Candidate(name + words, equal_weights(used, self._kernels_, within))
             for name, used in subsets(self.kernels, self._kernels_).items()
-            for within in _within(self._kernels_, used)
-        }
-        kernels = [Candidate(name, base) for name, base in ways.items()]
+            for words, within in _within(self._kernels_, used)
+        ]
         best, scores = choose(K, Y, kernels, seed, groups)
         found = {c.kernels: score for c, score in zip(kernels, scores, strict=False)}
         hows = [self.weights] if self.weights != "auto" else ["equal", "half", "learned"]
@@ -363,10 +379,12 @@ class ImageAnnotator(BaseEstimator):
             self.progress(progress)
 
 
-def _within(kernels: Sequence[ViewKernel], used: np.ndarray) -> tuple[bool, ...]:
-    """Whether kernels within views are left out, added, or the only ones."""
+def _within(kernels: Sequence[ViewKernel], used: np.ndarray) -> list[tuple[str, bool]]:
+    """Whether kernels within views are left out, added, or the only ones; with words for it."""
     own = [k.view is not None for k, has in zip(kernels, used, strict=True) if has]
-    return (False, True) if any(own) and not all(own) else (all(own),)
+    if all(own):
+        return [(" within views", True)]
+    return [("", False), (", also within views", True)] if any(own) else [("", False)]
 
 
 def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int], longer: int = 48) -> np.ndarray:
@@ -374,71 +392,6 @@ def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int], longer: int 
     scale = longer / max(size)
     small = max(round(scale * size[0]), 1), max(round(scale * size[1]), 1)
     return np.array([one.pictures[0].pixels(small) for one in sets])
-
-
-def check_size(size: Any) -> tuple[int, int]:
-    """Height and width, large enough for the patches of local descriptors."""
-    try:
-        height, width = (int(side) for side in size)
-    except (TypeError, ValueError):
-        height = width = 0
-    if not (16 <= height <= 4096 and 16 <= width <= 4096):
-        raise ValueError(
-            f"size={size!r} is not valid: give height and width between 16 and 4096 pixels."
-        )
-    return height, width
-
-
-def check_sets(sets: Any) -> list[ImageSet]:
-    """The sets as a list, if that is what they are."""
-    found = list(sets) if isinstance(sets, Sequence) and not isinstance(sets, str) else [sets]
-    if not found or not all(isinstance(one, ImageSet) for one in found):
-        raise TypeError("sets is not a list of ImageSet: give what read_sets returns.")
-    return found
-
-
-def check_patches(descriptors: Sequence[Descriptor], size: tuple[int, int]) -> None:
-    """Images must be as large as the patches that are cut out of them."""
-    for d in descriptors:
-        if d.radius is not None and min(size) < 2 * d.radius:
-            raise ValueError(
-                f"size={size} is too small for {d.name}, whose patches are {2 * d.radius} pixels "
-                "wide: give a larger size, or leave it out."
-            )
-
-
-def check_groups(groups: Any, n: int) -> np.ndarray:
-    """A name or number for every set."""
-    given = np.asarray(groups)
-    if given.shape != (n,):
-        raise ValueError(f"groups has the shape {given.shape}: give one for each of the {n} sets.")
-    if len(np.unique(given)) < 2:
-        raise ValueError("groups puts all sets into one group: give at least 2 groups, or none.")
-    return given
-
-
-def check_terms(Y: Any, terms: Sequence[str] | None, n: int) -> tuple[Array, list[str]]:
-    """Y as numbers 0, 1 and rows of NaN, and the names of its columns."""
-    if terms is None and hasattr(Y, "columns"):
-        terms = [str(name) for name in Y.columns]
-    try:
-        given = np.asarray(Y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError("Y is not a matrix of 0 and 1.") from error
-    if given.ndim != 2 or given.shape[0] != n or given.shape[1] == 0:
-        raise ValueError(f"Y has the shape {given.shape}: give a row for each of the {n} sets.")
-    missing = np.isnan(given)
-    if np.any(missing.any(axis=1) != missing.all(axis=1)):
-        raise ValueError("a row of Y is NaN in part: a set is labelled or it is not.")
-    labelled = given[~missing.any(axis=1)]
-    if len(labelled) < 4:
-        raise ValueError(f"Y labels {len(labelled)} sets: give at least 4.")
-    if not np.all((labelled == 0) | (labelled == 1)):
-        raise ValueError("Y holds other numbers than 0 and 1.")
-    names = [f"term {j + 1}" for j in range(given.shape[1])] if terms is None else list(terms)
-    if len(names) != given.shape[1] or len(set(names)) < len(names):
-        raise ValueError(f"terms names {len(set(names))} columns, but Y has {given.shape[1]}.")
-    return given, [str(name) for name in names]
 
 
 def term_reports(terms: Sequence[str], Y: Array, S: Array, thresholds: Array) -> list[TermReport]:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from eigenkit.images.annotator import ImageAnnotator, check_groups, check_sets, check_terms
+from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.arrays import Array
+from eigenkit.images.checks import check_groups, check_sets, check_terms
 from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.extraction import Progress, Vectors
 from eigenkit.images.files import ImageSet

@@ -195,7 +195,8 @@ def read_sets(
         raise ValueError(f"unreadable={unreadable!r} is not known: give 'error' or 'skip'.")
     root = Path(folder)
     if not root.is_dir():
-        raise FileError(folder, "there is no such folder.")
+        file = "it is a file: give the folder of images." if root.exists() else ""
+        raise FileError(folder, file or "there is no such folder.")
     listed = _from_table(root, Path(table)) if table is not None else _from_folder(root)
     sets: dict[str, list[Picture]] = {}
     for name, view, path in listed:

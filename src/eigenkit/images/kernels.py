@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import count, pairwise
+from threading import Event
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet
 from eigenkit.kernels.sets import SET_KERNELS
 from eigenkit.kernels.sets._sets import SAMPLE, sample
+from eigenkit.threads import thread_map
 
 # Numbers of such descriptors have units of their own; those of histograms have one.
 _OWN_UNITS = ("steerable", "differential", "complex", "moments")
@@ -291,9 +293,19 @@ def fit_kernels(
         for view in (views if plan != POOLED or None not in views else [None])
     ]
     K = np.empty((len(kernels), len(sets), len(sets)), dtype=np.float32)
-    for j, kernel in enumerate(kernels):
-        name = kernel.plan.descriptor
-        K[j] = kernel.fit_transform(sets, vectors[name], places[name])
+    done, given_up = count(1), Event()
+
+    def fit(j: int) -> None:
+        if given_up.is_set():
+            return
+        name = kernels[j].plan.descriptor
+        K[j] = kernels[j].fit_transform(sets, vectors[name], places[name])
         if tell is not None:
-            tell(j + 1, len(kernels), kernel.name)
+            tell(next(done), len(kernels), kernels[j].name)
+
+    try:
+        thread_map(fit, range(len(kernels)))
+    except BaseException:
+        given_up.set()  # or other threads would go on to the last kernel
+        raise
     return kernels, K

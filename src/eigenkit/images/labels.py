@@ -58,6 +58,12 @@ def read_labels(
         found[name] = number, cells
     columns = [name for name in names if name != "set"]
     given = {name: cells for name, (_, cells) in found.items()}
+    if given and not any(one.name in given for one in sets):
+        raise FileError(
+            table,
+            f"it names none of the sets: it has {shown(next(iter(given)))}, the folder "
+            f"{shown(sets[0].name)}; give the folder whose folders are the sets.",
+        )
     _tell_unknown(given, sets)
     if columns == ["terms"]:
         return _from_lists(table, given, sets, separator)

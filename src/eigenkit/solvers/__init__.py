@@ -14,6 +14,7 @@ import numpy as np
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import Choice, choose
 from eigenkit.solvers.direct import direct
+from eigenkit.solvers.label_rank import reduced, restored
 from eigenkit.solvers.regression import REGRESSIONS
 from eigenkit.solvers.stages import Settings, finish, regress, settled
 from eigenkit.solvers.two_stage import diagonalize, rayleigh_ritz
@@ -45,12 +46,23 @@ def solve_path(
 ) -> list[Solution]:
     """Solve the pencil for every alpha; what does not depend on alpha is computed once."""
     settings = settings or Settings()
+    rank = settings.label_rank
+    if isinstance(rank, str) or (rank is not None and rank < min(pencil.H.shape)):
+        return _with_fewer_targets(pencil, alphas, settings, rank)
     problems = [replace(pencil, alpha=float(alpha)) for alpha in alphas]
     for problem in problems:
         problem.__dict__["C"] = pencil.C  # the same for all: do not compute it again
     if settings.solver == "direct":
         return [_direct(problem) for problem in problems]
     return _two_stage(pencil, problems, settings)
+
+
+def _with_fewer_targets(
+    pencil: Pencil, alphas: Sequence[float], settings: Settings, rank: int | str
+) -> list[Solution]:
+    small, V, rest = reduced(pencil, rank)
+    solutions = solve_path(small, alphas, replace(settings, label_rank=None))
+    return [restored(solution, V, rest) for solution in solutions]
 
 
 def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> list[Solution]:

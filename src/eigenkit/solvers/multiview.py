@@ -24,9 +24,9 @@ from eigenkit.threads import blas_threads
 
 Columns = Sequence[np.ndarray]
 
-# A diagonal block with a larger reciprocal condition gives ten digits as it stands: there is no
-# residual here to restore more with.
-TRUSTED = 1e-5
+# A diagonal block with a larger reciprocal condition (in the 1-norm, which is some ten times as
+# strict as the 2-norm) gives ten digits as it stands; there is no residual here to restore more.
+TRUSTED = 1e-6
 
 # Eigenvalues below this share of the largest are rounding.
 POSITIVE = 1e-10

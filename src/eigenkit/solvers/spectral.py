@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg as sla
+from scipy.special import gammaln
 
 from eigenkit.data import Data
 from eigenkit.data.costs import DENSE_RATE, fits
@@ -181,3 +182,31 @@ def covariance_axes(pencil: Pencil) -> Solution:
     sign = signs(W)
     report = Report("spectral", "svd", IDENTITY)
     return Solution(W * sign, values, V * sign, report)
+
+
+def minka(variance: Array, n: int, d: int) -> int:
+    """The number of components of largest evidence (Minka, NIPS 2000, Laplace's method)."""
+    if n <= d:
+        raise ValueError(f"n_components='mle' needs more samples ({n}) than features ({d}).")
+    spectrum = np.zeros(d)
+    spectrum[: len(variance)] = variance
+    last = min(len(variance), d - 1)
+    return 1 + int(np.argmax([_evidence(spectrum, k, n) for k in range(1, last + 1)]))
+
+
+def _evidence(spectrum: Array, k: int, n: int) -> float:
+    """log p(X | k components), up to a constant."""
+    d = len(spectrum)
+    noise = max(float(spectrum[k:].mean()), EPS * float(spectrum[0]))
+    half = (d - np.arange(k)) / 2
+    log_p = -k * np.log(2.0) + np.sum(gammaln(half) - half * np.log(np.pi))
+    log_p -= n / 2 * np.sum(np.log(spectrum[:k])) + n / 2 * (d - k) * np.log(noise)
+    free = d * k - k * (k + 1) / 2
+    log_p += (free + k) / 2 * np.log(2 * np.pi) - k / 2 * np.log(n)
+    inverse = 1 / np.concatenate([spectrum[:k], np.full(d - k, noise)])
+    for i in range(k):
+        below = slice(i + 1, d)
+        gap = (spectrum[i] - spectrum[below]) * (inverse[below] - inverse[i])
+        with np.errstate(divide="ignore"):
+            log_p -= 0.5 * np.sum(np.log(gap) + np.log(n))
+    return float(log_p)

@@ -25,6 +25,7 @@ class Settings:
     ``solver`` is one of SOLVERS ("auto" is "two_stage", which is always exact),
     ``regression`` "auto" or a key of REGRESSIONS, ``tol`` and ``max_iter`` steer iterative
     methods. With ``n_components`` few beyond it are solved for; None is for all.
+    ``label_rank`` is the number of targets that stand for all labels (:mod:`.label_rank`).
     """
 
     solver: str = "auto"
@@ -32,6 +33,7 @@ class Settings:
     tol: float = 1e-8
     max_iter: int = 1000
     n_components: int | None = None
+    label_rank: int | str | None = None
 
 
 def regress(

@@ -36,6 +36,9 @@ BINS = ("uniform", "vocabulary")
 # A feature carried by more than this share of the sets is cheaper in a dense product.
 DENSE_SHARE = 0.05
 
+# For no more new sets than this, features of the sets in fit are not worth making.
+FEW_SETS = 8
+
 
 @dataclass(frozen=True, eq=False)
 class UniformBins:
@@ -131,6 +134,13 @@ def _intersections(U: sparse.csr_array, V: sparse.csr_array) -> Array:
     if rare.any():
         K += (U[:, rare] @ V[:, rare].T).toarray()
     return np.asarray(K)
+
+
+def _one_row(n_b: np.ndarray, fitted: sparse.csr_array, steps: Array) -> Array:
+    """(1) of one set, from the counts as they are."""
+    shared = np.minimum(fitted.data, n_b[fitted.indices])
+    matches = sparse.csr_array((shared, fitted.indices, fitted.indptr), shape=fitted.shape)
+    return np.asarray(matches @ steps)
 
 
 # -- interface --------------------------------------------------------------------------
@@ -248,6 +258,8 @@ class PyramidMatch(SetKernel):
         return unary(counts, most, self.bins_.steps)
 
     def _inner(self, new: sparse.csr_array, fitted: sparse.csr_array) -> Array:
+        if new is not fitted and new.shape[0] <= FEW_SETS:
+            return np.array([_one_row(row, fitted, self.bins_.steps) for row in new.toarray()])
         V = self.features(fitted)
         return _intersections(V if new is fitted else self.features(new), V)
 

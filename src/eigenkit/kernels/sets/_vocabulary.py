@@ -60,9 +60,9 @@ class Vocabulary:
     def steps(self) -> Array:
         """w_b - w_p(b) for every bin b with the bin p(b) around it."""
         steps = self.weights.copy()
-        for node in np.flatnonzero(self.n_children):
-            inside = slice(self.first[node], self.first[node] + self.n_children[node])
-            steps[inside] -= self.weights[node]
+        held = self.n_children
+        number = np.arange(held.sum()) - np.repeat(np.cumsum(held) - held, held)
+        steps[np.repeat(self.first, held) + number] -= np.repeat(self.weights, held)
         return steps
 
     def paths(self, points: Array) -> np.ndarray:

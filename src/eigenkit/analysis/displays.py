@@ -1,0 +1,333 @@
+"""Pictures of any fitted projection, as scikit-learn's displays: values first, drawn on demand.
+
+``from_estimator`` computes and draws; a display holds what it shows, and ``plot`` draws it again.
+matplotlib is loaded when something is drawn.
+"""
+
+from __future__ import annotations
+
+from itertools import cycle
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.analysis.plots import COLORS, MARKERS, new_axes
+from eigenkit.linalg import Array
+
+# Names of more arrows than this lie on each other.
+_NAMED = 12
+
+Rows = np.ndarray[Any, np.dtype[np.intp]]
+
+
+class _Display:
+    """What all displays share: axes, and where they are kept."""
+
+    ax_: Any
+    figure_: Any
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            New ones by default.
+
+        Returns
+        -------
+        self
+            With ``ax_`` and ``figure_``.
+        """
+        self.ax_ = new_axes(ax)
+        self.figure_ = self.ax_.figure
+        self._draw(self.ax_)
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError
+
+
+def _scores(estimator: Any, X: Any, components: tuple[int, int]) -> Array:
+    """Two columns of the scores of X."""
+    check_is_fitted(estimator)
+    if not hasattr(estimator, "transform"):
+        raise ValueError(f"{type(estimator).__name__} has no components: give a projection.")
+    Z = np.asarray(estimator.transform(X), dtype=np.float64)
+    for i in components:
+        if not 0 <= i < Z.shape[1]:
+            raise ValueError(
+                f"components={components!r} is not valid: there are {Z.shape[1]}, counted from 0."
+            )
+    return Z[:, list(components)]
+
+
+def _names(estimator: Any, X: Any) -> list[str]:
+    known = getattr(estimator, "feature_names_in_", getattr(X, "columns", None))
+    n = np.shape(X)[1]
+    return [f"feature {j}" for j in range(n)] if known is None else [str(name) for name in known]
+
+
+def _correlations(X: Any, Z: Array) -> Array:
+    """Of the columns of X with those of Z (d x 2); 0 for a column that does not vary."""
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    Zc = Z - Z.mean(axis=0)
+    if hasattr(X, "multiply"):  # sparse rows stay sparse
+        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        square = np.asarray(X.multiply(X).sum(axis=0), dtype=np.float64).ravel()
+        length = np.sqrt(np.maximum(square - X.shape[0] * mean**2, 0))
+    else:
+        X = np.asarray(X, dtype=np.float64)
+        X = X - X.mean(axis=0)
+        length = np.linalg.norm(X, axis=0)
+    size = length[:, None] * np.linalg.norm(Zc, axis=0)
+    return np.divide(X.T @ Zc, size, out=np.zeros(size.shape), where=size > 0)
+
+
+def _groups(y: Any, n: int) -> dict[str, Rows]:
+    """Rows of every class, or all of them."""
+    if y is None:
+        return {"": np.arange(n)}
+    labels = np.asarray(y)
+    if labels.shape != (n,):
+        raise ValueError(f"y has shape {labels.shape}: give one class for each of {n} samples.")
+    return {str(label): np.flatnonzero(labels == label) for label in np.unique(labels)}
+
+
+def _draw_groups(ax: Any, Z: Array, groups: dict[str, Rows]) -> None:
+    for (name, rows), color, marker in zip(
+        groups.items(), cycle(COLORS), cycle(MARKERS), strict=False
+    ):
+        ax.scatter(*Z[rows].T, s=14, color=color, marker=marker, label=name or None, alpha=0.8)
+    if len(groups) > 1:
+        ax.legend()
+
+
+def _draw_arrows(ax: Any, tips: Array, names: list[str]) -> None:
+    order = np.argsort(-np.linalg.norm(tips, axis=1), kind="stable")
+    for place, j in enumerate(order):
+        ax.annotate("", tips[j], (0, 0), arrowprops={"arrowstyle": "->", "color": "#56606e"})
+        if place < _NAMED:
+            side = "right" if tips[j, 0] < 0 else "left"
+            ax.annotate(names[j], tips[j], ha=side, va="center", fontsize="small")
+
+
+def _label_axes(ax: Any, components: tuple[int, int]) -> None:
+    a, b = components
+    ax.set(xlabel=f"component {a + 1}", ylabel=f"component {b + 1}")
+
+
+class ScoresDisplay(_Display):
+    """Samples in the plane of two components.
+
+    Parameters
+    ----------
+    scores : array of shape (n_samples, 2)
+    groups : dict of class to row numbers
+    components : (int, int)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenkit import LDA
+    >>> from eigenkit.analysis import ScoresDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> shown = ScoresDisplay.from_estimator(LDA().fit(X, y), X, y)
+    >>> shown.ax_.get_xlabel()
+    'component 1'
+    """
+
+    def __init__(self, scores: Array, groups: dict[str, Rows], components: tuple[int, int]) -> None:
+        self.scores, self.groups, self.components = scores, groups, components
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        components: tuple[int, int] = (0, 1),
+        ax: Any = None,
+    ) -> Self:
+        """Project X with a fitted estimator and draw it, coloured by the classes in y."""
+        Z = _scores(estimator, X, components)
+        return cls(Z, _groups(y, len(Z)), components).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        _draw_groups(ax, self.scores, self.groups)
+        _label_axes(ax, self.components)
+
+
+class CorrelationCircleDisplay(_Display):
+    """Features by their correlations with two components; on the circle these tell all of them.
+
+    Parameters
+    ----------
+    correlations : array of shape (n_features, 2)
+    names : list of str
+    components : (int, int)
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenkit import PCA
+    >>> from eigenkit.analysis import CorrelationCircleDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> shown = CorrelationCircleDisplay.from_estimator(PCA(2).fit(X), X)
+    >>> shown.correlations.shape
+    (4, 2)
+    """
+
+    def __init__(self, correlations: Array, names: list[str], components: tuple[int, int]) -> None:
+        self.correlations, self.names, self.components = correlations, names, components
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, *, components: tuple[int, int] = (0, 1), ax: Any = None
+    ) -> Self:
+        """Correlate the columns of X with its scores and draw them."""
+        R = _correlations(X, _scores(estimator, X, components))
+        return cls(R, _names(estimator, X), components).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        turn = np.linspace(0, 2 * np.pi, 181)
+        ax.plot(np.cos(turn), np.sin(turn), color="#b9c0c8", linewidth=1)
+        _draw_arrows(ax, self.correlations, self.names)
+        _label_axes(ax, self.components)
+        ax.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal")
+
+
+class BiplotDisplay(_Display):
+    """Samples in the plane of two components, with arrows that say how features go with them.
+
+    Arrows are correlations, stretched to the extent of the samples.
+
+    Parameters
+    ----------
+    scores : ScoresDisplay
+    circle : CorrelationCircleDisplay
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenkit import LDA
+    >>> from eigenkit.analysis import BiplotDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> BiplotDisplay.from_estimator(LDA().fit(X, y), X, y).scores.scores.shape
+    (150, 2)
+    """
+
+    def __init__(self, scores: ScoresDisplay, circle: CorrelationCircleDisplay) -> None:
+        self.scores, self.circle = scores, circle
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any = None,
+        *,
+        components: tuple[int, int] = (0, 1),
+        ax: Any = None,
+    ) -> Self:
+        """Project X and draw it with its features."""
+        Z = _scores(estimator, X, components)
+        scores = ScoresDisplay(Z, _groups(y, len(Z)), components)
+        names = _names(estimator, X)
+        circle = CorrelationCircleDisplay(_correlations(X, Z), names, components)
+        return cls(scores, circle).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        Z = self.scores.scores
+        middle = Z.mean(axis=0)
+        _draw_groups(ax, Z - middle, self.scores.groups)
+        _draw_arrows(ax, self.circle.correlations * np.abs(Z - middle).max(), self.circle.names)
+        _label_axes(ax, self.scores.components)
+
+
+class ScreeDisplay(_Display):
+    """Eigenvalues by component.
+
+    Parameters
+    ----------
+    eigenvalues : array of shape (n_components,)
+    name : str
+        Of the estimator.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenkit import LDA
+    >>> from eigenkit.analysis import ScreeDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> ScreeDisplay.from_estimator(LDA().fit(X, y)).ax_.get_ylabel()
+    'eigenvalue'
+    """
+
+    def __init__(self, eigenvalues: Array, name: str) -> None:
+        self.eigenvalues, self.name = eigenvalues, name
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
+        """Draw the eigenvalues of a fitted estimator."""
+        check_is_fitted(estimator)
+        name = type(estimator).__name__
+        if not hasattr(estimator, "eigenvalues_"):
+            raise ValueError(f"{name} has no eigenvalues_: give one that solves an eigenproblem.")
+        return cls(np.asarray(estimator.eigenvalues_, dtype=np.float64).ravel(), name).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        ax.plot(np.arange(1, len(self.eigenvalues) + 1), self.eigenvalues, "o-", color=COLORS[0])
+        ax.set(xlabel="component", ylabel="eigenvalue", title=self.name)
+        ax.set_ylim(bottom=min(0.0, float(self.eigenvalues.min(initial=0.0))))
+        ax.xaxis.get_major_locator().set_params(integer=True)
+
+
+class WeightsDisplay(_Display):
+    """The features that weigh most in one component.
+
+    Parameters
+    ----------
+    weights : array of shape (n_shown,)
+    names : list of str
+    component : int
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenkit import LDA
+    >>> from eigenkit.analysis import WeightsDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> WeightsDisplay.from_estimator(LDA().fit(X, y), top=3).names
+    ['feature 3', 'feature 2', 'feature 1']
+    """
+
+    def __init__(self, weights: Array, names: list[str], component: int) -> None:
+        self.weights, self.names, self.component = weights, names, component
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, component: int = 0, top: int = 15, ax: Any = None
+    ) -> Self:
+        """Draw the largest entries of a row of ``components_``."""
+        check_is_fitted(estimator)
+        W = getattr(estimator, "components_", None)
+        if W is None or np.ndim(W) != 2:
+            raise ValueError(f"{type(estimator).__name__} has no components_ of features.")
+        if not 0 <= component < len(W):
+            raise ValueError(f"component={component!r} is not valid: there are {len(W)}, from 0.")
+        w = np.asarray(W[component], dtype=np.float64)
+        order = np.argsort(-np.abs(w), kind="stable")[:top]
+        names = _names(estimator, np.empty((0, len(w))))
+        return cls(w[order], [names[j] for j in order], component).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        colors = [COLORS[0] if w >= 0 else COLORS[1] for w in self.weights]
+        places = np.arange(len(self.weights))
+        ax.barh(places, self.weights, color=colors)
+        ax.set_yticks(places, self.names)
+        ax.invert_yaxis()
+        ax.set(xlabel=f"weight in component {self.component + 1}")

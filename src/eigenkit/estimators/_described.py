@@ -1,0 +1,91 @@
+"""Parts of docstrings that several classes share; :func:`eigenkit.shell.filled` puts them in."""
+
+PARTS = {
+    "kernel": """
+kernel : str or callable
+    A name of scikit-learn's, "precomputed", or a function of two sets of samples that
+    returns their matrix of inner products.
+gamma : float or "scale", optional
+    For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
+    1 / (n_features * X.var()).
+degree, coef0 : float
+    For poly and sigmoid.
+kernel_params : dict, optional
+    Keyword arguments for a callable.
+""",
+    "solver": """
+solver : {"auto", "two_stage", "direct"}
+    How the pencil is solved; "auto" is "two_stage", which is exact.
+""",
+    "landmarks": """
+approximation : {"cholesky", "nystroem"}, optional
+    Landmarks instead of all samples, for large n: greedily by pivoted Cholesky, or at
+    random. By default there is none.
+n_landmarks : int
+    How many at most.
+random_state : int or RandomState, optional
+    For ``approximation="nystroem"``.
+""",
+    "kernel_attributes": """
+mean_ : array of shape (n_fit,)
+    Mean of the training rows of the kernel.
+X_fit_ : array or sparse matrix of shape (n_fit, n_features)
+    The training samples, or the landmarks (of a precomputed kernel: their indices).
+kernel_, gamma_
+    The kernel as it was used.
+""",
+    "landmark_attributes": """
+landmarks_, approximation_error_
+    Indices of the landmarks, and the share of the kernel's trace that they miss.
+""",
+    "what_was_done": """
+n_components_, n_iter_, solver_, regression_, report_
+    What was done; see :class:`eigenkit.pencil.Report`.
+n_features_in_, feature_names_in_
+""",
+    "surfaces": """
+degree, coef0 : float
+    For poly and sigmoid kernels.
+kernel_params : dict, optional
+    Further arguments of a callable kernel.
+n_landmarks : int, optional
+    Number of samples that span the surfaces, for large data; all by default.
+landmarks : {"cholesky", "random"}
+    How they are chosen: by a pivoted Cholesky factorization, or at random (Nystroem).
+random_state : int or RandomState, optional
+    For ``landmarks="random"``.
+probability : bool
+    Whether to learn :meth:`predict_proba`, which takes five more fits: the factor in
+    softmax(-factor * distance) is that of largest likelihood for held-out samples, so that
+    the nearest class is always the most probable.
+""",
+    "surface_attributes": """
+landmarks_, landmark_indices_, kernel_
+    The samples that span the surfaces, their rows in the training data, and the kernel
+    (:class:`eigenkit.kernels.Kernel`).
+probability_scale_ : float
+    The factor, with ``probability=True``.
+classes_ : array of shape (n_classes,)
+n_iter_, n_features_in_, feature_names_in_
+""",
+    "planes": """
+coef_ : array of shape (n_classes, n_features)
+    Unit normals of the planes (linear kernel).
+dual_coef_ : array of shape (n_classes, n_landmarks)
+    Unit coefficient vectors of the surfaces (other kernels).
+intercept_ : array of shape (n_classes,)
+    Distances are ``|X @ coef_.T + intercept_|``.
+""",
+    "alpha": """
+alpha : float
+    Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
+""",
+    "computation": """
+solver : {"auto", "two_stage", "direct"}
+    How the pencil is solved; "auto" is "two_stage", which is exact.
+regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
+    The method of the first stage; :meth:`plan` tells what "auto" would take.
+tol, max_iter : float, int
+    Relative residual and number of iterations at which iterative methods stop.
+""",
+}

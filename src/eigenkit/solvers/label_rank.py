@@ -1,0 +1,90 @@
+"""Many labels: a few targets that stand for all of them.
+
+H_r = H V_r with V_r (k x r) the first right singular vectors of H: stage one has r right-hand sides
+in place of k, and nothing of d x k numbers is formed. What that costs is bounded: for every i
+
+    0 <= lambda_i(H) - lambda_i(H_r) <= sigma_{r+1}(H)^2
+
+(times s^2 / (s^2 + ridge), s the largest singular value of Z, which is nearly 1 unless the ridge
+is very large). It is of no use where all singular values of H are alike, as those of CCA and LDA
+are: there the directions come by their eigenvalues (``n_components``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import linalg as sla
+from scipy.sparse import linalg as spla
+
+from eigenkit.linalg import EPS, Array, eigenpairs
+from eigenkit.pencil import Pencil, Solution
+
+# "auto" takes as many directions as hold this share of the squares of H.
+SHARE = 0.99
+
+# Up to so many labels all singular values come from H'H; beyond, a few by Lanczos.
+MANY = 2000
+
+
+def reduced(pencil: Pencil, rank: int | str) -> tuple[Pencil, Array, float]:
+    """The pencil with the targets H V, V (k x r), and sigma_{r+1}(H)^2."""
+    squares, V = _leading(pencil.H, rank)
+    total = _total(pencil.H)
+    r = rank if isinstance(rank, int) else _enough(squares, total)
+    r = min(r, int(np.sum(squares > EPS * squares.max(initial=0.0))))
+    rest = float(squares[r]) if r < len(squares) else max(0.0, total - float(squares.sum()))
+    V = np.ascontiguousarray(V[:, :r])
+    return replace(pencil, H=pencil.H @ V), V, rest
+
+
+def restored(solution: Solution, V: Array, bound: float) -> Solution:
+    """The solution in terms of all labels, with the bound in its report."""
+    report = replace(solution.report, label_rank=V.shape[1], label_bound=bound)
+    return replace(solution, basis=V @ solution.basis, report=report)
+
+
+def _leading(H: Any, rank: int | str) -> tuple[Array, Array]:
+    """Squared singular values (decreasing) and right singular vectors: one more than ``rank``."""
+    n, k = H.shape
+    if min(n, k) <= MANY and k <= 2 * MANY:
+        values, V = eigenpairs(_gram(H))
+        count = k if isinstance(rank, str) else rank + 1
+        return np.maximum(values[:count], 0.0), V[:, :count]
+    count = 64 if isinstance(rank, str) else rank + 1
+    while True:
+        count = min(count, min(n, k) - 1)
+        squares, V = _lanczos(H, count)
+        if isinstance(rank, int) or squares.sum() >= SHARE * _total(H) or count == min(n, k) - 1:
+            return squares, V
+        count *= 2
+
+
+def _lanczos(H: Any, count: int) -> tuple[Array, Array]:
+    products = {
+        "matvec": lambda v: H @ v.reshape(-1, 1),
+        "rmatvec": lambda u: H.T @ u.reshape(-1, 1),
+        "matmat": lambda V: H @ V,
+        "rmatmat": lambda U: H.T @ U,
+    }
+    operator = spla.LinearOperator(H.shape, dtype=np.float64, **products)
+    start = np.cos(np.arange(1.0, min(H.shape) + 1.0))
+    _, s, Vt = spla.svds(operator, k=count, v0=start)
+    order = np.argsort(-s)
+    # Orthonormal to rounding, which is what makes the bound true.
+    return s[order] ** 2, np.asarray(sla.qr(Vt[order].T, mode="economic")[0])
+
+
+def _gram(H: Any) -> Array:
+    return np.asarray(H.gram() if hasattr(H, "gram") else H.T @ H)
+
+
+def _total(H: Any) -> float:
+    return float(H.squares() if hasattr(H, "squares") else np.sum(H * H))
+
+
+def _enough(squares: Array, total: float) -> int:
+    """The least number of directions that holds the share."""
+    return int(np.searchsorted(np.cumsum(squares), SHARE * total * (1 - 1e-12)) + 1)
