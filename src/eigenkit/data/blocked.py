@@ -176,7 +176,7 @@ class Blocked(Data):
 
     def gradient(self, V: Array, H: Any = None) -> tuple[Array, Array]:
         """Z'(Z V - H) and (Z V)'(Z V), in one pass."""
-        V = np.ascontiguousarray(V)  # as it arrives in another process: other orders round otherwise
+        V = np.ascontiguousarray(V)  # as another process gets it: orders round apart
         slope, drift, square = self.passes.run(_gradient, self.frame, V, H)
         slope -= np.outer(self.frame.delta, drift)
         return slope, square
