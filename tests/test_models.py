@@ -119,7 +119,8 @@ def test_a_stream_goes_on_after_its_file_was_read(
     for each in (again, stream):
         each.partial_fit(X[20:25], y[20:25])
     np.testing.assert_array_equal(again.transform(X), stream.transform(X))
-    np.testing.assert_array_equal(again.components_, stream.components_)
+    name = next(name for name in ("components_", "x_rotations_") if hasattr(stream, name))
+    np.testing.assert_array_equal(getattr(again, name), getattr(stream, name))
 
 
 @pytest.mark.parametrize("part", ["R", "mean", "sets", "degree", "total", "recent"])

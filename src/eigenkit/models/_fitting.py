@@ -235,7 +235,7 @@ def _fit_blocks(
         blocks = rows.store()
         rows.say(estimator.plan(blocks).reason)
         return estimator.fit(blocks), {}
-    assert len(estimator.components_)  # a stream is solved when it is first asked: now
+    estimator._intake_.fitted()  # a stream is solved when it is first asked: now
     return estimator, {}
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from importlib import import_module
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,16 @@ CLASSES = {
 }
 # Parameters that estimators had when earlier files were written; they do not bear on its use.
 RETIRED = {"penalty", "l1_ratio"}
+# Parameters that estimators got later: a model from before was fitted as their defaults have it.
+ADDED = {
+    "label_rank",
+    "probability",
+    "random_state",
+    "rule",
+    "shrinkage",
+    "store_covariance",
+    "svd_solver",
+}
 
 
 class TreeError(ValueError):
@@ -200,7 +211,7 @@ def _object(tree: Any, arrays: Any) -> Any:
     if not hasattr(cls, "_get_param_names"):  # a record, and no estimator
         return cls(**state)
     gone = RETIRED - set(cls._get_param_names())
-    state = {name: v for name, v in state.items() if name not in gone}
+    state = _added(cls) | {name: v for name, v in state.items() if name not in gone}
     _check_names(cls, state)
     intake = state.get("_intake_")
     if intake is not None and not (isinstance(intake, Intake) and type(intake.model) is cls):
@@ -208,6 +219,11 @@ def _object(tree: Any, arrays: Any) -> Any:
     value = cls.__new__(cls)
     value.__dict__.update(state)
     return value
+
+
+def _added(cls: Any) -> dict[str, Any]:
+    given = signature(cls.__init__).parameters
+    return {name: given[name].default for name in ADDED & set(cls._get_param_names())}
 
 
 def _check_finite(value: Any) -> None:
