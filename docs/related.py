@@ -52,6 +52,11 @@ PAGES: dict[str, list[str]] = {
         "analysis.plot_cross_validation",
         "analysis.plot_outliers",
         "analysis.plot_shrinkage",
+        "analysis.ScoresDisplay",
+        "analysis.BiplotDisplay",
+        "analysis.CorrelationCircleDisplay",
+        "analysis.ScreeDisplay",
+        "analysis.WeightsDisplay",
     ],
     "sparse": [
         "LeastSquaresProjection",

@@ -222,7 +222,15 @@ def test_transform_of_both_gives_both(cls):
 # -- strings -----------------------------------------------------------------------------
 
 NUMBERS_ONLY = (
-    *("KeepSearchCV", "PLSCanonical", "PLSRegression", "PLSRegressionCV", "PLSSVD", "SIMPLS"),
+    *(
+        "KeepSearchCV",
+        "OrthogonalPLS",
+        "PLSCanonical",
+        "PLSRegression",
+        "PLSRegressionCV",
+        "PLSSVD",
+        "SIMPLS",
+    ),
     *("BayesianCCA", "ProbabilisticCCA", "ShrinkageRegression", "SparseCCA", "SparsePLS"),
 )
 
