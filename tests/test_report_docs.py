@@ -16,7 +16,8 @@ def test_examples_run(name, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (PAGES / f"{name}.md").read_text(), re.DOTALL)
     assert blocks
-    for block in blocks:
-        exec(block, {})
+    names: dict[str, object] = {}
+    for block in blocks:  # as a reader would type them, one after the other
+        exec(block, names)
     assert (tmp_path / "report.html").stat().st_size > 1e6
     assert "(mean AUC over labels)" in " ".join(capsys.readouterr().out.split())
