@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,24 @@ def _on_part(blocks: list[Any], function: Callable[..., Any], shared: tuple[Any,
     from eigenkit.threads import blas_threads
 
     with blas_threads(0):  # as in threads: the same bits
-        return function(iter(blocks), *shared)
+        return function(iter(_aligned(blocks)), *_aligned(shared))
+
+
+def _aligned(value: Any) -> Any:
+    """Arrays as they were before they travelled: now they may begin at any byte.
+
+    Products of such arrays are made by other routines, whose last digits differ.
+    """
+    if isinstance(value, np.ndarray):
+        return np.require(value, requirements="A")
+    if sparse.issparse(value) and value.format == "csr":
+        parts = _aligned((value.data, value.indices, value.indptr))
+        return sparse.csr_array(parts, shape=value.shape)
+    if isinstance(value, list | tuple):
+        return type(value)(map(_aligned, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: _aligned(getattr(value, f.name)) for f in fields(value)})
+    return value
 
 
 def _added(a: Any, b: Any) -> Any:
