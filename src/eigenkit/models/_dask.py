@@ -9,6 +9,7 @@ from the client, as what was scattered is lost with its worker.
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass, replace
@@ -25,8 +26,9 @@ from eigenkit.moments import Blocks
 MOST_STORED = 2**31 - 1
 # Tasks of a pass that has lost workers are tried so often; then an error says so.
 RETRIES = 10
-# Seconds to wait for a worker where there is none.
-PATIENCE = 60.0
+# Seconds to wait for a worker where there is none: Dask notices after a minute that one died
+# while it was starting.
+PATIENCE = 120.0
 
 
 class DaskBlocks(Blocks):
@@ -134,13 +136,15 @@ def _result(client: Any, future: Any) -> Any:
     from distributed import TimeoutError as DaskTimeoutError
     from distributed.scheduler import KilledWorker
 
-    alone = 0.0
+    accompanied = time.monotonic()
     while True:
         try:
             return future.result(timeout=5)
-        except (DaskTimeoutError, TimeoutError):
-            alone = 0.0 if client.scheduler_info(n_workers=-1)["workers"] else alone + 5.0
-            if alone < PATIENCE:
+        except (DaskTimeoutError, TimeoutError):  # which also comes at once, when workers vanish
+            time.sleep(0.1)
+            if client.scheduler_info(n_workers=-1)["workers"]:
+                accompanied = time.monotonic()
+            if time.monotonic() - accompanied < PATIENCE:
                 continue
             raise RuntimeError(
                 f"no worker has been there for {PATIENCE:.0f} seconds: start some, and fit again."
