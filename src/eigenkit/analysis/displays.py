@@ -6,6 +6,7 @@ matplotlib is loaded when something is drawn.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from itertools import cycle
 from typing import Any, Self
 
@@ -21,7 +22,7 @@ _NAMED = 12
 Rows = np.ndarray[Any, np.dtype[np.intp]]
 
 
-class _Display:
+class _Display(ABC):
     """What all displays share: axes, and where they are kept."""
 
     ax_: Any
@@ -45,8 +46,9 @@ class _Display:
         self._draw(self.ax_)
         return self
 
+    @abstractmethod
     def _draw(self, ax: Any) -> None:
-        raise NotImplementedError
+        """Draw on the axes."""
 
 
 def _scores(estimator: Any, X: Any, components: tuple[int, int]) -> Array:
