@@ -296,8 +296,8 @@ def check_weight(sample_weight: Any, n: int) -> Array | None:
     return None if np.all(weight == 1) else weight
 
 
-def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> Array:
-    """0/1 matrix with a column per class; a class that is not declared is an error."""
+def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> sparse.csr_array:
+    """Sparse 0/1 matrix with a column per class; a class that is not declared is an error."""
     index = np.searchsorted(classes, y)
     index[index == len(classes)] = 0
     unseen = classes[index] != y
@@ -306,9 +306,8 @@ def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> Array:
             f"y holds the class {y[unseen][0]!r}, which the first call did not declare: "
             "pass classes= with all of them to the first partial_fit."
         )
-    J = np.zeros((len(y), len(classes)))
-    J[np.arange(len(y)), index] = 1.0
-    return J
+    n, k = len(y), len(classes)
+    return sparse.csr_array((np.ones(n), index, np.arange(n + 1)), shape=(n, k))
 
 
 def warn_degenerate(constant: np.ndarray, what: str) -> None:
