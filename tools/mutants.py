@@ -27,12 +27,53 @@ from typing import Any
 ROOT = Path(__file__).parent.parent
 CORE = ["data/*.py", "linalg.py", "moments/*.py", "pencil.py", "solvers/*.py", "targets.py"]
 # What runs the core and little else, without the long rounds over all estimators.
-TESTS = """accuracy bayesian_cca blocked_data canonical_ridge compiled data deflation estimators
-extreme_numbers graph_regularized hostile hypergraph_clustering kernel_estimators kernels
-large_planes lda least_squares many_labels margin moments multilabel multiple_kernels multiview
-nothing_to_learn offsets_and_units orthogonal_pls pca planes pls pls_cv pls_streams plsda
-probabilistic_cca row_blocks sample_weight_units search shrinkage solvers sparse_cca sparse_labels
-sparse_pls stream_values streams targets threads""".split()
+TESTS = [
+    "accuracy",
+    "bayesian_cca",
+    "blocked_data",
+    "canonical_ridge",
+    "compiled",
+    "data",
+    "deflation",
+    "estimators",
+    "extreme_numbers",
+    "graph_regularized",
+    "hostile",
+    "hypergraph_clustering",
+    "kernel_estimators",
+    "kernels",
+    "large_planes",
+    "lda",
+    "least_squares",
+    "many_labels",
+    "margin",
+    "moments",
+    "multilabel",
+    "multiple_kernels",
+    "multiview",
+    "nothing_to_learn",
+    "offsets_and_units",
+    "orthogonal_pls",
+    "pca",
+    "planes",
+    "pls",
+    "pls_cv",
+    "pls_streams",
+    "plsda",
+    "probabilistic_cca",
+    "row_blocks",
+    "sample_weight_units",
+    "search",
+    "shrinkage",
+    "solvers",
+    "sparse_cca",
+    "sparse_labels",
+    "sparse_pls",
+    "stream_values",
+    "streams",
+    "targets",
+    "threads",
+]
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "-",
