@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -117,6 +120,83 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", help="Another parameter of the method: name=value."),
 ]
+
+
+# Groups of options: name -> (what it is, default). A command takes a group with :func:`takes`.
+Group = dict[str, tuple[Any, Any]]
+
+READING: Group = {
+    "format_": (Format, None),
+    "delimiter": (Delimiter, None),
+    "encoding": (Encoding, None),
+    "header": (Header, None),
+    "decimal": (Decimal, None),
+    "thousands": (Thousands, None),
+    "comment": (Comment, None),
+    "dtype": (Dtype, "float64"),
+    "max_memory": (MaxMemory, "4G"),
+}
+
+LEARNING: Group = {
+    "labels": (Labels, None),
+    "label_separator": (LabelSeparator, None),
+    "label_list": (LabelList, None),
+    "task": (Task, None),
+    "text": (Text, None),
+    "text_features": (TextFeatures, "tfidf"),
+    "text_size": (TextSize, 65536),
+    "ngrams": (Ngrams, 1),
+    "categorical": (Categorical, None),
+    "ignore": (Ignore, None),
+    "index": (Index, None),
+    "missing": (Missing, "error"),
+    **{name: option for name, option in READING.items() if name != "max_memory"},
+    "index_base": (IndexBase, None),
+    "max_memory": READING["max_memory"],
+    "max_features": (MaxFeatures, 50_000_000),
+}
+
+
+def feature_options(given: dict[str, Any]) -> dict[str, Any]:
+    """How columns become features, as the library calls it."""
+    names = {"missing": "missing", "text_features": "text_kind", "text_size": "text_size"}
+    return {word: given[name] for name, word in {**names, "ngrams": "ngrams"}.items()}
+
+
+def takes(*groups: Group) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of groups, which it gets as one dict, ``given``.
+
+    They stand where ``given`` stands in its signature.
+    """
+    options = {name: option for group in groups for name, option in group.items()}
+
+    def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def run(**values: Any) -> Any:
+            given = {name: values.pop(name) for name in options}
+            return function(**values, given=given)
+
+        own = inspect.signature(function, eval_str=True).parameters.values()
+        parameters = [
+            q
+            for p in own
+            for q in (_parameters(options) if p.name == "given" else [p.replace(kind=_NAMED)])
+        ]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+    return wrap
+
+
+_NAMED = inspect.Parameter.KEYWORD_ONLY
+
+
+def _parameters(options: Group) -> list[inspect.Parameter]:
+    return [
+        inspect.Parameter(name, _NAMED, default=default, annotation=kind)
+        for name, (kind, default) in options.items()
+    ]
 
 
 def split(items: list[str] | None) -> tuple[str, ...]:
