@@ -93,9 +93,7 @@ def predict(
         names, columns = _ranked_output(fitted, top, proba)
     else:
         names, columns = _wide_output(fitted, scores, proba)
-    kept = list(options.keep)
-    names, columns = [*kept, *names], _with_kept(columns)
-    return _apply(data, out, options, names, columns, force, as_json, keep_formulas)
+    return _apply(data, out, options, names, _with_kept(columns), force, as_json, keep_formulas)
 
 
 def _wide_output(model: Model, scores: bool, proba: bool) -> tuple[list[str], Any]:
@@ -182,6 +180,7 @@ def _apply(
     kind = output_format(out)
     place = Path(out) if out == "-" else check_output(out, force)
     source = open_file(data, options)
+    names = [*source.kept_names, *names]
     with progress("working", as_json) as advance:
         blocks = _computed(source, columns, Counter(advance))
         if out == "-":

@@ -103,13 +103,9 @@ def compare(
     for place in (out, report):
         if place is not None:
             check_output(place, force)
+    other = None if test is None else load_data(test, options, as_json)
     whole = load_data(data, options, as_json)
-    prepared = _prepare(
-        whole,
-        given["task"],
-        load_data(test, options, as_json) if test is not None else None,
-        **o.feature_options(given),
-    )
+    prepared = _prepare(whole, given["task"], other, **o.feature_options(given))
     target = prepared.target
     chosen = _estimators(names, target, components)
     partial = None if out is None else f"{out}.partial"
@@ -241,12 +237,7 @@ def _next_step(given: dict[str, Any], record: dict[str, Any]) -> str:
 def _ridges(text: str) -> Any:
     if text in ("auto", "none"):
         return None if text == "none" else "auto"
-    try:
-        return [float(item) for item in o.split([text])]
-    except ValueError:
-        raise typer.BadParameter(
-            f"{text!r} is not a list of numbers, auto or none.", param_hint="--alphas"
-        ) from None
+    return o.numbers("--alphas", text)
 
 
 def _command() -> str:

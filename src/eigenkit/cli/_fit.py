@@ -154,9 +154,9 @@ def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | None, Any]:
     if alpha != "cv":
         if alphas is not None:
             raise typer.BadParameter("it goes with --alpha cv only.", param_hint="--alphas")
-        return None if alpha is None else _number("--alpha", alpha), None
+        return None if alpha is None else o.number("--alpha", alpha), None
     if alphas is not None:
-        return None, [_number("--alphas", item) for item in o.split([alphas])]
+        return None, o.numbers("--alphas", alphas)
     from eigenkit.evaluation import auto_alphas
 
     return None, auto_alphas
@@ -167,16 +167,6 @@ def _in_blocks(stream: bool | None, may_stream: bool) -> bool:
         why = "--no-stream is given" if stream is False else "this method or --alpha cv has none"
         raise typer.BadParameter(f"it needs blocks, but {why}.", param_hint="--checkpoint")
     return True
-
-
-def _number(option: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise typer.BadParameter(f"{text!r} is not a number of at least 0.", param_hint=option)
-    return value
 
 
 def _given(**params: Any) -> dict[str, Any]:

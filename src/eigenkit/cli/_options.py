@@ -219,6 +219,25 @@ def count(option: str, text: str) -> int:
     return int(text)
 
 
+def number(option: str, text: str) -> float:
+    """A finite number of at least 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise typer.BadParameter(f"{text!r} is not a number of at least 0.", param_hint=option)
+    return value
+
+
+def numbers(option: str, text: str) -> list[float]:
+    """Such numbers with commas, at least one of them."""
+    found = [number(option, item) for item in split([text])]
+    if not found:
+        raise typer.BadParameter(f"{text!r} holds no number.", param_hint=option)
+    return found
+
+
 def memory(text: str) -> int:
     """``4G``, ``500M`` or a number of bytes."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", text.strip().lower())
