@@ -192,6 +192,47 @@ def test_a_wrong_name_is_blamed_on_its_option(data: Path) -> None:  # noqa: F811
     assert "--methods" in run("compare", "data.csv", *CLASS_OPTIONS, "--methods", "ldaa", code=2)
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--label-separator", "", "--label-separator: it is empty"),
+        ("--alphas", "-7", "--alphas: '-7' is not a number of at least 0"),
+        ("--alphas", "1,nan", "--alphas: 'nan' is not a number of at least 0"),
+        ("--alphas", ",", "--alphas: ',' holds no number"),
+        ("--encoding", "nosuch", "--encoding: 'nosuch' is not known"),
+        ("--encoding", "a\0b", "--encoding: 'a\\x00b' is not known"),
+    ],
+)
+def test_a_wrong_value_is_blamed_on_its_option(
+    data: Path,  # noqa: F811
+    option: str,
+    value: str,
+    message: str,
+) -> None:
+    shown = run("compare", "data.csv", *CLASS_OPTIONS, "-m", "lda", option, value, code=2)
+    assert message in " ".join(shown.split())
+
+
+def test_a_missing_test_file_is_noticed_before_any_work(data: Path) -> None:  # noqa: F811
+    more = ["-m", "lda", "--test", "nosuch.csv"]
+    assert "nosuch.csv: there is no" in run("compare", "no.csv", *CLASS_OPTIONS, *more, code=1)
+
+
+def test_a_separator_that_separates_nothing_is_questioned(folder: Path) -> None:
+    rows = [[i % 5, i % 7, "ab"[i % 5 > 2]] for i in range(40)]
+    write_rows("tags.csv", ["u", "v", "tags"], rows)
+    words = ["--labels", "tags", "--label-separator", "#", "-m", "lda", "-o", "m.ek"]
+    assert "no row has several labels with '#'" in run("fit", "tags.csv", *words)
+
+
+def test_columns_kept_by_a_pattern_have_their_own_names(data: Path) -> None:  # noqa: F811
+    run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "-o", "m.ek")
+    for keep in ("f[12]", "1,2"):
+        rows = list(csv.reader(run("predict", "m.ek", "data.csv", "--keep", keep).splitlines()))
+        assert rows[0] == ["f1", "f2", "class"]
+        assert len(rows[1]) == 3
+
+
 @pytest.mark.parametrize("columns", [40, 100])
 def test_output_fits_the_terminal(data: Path, monkeypatch, columns: int) -> None:  # noqa: F811
     monkeypatch.setenv("COLUMNS", str(columns))

@@ -44,7 +44,9 @@ def methods(as_json: o.Json = False, debug: o.Debug = False) -> Result:
     return Result({"methods": record}, table(titles, rows))
 
 
+@o.takes(o.LEARNING)
 def compare(
+    *,
     data: o.DataFile,
     methods: Annotated[
         str | None, typer.Option("--methods", "-m", help="Names with commas; by default all.")
@@ -78,29 +80,7 @@ def compare(
     ] = None,
     scale: o.Scale = "none",
     seed: o.Seed = 0,
-    labels: o.Labels = None,
-    label_separator: o.LabelSeparator = None,
-    label_list: o.LabelList = None,
-    task: o.Task = None,
-    text: o.Text = None,
-    text_features: o.TextFeatures = "tfidf",
-    text_size: o.TextSize = 65536,
-    ngrams: o.Ngrams = 1,
-    categorical: o.Categorical = None,
-    ignore: o.Ignore = None,
-    index: o.Index = None,
-    missing: o.Missing = "error",
-    format_: o.Format = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    header: o.Header = None,
-    decimal: o.Decimal = None,
-    thousands: o.Thousands = None,
-    comment: o.Comment = None,
-    dtype: o.Dtype = "float64",
-    index_base: o.IndexBase = None,
-    max_memory: o.MaxMemory = "4G",
-    max_features: o.MaxFeatures = 50_000_000,
+    given: dict[str, Any],
     force: o.Force = False,
     as_json: o.Json = False,
     debug: o.Debug = False,
@@ -110,7 +90,7 @@ def compare(
     What fills in missing values and what scales is learned on the training rows of every split.
     The words of a column of text and their weights come from the whole file, without labels.
     """
-    given = locals()
+    given = {**given, "data": data, "scale": scale, "components": components}
     names = o.method_names(methods, "--methods")
     ridges = _ridges(alphas)
     options = reading(given)
@@ -123,16 +103,9 @@ def compare(
     for place in (out, report):
         if place is not None:
             check_output(place, force)
+    other = None if test is None else load_data(test, options, as_json)
     whole = load_data(data, options, as_json)
-    prepared = _prepare(
-        whole,
-        task,
-        load_data(test, options, as_json) if test is not None else None,
-        missing=missing,
-        text_kind=text_features,
-        text_size=text_size,
-        ngrams=ngrams,
-    )
+    prepared = _prepare(whole, given["task"], other, **o.feature_options(given))
     target = prepared.target
     chosen = _estimators(names, target, components)
     partial = None if out is None else f"{out}.partial"
@@ -154,7 +127,7 @@ def compare(
             feature_names=prepared.feature_names,
             label_names=None if target.kind == "classes" else list(target.names),
             task="numbers" if target.kind == "numbers" else None,
-            prepare=Preparation(missing, scale),
+            prepare=Preparation(given["missing"], scale),
             progress=advance,
             checkpoint=partial,
             command=_command(),
@@ -264,12 +237,7 @@ def _next_step(given: dict[str, Any], record: dict[str, Any]) -> str:
 def _ridges(text: str) -> Any:
     if text in ("auto", "none"):
         return None if text == "none" else "auto"
-    try:
-        return [float(item) for item in o.split([text])]
-    except ValueError:
-        raise typer.BadParameter(
-            f"{text!r} is not a list of numbers, auto or none.", param_hint="--alphas"
-        ) from None
+    return o.numbers("--alphas", text)
 
 
 def _command() -> str:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from eigenkit.files import Data
 
 
+@o.takes(o.LEARNING)
 def significance(
+    *,
     data: o.DataFile,
     method: Annotated[str, typer.Option("--method", "-m", help="See eigenkit methods.")] = "cca",
     permutations: Annotated[int, typer.Option(min=1, help="Number of permutations.")] = 999,
@@ -41,29 +43,7 @@ def significance(
     jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = 1,
     scale: o.Scale = "none",
     seed: o.Seed = 0,
-    labels: o.Labels = None,
-    label_separator: o.LabelSeparator = None,
-    label_list: o.LabelList = None,
-    task: o.Task = None,
-    text: o.Text = None,
-    text_features: o.TextFeatures = "tfidf",
-    text_size: o.TextSize = 65536,
-    ngrams: o.Ngrams = 1,
-    categorical: o.Categorical = None,
-    ignore: o.Ignore = None,
-    index: o.Index = None,
-    missing: o.Missing = "error",
-    format_: o.Format = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    header: o.Header = None,
-    decimal: o.Decimal = None,
-    thousands: o.Thousands = None,
-    comment: o.Comment = None,
-    dtype: o.Dtype = "float64",
-    index_base: o.IndexBase = None,
-    max_memory: o.MaxMemory = "4G",
-    max_features: o.MaxFeatures = 50_000_000,
+    given: dict[str, Any],
     as_json: o.Json = False,
     debug: o.Debug = False,
 ) -> Result:
@@ -71,7 +51,7 @@ def significance(
 
     Features are made from the whole file, as in compare.
     """
-    given = locals()
+    given = {**given, "scale": scale}
     (name,) = o.method_names(method)
     n_components = None if components is None else o.count("--components", components)
     params = {**o.parameters(set_), **_given(n_components=n_components, alpha=alpha)}
@@ -87,12 +67,9 @@ def significance(
     whole = load_data(data, options, as_json)
     X, y, names, cells = _prepared(
         whole,
-        task,
+        given["task"],
         scale=scale,
-        missing=missing,
-        text_kind=text_features,
-        text_size=text_size,
-        ngrams=ngrams,
+        **o.feature_options(given),
     )
     with progress("permuting", as_json) as advance:
         found = permutation_test(
