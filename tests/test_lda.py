@@ -130,5 +130,5 @@ def test_auto_shrinkage_knows_columns_that_are_constant_in_a_class(n, rng):
     X[y == 0, 2] = 0.0
     expected = LDA(shrinkage="auto").fit(X, y)
     for shift in (0.1, 0.7, 1000 / 3):
-        found = LDA(shrinkage="auto").fit(X + [0, 0, shift, 0], y)
+        found = LDA(shrinkage="auto").fit(X + np.array([0, 0, shift, 0]), y)
         np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, rtol=1e-10)
