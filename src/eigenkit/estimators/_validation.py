@@ -186,7 +186,7 @@ def check_numeric_Y(
     known = np.nan_to_num(Y, posinf=np.inf, neginf=-np.inf) if gaps else Y
     check_finite("y", known)
     check_size("y", float(max(known.max(initial=0.0), -known.min(initial=0.0))), limits)
-    return Y
+    return np.asarray(Y)
 
 
 def check_sparse_Y(Y: Any, n: int) -> sparse.csr_array:
@@ -233,10 +233,10 @@ def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:
     kind = type_of_target(y, input_name="y")
     if kind not in ("binary", "multiclass"):
         raise ValueError(f"Unknown label type: {kind}: y must hold classes, not measurements.")
-    return y
+    return np.asarray(y)
 
 
-def _column_vector_warning() -> Warning:
+def _column_vector_warning() -> Any:
     from sklearn.exceptions import DataConversionWarning
 
     return DataConversionWarning(
