@@ -21,9 +21,7 @@ from eigenkit.data import SAFE_RANGE, check_finite, check_size
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks
-from eigenkit.shell import check_choice as check_choice
-from eigenkit.shell import check_count as check_count
-from eigenkit.shell import check_real as check_real
+from eigenkit.shell import check_choice, check_count
 
 
 def check_solver(value: Any, choices: Any) -> str:
