@@ -66,7 +66,8 @@ def fit(*more: str) -> None:
 def test_fit_transform_predict_inspect(data: Path, method: str) -> None:
     kind = METHODS[method].targets[0]
     options = CLASS_OPTIONS if kind == "classes" else TAG_OPTIONS
-    record = run_json("fit", "data.csv", *options, "-m", method, "-o", "m.ek")
+    views = ["--views", "f[12]", "f[34]"] if METHODS[method].views else []
+    record = run_json("fit", "data.csv", *options, "-m", method, *views, "-o", "m.ek")
     assert record["method"] == method
     assert record["fitted"]["n_rows"] == 90
     if METHODS[method].transforms:

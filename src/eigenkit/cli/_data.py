@@ -65,6 +65,19 @@ def _check_words(options: dict[str, Any]) -> None:
         ) from None
 
 
+def check_views(views: tuple[str, ...], methods: list[Any]) -> None:
+    """Views go with methods that have a use for them."""
+    needing = [method.name for method in methods if method.needs_views]
+    if needing and not views:
+        raise typer.BadParameter(f"{needing[0]} needs the patterns of views.", param_hint="--views")
+    if views and methods and not any(method.views for method in methods):
+        from eigenkit.models._views import methods_with_views
+
+        raise typer.BadParameter(
+            f"they go with {', '.join(methods_with_views())}.", param_hint="--views"
+        )
+
+
 def check_choices(options: dict[str, Any]) -> None:
     """Options that must be one of a few words."""
     from eigenkit.files._targets import TASKS

@@ -11,6 +11,7 @@ from eigenkit.cli._console import Result, clean, progress
 from eigenkit.cli._data import (
     Counter,
     check_choices,
+    check_views,
     found_line,
     open_in_memory_or_blocks,
     reading,
@@ -83,6 +84,8 @@ def fit(
     found = find(name)
     _check_parameters(found, params)
     wanted = _components(found, components, params)
+    views = o.split(given["views"])
+    check_views(views, [found])
     if dask is not None:
         if grid is not None or wanted is not None or scale != "none" or given["missing"] != "error":
             raise typer.BadParameter(
@@ -104,6 +107,7 @@ def fit(
             alphas=grid,
             cv=cv,
             components=wanted,
+            views=views,
             quality=quality,
             scale=scale,
             **o.feature_options(given),

@@ -68,6 +68,14 @@ Decimal = Annotated[
 ]
 Thousands = Annotated[str | None, typer.Option(help="Mark between thousands in numbers.")]
 Comment = Annotated[str | None, typer.Option(help="Leave out lines that begin with this.")]
+Views = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--views",
+        help="Patterns of features that belong together, one for each view, with commas or blanks: "
+        "for multiview_cca and kernels_*.",
+    ),
+]
 Missing = Annotated[
     str,
     typer.Option(help="Missing values: error, drop the row, or the mean or median of the column."),
@@ -149,6 +157,7 @@ LEARNING: Group = {
     "categorical": (Categorical, None),
     "ignore": (Ignore, None),
     "index": (Index, None),
+    "views": (Views, None),
     "missing": (Missing, "error"),
     **{name: option for name, option in READING.items() if name != "max_memory"},
     "index_base": (IndexBase, None),
