@@ -126,4 +126,4 @@ def _target_rows(model: Any, Y: Array) -> Array:
     """H, built once: permuting the samples permutes its rows."""
     degree = Y.sum(axis=0)
     labels = Labels(degree, Y - degree / len(Y), model._edge_weight(Y.shape[1]))
-    return model._target().rows(Y, labels)
+    return np.asarray(model._target().rows(Y, labels))

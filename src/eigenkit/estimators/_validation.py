@@ -21,9 +21,7 @@ from eigenkit.data import SAFE_RANGE, check_finite, check_size
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks
-from eigenkit.shell import check_choice as check_choice
-from eigenkit.shell import check_count as check_count
-from eigenkit.shell import check_real as check_real
+from eigenkit.shell import check_choice, check_count
 
 
 def check_solver(value: Any, choices: Any) -> str:
@@ -188,7 +186,7 @@ def check_numeric_Y(
     known = np.nan_to_num(Y, posinf=np.inf, neginf=-np.inf) if gaps else Y
     check_finite("y", known)
     check_size("y", float(max(known.max(initial=0.0), -known.min(initial=0.0))), limits)
-    return Y
+    return np.asarray(Y)
 
 
 def check_sparse_Y(Y: Any, n: int) -> sparse.csr_array:
@@ -235,10 +233,10 @@ def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:
     kind = type_of_target(y, input_name="y")
     if kind not in ("binary", "multiclass"):
         raise ValueError(f"Unknown label type: {kind}: y must hold classes, not measurements.")
-    return y
+    return np.asarray(y)
 
 
-def _column_vector_warning() -> Warning:
+def _column_vector_warning() -> Any:
     from sklearn.exceptions import DataConversionWarning
 
     return DataConversionWarning(

@@ -220,12 +220,12 @@ class LDA(ClassifierMixin, Projection):
     @property
     def scalings_(self) -> Array:
         """Components with unit variance within classes, one column each."""
-        return self.components_.T * np.sqrt(self._precision_)
+        return np.asarray(self.components_.T * np.sqrt(self._precision_))
 
     @property
     def xbar_(self) -> Array:
         """The mean of the class means, weighted by the priors."""
-        return self.priors_ @ self.means_
+        return np.asarray(self.priors_ @ self.means_)
 
     def decision_function(self, X: Any) -> Array:
         """Log of prior times likelihood up to a term common to all classes.
@@ -240,7 +240,7 @@ class LDA(ClassifierMixin, Projection):
         """
         check_is_fitted(self)
         scores = project(self._features(X), self.mean_, self.coef_.T) + self._offset_
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return np.asarray(scores[:, 0] if len(self.classes_) == 2 else scores)
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each sample.

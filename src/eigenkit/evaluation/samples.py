@@ -109,7 +109,7 @@ def ridge_scale(X: Any) -> float:
     varying = squares[squares > 0]
     if not varying.size:
         return 1.0
-    return float(np.median(varying)) * max(1.0, varying.size / (X.shape[0] - 1))
+    return float(np.median(varying) * max(1.0, varying.size / (X.shape[0] - 1)))
 
 
 def deviations(X: Any) -> np.ndarray:

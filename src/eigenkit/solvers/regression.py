@@ -131,7 +131,7 @@ class _NormalEquations:
         def residual(V: Array) -> Array:
             slope, square = self.pencil.Z.gradient(V, HT)
             passed[:] = V, slope, square
-            return -slope - damped(self.ridge, V)
+            return np.asarray(-slope - damped(self.ridge, V))
 
         refined = _refined(self.factor, W, residual)
         if refined is None:
@@ -275,7 +275,7 @@ def _lsqr(pencil: Pencil, ridge: float | Array, tol: float, max_iter: int) -> Re
         return np.vstack([Z.matmat(V), damped(root, V)])
 
     def backward(U: Array) -> Array:
-        return Z.rmatmat(U[:n]) + damped(root, U[n:])
+        return np.asarray(Z.rmatmat(U[:n]) + damped(root, U[n:]))
 
     stacked = np.vstack([H, np.zeros((d, H.shape[1]))])
     return Regression(*block_lsqr(forward, backward, stacked, tol, max_iter))
