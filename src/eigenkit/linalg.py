@@ -94,7 +94,7 @@ def _lengths(A: Array) -> Array:
     with np.errstate(over="ignore", under="ignore"):
         squares = np.einsum("ij,ij->j", A, A)
     if np.all((squares > 1e-120) & (squares < 1e120)):
-        return np.sqrt(squares)
+        return np.asarray(np.sqrt(squares))
     unit = power_of_two(np.abs(A).max(axis=0, initial=0.0))
     A = A / unit
     length = unit * np.sqrt(np.einsum("ij,ij->j", A, A))

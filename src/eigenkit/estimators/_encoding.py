@@ -20,7 +20,7 @@ from eigenkit.linalg import Array
 
 def encode_classes(model: Any, y: Any, n: int, classes: Any, reset: bool, instead: str) -> Array:
     """One class per sample as indicator columns of ``model.classes_``."""
-    return class_columns(model, y, n, classes, reset, instead).toarray()
+    return np.asarray(class_columns(model, y, n, classes, reset, instead).toarray())
 
 
 def class_columns(
