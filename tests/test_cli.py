@@ -319,7 +319,7 @@ def test_interruption_leaves_no_half_written_file(
         assert process.stdout.readline() == b"asleep\n"  # whenever that is, on a busy machine
         assert list(data.glob(".p.csv.*"))
         process.send_signal(number)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=250)
     finally:
         process.kill()
         process.wait()
@@ -344,7 +344,7 @@ def test_help_and_methods_import_nothing_heavy() -> None:
 
 def test_version_and_module() -> None:
     process = start("--version")
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=250)
     assert out.decode().startswith("eigenkit ")
     assert process.returncode == 0
 

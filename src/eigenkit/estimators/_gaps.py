@@ -63,7 +63,7 @@ def share_of(Z: Data, observed: np.ndarray | None) -> Array | float:
         return 1.0
     one = Z.total - Z.freedom
     weight = np.ones(len(observed)) if Z.weight is None else Z.weight
-    return Z.freedom / np.maximum(weight @ observed - one, EPS * Z.freedom)
+    return np.asarray(Z.freedom / np.maximum(weight @ observed - one, EPS * Z.freedom))
 
 
 # -- principal components ---------------------------------------------------------------

@@ -129,7 +129,7 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         """Weights that sum to the number of samples."""
         if views.weight is None:
             return np.ones(len(views.Y))
-        return views.weight * (self._n_samples_ / views.weight.sum())
+        return np.asarray(views.weight * (self._n_samples_ / views.weight.sum()))
 
     def _keep(self, views: Views, model: TwoViews) -> None:
         # Plain arrays, as model files hold them.
@@ -217,11 +217,13 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
             # With gaps at their expectations, E[z] is that given the entries that are there.
             return self._projected(self._filled(views), model.A)
         side, W = (slice(None, d), model.A_x) if from_x else (slice(d, None), model.A_y)
-        return self._cast(project(A, model.mean[side], W))
+        return np.asarray(self._cast(project(A, model.mean[side], W)))
 
     def _projected(self, views: Views, A: Array) -> Array:
         mean, d = self._model.mean, self.n_features_in_
-        return self._cast(project(views.X, mean[:d], A[:d]) + project(views.Y, mean[d:], A[d:]))
+        return np.asarray(
+            self._cast(project(views.X, mean[:d], A[:d]) + project(views.Y, mean[d:], A[d:]))
+        )
 
     def _filled(self, views: Views) -> Views:
         V = self._completed(views)
@@ -255,7 +257,7 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         if _has_nan(check_X(self, X, reset=False, finite=False)):
             raise ValueError("X has missing entries: return_std needs whole rows.")
         mean_too = np.sqrt(1 + 1 / self._n_samples_)  # the means are estimates
-        return self._model.spread() * self._scale_[self.n_features_in_ :] * mean_too
+        return np.asarray(self._model.spread() * self._scale_[self.n_features_in_ :] * mean_too)
 
     def impute(self, X: Any, y: Any) -> tuple[Array, Array]:
         """Both views with the expectations of missing entries given the others.
@@ -292,7 +294,7 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         model, d, logs = self._model, self.n_features_in_, np.log(self._scale_)
         if y is None and not _has_nan(views.X):
             white = project(views.X, model.mean[:d], _inverse(model.R[:d, :d]))
-            return model.log_density(white) - logs[:d].sum()
+            return np.asarray(model.log_density(white) - logs[:d].sum())
         if views.gaps:
             V = views.joint()
             ones = np.ones(len(V))
@@ -300,7 +302,7 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
             return np.asarray(density - ~np.isnan(V) @ logs)
         F = _inverse(model.R)
         white = project(views.X, model.mean[:d], F[:d]) + project(views.Y, model.mean[d:], F[d:])
-        return model.log_density(white) - logs.sum()
+        return np.asarray(model.log_density(white) - logs.sum())
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log density of the rows.
@@ -337,7 +339,7 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
 
     @property
     def _n_features_out(self) -> int:
-        return self.n_components_
+        return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -309,7 +309,7 @@ class PCA(Density, Projection):
         if observed is None:
             return project(X, self.mean_, V)
         centred = np.where(observed, X - self.mean_, 0.0)
-        return self._cast(skip_missing_scores(centred, observed, V, V))
+        return np.asarray(self._cast(skip_missing_scores(centred, observed, V, V)))
 
     def inverse_transform(self, X: Any) -> Array:
         """The points of the original space that have these scores.
@@ -326,11 +326,13 @@ class PCA(Density, Projection):
         scores = check_scores("X", X, self.n_components_)
         if self.whiten:
             scores = scores * self._deviations(scores)
-        return scores @ self.components_ + self.mean_
+        return np.asarray(scores @ self.components_ + self.mean_)
 
     def _deviations(self, scores: np.ndarray) -> np.ndarray:
         deviations = self.singular_values_ / np.sqrt(self._freedom_)
-        return deviations.astype(scores.dtype if scores.dtype.kind == "f" else np.float64)
+        return np.asarray(
+            deviations.astype(scores.dtype if scores.dtype.kind == "f" else np.float64)
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

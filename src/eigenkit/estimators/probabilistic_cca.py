@@ -122,7 +122,7 @@ class ProbabilisticCCA(TwoViewDensity):
         """The number of components, or the largest to be judged."""
         most = min(views.X.shape[1], views.Y.shape[1])
         if self.n_components is None or self.n_components in CRITERIA:
-            return most
+            return int(most)
         if int(self.n_components) > most:
             raise ValueError(
                 f"n_components={self.n_components} exceeds {most}, the features of the smaller "

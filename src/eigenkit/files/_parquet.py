@@ -89,8 +89,10 @@ class Parquet:
     def _numbers(self, column: Any) -> np.ndarray:
         if self.arrow.types.is_temporal(column.type):  # days, as in tables of text
             column = column.cast(self.arrow.timestamp("us"), safe=False).cast(self.arrow.int64())
-            return column.to_numpy(zero_copy_only=False) / _MICROSECONDS
-        return column.cast(self.arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+            return np.asarray(column.to_numpy(zero_copy_only=False) / _MICROSECONDS)
+        return np.asarray(
+            column.cast(self.arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+        )
 
     def _labels(self, batch: Any) -> Any:
         if not self.label_names:
