@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import CenteredKernel, check_finite
+from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import Estimator, check_y_given
 from eigenkit.estimators._kernel_space import (
     KernelProjection,
@@ -25,7 +26,7 @@ from eigenkit.estimators._kernel_space import (
     refuse_overflow,
     symmetry_tol,
 )
-from eigenkit.estimators._validation import as_labels, check_weight, check_X
+from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.estimators.kernel import (
     KernelCCA,
     KernelHypergraphSpectral,
