@@ -9,7 +9,7 @@ from scipy import sparse
 
 from eigenkit.data import Centered
 from eigenkit.linalg import Array
-from eigenkit.moments import BlockedRows, Moments, Problem, Rows
+from eigenkit.moments import BlockedRows, Moments, Problem, Rows, dense
 from eigenkit.pencil import Pencil
 
 
@@ -45,7 +45,7 @@ def shrunken_by_class(moments: Rows | Moments | BlockedRows, problem: Problem) -
         )
     X, weights = np.asarray(moments.X, dtype=np.float64), moments.weights()
     within, between, diagonal = [], [], np.zeros(X.shape[1])
-    for own in moments.Y.T > 0:
+    for own in dense(moments.Y).T > 0:
         if not own.any():
             between.append(np.zeros(X.shape[1]))
             continue

@@ -133,8 +133,8 @@ def check_groups(groups: Any, n: int) -> np.ndarray:
     return np.array([names[name] for name in groups.tolist()])
 
 
-def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> Array:
-    """0/1 matrix with a column per class; a class that is not declared is an error."""
+def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> sparse.csr_array:
+    """Sparse 0/1 matrix with a column per class; a class that is not declared is an error."""
     index = np.searchsorted(classes, y)
     index[index == len(classes)] = 0
     unseen = classes[index] != y
@@ -143,13 +143,19 @@ def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> Array:
             f"y holds the class {y[unseen][0]!r}, which the first call did not declare: "
             "pass classes= with all of them to the first partial_fit."
         )
-    J = np.zeros((len(y), len(classes)))
-    J[np.arange(len(y)), index] = 1.0
-    return J
+    n, k = len(y), len(classes)
+    return sparse.csr_array((np.ones(n), index, np.arange(n + 1)), shape=(n, k))
 
 
 def encode_classes(model: Any, y: Any, n: int, classes: Any, reset: bool, instead: str) -> Array:
     """One class per sample as indicator columns of ``model.classes_``."""
+    return np.asarray(class_columns(model, y, n, classes, reset, instead).toarray())
+
+
+def class_columns(
+    model: Any, y: Any, n: int, classes: Any, reset: bool, instead: str
+) -> sparse.csr_array:
+    """The same as a sparse matrix."""
     y = check_classes(y, n, instead=instead)
     if reset:
         model.classes_ = np.unique(y if classes is None else np.asarray(classes))
