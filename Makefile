@@ -47,6 +47,7 @@ test-oldest: $(VENV)-oldest/.test
 
 # How much of what could be wrong in the core the tests notice.
 test-mutants: $(VENV)/.test
+	$(RUN) -m pip install --quiet coverage
 	$(RUN) tools/mutants.py --count $(or $(COUNT),100) --seed $(or $(SEED),0)
 
 test-shuffled: $(VENV)/.test

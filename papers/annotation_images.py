@@ -171,7 +171,7 @@ def seconds(n: int, k: int, p: int = 23) -> float:
 def _gaussian(Z: np.ndarray) -> np.ndarray:
     squared = np.sum(Z**2, axis=1)
     D = np.maximum(squared[:, None] + squared - 2 * Z @ Z.T, 0)
-    return np.exp(-D / D.mean()).astype(np.float32)
+    return np.asarray(np.exp(-D / D.mean()).astype(np.float32))
 
 
 def _times(study: Study, plan: Plan) -> Table:

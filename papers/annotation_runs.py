@@ -130,7 +130,7 @@ class Runs:
 def mean_weights(runs: Runs, method: str) -> np.ndarray:
     """Mean over all columns and partitions."""
     cells = [cell for column in runs.distinct() for cell in runs.found[column]]
-    return np.mean([cell[method]["weights"] for cell in cells], axis=0)
+    return np.asarray(np.mean([cell[method]["weights"] for cell in cells], axis=0))
 
 
 def paper_has(plan: Plan) -> bool:

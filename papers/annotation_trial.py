@@ -114,7 +114,7 @@ def chi_squared(V: Any) -> Array:
         rows, x = V.indices[start:stop], V.data[start:stop]
         common[np.ix_(rows, rows)] += np.outer(x, x) / np.add.outer(x, x)
     total = np.asarray(V.sum(axis=1)).ravel()
-    return np.maximum(total[:, None] + total - 4 * common, 0.0)
+    return np.asarray(np.maximum(total[:, None] + total - 4 * common, 0.0))
 
 
 # -- one partition ----------------------------------------------------------------------

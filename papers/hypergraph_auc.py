@@ -248,7 +248,7 @@ def _classifier_table(study: Study, cases: list[ml.Case], found: dict[str, ml.Fo
             ]
             return float(np.mean(scores))
 
-        return study.cell(f"{case.title}, rCCA, {name}", work)
+        return float(study.cell(f"{case.title}, rCCA, {name}", work))
 
     return Table(
         "What the SVM does: rCCA by loss and scale of the projection",

@@ -141,7 +141,7 @@ def expansions(J: Array) -> dict[str, Array]:
 def similarity(name: str, J: Array) -> Array:
     """H H' of the expansion, before centring."""
     H = TARGETS[name].rows(J, Labels(J.sum(axis=0), J - J.mean(axis=0)))
-    return H @ H.T
+    return np.asarray(H @ H.T)
 
 
 def _hypergraph() -> Figure:

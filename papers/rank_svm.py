@@ -97,7 +97,7 @@ def best_thresholds(S: Array, carried: np.ndarray) -> Array:
 def _pair_weights(carried: np.ndarray) -> Array:
     """1 / (|Y_i| |N_i|), or 0 for a sample with all labels or none, of which no pair is made."""
     pairs = carried.sum(axis=1) * (~carried).sum(axis=1)
-    return np.divide(1.0, pairs, out=np.zeros(len(pairs)), where=pairs > 0)
+    return np.asarray(np.divide(1.0, pairs, out=np.zeros(len(pairs)), where=pairs > 0))
 
 
 def ranking_loss(S: Array, carried: np.ndarray, weight: Array) -> tuple[float, Array]:

@@ -97,7 +97,7 @@ def fold_errors(X: Array, y: Array, seed: int, method: str, plan: Plan) -> list[
 def fast_fold_errors(X: Array, y: Array, seed: int, plan: Plan) -> list[list[float]]:
     """The same of PLS, by PLSRegressionCV."""
     model = PLSRegressionCV(plan.most, cv=folds(X, seed, plan), scale=False).fit(X, y)
-    return model.fold_errors_[:, 1:].tolist()
+    return [list(row) for row in model.fold_errors_[:, 1:].tolist()]
 
 
 def peer_errors(X: Array, y: Array, seed: int, method: str, plan: Plan) -> list[list[float]]:

@@ -12,13 +12,14 @@ import tracemalloc
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from eigenkit.datasets import Dataset, DatasetNotFound, load_dataset
 from eigenkit.record import write_atomically
 from papers.blocks import Block
 
 Tell = Callable[[str], None]
+T = TypeVar("T")
 # Random partitions of data in a run that is not asked to be full.
 FEW = 3
 
@@ -128,10 +129,11 @@ class Study:
         """How many random partitions: ``count``, as the paper or we wish, or only ``few``."""
         return count if self.full else min(count, few)
 
-    def cell(self, key: str, work: Callable[[], Any]) -> Any:
+    def cell(self, key: str, work: Callable[[], T]) -> T:
         """The value of ``work()``, from an earlier run if there was one."""
         self.tell(key)
-        return self.cells.get(key, work)
+        value: T = self.cells.get(key, work)
+        return value
 
 
 def measured(work: Callable[[], Any]) -> tuple[Any, float, float]:

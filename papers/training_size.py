@@ -101,7 +101,7 @@ def _curves(study: Study, setting: Setting, technique: str) -> Curves:
 
         cell = study.cell(f"{setting.title}, {technique}, {size} samples", work)
         for version, scores in cell.items():
-            found[version].append(float(np.mean(scores)))
+            found[version].append(float(np.mean(np.array(scores, dtype=np.float64))))
     return found
 
 

@@ -66,7 +66,8 @@ def fit(*more: str) -> None:
 def test_fit_transform_predict_inspect(data: Path, method: str) -> None:
     kind = METHODS[method].targets[0]
     options = CLASS_OPTIONS if kind == "classes" else TAG_OPTIONS
-    record = run_json("fit", "data.csv", *options, "-m", method, "-o", "m.ek")
+    views = ["--views", "f[12]", "f[34]"] if METHODS[method].views else []
+    record = run_json("fit", "data.csv", *options, "-m", method, *views, "-o", "m.ek")
     assert record["method"] == method
     assert record["fitted"]["n_rows"] == 90
     if METHODS[method].transforms:
@@ -318,7 +319,7 @@ def test_interruption_leaves_no_half_written_file(
         assert process.stdout.readline() == b"asleep\n"  # whenever that is, on a busy machine
         assert list(data.glob(".p.csv.*"))
         process.send_signal(number)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=250)
     finally:
         process.kill()
         process.wait()
@@ -343,7 +344,7 @@ def test_help_and_methods_import_nothing_heavy() -> None:
 
 def test_version_and_module() -> None:
     process = start("--version")
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=250)
     assert out.decode().startswith("eigenkit ")
     assert process.returncode == 0
 

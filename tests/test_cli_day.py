@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eigenkit import MultiviewCCA
+from eigenkit.models import load
 from test_cli import CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
 
 RNG = np.random.default_rng(11)
@@ -190,6 +192,114 @@ def test_a_forgotten_separator_is_suspected(folder: Path) -> None:
 
 def test_a_wrong_name_is_blamed_on_its_option(data: Path) -> None:  # noqa: F811
     assert "--methods" in run("compare", "data.csv", *CLASS_OPTIONS, "--methods", "ldaa", code=2)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--label-separator", "", "--label-separator: it is empty"),
+        ("--alphas", "-7", "--alphas: '-7' is not a number of at least 0"),
+        ("--alphas", "1,nan", "--alphas: 'nan' is not a number of at least 0"),
+        ("--alphas", ",", "--alphas: ',' holds no number"),
+        ("--encoding", "nosuch", "--encoding: 'nosuch' is not known"),
+        ("--encoding", "a\0b", "--encoding: 'a\\x00b' is not known"),
+    ],
+)
+def test_a_wrong_value_is_blamed_on_its_option(
+    data: Path,  # noqa: F811
+    option: str,
+    value: str,
+    message: str,
+) -> None:
+    shown = run("compare", "data.csv", *CLASS_OPTIONS, "-m", "lda", option, value, code=2)
+    assert message in " ".join(shown.split())
+
+
+def test_a_missing_test_file_is_noticed_before_any_work(data: Path) -> None:  # noqa: F811
+    more = ["-m", "lda", "--test", "nosuch.csv"]
+    assert "nosuch.csv: there is no" in run("compare", "no.csv", *CLASS_OPTIONS, *more, code=1)
+
+
+def test_a_separator_that_separates_nothing_is_questioned(folder: Path) -> None:
+    rows = [[i % 5, i % 7, "ab"[i % 5 > 2]] for i in range(40)]
+    write_rows("tags.csv", ["u", "v", "tags"], rows)
+    words = ["--labels", "tags", "--label-separator", "#", "-m", "lda", "-o", "m.ek"]
+    assert "no row has several labels with '#'" in run("fit", "tags.csv", *words)
+
+
+def test_columns_kept_by_a_pattern_have_their_own_names(data: Path) -> None:  # noqa: F811
+    run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "-o", "m.ek")
+    for keep in ("f[12]", "1,2"):
+        rows = list(csv.reader(run("predict", "m.ek", "data.csv", "--keep", keep).splitlines()))
+        assert rows[0] == ["f1", "f2", "class"]
+        assert len(rows[1]) == 3
+
+
+# -- views ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def views(folder: Path) -> Path:
+    """Three views of two hidden sources, of which the first is the class."""
+    rng = np.random.default_rng(3)
+    T = rng.normal(size=(80, 2))
+    X = np.hstack([T @ rng.normal(size=(2, d)) + 0.5 * rng.normal(size=(80, d)) for d in (4, 5, 3)])
+    names = [f"{v}_{j}" for v, d in zip("abc", (4, 5, 3), strict=True) for j in range(d)]
+    rows = [[*x, "yes" if t > 0 else "no"] for x, t in zip(X.tolist(), T[:, 0], strict=True)]
+    write_rows("views.csv", [*names, "class"], rows)
+    return folder
+
+
+VIEWS = ["--labels", "class", "--views", "a_*", "b_*", "c_*"]
+
+
+def test_views_make_the_model_that_python_makes(views: Path) -> None:
+    found = run_json("fit", "views.csv", "-m", "multiview_cca", *VIEWS, "-o", "m.ek")
+    assert [v["n_features"] for v in found["views"]] == [4, 5, 3]
+    X = np.loadtxt("views.csv", delimiter=",", skiprows=1, usecols=range(12))
+    model = MultiviewCCA(groups=np.repeat([0, 1, 2], [4, 5, 3])).fit(X)
+    Z = np.array(list(csv.reader(run("transform", "m.ek", "views.csv").splitlines()))[1:], float)
+    assert np.allclose(Z, model.transform(X), atol=1e-12)
+    assert run_json("score", "m.ek", "views.csv")["scores"]["accuracy"] > 0.85
+    assert "a_* (4 features), b_* (5 features), c_* (3 features)" in run("inspect", "m.ek")
+
+
+def test_views_have_a_kernel_each(views: Path) -> None:
+    found = run_json("fit", "views.csv", "-m", "kernels_star", *VIEWS, "-o", "m.ek")
+    weights = [v["weight"] for v in found["views"]]
+    assert sum(weights) == pytest.approx(1.0)
+    assert load("m.ek").estimator.kernels_[1].columns == [4, 5, 6, 7, 8]
+    assert run_json("score", "m.ek", "views.csv")["scores"]["accuracy"] > 0.85
+
+
+def test_views_are_compared_and_tested(views: Path) -> None:
+    words = [*VIEWS, "-m", "multiview_cca,lda", "--cv", "3", "--no-baselines"]
+    record = run_json("compare", "views.csv", *words)
+    assert all(m["failures"] == [] for m in record["methods"])
+    every = ["eigenkit", "fit", "views.csv", "--method", "multiview_cca"]
+    alone = run_json("compare", "views.csv", *VIEWS, "-m", "multiview_cca", "--cv", "3")
+    words = shlex.split(alone["next"])
+    assert words[:5] == every
+    assert run_json(*words[1:])["views"][2] == {"view": "c_*", "n_features": 3}
+    test = ["--permutations", "99", "--views", "a_*,b_*", "c_*", "--ignore", "class"]
+    found = run_json("test", "views.csv", "-m", "multiview_cca", *test)
+    assert found["n_significant"] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["-m", "multiview_cca"], 2, "--views: multiview_cca needs the patterns of views"),
+        (["-m", "lda", "--views", "a_*", "b_*"], 2, "--views: they go with multiview_cca"),
+        (["-m", "multiview_cca", "--views", "a_*", "z*"], 1, "no feature is named 'z*' (--views)"),
+        (["-m", "multiview_cca", "--views", "a_*", "b_*"], 1, "in no view (--views) are the feat"),
+        (["-m", "multiview_cca", "--views", "*", "b_*"], 1, "in several views (--views) are the"),
+        (["-m", "multiview_cca", "--views", "*"], 1, "one view (--views): give a pattern for each"),
+    ],
+)
+def test_views_that_cannot_be(views: Path, words: list[str], code: int, message: str) -> None:
+    shown = run("fit", "views.csv", "--labels", "class", *words, "-o", "m.ek", code=code)
+    assert message in " ".join(shown.split())
 
 
 @pytest.mark.parametrize("columns", [40, 100])

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cross_decomposition import CCA as SklearnCCA
@@ -24,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import eigenkit
-from conftest import ESTIMATORS, labels_for, projector_distance
+from conftest import ESTIMATORS, labels_for, needs_lda_by_n, projector_distance
 from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
 from eigenkit.exceptions import ConditionWarning, DegenerateDataWarning, EigenkitWarning
 
@@ -40,8 +39,7 @@ def test_lda_is_that_of_scikit_learn(priors, two_classes):
         priors = None if priors is None else [0.3, 0.7]
     ours = LDA(alpha=0.0, priors=priors).fit(X, y)
     theirs = LinearDiscriminantAnalysis(priors=priors).fit(X, y)
-    if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 9):
-        pytest.skip("divides the covariance by n - k, where ours and later versions divide by n")
+    needs_lda_by_n()
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-8)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-8)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-8)

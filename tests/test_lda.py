@@ -122,3 +122,13 @@ def test_priors_that_do_not_sum_to_one_are_normalized_with_a_warning():
     with pytest.warns(EigenkitWarning, match="priors sum to 2, not to 1"):
         model = LDA(priors=[1.0, 0.5, 0.5]).fit(X, y)
     np.testing.assert_allclose(model.priors_, [0.5, 0.25, 0.25])
+
+
+@pytest.mark.parametrize("n", [7, 11, 13, 23])
+def test_auto_shrinkage_knows_columns_that_are_constant_in_a_class(n, rng):
+    X, y = rng.standard_normal((2 * n, 4)), np.repeat([0, 1], n)
+    X[y == 0, 2] = 0.0
+    expected = LDA(shrinkage="auto").fit(X, y)
+    for shift in (0.1, 0.7, 1000 / 3):
+        found = LDA(shrinkage="auto").fit(X + np.array([0, 0, shift, 0]), y)
+        np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, rtol=1e-10)

@@ -53,7 +53,8 @@ def test_every_method_survives_its_file_bit_for_bit(tmp_path: Path, method: str,
         assert np.array_equal(model.transform("", block), again.transform("", block))
     assert again.how == model.how
     assert again.target == model.target
-    better_than_guesses(model, kind)
+    if not METHODS[method].needs_views:  # what these columns share is chance
+        better_than_guesses(model, kind)
 
 
 def better_than_guesses(model: Model, kind: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import load_iris, make_multilabel_classification
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
@@ -81,6 +82,23 @@ def test_search_judges_projections_of_classes_by_all_classes():
     for estimator in (HypergraphSpectral(), LeastSquaresProjection(target="star", l1_ratio=1.0)):
         search = AlphaSearchCV(estimator, alphas=[0.01, 0.1]).fit(X, y)
         assert search.best_score_ > 0.8
+
+
+@pytest.mark.parametrize("classes", [True, False])
+def test_rows_of_no_weight_do_not_count_for_the_head(classes, rng):
+    X = rng.standard_normal((60, 5))
+    y = (X[:, 0] + rng.standard_normal(60) > 0).astype(int)
+    Y = y if classes else np.column_stack([y, X[:, 1] > 0]).astype(int)
+    weight = np.ones(60)
+    weight[:20] = 0
+    # The same rows are scored either way: the last ten.
+    splits = [(np.arange(50), np.arange(50, 60))]
+    kept = [(np.arange(30), np.arange(30, 40))]
+    lies = np.where(weight.reshape(-1, *[1] * (Y.ndim - 1)) == 0, 1 - Y, Y)
+    search = AlphaSearchCV(HypergraphSpectral(), alphas=[1.0])
+    ours = clone(search).set_params(cv=splits).fit(X, lies, weight)
+    plain = clone(search).set_params(cv=kept).fit(X[20:], Y[20:])
+    assert ours.best_score_ == pytest.approx(plain.best_score_, abs=1e-10)
 
 
 def test_one_standard_error_prefers_more_shrinkage():

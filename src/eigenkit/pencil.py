@@ -44,7 +44,7 @@ class Pencil:
     @cached_property
     def C(self) -> Array:
         """Z'H, as directions: all that A is made of."""
-        return self.Z.cross(self.H)
+        return np.asarray(self.Z.cross(self.H))
 
     def compressed(self) -> Pencil:
         """The same pencil on fewer rows, for methods that need rows where there are too many."""
@@ -58,7 +58,8 @@ class Pencil:
     @property
     def ridge(self) -> float | Array:
         """alpha in the units of Z (see :meth:`Centered.ridge`)."""
-        return self.Z.ridge(self.alpha)
+        found: float | Array = self.Z.ridge(self.alpha)
+        return found
 
     def apply_B(self, V: Array) -> Array:
         """B V, from the data."""

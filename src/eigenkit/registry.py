@@ -35,6 +35,10 @@ class Method:
         One line.
     params : mapping
         Parameters that make this method out of the class.
+    views : {"", "groups", "kernels"}
+        The parameter by which it is told which columns belong together, if it can be.
+    needs_views : bool
+        Whether it makes no sense without.
 
     Examples
     --------
@@ -49,6 +53,8 @@ class Method:
     targets: tuple[str, ...]
     description: str
     params: Mapping[str, Any] = field(default_factory=dict)
+    views: str = ""
+    needs_views: bool = False
 
     def estimator_class(self) -> Any:
         """The class itself, imported now."""
@@ -159,6 +165,15 @@ _LIST = [
         "PLS for classes with few features",
     ),
     Method("pca", f"{_OURS}:PCA", "projection", _BOTH, "principal components, without labels"),
+    Method(
+        "multiview_cca",
+        f"{_OURS}:MultiviewCCA",
+        "projection",
+        _BOTH,
+        "CCA of the views of --views, without labels",
+        views="groups",
+        needs_views=True,
+    ),
     Method("regec", f"{_OURS}:ReGEC", "classifier", (CLASSES,), "nearest plane, one eigenproblem"),
     Method("gepsvm", f"{_OURS}:GEPSVM", "classifier", (CLASSES,), "nearest plane, one for a class"),
     Method("kernel_cca", f"{_OURS}:KernelCCA", "projection", _ANY, "CCA with a kernel"),
@@ -195,6 +210,7 @@ _LIST = [
             targets,
             f"{name} with several kernels, their weights learned",
             {"estimator": name},
+            views="kernels",
         )
         for name, targets in [("star", _BOTH), ("clique", _BOTH), ("cca", _ANY), ("opls", _ANY)]
     ),

@@ -43,7 +43,7 @@ def _centered(X: Any) -> Array:
     X = X / power_of_two(np.abs(X).max(axis=0, initial=0.0))
     X -= X.mean(axis=0, keepdims=True)
     X[:, np.abs(X).max(axis=0, initial=0.0) <= 8 * EPS] = 0.0  # constant but for rounding
-    return X
+    return np.asarray(X)
 
 
 def _in_units(X: Any) -> Any:

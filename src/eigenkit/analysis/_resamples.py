@@ -153,7 +153,7 @@ def _roots(model: Any, T: Array, weight: Array) -> Array:
         return np.abs(weight @ (T * np.asarray(model.y_scores_, dtype=np.float64)))
     if len(model.y_loadings_) == 1:  # one response: nothing to choose from, so no ties
         return np.full(T.shape[1], np.nan)
-    return np.linalg.norm(model.y_loadings_, axis=0) * (weight @ T**2)
+    return np.asarray(np.linalg.norm(model.y_loadings_, axis=0) * (weight @ T**2))
 
 
 def refuse(estimator: Any) -> None:

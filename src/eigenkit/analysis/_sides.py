@@ -25,6 +25,7 @@ from eigenkit.estimators._base import Projection
 from eigenkit.estimators._cross_decomposition import CrossDecomposition
 from eigenkit.estimators._validation import as_labels, check_X
 from eigenkit.linalg import Array
+from eigenkit.moments import dense
 from eigenkit.targets import Labels
 
 # (share, ridge) of the matrix share X'X + ridge I that normalizes a projection.
@@ -111,7 +112,7 @@ def _x_side(model: Any, X: Any) -> View:
 
 
 def _y_side(model: Any, n: int, y: Any) -> View:
-    Y = model._encode(as_labels(y), n, None, False)
+    Y = dense(model._encode(as_labels(y), n, None, False))
     if isinstance(model, HypergraphSpectral):
         return View(_target_rows(model, Y), *AS_IT_IS)
     if isinstance(model, CanonicalRidge):
@@ -125,4 +126,4 @@ def _target_rows(model: Any, Y: Array) -> Array:
     """H, built once: permuting the samples permutes its rows."""
     degree = Y.sum(axis=0)
     labels = Labels(degree, Y - degree / len(Y), model._edge_weight(Y.shape[1]))
-    return model._target().rows(Y, labels)
+    return np.asarray(model._target().rows(Y, labels))

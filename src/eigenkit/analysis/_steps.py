@@ -164,7 +164,7 @@ def _products(U: Array, V: Array, orders: np.ndarray) -> Array:
     """U'V[order] for every order, by one matrix product."""
     n, q = V.shape
     M = U.T @ V[orders.T].reshape(n, len(orders) * q)
-    return M.reshape(U.shape[1], len(orders), q).transpose(1, 0, 2)
+    return np.asarray(M.reshape(U.shape[1], len(orders), q).transpose(1, 0, 2))
 
 
 def _of_pairs(name: str, M: Array) -> Array:
@@ -177,7 +177,7 @@ def _of_pairs(name: str, M: Array) -> Array:
 
 
 def _logs(x: Array) -> Array:
-    return -np.sum(np.log(np.maximum(x, PERFECT)), axis=1)
+    return np.asarray(-np.sum(np.log(np.maximum(x, PERFECT)), axis=1))
 
 
 def batch_size(sides: list[Array]) -> int:

@@ -156,7 +156,9 @@ def _sparse_spe(model: Any, X: Any, T: Array) -> Array:
     squares = X.power(2) @ std**-2 - 2 * (X @ (mean / std**2)) + np.sum((mean / std) ** 2)
     along = project(X, mean, P / std[:, None])
     cross = np.einsum("ij,ij->i", along, T)
-    return np.maximum(squares - 2 * cross + np.einsum("ij,ij->i", T @ (P.T @ P), T), 0.0)
+    return np.asarray(
+        np.maximum(squares - 2 * cross + np.einsum("ij,ij->i", T @ (P.T @ P), T), 0.0)
+    )
 
 
 def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:

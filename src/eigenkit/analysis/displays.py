@@ -85,7 +85,7 @@ def _correlations(X: Any, Z: Array) -> Array:
         X = X - X.mean(axis=0)
         length = np.linalg.norm(X, axis=0)
     size = length[:, None] * np.linalg.norm(Zc, axis=0)
-    return np.divide(X.T @ Zc, size, out=np.zeros(size.shape), where=size > 0)
+    return np.asarray(np.divide(X.T @ Zc, size, out=np.zeros(size.shape), where=size > 0))
 
 
 def _groups(y: Any, n: int) -> dict[str, Rows]:

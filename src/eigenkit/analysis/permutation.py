@@ -281,7 +281,7 @@ def _n_steps(estimator: Any, found: Any, Z: Array, blocks: steps.Blocks) -> int:
             DegenerateDataWarning,
             stacklevel=3,
         )
-    return min(wanted, possible)
+    return int(min(wanted, possible))
 
 
 # -- the steps --------------------------------------------------------------------------

@@ -31,25 +31,18 @@ KeepFormulas = Annotated[
 ]
 
 
+@o.takes(o.READING)
 def transform(
+    *,
     model: o.ModelFile,
     data: o.DataFile,
     out: Out = "-",
-    format_: o.Format = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    header: o.Header = None,
-    decimal: o.Decimal = None,
-    thousands: o.Thousands = None,
-    comment: o.Comment = None,
-    dtype: o.Dtype = "float64",
-    max_memory: o.MaxMemory = "4G",
+    given: dict[str, Any],
     force: o.Force = False,
     as_json: o.Json = False,
     debug: o.Debug = False,
 ) -> Result:
     """Project the rows of a file with a model."""
-    given = locals()
     from eigenkit.models import load
 
     fitted = load(model)
@@ -64,7 +57,9 @@ def transform(
     return _apply(data, out, options, names, columns, force, as_json)
 
 
+@o.takes(o.READING)
 def predict(
+    *,
     model: o.ModelFile,
     data: o.DataFile,
     out: Out = "-",
@@ -84,32 +79,21 @@ def predict(
         typer.Option("--keep", help="Columns of the file to repeat in the output, as id."),
     ] = None,
     keep_formulas: KeepFormulas = False,
-    format_: o.Format = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    header: o.Header = None,
-    decimal: o.Decimal = None,
-    thousands: o.Thousands = None,
-    comment: o.Comment = None,
-    dtype: o.Dtype = "float64",
-    max_memory: o.MaxMemory = "4G",
+    given: dict[str, Any],
     force: o.Force = False,
     as_json: o.Json = False,
     debug: o.Debug = False,
 ) -> Result:
     """Predict the labels of the rows of a file with a model."""
-    given = locals()
     from eigenkit.models import load
 
     fitted = load(model)
-    options = reading(given, stream=True, expected=fitted.expected())
+    options = reading({**given, "keep": keep}, stream=True, expected=fitted.expected())
     if long or top is not None:
         names, columns = _ranked_output(fitted, top, proba)
     else:
         names, columns = _wide_output(fitted, scores, proba)
-    kept = list(options.keep)
-    names, columns = [*kept, *names], _with_kept(columns)
-    return _apply(data, out, options, names, columns, force, as_json, keep_formulas)
+    return _apply(data, out, options, names, _with_kept(columns), force, as_json, keep_formulas)
 
 
 def _wide_output(model: Model, scores: bool, proba: bool) -> tuple[list[str], Any]:
@@ -196,6 +180,7 @@ def _apply(
     kind = output_format(out)
     place = Path(out) if out == "-" else check_output(out, force)
     source = open_file(data, options)
+    names = [*source.kept_names, *names]
     with progress("working", as_json) as advance:
         blocks = _computed(source, columns, Counter(advance))
         if out == "-":

@@ -13,7 +13,7 @@ import typer
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, keeping, progress, table, width
-from eigenkit.cli._data import check_choices, found_line, load_data, reading
+from eigenkit.cli._data import check_choices, check_views, found_line, load_data, reading
 
 if TYPE_CHECKING:
     from eigenkit.files import Data, Target
@@ -44,7 +44,9 @@ def methods(as_json: o.Json = False, debug: o.Debug = False) -> Result:
     return Result({"methods": record}, table(titles, rows))
 
 
+@o.takes(o.LEARNING)
 def compare(
+    *,
     data: o.DataFile,
     methods: Annotated[
         str | None, typer.Option("--methods", "-m", help="Names with commas; by default all.")
@@ -78,29 +80,7 @@ def compare(
     ] = None,
     scale: o.Scale = "none",
     seed: o.Seed = 0,
-    labels: o.Labels = None,
-    label_separator: o.LabelSeparator = None,
-    label_list: o.LabelList = None,
-    task: o.Task = None,
-    text: o.Text = None,
-    text_features: o.TextFeatures = "tfidf",
-    text_size: o.TextSize = 65536,
-    ngrams: o.Ngrams = 1,
-    categorical: o.Categorical = None,
-    ignore: o.Ignore = None,
-    index: o.Index = None,
-    missing: o.Missing = "error",
-    format_: o.Format = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    header: o.Header = None,
-    decimal: o.Decimal = None,
-    thousands: o.Thousands = None,
-    comment: o.Comment = None,
-    dtype: o.Dtype = "float64",
-    index_base: o.IndexBase = None,
-    max_memory: o.MaxMemory = "4G",
-    max_features: o.MaxFeatures = 50_000_000,
+    given: dict[str, Any],
     force: o.Force = False,
     as_json: o.Json = False,
     debug: o.Debug = False,
@@ -110,7 +90,7 @@ def compare(
     What fills in missing values and what scales is learned on the training rows of every split.
     The words of a column of text and their weights come from the whole file, without labels.
     """
-    given = locals()
+    given = {**given, "data": data, "scale": scale, "components": components}
     names = o.method_names(methods, "--methods")
     ridges = _ridges(alphas)
     options = reading(given)
@@ -118,23 +98,19 @@ def compare(
     from eigenkit.evaluation import CLASSIFIERS, evaluate
     from eigenkit.files import check_output
     from eigenkit.models import Preparation
+    from eigenkit.registry import find
 
     o.choice("--classifier", classifier, CLASSIFIERS)
+    views = o.split(given["views"])
+    check_views(views, [find(name) for name in names])
     for place in (out, report):
         if place is not None:
             check_output(place, force)
+    other = None if test is None else load_data(test, options, as_json)
     whole = load_data(data, options, as_json)
-    prepared = _prepare(
-        whole,
-        task,
-        load_data(test, options, as_json) if test is not None else None,
-        missing=missing,
-        text_kind=text_features,
-        text_size=text_size,
-        ngrams=ngrams,
-    )
+    prepared = _prepare(whole, given["task"], other, **o.feature_options(given))
     target = prepared.target
-    chosen = _estimators(names, target, components)
+    chosen = _estimators(names, prepared, components, views)
     partial = None if out is None else f"{out}.partial"
     left = "no output was written"
     if partial is not None:
@@ -154,7 +130,7 @@ def compare(
             feature_names=prepared.feature_names,
             label_names=None if target.kind == "classes" else list(target.names),
             task="numbers" if target.kind == "numbers" else None,
-            prepare=Preparation(missing, scale),
+            prepare=Preparation(given["missing"], scale),
             progress=advance,
             checkpoint=partial,
             command=_command(),
@@ -168,6 +144,7 @@ def compare(
 class _Prepared:
     """X before filling in and scaling, y, what y is, and the split if a test file was given."""
 
+    path: str
     X: Any
     y: Any
     target: Target
@@ -195,30 +172,38 @@ def _prepare(data: Data, task: str | None, test: Data | None, **features: Any) -
     X = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
     n = len(blocks[0])
     split = None if test is None else (np.arange(n), np.arange(n, len(y)))
-    return _Prepared(X, y, target, learned.feature_names(), split)
+    return _Prepared(path, X, y, target, learned.feature_names(), split)
 
 
 def _once(block: Any) -> Any:
     return lambda: [block]
 
 
-def _estimators(names: list[str], target: Target, components: str | None) -> dict[str, Any]:
+def _estimators(
+    names: list[str], prepared: _Prepared, components: str | None, views: tuple[str, ...]
+) -> dict[str, Any]:
+    """Those asked for, or all that learn from such labels; views are told to those that can be."""
+    from eigenkit.models._views import view_columns, view_params
     from eigenkit.registry import METHODS
 
-    names = names or [m.name for m in METHODS.values() if target.kind in m.targets]
-    return {name: _estimator(METHODS[name], components) for name in names}
+    able = [m.name for m in METHODS.values() if prepared.target.kind in m.targets]
+    names = names or [name for name in able if views or not METHODS[name].needs_views]
+    columns = view_columns(prepared.path, prepared.feature_names, views)
+    chosen = [METHODS[name] for name in names]
+    return {m.name: _estimator(m, components, view_params(m, columns)) for m in chosen}
 
 
-def _estimator(method: Any, components: str | None) -> Any:
+def _estimator(method: Any, components: str | None, params: dict[str, Any]) -> Any:
     """The method, with its number of components given, or chosen in every training part."""
     from eigenkit.models import ComponentsCV
 
     if "n_components" not in method.estimator_class()._get_param_names():
-        return method.make()
+        return method.make(**params)
     if components not in (None, "cv"):
-        return method.make(n_components=o.count("--components", str(components)))
+        return method.make(**params, n_components=o.count("--components", str(components)))
     chosen = method.kind == "projection" and (components == "cv" or method.picks_components)
-    return ComponentsCV(method.make(), cv=3) if chosen else method.make()
+    made = method.make(**params)
+    return ComponentsCV(made, cv=3) if chosen else made
 
 
 # Options of compare that fit takes as well.
@@ -231,6 +216,7 @@ _SHARED = [
     "categorical",
     "ignore",
     "index",
+    "views",
     "missing",
     "scale",
     "delimiter",
@@ -264,12 +250,7 @@ def _next_step(given: dict[str, Any], record: dict[str, Any]) -> str:
 def _ridges(text: str) -> Any:
     if text in ("auto", "none"):
         return None if text == "none" else "auto"
-    try:
-        return [float(item) for item in o.split([text])]
-    except ValueError:
-        raise typer.BadParameter(
-            f"{text!r} is not a list of numbers, auto or none.", param_hint="--alphas"
-        ) from None
+    return o.numbers("--alphas", text)
 
 
 def _command() -> str:

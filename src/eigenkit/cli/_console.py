@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import typer
+from typer.core import TyperCommand
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -111,9 +112,39 @@ def command(app: typer.Typer, name: str) -> Callable[[Callable[..., Result]], An
         def run(*args: Any, **options: Any) -> None:
             _run(functools.partial(function, *args, **options), options)
 
-        return app.command(name)(run)
+        return app.command(name, cls=_Command)(run)
 
     return register
+
+
+class _Command(TyperCommand):
+    """A command whose ``--views`` takes all words up to the next option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Say the option again before each of its words, as click wants it."""
+        if "--views" in args and any("--views" in p.opts for p in self.params):
+            args = _repeated("--views", args)
+        return super().parse_args(ctx, args)
+
+
+def _repeated(option: str, args: list[str]) -> list[str]:
+    """The arguments, with the option before each word that follows it.
+
+    Examples
+    --------
+    >>> from eigenkit.cli._console import _repeated
+    >>> _repeated("--views", ["a.csv", "--views", "a_*", "b_*", "-o", "m.ek"])
+    ['a.csv', '--views', 'a_*', '--views', 'b_*', '-o', 'm.ek']
+    """
+    found: list[str] = []
+    inside = False
+    for word in args:
+        if word.startswith("-"):
+            inside = word == option
+        elif inside and found[-1] != option:
+            found.append(option)
+        found.append(word)
+    return found
 
 
 def _run(work: Callable[[], Result], options: dict[str, Any]) -> None:

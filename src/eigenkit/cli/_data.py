@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from eigenkit.cli._console import clean, progress
 from eigenkit.cli._options import choice, memory, split
@@ -39,12 +42,40 @@ def reading(options: dict[str, Any], **more: Any) -> Reading:
     """How to read a file, from the options of a command by their names."""
     from eigenkit.files import FORMATS, Reading
 
+    _check_words(options)
     choice("--format", options.get("format_"), FORMATS)
     choice("--dtype", options["dtype"], ("float64", "float32"))
     found = {name.rstrip("_"): options[name] for name in _READING if name in options}
     for name in ("labels", "text", "categorical", "ignore", "keep"):
         found[name] = split(found.get(name))
     return Reading(**found, max_bytes=memory(options["max_memory"]), **more)
+
+
+def _check_words(options: dict[str, Any]) -> None:
+    """Options whose words no file can make right."""
+    if options.get("label_separator") == "":
+        raise typer.BadParameter(
+            "it is empty: give the character between the labels.", param_hint="--label-separator"
+        )
+    try:
+        codecs.lookup(options.get("encoding") or "utf-8")
+    except (LookupError, ValueError):
+        raise typer.BadParameter(
+            f"{options['encoding']!r} is not known: try utf-8 or latin-1.", param_hint="--encoding"
+        ) from None
+
+
+def check_views(views: tuple[str, ...], methods: list[Any]) -> None:
+    """Views go with methods that have a use for them."""
+    needing = [method.name for method in methods if method.needs_views]
+    if needing and not views:
+        raise typer.BadParameter(f"{needing[0]} needs the patterns of views.", param_hint="--views")
+    if views and methods and not any(method.views for method in methods):
+        from eigenkit.models._views import methods_with_views
+
+        raise typer.BadParameter(
+            f"they go with {', '.join(methods_with_views())}.", param_hint="--views"
+        )
 
 
 def check_choices(options: dict[str, Any]) -> None:

@@ -79,9 +79,23 @@ def _spectra() -> tuple[list[str], list[Any]]:
     return [*(f"nm{1000 + 10 * j}" for j in range(60)), "fat", "water"], [*X.T, *Y.T]
 
 
+def _sensors() -> tuple[list[str], list[Any]]:
+    """Two states seen by three instruments, each with errors of its own."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    state = rng.normal(size=(160, 2))
+    widths = {"sound": 5, "light": 4, "heat": 3}
+    X = [state @ rng.normal(size=(2, d)) + 0.7 * rng.normal(size=(160, d)) for d in widths.values()]
+    names = [f"{name}_{j + 1}" for name, d in widths.items() for j in range(d)]
+    alarm = np.where(state[:, 0] > 0.5, "yes", "no").tolist()
+    return [*names, "alarm"], [*np.hstack(X).round(4).T, alarm]
+
+
 FILES: dict[str, tuple[str, Callable[[], tuple[list[str], list[Any]]]]] = {
     "tags.csv": ("300 rows of 30 counts, four columns tag_* of 0 and 1", _tags),
     "new.csv": ("rows as in tags.csv without their tags, to predict", _new),
     "flowers.csv": ("150 irises of three species", _flowers),
     "spectra.csv": ("120 spectra with two responses, fat and water", _spectra),
+    "sensors.csv": ("160 rows of three instruments, sound_*, light_* and heat_*", _sensors),
 }

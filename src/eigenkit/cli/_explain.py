@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from eigenkit.models import Model
 
 
+@o.takes(o.READING)
 def explain(
+    *,
     model: o.ModelFile,
     data: o.DataFile,
     row: Annotated[int, typer.Option("--row", min=1, help="Which row of the file.")] = 1,
@@ -23,15 +25,7 @@ def explain(
         typer.Option("--label", help="Which class, label or response; by default those told."),
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many features to show.")] = 5,
-    format_: o.Format = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    header: o.Header = None,
-    decimal: o.Decimal = None,
-    thousands: o.Thousands = None,
-    comment: o.Comment = None,
-    dtype: o.Dtype = "float64",
-    max_memory: o.MaxMemory = "4G",
+    given: dict[str, Any],
     as_json: o.Json = False,
     debug: o.Debug = False,
 ) -> Result:
@@ -39,7 +33,6 @@ def explain(
 
     A score is that of the average training row plus what every feature adds to it.
     """
-    given = locals()
     from eigenkit.files import FileError
     from eigenkit.models import load
 

@@ -11,6 +11,7 @@ from eigenkit.cli._console import Result, clean, progress
 from eigenkit.cli._data import (
     Counter,
     check_choices,
+    check_views,
     found_line,
     open_in_memory_or_blocks,
     reading,
@@ -18,7 +19,9 @@ from eigenkit.cli._data import (
 from eigenkit.cli._inspect import describe, next_steps, quality_lines, summary
 
 
+@o.takes(o.LEARNING)
 def fit(
+    *,
     data: o.DataFile,
     out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")],
     method: Annotated[str, typer.Option("--method", "-m", help="See eigenkit methods.")] = "cca",
@@ -60,35 +63,13 @@ def fit(
         bool,
         typer.Option("--unencrypted", help="With --dask: allow a scheduler without encryption."),
     ] = False,
-    labels: o.Labels = None,
-    label_separator: o.LabelSeparator = None,
-    label_list: o.LabelList = None,
-    task: o.Task = None,
-    text: o.Text = None,
-    text_features: o.TextFeatures = "tfidf",
-    text_size: o.TextSize = 65536,
-    ngrams: o.Ngrams = 1,
-    categorical: o.Categorical = None,
-    ignore: o.Ignore = None,
-    index: o.Index = None,
-    missing: o.Missing = "error",
-    format_: o.Format = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    header: o.Header = None,
-    decimal: o.Decimal = None,
-    thousands: o.Thousands = None,
-    comment: o.Comment = None,
-    dtype: o.Dtype = "float64",
-    index_base: o.IndexBase = None,
-    max_memory: o.MaxMemory = "4G",
-    max_features: o.MaxFeatures = 50_000_000,
+    given: dict[str, Any],
     force: o.Force = False,
     as_json: o.Json = False,
     debug: o.Debug = False,
 ) -> Result:
     """Fit a method on a file and keep the whole pipeline as a model file."""
-    given = locals()
+    given = {**given, "scale": scale}
     (name,) = o.method_names(method)
     ridge, grid = _alpha(alpha, alphas)
     n_components = None if components in (None, "cv") else o.count("--components", components or "")
@@ -103,13 +84,15 @@ def fit(
     found = find(name)
     _check_parameters(found, params)
     wanted = _components(found, components, params)
+    views = o.split(given["views"])
+    check_views(views, [found])
     if dask is not None:
-        if grid is not None or wanted is not None or scale != "none" or missing != "error":
+        if grid is not None or wanted is not None or scale != "none" or given["missing"] != "error":
             raise typer.BadParameter(
                 "it goes without --alpha cv, --components cv, --scale and --missing.",
                 param_hint="--dask",
             )
-        return _on_cluster(data, place, name, options, task, params, dask, unencrypted)
+        return _on_cluster(data, place, name, options, given["task"], params, dask, unencrypted)
     may_stream = found.streams and wanted is None
     if checkpoint is not None:
         stream = _in_blocks(stream, may_stream and grid is None)
@@ -119,17 +102,15 @@ def fit(
             source,
             name,
             data=whole,
-            task=task,
+            task=given["task"],
             params=params,
             alphas=grid,
             cv=cv,
             components=wanted,
+            views=views,
             quality=quality,
             scale=scale,
-            missing=missing,
-            text_kind=text_features,
-            text_size=text_size,
-            ngrams=ngrams,
+            **o.feature_options(given),
             stream=blocks,
             checkpoint=checkpoint,
             seed=seed,
@@ -177,9 +158,9 @@ def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | None, Any]:
     if alpha != "cv":
         if alphas is not None:
             raise typer.BadParameter("it goes with --alpha cv only.", param_hint="--alphas")
-        return None if alpha is None else _number("--alpha", alpha), None
+        return None if alpha is None else o.number("--alpha", alpha), None
     if alphas is not None:
-        return None, [_number("--alphas", item) for item in o.split([alphas])]
+        return None, o.numbers("--alphas", alphas)
     from eigenkit.evaluation import auto_alphas
 
     return None, auto_alphas
@@ -190,16 +171,6 @@ def _in_blocks(stream: bool | None, may_stream: bool) -> bool:
         why = "--no-stream is given" if stream is False else "this method or --alpha cv has none"
         raise typer.BadParameter(f"it needs blocks, but {why}.", param_hint="--checkpoint")
     return True
-
-
-def _number(option: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise typer.BadParameter(f"{text!r} is not a number of at least 0.", param_hint=option)
-    return value
 
 
 def _given(**params: Any) -> dict[str, Any]:

@@ -71,8 +71,27 @@ def describe(model: Model) -> dict[str, Any]:
         "solver": getattr(model.estimator, "solver_", None),
         "regression": getattr(model.estimator, "regression_", None),
         "classifier": "linear SVM" if model.linear is not None else None,
+        "views": _views(model),
         "fitted": model.how,
     }
+
+
+def _views(model: Model) -> list[dict[str, Any]]:
+    """Patterns, numbers of features, and the shares that kernels have by their weights."""
+    from eigenkit.models._views import view_columns
+
+    patterns = model.how.get("views") or []
+    columns = view_columns("", model.features.feature_names(), patterns) or []
+    shares = getattr(model.estimator, "weights_", [None] * len(columns))
+    return [
+        {"view": view, "n_features": len(own), **({} if w is None else {"weight": float(w)})}
+        for view, own, w in zip(patterns, columns, shares, strict=True)
+    ]
+
+
+def _view_words(view: dict[str, Any]) -> str:
+    share = f", weight {view['weight']:.3f}" if "weight" in view else ""
+    return f"{view['view']} ({view['n_features']} features{share})"
 
 
 def summary(model: Model) -> str:
@@ -127,6 +146,7 @@ def _facts(model: Model) -> list[str]:
         "fitted on": found_line(how["data"], how["found"]),
         "targets": _first(model.target.names, 20),
         "text": text,
+        "views": ", ".join(map(_view_words, d["views"])),
         "scaling": how["scale"],
         "missing values": how["missing"],
         "solved by": ", ".join(str(w) for w in (d["solver"], d["regression"]) if w),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -65,6 +68,14 @@ Decimal = Annotated[
 ]
 Thousands = Annotated[str | None, typer.Option(help="Mark between thousands in numbers.")]
 Comment = Annotated[str | None, typer.Option(help="Leave out lines that begin with this.")]
+Views = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--views",
+        help="Patterns of features that belong together, one for each view, with commas or blanks: "
+        "for multiview_cca and kernels_*.",
+    ),
+]
 Missing = Annotated[
     str,
     typer.Option(help="Missing values: error, drop the row, or the mean or median of the column."),
@@ -119,6 +130,84 @@ Set = Annotated[
 ]
 
 
+# Groups of options: name -> (what it is, default). A command takes a group with :func:`takes`.
+Group = dict[str, tuple[Any, Any]]
+
+READING: Group = {
+    "format_": (Format, None),
+    "delimiter": (Delimiter, None),
+    "encoding": (Encoding, None),
+    "header": (Header, None),
+    "decimal": (Decimal, None),
+    "thousands": (Thousands, None),
+    "comment": (Comment, None),
+    "dtype": (Dtype, "float64"),
+    "max_memory": (MaxMemory, "4G"),
+}
+
+LEARNING: Group = {
+    "labels": (Labels, None),
+    "label_separator": (LabelSeparator, None),
+    "label_list": (LabelList, None),
+    "task": (Task, None),
+    "text": (Text, None),
+    "text_features": (TextFeatures, "tfidf"),
+    "text_size": (TextSize, 65536),
+    "ngrams": (Ngrams, 1),
+    "categorical": (Categorical, None),
+    "ignore": (Ignore, None),
+    "index": (Index, None),
+    "views": (Views, None),
+    "missing": (Missing, "error"),
+    **{name: option for name, option in READING.items() if name != "max_memory"},
+    "index_base": (IndexBase, None),
+    "max_memory": READING["max_memory"],
+    "max_features": (MaxFeatures, 50_000_000),
+}
+
+
+def feature_options(given: dict[str, Any]) -> dict[str, Any]:
+    """How columns become features, as the library calls it."""
+    names = {"missing": "missing", "text_features": "text_kind", "text_size": "text_size"}
+    return {word: given[name] for name, word in {**names, "ngrams": "ngrams"}.items()}
+
+
+def takes(*groups: Group) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the options of groups, which it gets as one dict, ``given``.
+
+    They stand where ``given`` stands in its signature.
+    """
+    options = {name: option for group in groups for name, option in group.items()}
+
+    def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def run(**values: Any) -> Any:
+            given = {name: values.pop(name) for name in options}
+            return function(**values, given=given)
+
+        own = inspect.signature(function, eval_str=True).parameters.values()
+        parameters = [
+            q
+            for p in own
+            for q in (_parameters(options) if p.name == "given" else [p.replace(kind=_NAMED)])
+        ]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+    return wrap
+
+
+_NAMED = inspect.Parameter.KEYWORD_ONLY
+
+
+def _parameters(options: Group) -> list[inspect.Parameter]:
+    return [
+        inspect.Parameter(name, _NAMED, default=default, annotation=kind)
+        for name, (kind, default) in options.items()
+    ]
+
+
 def split(items: list[str] | None) -> tuple[str, ...]:
     """Repeated and comma-separated values of an option as one list."""
     return tuple(part.strip() for item in items or [] for part in item.split(",") if part.strip())
@@ -137,6 +226,25 @@ def count(option: str, text: str) -> int:
     if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
         raise typer.BadParameter(f"{text!r} is not a number of at least 1.", param_hint=option)
     return int(text)
+
+
+def number(option: str, text: str) -> float:
+    """A finite number of at least 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise typer.BadParameter(f"{text!r} is not a number of at least 0.", param_hint=option)
+    return value
+
+
+def numbers(option: str, text: str) -> list[float]:
+    """Such numbers with commas, at least one of them."""
+    found = [number(option, item) for item in split([text])]
+    if not found:
+        raise typer.BadParameter(f"{text!r} holds no number.", param_hint=option)
+    return found
 
 
 def memory(text: str) -> int:

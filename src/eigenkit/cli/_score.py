@@ -14,23 +14,16 @@ if TYPE_CHECKING:
     from eigenkit.models import Model
 
 
+@o.takes(o.READING)
 def score(
+    *,
     model: o.ModelFile,
     data: o.DataFile,
-    format_: o.Format = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    header: o.Header = None,
-    decimal: o.Decimal = None,
-    thousands: o.Thousands = None,
-    comment: o.Comment = None,
-    dtype: o.Dtype = "float64",
-    max_memory: o.MaxMemory = "4G",
+    given: dict[str, Any],
     as_json: o.Json = False,
     debug: o.Debug = False,
 ) -> Result:
     """Measure a model on a file that holds the true labels."""
-    given = locals()
     from eigenkit.models import load
 
     fitted = load(model)

@@ -9,15 +9,17 @@ import typer
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, progress
-from eigenkit.cli._data import check_choices, found_line, load_data, reading
+from eigenkit.cli._data import check_choices, check_views, found_line, load_data, reading
 from eigenkit.cli._fit import _check_parameters, _given
 
 if TYPE_CHECKING:
     from eigenkit.analysis import PermutationTest
-    from eigenkit.files import Data
+    from eigenkit.files import Block, Data
 
 
+@o.takes(o.LEARNING)
 def significance(
+    *,
     data: o.DataFile,
     method: Annotated[str, typer.Option("--method", "-m", help="See eigenkit methods.")] = "cca",
     permutations: Annotated[int, typer.Option(min=1, help="Number of permutations.")] = 999,
@@ -41,37 +43,16 @@ def significance(
     jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = 1,
     scale: o.Scale = "none",
     seed: o.Seed = 0,
-    labels: o.Labels = None,
-    label_separator: o.LabelSeparator = None,
-    label_list: o.LabelList = None,
-    task: o.Task = None,
-    text: o.Text = None,
-    text_features: o.TextFeatures = "tfidf",
-    text_size: o.TextSize = 65536,
-    ngrams: o.Ngrams = 1,
-    categorical: o.Categorical = None,
-    ignore: o.Ignore = None,
-    index: o.Index = None,
-    missing: o.Missing = "error",
-    format_: o.Format = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    header: o.Header = None,
-    decimal: o.Decimal = None,
-    thousands: o.Thousands = None,
-    comment: o.Comment = None,
-    dtype: o.Dtype = "float64",
-    index_base: o.IndexBase = None,
-    max_memory: o.MaxMemory = "4G",
-    max_features: o.MaxFeatures = 50_000_000,
+    given: dict[str, Any],
     as_json: o.Json = False,
     debug: o.Debug = False,
 ) -> Result:
     """Test which components of a method are more than chance, by permutations.
 
-    Features are made from the whole file, as in compare.
+    Features are made from the whole file, as in compare. The views of multiview_cca are tested
+    against each other, without labels.
     """
-    given = locals()
+    given = {**given, "scale": scale}
     (name,) = o.method_names(method)
     n_components = None if components is None else o.count("--components", components)
     params = {**o.parameters(set_), **_given(n_components=n_components, alpha=alpha)}
@@ -80,27 +61,28 @@ def significance(
     check_choices(given)
     from eigenkit.analysis import permutation_test
     from eigenkit.analysis.permutation import STATISTICS
+    from eigenkit.models._views import view_columns, view_params
     from eigenkit.registry import find
 
     o.choice("--statistic", statistic, STATISTICS)
-    _check_parameters(find(name), params)
+    chosen, views = find(name), o.split(given["views"])
+    _check_parameters(chosen, params)
+    check_views(views, [chosen])
     whole = load_data(data, options, as_json)
-    X, y, names, cells = _prepared(
-        whole,
-        task,
-        scale=scale,
-        missing=missing,
-        text_kind=text_features,
-        text_size=text_size,
-        ngrams=ngrams,
-    )
+    block = _complete(whole, given["missing"])
+    y = None if chosen.needs_views else _encoded(whole, block, given["task"])
+    X, names = _features(whole, block, scale=scale, **o.feature_options(given))
+    group = None if groups is None else whole.source.categorical_names[-1]
+    aside = _picked(nuisance or [], names)
+    own = [j for j in range(len(names)) if j not in aside and not _made_of(names[j], group)]
+    told = view_params(chosen, view_columns(data, [names[j] for j in own], views))
     with progress("permuting", as_json) as advance:
         found = permutation_test(
-            find(name).make(**params),
-            X,
+            chosen.make(**told, **params),
+            X[:, own],
             y,
-            nuisance=None if nuisance is None else X[:, _picked(nuisance, names)],
-            groups=None if groups is None else cells[whole.source.categorical_names[-1]],
+            nuisance=X[:, aside] if aside else None,
+            groups=None if group is None else block.text[group],
             statistic=statistic,
             n_permutations=permutations,
             random_state=seed,
@@ -111,20 +93,37 @@ def significance(
     return Result(_record(found, name, level), f"{head}\n{found.summary(level)}")
 
 
-def _prepared(data: Data, task: str | None, **features: Any) -> tuple[Any, Any, list[str], Any]:
-    """X, y, the names of the features, and the cells of text columns."""
-    from eigenkit.files import FileError, target_of
-    from eigenkit.models._features import complete, learn_features
+def _complete(data: Data, missing: str) -> Block:
+    """The rows that are used."""
+    from eigenkit.files import FileError
+    from eigenkit.models._features import complete
+
+    (block,) = complete(lambda: [data.block()], missing)
+    if not len(block):
+        raise FileError(data.source.path, "every row misses a value: nothing is left.")
+    return block
+
+
+def _encoded(data: Data, block: Block, task: str | None) -> Any:
+    from eigenkit.files import target_of
 
     source = data.source
-    (block,) = complete(lambda: [data.block()], features["missing"])
-    if not len(block):
-        raise FileError(source.path, "every row misses a value: nothing is left.")
     separator = source.options.label_separator
     target = target_of(source.path, block.labels, source.label_names, task, separator)
-    learned = learn_features(source, lambda: [block], **features)
-    y = target.encode(source.path, block.labels)
-    return learned.matrix(source.path, block), y, learned.feature_names(), block.text
+    return target.encode(source.path, block.labels)
+
+
+def _features(data: Data, block: Block, **how: Any) -> tuple[Any, list[str]]:
+    """X and the names of its columns."""
+    from eigenkit.models._features import learn_features
+
+    learned = learn_features(data.source, lambda: [block], **how)
+    return learned.matrix(data.source.path, block), learned.feature_names()
+
+
+def _made_of(feature: str, column: str | None) -> bool:
+    """Whether a feature is a category of a column."""
+    return column is not None and feature.startswith(f"{column}=")
 
 
 def _picked(patterns: list[str], names: list[str]) -> list[int]:

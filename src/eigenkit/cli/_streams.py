@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,7 +13,9 @@ from eigenkit.cli._data import reading
 from eigenkit.cli._inspect import describe, summary
 
 
+@o.takes(o.READING)
 def follow(
+    *,
     data: o.DataFile,
     model: Annotated[str, typer.Option("--model", help="The model file, replaced as it learns.")],
     checkpoint: Annotated[
@@ -27,20 +29,11 @@ def follow(
         str, typer.Option(help="What to do about bad rows: raise, or skip what came with them.")
     ] = "raise",
     once: Annotated[bool, typer.Option("--once", help="End when the file does.")] = False,
-    format_: o.Format = None,
-    delimiter: o.Delimiter = None,
-    encoding: o.Encoding = None,
-    header: o.Header = None,
-    decimal: o.Decimal = None,
-    thousands: o.Thousands = None,
-    comment: o.Comment = None,
-    dtype: o.Dtype = "float64",
-    max_memory: o.MaxMemory = "4G",
+    given: dict[str, Any],
     as_json: o.Json = False,
     debug: o.Debug = False,
 ) -> Result:
     """Feed a model with rows as they arrive at the end of a file, or on standard input."""
-    given = locals()
     o.choice("--on-error", on_error, ("raise", "skip"))
     from eigenkit.models import load
     from eigenkit.models._follow import Follower

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -59,7 +58,7 @@ def _library() -> ctypes.CDLL | None:
 
 
 @cache
-def _function(real: str, index: str) -> Callable[..., None] | None:
+def _function(real: str, index: str) -> Any:
     """The function for these types; numpy checks types and layout of what it is called with."""
     function: Any = getattr(_library(), f"csr_product_{real}_{index}", None)
     if function is None:

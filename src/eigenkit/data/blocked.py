@@ -165,7 +165,7 @@ class Blocked(Data):
             squares, delta = self.passes.run(_squares, self.frame), self.frame.delta
         else:
             squares, delta = np.where(self.constant, 0.0, self.survey.squares), self.frame.delta
-        return np.maximum(squares - self.total * delta**2, 0.0)
+        return np.asarray(np.maximum(squares - self.total * delta**2, 0.0))
 
     @property
     def freedom(self) -> float:

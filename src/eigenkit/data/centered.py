@@ -201,7 +201,7 @@ class Centered(Data):
     def rows(self, X: Any) -> Array:
         """Other rows of X as unweighted rows of Z, as a dense matrix."""
         dense = (X.toarray() if sparse.issparse(X) else X) - self.mean
-        return dense if self.m is None else dense * self.m
+        return np.asarray(dense if self.m is None else dense * self.m)
 
     def columns(self, index: np.ndarray) -> Centered:
         """Some of the columns, as data of their own."""

@@ -95,8 +95,8 @@ def check_finite(name: str, values: np.ndarray, total: Any = None) -> None:
 def sum_of_squares(X: np.ndarray) -> Array:
     """x'x of every column, in float64."""
     if X.dtype == np.float64:
-        return np.einsum("ij,ij->j", X, X)
-    return np.einsum("ij,ij->j", X, X, dtype=np.float64)
+        return np.asarray(np.einsum("ij,ij->j", X, X))
+    return np.asarray(np.einsum("ij,ij->j", X, X, dtype=np.float64))
 
 
 def shifted(X: sparse.csr_array, shift: np.ndarray) -> sparse.csr_array:

@@ -115,7 +115,7 @@ class CenteredKernel(Data):
 
     def lengths_to_X(self, s: Array) -> Array:
         """Singular values of Z in the units of the features."""
-        return s / np.sqrt(self.unit)
+        return np.asarray(s / np.sqrt(self.unit))
 
     # -- decompositions ----------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class CenteredKernel(Data):
         are good to n roundings.
         """
         n = len(self.K)
-        return (n + 16 * n**0.5) * self._rounding
+        return float((n + 16 * n**0.5) * self._rounding)
 
     @property
     def vanishes(self) -> bool:

@@ -108,7 +108,7 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     # -- fitting -----------------------------------------------------------------------
 
-    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows | BlockedRows:
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """All rows, without columns that hold nothing; or blocks of them."""
         if isinstance(X, Blocks):
             return blocked_rows(self, X, y, sample_weight)
@@ -128,8 +128,9 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         ``report_`` says so.
         """
         settings = self._settings()
-        trial = clone(self)
-        return trial._choice(trial._problem(trial._take(X, y, sample_weight)).pencil, settings)
+        trial: Projection = clone(self)
+        problem: Problem = trial._problem(trial._take(X, y, sample_weight))
+        return trial._choice(problem.pencil, settings)
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
         """The method that :meth:`_solve` takes."""

@@ -14,7 +14,8 @@ def _estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
     def check(self: Any) -> bool:
         return hasattr(getattr(self, "best_estimator_", self.estimator), name)
 
-    return available_if(check)
+    found: Callable[[Callable[..., Any]], Any] = available_if(check)
+    return found
 
 
 class BestEstimator(MetaEstimatorMixin, TransformerMixin, BaseEstimator):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone, is_classifier
-from sklearn.linear_model import LinearRegression
+from sklearn.base import is_classifier
 from sklearn.metrics import accuracy_score, check_scoring, r2_score
 
 from eigenkit.estimators._base import alpha_path
+from eigenkit.estimators._folds import fit_head
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks
 
@@ -37,11 +37,7 @@ def _score(model: Any, train: Any, test: Any, head: Any, scoring: Any) -> float:
             return float(accuracy_score(y, found))
         return float(r2_score(y, found))
     y, T = _together(train, model.transform)
-    if head is None:
-        from eigenkit.estimators.search import CLASS_HEAD
-
-        head = LinearRegression() if y.ndim == 2 else CLASS_HEAD
-    fitted = clone(head).fit(T, y)
+    fitted = fit_head(head, T, y)
     y, T = _together(test, model.transform)
     return float(check_scoring(fitted, scoring=scoring)(fitted, T, y))
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from eigenkit.data import Centered
 from eigenkit.linalg import Array
-from eigenkit.moments import BlockedRows, Moments, Problem, Rows
+from eigenkit.moments import BlockedRows, Moments, Problem, Rows, dense
 from eigenkit.pencil import Pencil
 
 
@@ -45,18 +45,20 @@ def shrunken_by_class(moments: Rows | Moments | BlockedRows, problem: Problem) -
         )
     X, weights = np.asarray(moments.X, dtype=np.float64), moments.weights()
     within, between, diagonal = [], [], np.zeros(X.shape[1])
-    for own in moments.Y.T > 0:
+    for own in dense(moments.Y).T > 0:
         if not own.any():
             between.append(np.zeros(X.shape[1]))
             continue
         w = weights[own]
-        mean = w @ X[own] / w.sum()
-        deviations = X[own] - mean
+        first = X[own][0]  # from it, a column that is constant in the class is zero, exactly
+        deviations = X[own] - first
+        shift = w @ deviations / w.sum()
+        deviations -= shift
         std = np.sqrt(w @ deviations**2 / w.sum())
         std[std == 0] = 1.0
         s, m = ledoit_wolf(deviations / std, w)
         within.append(np.sqrt((1 - s) * w)[:, None] * deviations)
-        between.append(np.sqrt(w.sum()) * (mean - problem.mean))
+        between.append(np.sqrt(w.sum()) * (first + shift - problem.mean))
         diagonal += w.sum() * s * m * std**2
     Z = np.vstack([*within, np.diag(np.sqrt(diagonal)), *between])
     H = np.vstack([np.zeros((len(Z) - len(between), len(between))), np.eye(len(between))])

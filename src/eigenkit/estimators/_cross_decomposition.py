@@ -102,7 +102,7 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         """Whether X itself is deflated, as NIPALS does."""
         return False
 
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         if reset:
             self._one_response_ = y.ndim == 1
         return check_numeric_Y(y, n, SCALABLE)
@@ -227,7 +227,7 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         self.y_scores_ = self._cast(self._y_scores(centred, T))
 
     def _y_scores(self, Y: Array, T: Array) -> Array:
-        return Y @ self.y_rotations_
+        return np.asarray(Y @ self.y_rotations_)
 
     @property
     def _n_features_out(self) -> int:
@@ -240,7 +240,9 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         if observed is None:
             return project(X, self.x_mean_, self.x_rotations_ / self.x_std_[:, None])
         centred = np.where(observed, X - self.x_mean_, 0.0) / self.x_std_
-        return self._cast(skip_missing_scores(centred, observed, self.x_weights_, self.x_loadings_))
+        return np.asarray(
+            self._cast(skip_missing_scores(centred, observed, self.x_weights_, self.x_loadings_))
+        )
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Scores of X, and of y too if given.
@@ -322,4 +324,6 @@ def missing_share(pair: Pair) -> Array | float:
         return 1.0
     Z = pair.X
     one = Z.total - Z.freedom
-    return Z.freedom / np.maximum(pair.rows.weights() @ pair.observed - one, EPS * Z.freedom)
+    return np.asarray(
+        Z.freedom / np.maximum(pair.rows.weights() @ pair.observed - one, EPS * Z.freedom)
+    )

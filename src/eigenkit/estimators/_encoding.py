@@ -20,6 +20,13 @@ from eigenkit.linalg import Array
 
 def encode_classes(model: Any, y: Any, n: int, classes: Any, reset: bool, instead: str) -> Array:
     """One class per sample as indicator columns of ``model.classes_``."""
+    return np.asarray(class_columns(model, y, n, classes, reset, instead).toarray())
+
+
+def class_columns(
+    model: Any, y: Any, n: int, classes: Any, reset: bool, instead: str
+) -> sparse.csr_array:
+    """The same as a sparse matrix."""
     y = check_classes(y, n, instead=instead)
     if reset:
         model.classes_ = np.unique(y if classes is None else np.asarray(classes))

@@ -15,7 +15,6 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from eigenkit.estimators._validation import as_labels, check_weight, check_X, owned
-from eigenkit.linalg import Array
 from eigenkit.moments import Rows
 from eigenkit.shell import Instead, forget, unchanged_on_error
 
@@ -44,7 +43,7 @@ class Estimator(Instead, BaseEstimator):
         """The computational choices, all parameters checked."""
         raise NotImplementedError
 
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         """y as the matrix Y (n x k); with ``reset`` remember what its columns mean."""
         raise TypeError(f"{type(self).__name__} encodes no y")
 

@@ -12,16 +12,44 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn import get_config
-from sklearn.base import BaseEstimator
+from sklearn import config_context, get_config
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LinearRegression, RidgeClassifier
 from sklearn.model_selection import check_cv
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing, metadata_routing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import has_fit_parameter
 
 from eigenkit.estimators._validation import check_groups, check_weight
 from eigenkit.estimators.splits import LabelStratifiedKFold
 from eigenkit.linalg import Array
+
+
+def fit_head(head: Any, T: Array, y: Any, weight: Array | None = None) -> Any:
+    """What judges scores T that come without a prediction of their own, fitted to them.
+
+    By default least squares; on classes with a little ridge, and scaled, as scores may be so
+    short that the ridge is all there is.
+    """
+    if head is None and y.ndim == 2:
+        head = LinearRegression()
+    elif head is None:
+        head = make_pipeline(StandardScaler(), RidgeClassifier())
+    with config_context(enable_metadata_routing=False):  # a pipeline takes them step by step
+        return clone(head).fit(T, y, **_weights(head, weight))
+
+
+def _weights(head: Any, weight: Array | None) -> dict[str, Array]:
+    """The weights by the name under which the head takes them, if it does."""
+    if isinstance(head, Pipeline):
+        name, last = head.steps[-1]
+        return {f"{name}__{key}": value for key, value in _weights(last, weight).items()}
+    if weight is None or not has_fit_parameter(head, "sample_weight"):
+        return {}
+    return {"sample_weight": weight}
 
 
 class Fold(NamedTuple):

@@ -33,7 +33,7 @@ def whitened(gram: Array) -> Array:
     values, V = eigenpairs(gram * inverse * inverse[:, None])
     # Eigenvalues of a matrix of products: rounding is EPS of the largest, for each of the l terms.
     keep = values > len(gram) * EPS * values.max(initial=0.0)
-    return inverse[:, None] * V[:, keep] / np.sqrt(values[keep])
+    return np.asarray(inverse[:, None] * V[:, keep] / np.sqrt(values[keep]))
 
 
 def regression(solution: Solution, l: int) -> Array:
@@ -101,7 +101,7 @@ def checked_priors(priors: Any, shares: Array) -> Array:
             EigenkitWarning,
             stacklevel=2,
         )
-    return given / given.sum()
+    return np.asarray(given / given.sum())
 
 
 def most_probable(decision: Array, classes: np.ndarray) -> np.ndarray:

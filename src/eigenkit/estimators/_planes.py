@@ -291,12 +291,14 @@ class ProximalPlanes(ClassifierMixin, Estimator):
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
         if self._is_linear:
-            return np.abs(project(X, self._center_, self.coef_.T) + self._bias_)
+            return np.asarray(np.abs(project(X, self._center_, self.coef_.T) + self._bias_))
         if "landmarks_" in self.__dict__:
             K = refuse_overflow(self.kernel_(X, self.landmarks_))
         else:
             K = X[:, self.landmark_indices_]
-        return np.abs(K @ self.dual_coef_.T + self._bias_).astype(self._dtype_, copy=False)
+        return np.asarray(
+            np.abs(K @ self.dual_coef_.T + self._bias_).astype(self._dtype_, copy=False)
+        )
 
     def decision_function(self, X: Any) -> Array:
         """How much nearer a sample is to the plane of a class.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,7 +23,7 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
 
     _uses_all_components = False
 
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         return encode_responses(self, y, n, classes, reset)
 
     intercept_ = Result()
@@ -43,7 +44,7 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
     @property
     def coef_(self) -> Array:
         """Coefficients of the regression of y on X, computed when asked for."""
-        return self._to_y_.T @ self.components_
+        return np.asarray(self._to_y_.T @ self.components_)
 
     def predict(self, X: Any) -> Array:
         """Predict y by ridge regression through the components.
@@ -61,7 +62,7 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
         check_is_fitted(self)
         scores = project(self._features(X), self.mean_, self.components_.T)
         prediction = scores @ self._to_y_ + self.intercept_
-        return prediction[:, 0] if self.__dict__.get("_one_response_") else prediction
+        return np.asarray(prediction[:, 0] if self.__dict__.get("_one_response_") else prediction)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination; of strings that of the columns that stand for them.

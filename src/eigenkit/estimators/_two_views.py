@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy import linalg as sla
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, one_sample, project
+from eigenkit.estimators._estimator import Estimator, check_y_given
 from eigenkit.estimators._validation import (
     as_labels,
     check_numeric_Y,
@@ -22,7 +23,7 @@ from eigenkit.estimators._validation import (
     check_y_varies,
 )
 from eigenkit.linalg import Array, power_of_two, triangular_factor
-from eigenkit.shell import check_count, forget, unchanged_on_error
+from eigenkit.shell import check_count
 from eigenkit.solvers.two_views import SingularView, TwoViews, complete, patterns
 
 
@@ -49,15 +50,12 @@ class Views:
         return np.hstack([self.X, self.Y]).astype(np.float64, copy=False)
 
 
-class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """A Gaussian of two views, and of a latent variable that they share."""
 
     # -- what a subclass says ----------------------------------------------------------
 
-    def _check_parameters(self) -> None:
-        """Raise what is wrong with them."""
-
-    def _solve(self, views: Views) -> TwoViews:
+    def _solve(self, views: Views, settings: Any) -> TwoViews:
         """The density, in the units of the views."""
         raise TypeError(f"{type(self).__name__} fits no density")
 
@@ -66,42 +64,26 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
 
     # -- fitting -----------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the model.
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> Views:
+        """Both views as they are given; NaN where an entry of dense X or of y is missing."""
+        check_y_given(self, y)
+        X = check_X(self, X, reset=True, min_samples=2, finite=False)
+        self._one_response_, self._dtype_ = np.ndim(as_labels(y)) == 1, X.dtype
+        return self._views(X, y, check_weight(sample_weight, X.shape[0]))
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            NaN where an entry is missing (not in sparse X).
-        y : array or frame of shape (n_samples,) or (n_samples, n_targets)
-            The other view; NaN where an entry is missing.
-        sample_weight : array of shape (n_samples,), optional
-            Integer weights count repetitions, zero leaves a row out.
+    def _state(self, views: Views) -> Views:
+        """The views in units of their own: powers of two, by which columns vary moderately."""
+        self._scale_ = power_of_two(
+            np.concatenate([_half_range("X", views.X), _half_range("y", views.Y)])
+        )
+        w = views.weight
+        self._n_samples_ = float(len(views.Y) if w is None else w.sum() / one_sample(w))
+        return self._scaled(views)
 
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        if y is None:
-            name = type(self).__name__
-            raise ValueError(f"{name} requires y to be passed, but the target y is None.")
-        with unchanged_on_error(self):
-            forget(self)
-            X = check_X(self, X, reset=True, min_samples=2, finite=False)
-            weight = check_weight(sample_weight, X.shape[0])
-            self._one_response_ = np.ndim(as_labels(y)) == 1
-            views = self._views(X, y, weight)
-            self._scale_ = self._units(views)
-            views = self._scaled(views)
-            self._n_samples_ = float(
-                len(views.Y)
-                if views.weight is None
-                else views.weight.sum() / one_sample(views.weight)
-            )
-            self._dtype_ = X.dtype
-            self._keep(self._solve(views))
-        return self
+    def _check_informative(self, views: Views) -> None:
+        if not views.gaps:
+            check_X_varies(Centered(views.X, views.weight))
+            check_y_varies(~Centered(views.Y, views.weight).constant)
 
     def _views(self, X: Any, y: Any, weight: Array | None) -> Views:
         values = X.data if sparse.issparse(X) else X
@@ -112,15 +94,6 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if weight is not None and np.any(weight == 0):
             X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
         return Views(X, Y, weight)
-
-    def _units(self, views: Views) -> Array:
-        """Powers of two that bring the columns of both views to a moderate spread."""
-        sizes = np.concatenate([_spread("X", views.X), _spread("y", views.Y)])
-        if not views.gaps:
-            Zx, Zy = Centered(views.X, views.weight), Centered(views.Y, views.weight)
-            check_X_varies(Zx)
-            check_y_varies(~Zy.constant)
-        return power_of_two(sizes)
 
     def _scaled(self, views: Views) -> Views:
         d = views.X.shape[1]
@@ -156,9 +129,9 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         """Weights that sum to the number of samples."""
         if views.weight is None:
             return np.ones(len(views.Y))
-        return views.weight * (self._n_samples_ / views.weight.sum())
+        return np.asarray(views.weight * (self._n_samples_ / views.weight.sum()))
 
-    def _keep(self, model: TwoViews) -> None:
+    def _keep(self, views: Views, model: TwoViews) -> None:
         # Plain arrays, as model files hold them.
         self._parts_ = {f.name: getattr(model, f.name) for f in fields(model)}
         s, d = self._scale_, model.d_x
@@ -244,11 +217,13 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             # With gaps at their expectations, E[z] is that given the entries that are there.
             return self._projected(self._filled(views), model.A)
         side, W = (slice(None, d), model.A_x) if from_x else (slice(d, None), model.A_y)
-        return self._cast(project(A, model.mean[side], W))
+        return np.asarray(self._cast(project(A, model.mean[side], W)))
 
     def _projected(self, views: Views, A: Array) -> Array:
         mean, d = self._model.mean, self.n_features_in_
-        return self._cast(project(views.X, mean[:d], A[:d]) + project(views.Y, mean[d:], A[d:]))
+        return np.asarray(
+            self._cast(project(views.X, mean[:d], A[:d]) + project(views.Y, mean[d:], A[d:]))
+        )
 
     def _filled(self, views: Views) -> Views:
         V = self._completed(views)
@@ -282,7 +257,7 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         if _has_nan(check_X(self, X, reset=False, finite=False)):
             raise ValueError("X has missing entries: return_std needs whole rows.")
         mean_too = np.sqrt(1 + 1 / self._n_samples_)  # the means are estimates
-        return self._model.spread() * self._scale_[self.n_features_in_ :] * mean_too
+        return np.asarray(self._model.spread() * self._scale_[self.n_features_in_ :] * mean_too)
 
     def impute(self, X: Any, y: Any) -> tuple[Array, Array]:
         """Both views with the expectations of missing entries given the others.
@@ -319,7 +294,7 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         model, d, logs = self._model, self.n_features_in_, np.log(self._scale_)
         if y is None and not _has_nan(views.X):
             white = project(views.X, model.mean[:d], _inverse(model.R[:d, :d]))
-            return model.log_density(white) - logs[:d].sum()
+            return np.asarray(model.log_density(white) - logs[:d].sum())
         if views.gaps:
             V = views.joint()
             ones = np.ones(len(V))
@@ -327,7 +302,7 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
             return np.asarray(density - ~np.isnan(V) @ logs)
         F = _inverse(model.R)
         white = project(views.X, model.mean[:d], F[:d]) + project(views.Y, model.mean[d:], F[d:])
-        return model.log_density(white) - logs.sum()
+        return np.asarray(model.log_density(white) - logs.sum())
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log density of the rows.
@@ -362,12 +337,9 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         drawn *= self._scale_
         return self._cast(drawn[:, : model.d_x]), drawn[:, model.d_x :]
 
-    def _cast(self, value: Array) -> Array:
-        return value.astype(self._dtype_, copy=False)
-
     @property
     def _n_features_out(self) -> int:
-        return self.n_components_
+        return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -387,7 +359,7 @@ def _inverse(R: Array) -> Array:
     return np.asarray(sla.solve_triangular(R, np.eye(len(R))))
 
 
-def _spread(name: str, A: Any) -> Array:
+def _half_range(name: str, A: Any) -> Array:
     """Half the range of every column; its square, a covariance, must be a number of its kind."""
     if sparse.issparse(A):
         size = np.asarray(abs(A).max(axis=0).toarray()).ravel()

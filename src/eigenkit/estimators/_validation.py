@@ -21,9 +21,7 @@ from eigenkit.data import SAFE_RANGE, check_finite, check_size
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks
-from eigenkit.shell import check_choice as check_choice
-from eigenkit.shell import check_count as check_count
-from eigenkit.shell import check_real as check_real
+from eigenkit.shell import check_choice, check_count
 
 
 def check_solver(value: Any, choices: Any) -> str:
@@ -188,7 +186,7 @@ def check_numeric_Y(
     known = np.nan_to_num(Y, posinf=np.inf, neginf=-np.inf) if gaps else Y
     check_finite("y", known)
     check_size("y", float(max(known.max(initial=0.0), -known.min(initial=0.0))), limits)
-    return Y
+    return np.asarray(Y)
 
 
 def check_sparse_Y(Y: Any, n: int) -> sparse.csr_array:
@@ -235,10 +233,10 @@ def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:
     kind = type_of_target(y, input_name="y")
     if kind not in ("binary", "multiclass"):
         raise ValueError(f"Unknown label type: {kind}: y must hold classes, not measurements.")
-    return y
+    return np.asarray(y)
 
 
-def _column_vector_warning() -> Warning:
+def _column_vector_warning() -> Any:
     from sklearn.exceptions import DataConversionWarning
 
     return DataConversionWarning(
@@ -296,8 +294,8 @@ def check_weight(sample_weight: Any, n: int) -> Array | None:
     return None if np.all(weight == 1) else weight
 
 
-def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> Array:
-    """0/1 matrix with a column per class; a class that is not declared is an error."""
+def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> sparse.csr_array:
+    """Sparse 0/1 matrix with a column per class; a class that is not declared is an error."""
     index = np.searchsorted(classes, y)
     index[index == len(classes)] = 0
     unseen = classes[index] != y
@@ -306,9 +304,8 @@ def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> Array:
             f"y holds the class {y[unseen][0]!r}, which the first call did not declare: "
             "pass classes= with all of them to the first partial_fit."
         )
-    J = np.zeros((len(y), len(classes)))
-    J[np.arange(len(y)), index] = 1.0
-    return J
+    n, k = len(y), len(classes)
+    return sparse.csr_array((np.ones(n), index, np.arange(n + 1)), shape=(n, k))
 
 
 def warn_degenerate(constant: np.ndarray, what: str) -> None:

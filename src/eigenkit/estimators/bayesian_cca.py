@@ -86,13 +86,13 @@ class BayesianCCA(TwoViewDensity):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _check_parameters(self) -> None:
+    def _settings(self) -> None:
         if self.n_components is not None:
             check_count("n_components", self.n_components, hint=", or None for up to 10")
         check_real("tol", self.tol)
         check_count("max_iter", self.max_iter)
 
-    def _solve(self, views: Views) -> TwoViews:
+    def _solve(self, views: Views, settings: None) -> TwoViews:
         data, mean, deviation = self._observed(views)
         D = len(mean)
         most = min(MOST, D - 1) if self.n_components is None else int(self.n_components)

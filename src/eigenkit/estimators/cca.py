@@ -150,7 +150,7 @@ class CCA(ResponseProjection):
     @property
     def x_rotations_(self) -> Array:
         """The projection of X, one column per component."""
-        return self.components_.T
+        return np.asarray(self.components_.T)
 
     @property
     def x_weights_(self) -> Array:
@@ -160,7 +160,7 @@ class CCA(ResponseProjection):
     @property
     def y_weights_(self) -> Array:
         """The same as ``y_rotations_``."""
-        return self.y_rotations_
+        return np.asarray(self.y_rotations_)
 
     @property
     def x_loadings_(self) -> Array:
@@ -176,7 +176,7 @@ class CCA(ResponseProjection):
         alpha = self._x_penalty()[1]  # one problem serves a whole path of alphas
         with np.errstate(divide="ignore", invalid="ignore"):
             XtT = np.where(values > 0, C @ (basis / np.sqrt(values)) - alpha * W, 0.0)
-        return XtT @ np.linalg.pinv(W.T @ XtT)
+        return np.asarray(XtT @ np.linalg.pinv(W.T @ XtT))
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Project X, and y too if given.
@@ -235,4 +235,4 @@ def _y_loadings(factor: Array, W: Array) -> Array:
 
 def in_units_of_X(pencil: Pencil) -> Array:
     """Xc'H, where pencil.C may be in units of its own."""
-    return pencil.Z.from_X(pencil.C)
+    return np.asarray(pencil.Z.from_X(pencil.C))

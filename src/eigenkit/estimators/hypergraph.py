@@ -101,7 +101,7 @@ class HypergraphSpectral(Projection):
     def _target(self) -> Target:
         return TARGETS[self.expansion]
 
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         return encode_labels(self, y, n, classes, reset)
 
     def _edge_weight(self, n_labels: int) -> Array | float:

@@ -146,7 +146,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
 
         def shifted(v: Array) -> Array:
             u = v.reshape(n, -1)
-            return (bound - diagonal)[:, None] * u + H @ (H.T @ u)
+            return np.asarray((bound - diagonal)[:, None] * u + H @ (H.T @ u))
 
         if n <= max(DENSE_ORDER, k + 1):
             values, V = eigenpairs(shifted(np.eye(n)))

@@ -13,7 +13,7 @@ from eigenkit.data import project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._class_covariance import shrunken, shrunken_by_class
 from eigenkit.estimators._described import PARTS
-from eigenkit.estimators._encoding import check_two_classes, encode_classes
+from eigenkit.estimators._encoding import check_two_classes, class_columns
 from eigenkit.estimators._heads import (
     checked_priors,
     log_posterior,
@@ -159,9 +159,11 @@ class LDA(ClassifierMixin, Projection):
     def _target(self) -> Target:
         return TARGETS["lda"]
 
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+    _sparse_labels = True
+
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         instead = "for several labels use HypergraphSpectral or CCA"
-        return encode_classes(self, y, n, classes, reset, instead)
+        return class_columns(self, y, n, classes, reset, instead)
 
     def _check_informative(self, problem: Problem) -> None:
         check_two_classes(problem.labels.degree)
@@ -218,12 +220,12 @@ class LDA(ClassifierMixin, Projection):
     @property
     def scalings_(self) -> Array:
         """Components with unit variance within classes, one column each."""
-        return self.components_.T * np.sqrt(self._precision_)
+        return np.asarray(self.components_.T * np.sqrt(self._precision_))
 
     @property
     def xbar_(self) -> Array:
         """The mean of the class means, weighted by the priors."""
-        return self.priors_ @ self.means_
+        return np.asarray(self.priors_ @ self.means_)
 
     def decision_function(self, X: Any) -> Array:
         """Log of prior times likelihood up to a term common to all classes.
@@ -238,7 +240,7 @@ class LDA(ClassifierMixin, Projection):
         """
         check_is_fitted(self)
         scores = project(self._features(X), self.mean_, self.coef_.T) + self._offset_
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return np.asarray(scores[:, 0] if len(self.classes_) == 2 else scores)
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each sample.

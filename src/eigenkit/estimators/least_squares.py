@@ -42,7 +42,8 @@ CLASSES = ("lda",)
 
 def _for(*targets: str) -> Callable[[Callable[..., Any]], Any]:
     """Methods that there are for some targets only."""
-    return available_if(lambda self: self.target in targets)
+    found: Callable[[Callable[..., Any]], Any] = available_if(lambda self: self.target in targets)
+    return found
 
 
 class LeastSquaresProjection(Projection):
@@ -157,7 +158,7 @@ class LeastSquaresProjection(Projection):
     def _target(self) -> Target:
         return TARGETS[self.target]
 
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         if self.target in CLASSES:
             instead = "for several labels take target='star' or 'cca'"
             return encode_classes(self, y, n, classes, reset, instead)
@@ -199,7 +200,7 @@ class LeastSquaresProjection(Projection):
 
     def _values(self, X: Any) -> Array:
         check_is_fitted(self)
-        return project(self._features(X), self.mean_, self.coef_.T) + self._offset_
+        return np.asarray(project(self._features(X), self.mean_, self.coef_.T) + self._offset_)
 
     @_for(*CLASSES)
     def decision_function(self, X: Any) -> Array:

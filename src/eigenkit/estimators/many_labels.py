@@ -143,7 +143,7 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
     def _coordinates(self, X: Any) -> Array:
         used = slice(0, self._n_used_)
         root = np.sqrt(np.maximum(self.projection_.eigenvalues_[used], 0.0))
-        return np.asarray(self.projection_.transform(X))[:, used] * root
+        return np.asarray(self.projection_.transform(X)[:, used] * root)
 
     # -- thresholds --------------------------------------------------------------------
 

@@ -63,7 +63,7 @@ class MultilabelLDA(Projection):
     def _target(self) -> Target:
         return TARGETS["lda"]
 
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         return encode_labels(self, y, n, classes, reset)
 
     def _rows(self, *args: Any, **options: Any) -> Rows:

@@ -311,7 +311,7 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             )
         if not given.any():
             raise ValueError("weights are zero for every kernel: give some kernel a weight.")
-        return given / given.sum()
+        return np.asarray(given / given.sum())
 
     # -- using -------------------------------------------------------------------------
 
@@ -397,7 +397,7 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         array of shape (n_samples,) or (n_samples, n_targets)
         """
-        return self._delegated("predict", X)
+        return np.asarray(self._delegated("predict", X))
 
     @available_if(_estimator_has("decision_function"))  # type: ignore[untyped-decorator]
     def decision_function(self, X: Any) -> Array:
@@ -411,7 +411,7 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         array of shape (n_samples,) or (n_samples, n_classes)
         """
-        return self._delegated("decision_function", X)
+        return np.asarray(self._delegated("decision_function", X))
 
     @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
@@ -425,7 +425,7 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         -------
         array of shape (n_samples, n_classes)
         """
-        return self._delegated("predict_proba", X)
+        return np.asarray(self._delegated("predict_proba", X))
 
     @available_if(_estimator_has("score"))  # type: ignore[untyped-decorator]
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

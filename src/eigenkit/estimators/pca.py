@@ -286,11 +286,13 @@ class PCA(Projection):
         scores = check_scores("X", X, self.n_components_)
         if self.whiten:
             scores = scores * self._deviations(scores)
-        return scores @ self.components_ + self.mean_
+        return np.asarray(scores @ self.components_ + self.mean_)
 
     def _deviations(self, scores: np.ndarray) -> np.ndarray:
         deviations = self.singular_values_ / np.sqrt(self._freedom_)
-        return deviations.astype(scores.dtype if scores.dtype.kind == "f" else np.float64)
+        return np.asarray(
+            deviations.astype(scores.dtype if scores.dtype.kind == "f" else np.float64)
+        )
 
     def get_covariance(self) -> Array:
         """The covariance matrix of the model: the components and noise in all directions.
@@ -302,7 +304,7 @@ class PCA(Projection):
         check_is_fitted(self)
         excess = self.explained_variance_ - self.noise_variance_
         W = self.components_
-        return (W.T * excess) @ W + self.noise_variance_ * np.eye(self.n_features_in_)
+        return np.asarray((W.T * excess) @ W + self.noise_variance_ * np.eye(self.n_features_in_))
 
     def get_precision(self) -> Array:
         """The inverse of :meth:`get_covariance`.
@@ -314,13 +316,13 @@ class PCA(Projection):
         noise = self._positive_noise()
         W = self.components_
         excess = 1 / self.explained_variance_ - 1 / noise
-        return (W.T * excess) @ W + np.eye(self.n_features_in_) / noise
+        return np.asarray((W.T * excess) @ W + np.eye(self.n_features_in_) / noise)
 
     def _positive_noise(self) -> float:
         """The noise variance; any positive number where no direction is left for noise."""
         check_is_fitted(self)
         if self.noise_variance_ > 0:
-            return self.noise_variance_
+            return float(self.noise_variance_)
         if self.n_components_ == self.n_features_in_:
             return 1.0
         raise ValueError(
@@ -348,7 +350,7 @@ class PCA(Projection):
         distance = np.sum(scores**2 / self.explained_variance_, axis=1)
         if n_left:
             distance += np.maximum(outside, 0.0) / noise
-        return -0.5 * (distance + log_det + self.n_features_in_ * np.log(2 * np.pi))
+        return np.asarray(-0.5 * (distance + log_det + self.n_features_in_ * np.log(2 * np.pi)))
 
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of :meth:`score_samples`.
@@ -372,6 +374,6 @@ class PCA(Projection):
 
 def _squared_distances(X: Any, mean: np.ndarray) -> Array:
     if not sparse.issparse(X):
-        return np.einsum("ij,ij->i", X - mean, X - mean, dtype=np.float64)
+        return np.asarray(np.einsum("ij,ij->i", X - mean, X - mean, dtype=np.float64))
     squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
     return np.asarray(squares - 2 * (X @ mean) + mean @ mean, dtype=np.float64)

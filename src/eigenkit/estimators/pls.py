@@ -41,7 +41,7 @@ class PLSRegressor(MultiOutputMixin, RegressorMixin, CrossDecomposition):
     def _coef(self, l: int) -> Array:
         """Coefficients (n_targets x n_features) of the model with the first l components."""
         coef = self.y_loadings_[:, :l] @ self.x_rotations_[:, :l].T
-        return coef * self.y_std_[:, None] / self.x_std_
+        return np.asarray(coef * self.y_std_[:, None] / self.x_std_)
 
     @property
     def coef_path_(self) -> Array:
@@ -49,7 +49,7 @@ class PLSRegressor(MultiOutputMixin, RegressorMixin, CrossDecomposition):
         check_is_fitted(self)
         terms = np.einsum("kl,dl->lkd", self.y_loadings_, self.x_rotations_)
         np.cumsum(terms, axis=0, out=terms)
-        return terms * self.y_std_[:, None] / self.x_std_
+        return np.asarray(terms * self.y_std_[:, None] / self.x_std_)
 
     def _checked_l(self, n_components: Any) -> int:
         if n_components is None:
@@ -240,7 +240,7 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
         size = float(power_of_two(np.abs(Q).max()))  # squares of Q may leave the range
         Q /= size
         QQ = Q.T @ Q
-        return (Y / size @ Q - T @ np.triu(QQ, 1)) / QQ.diagonal()
+        return np.asarray((Y / size @ Q - T @ np.triu(QQ, 1)) / QQ.diagonal())
 
 
 class SIMPLS(StreamedPLS, PLSRegressor):

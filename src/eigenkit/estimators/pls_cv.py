@@ -148,7 +148,7 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
 
     def _n_wanted(self, rows: Rows, n: int) -> int:
         bound = min(rows.X.shape)
-        return bound if self.n_components is None else min(bound, int(self.n_components))
+        return int(bound if self.n_components is None else min(bound, int(self.n_components)))
 
     def _check_found(self, found: Components, wanted: int) -> None:
         super()._check_found(found, min(wanted, len(found)))

@@ -101,7 +101,7 @@ class PLSDA(ClassifierMixin, StreamedPLS):
 
     # -- fitting -----------------------------------------------------------------------
 
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         self._multilabel_ = y.ndim == 2 and y.shape[1] > 1
         if not self._multilabel_:
             Y = encode_classes(self, y, n, classes, reset, "give one class per sample")
@@ -177,12 +177,12 @@ class PLSDA(ClassifierMixin, StreamedPLS):
         -------
         array of shape (n_samples, n_components_)
         """
-        return super().transform(X)
+        return np.asarray(super().transform(X))
 
     def _responses(self, X: Any) -> Array:
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
-        return project(X, self.x_mean_, self.coef_.T) + self.intercept_
+        return np.asarray(project(X, self.x_mean_, self.coef_.T) + self.intercept_)
 
     def decision_function(self, X: Any) -> Array:
         """Predicted responses, one per class or label.

@@ -96,7 +96,7 @@ class ProbabilisticCCA(TwoViewDensity):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _check_parameters(self) -> None:
+    def _settings(self) -> None:
         if not (self.n_components is None or self.n_components in CRITERIA):
             hint = ', or "bic", or "hqc", or None for all'
             check_count("n_components", self.n_components, hint=hint)
@@ -104,7 +104,7 @@ class ProbabilisticCCA(TwoViewDensity):
         check_real("tol", self.tol)
         check_count("max_iter", self.max_iter)
 
-    def _solve(self, views: Views) -> TwoViews:
+    def _solve(self, views: Views, settings: None) -> TwoViews:
         try:
             model = self._likeliest(views, self._wanted(views))
         except SingularView as error:
@@ -122,7 +122,7 @@ class ProbabilisticCCA(TwoViewDensity):
         """The number of components, or the largest to be judged."""
         most = min(views.X.shape[1], views.Y.shape[1])
         if self.n_components is None or self.n_components in CRITERIA:
-            return most
+            return int(most)
         if int(self.n_components) > most:
             raise ValueError(
                 f"n_components={self.n_components} exceeds {most}, the features of the smaller "

@@ -11,10 +11,7 @@ from sklearn.base import (
     is_classifier,
     is_regressor,
 )
-from sklearn.linear_model import LinearRegression, RidgeClassifier
 from sklearn.metrics import check_scoring
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import indexable
 
 from eigenkit.data import GRAM_LIMIT_BYTES
@@ -22,7 +19,7 @@ from eigenkit.estimators._base import alpha_path, check_has_alpha
 from eigenkit.estimators._best import BestEstimator
 from eigenkit.estimators._block_search import block_scores
 from eigenkit.estimators._estimator import check_y_given
-from eigenkit.estimators._folds import CrossValidated, Fold
+from eigenkit.estimators._folds import CrossValidated, Fold, fit_head
 from eigenkit.estimators._validation import as_labels
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.estimators.pls_cv import RULES, one_standard_error
@@ -32,8 +29,6 @@ from eigenkit.shell import check_choice, check_count, check_real, unchanged_on_e
 from eigenkit.solvers.least_squares import l1_path as _l1_path
 
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
-# Least squares on the classes; scaled, as scores may be so short that its ridge is all there is.
-CLASS_HEAD = make_pipeline(StandardScaler(), RidgeClassifier())
 
 
 class AlphaSearchCV(CrossValidated, BestEstimator):
@@ -109,7 +104,7 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
         Parameters
         ----------
         X, y, sample_weight
-            As in the projection's ``fit``; the weights do not enter the scores.
+            As in the projection's ``fit``; the weights count in every fit, not in the scores.
         groups : array of shape (n_samples,), optional
             For a splitter that keeps groups together, as GroupKFold.
 
@@ -169,9 +164,7 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
         if head is None and hasattr(model, "predict"):
             scorer = check_scoring(model, scoring=self.scoring)
             return float(scorer(model, fold.X_test, fold.y_test))
-        if head is None:
-            head = LinearRegression() if fold.y.ndim == 2 else CLASS_HEAD
-        fitted = clone(head).fit(model.transform(fold.X), fold.y)
+        fitted = fit_head(head, model.transform(fold.X), fold.y, fold.weight)
         scorer = check_scoring(fitted, scoring=self.scoring)
         return float(scorer(fitted, model.transform(fold.X_test), fold.y_test))
 

@@ -90,7 +90,7 @@ class ShrinkageRegression(RegressorMixin, Estimator):
         check_count("n_components", self.n_components)
         check_real("alpha", self.alpha)
 
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         return check_numeric_Y(column_or_1d(y, warn=True), n, SCALABLE)
 
     def _state(self, sample: Rows) -> tuple[Centered, Array, Array]:
@@ -147,9 +147,8 @@ class ShrinkageRegression(RegressorMixin, Estimator):
         """
         check_is_fitted(self)
         X = check_X(self, X, reset=False)
-        return project(X, self.mean_, self.coef_[:, None])[:, 0] + self._dtype_.type(
-            self.intercept_
-        )
+        centred = project(X, self.mean_, self.coef_[:, None])[:, 0]
+        return np.asarray(centred + self._dtype_.type(self.intercept_))
 
     def risk(self, beta: Any, noise_variance: float) -> dict[str, Risk]:
         """Bias, variance and mean squared error under y = X beta + noise, for X as fitted.

@@ -134,7 +134,7 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         tol = check_real("tol", self.tol)
         return Request(sides[0], sides[1], tol, check_count("max_iter", self.max_iter))
 
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         return check_numeric_Y(y, n, SCALABLE)
 
     def _state(self, sample: Rows) -> tuple[Centered, Centered]:

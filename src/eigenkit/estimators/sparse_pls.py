@@ -167,7 +167,7 @@ class SparsePLS(_SparsePairs, PLSRegressor):
         if self.mode == "canonical":
             return super()._y_scores(Y, T)
         C = self.y_weights_.astype(np.float64)
-        return Y @ C - T @ np.triu(self.y_loadings_.T @ C, 1)
+        return np.asarray(Y @ C - T @ np.triu(self.y_loadings_.T @ C, 1))
 
 
 class SparsePLSDA(_SparsePairs, PLSDA):

@@ -206,7 +206,7 @@ def evaluate(
         for key, estimator in everything.items()
     ]
     kept.forget()
-    return to_dict(
+    record: dict[str, Any] = to_dict(
         Run(
             schema=SCHEMA,
             version=VERSION,
@@ -220,6 +220,7 @@ def evaluate(
             recall=RECALL_GRID.round(6).tolist(),
         )
     )
+    return record
 
 
 def auto_alphas(X: Any) -> list[float]:

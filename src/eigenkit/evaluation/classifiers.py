@@ -143,7 +143,7 @@ def _columns(fitted: Any, X: Any) -> Array:
     if hasattr(fitted, "predict_proba"):
         return np.asarray(fitted.predict_proba(X), dtype=np.float64)
     told = np.asarray(fitted.predict(X))
-    return (told[:, None] == fitted.classes_).astype(np.float64)
+    return np.asarray((told[:, None] == fitted.classes_).astype(np.float64))
 
 
 def _winner(S: Array) -> Array:

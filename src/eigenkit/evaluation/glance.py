@@ -170,4 +170,4 @@ def _gaps(places: Array) -> tuple[Array, Array]:
 
 def _unit_square(places: Array) -> Array:
     places = places - places.min(axis=0)
-    return places / np.maximum(places.max(axis=0), 1e-12)
+    return np.asarray(places / np.maximum(places.max(axis=0), 1e-12))

@@ -103,7 +103,7 @@ def auc_per_label(Y: Array, S: Array) -> Array:
     negative = len(Y) - positive
     wins = np.sum(ranks * Y, axis=0) - positive * (positive + 1) / 2
     pairs = positive * negative
-    return np.divide(wins, pairs, out=np.full(Y.shape[1], np.nan), where=pairs > 0)
+    return np.asarray(np.divide(wins, pairs, out=np.full(Y.shape[1], np.nan), where=pairs > 0))
 
 
 def _precision_recall(Y: Array, P: Array) -> dict[str, float]:

@@ -64,7 +64,8 @@ def read_samples(
     if labels.ndim == 1:
         y = check_classes(labels, X.shape[0], instead="give a 0/1 matrix")
         classes = np.unique(y)
-        matrix, columns["y"] = indicator_matrix(y, classes), [str(c) for c in classes]
+        matrix = indicator_matrix(y, classes).toarray()
+        columns["y"] = [str(c) for c in classes]
     else:
         matrix = check_indicator(labels, X.shape[0])
     if not np.any((matrix.max(axis=0) == 1) & (matrix.min(axis=0) == 0)):
@@ -108,7 +109,7 @@ def ridge_scale(X: Any) -> float:
     varying = squares[squares > 0]
     if not varying.size:
         return 1.0
-    return float(np.median(varying)) * max(1.0, varying.size / (X.shape[0] - 1))
+    return float(np.median(varying) * max(1.0, varying.size / (X.shape[0] - 1)))
 
 
 def deviations(X: Any) -> np.ndarray:

@@ -234,7 +234,7 @@ def _rounded(Z: Array) -> list[list[float]]:
     Z = np.asarray(Z, dtype=np.float64)
     largest = float(np.abs(Z).max(initial=0.0))
     digits = 4 - int(np.floor(np.log10(largest))) if largest > 0 else 0
-    return Z.round(digits).tolist()
+    return [list(row) for row in Z.round(digits).tolist()]
 
 
 def environment() -> dict[str, str]:

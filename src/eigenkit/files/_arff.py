@@ -45,6 +45,7 @@ class Arff(Delimited):
         self.label_names = [self.names[j] for j in self.roles.labels]
         self.text_names = [self.names[j] for j in self.roles.text]
         self.categorical_names = [self.names[j] for j in self.roles.categorical]
+        self.kept_names: list[str] = []
         self._check_types()
         self.found = {
             "format": "arff",

@@ -186,6 +186,7 @@ class Source(Protocol):
     label_names: list[str]
     text_names: list[str]
     categorical_names: list[str]  # those of the text that are categories
+    kept_names: list[str]  # columns to be repeated as they are
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most ``n_rows`` at a time."""

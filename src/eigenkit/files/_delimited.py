@@ -145,6 +145,7 @@ class Delimited:
         self.label_names = [self.names[j] for j in self.roles.labels]
         self.text_names = [self.names[j] for j in self.roles.text]
         self.categorical_names = [self.names[j] for j in self.roles.categorical]
+        self.kept_names = [self.names[j] for j in self.roles.kept]
 
     def _is_asked_for(self, first: list[str]) -> bool:
         """Whether the first row holds a name that the user or the model knows."""
@@ -260,7 +261,7 @@ class Delimited:
     def _slowly(self, first: int, lines: list[str]) -> Block:
         X = np.empty((len(lines), len(self.roles.features)), dtype=self.options.dtype)
         text: dict[str, list[str]] = {name: [] for name in self.text_names}
-        kept: dict[str, list[str]] = {self.names[j]: [] for j in self.roles.kept}
+        kept: dict[str, list[str]] = {name: [] for name in self.kept_names}
         labels: list[list[str]] = []
         n, places = 0, []
         for line, row in self._rows(first, lines):

@@ -51,6 +51,7 @@ class ManyFiles:
         self.found: dict[str, Any] = {**first.found, "files": len(self.sources)}
         self.feature_names, self.label_names = first.feature_names, first.label_names
         self.text_names, self.categorical_names = first.text_names, first.categorical_names
+        self.kept_names = first.kept_names
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows of all files; sparse ones as wide as the widest."""

@@ -34,6 +34,7 @@ class Npz:
         self._labels = self._find_labels()
         self.text_names: list[str] = []
         self.categorical_names: list[str] = []
+        self.kept_names: list[str] = []
         self.found: dict[str, Any] = {
             "format": "npz",
             "sparse": self._prefix is not None,

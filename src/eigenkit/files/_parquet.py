@@ -41,6 +41,7 @@ class Parquet:
         self.label_names = [self.names[j] for j in self.roles.labels]
         self.text_names = [self.names[j] for j in self.roles.text]
         self.categorical_names = [self.names[j] for j in self.roles.categorical]
+        self.kept_names = [self.names[j] for j in self.roles.kept]
         self._check()
         self.found: dict[str, Any] = {"format": "parquet", "columns": len(self.names)}
 
@@ -67,8 +68,8 @@ class Parquet:
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most ``n_rows`` at a time."""
-        kept = [self.names[j] for j in self.roles.kept]
-        wanted = [*(self.feature_names or ()), *self.text_names, *self.label_names, *kept]
+        own = (self.feature_names or (), self.text_names, self.label_names, self.kept_names)
+        wanted = [name for names in own for name in names]
         wanted = list(dict.fromkeys(wanted))
         with guarded(self.path, _DAMAGED):
             for batch in self._file.iter_batches(batch_size=n_rows, columns=wanted):
@@ -79,7 +80,7 @@ class Parquet:
         for p, name in enumerate(self.feature_names or []):
             X[:, p] = self._numbers(batch.column(name))
         text = {name: self._cells(batch, name) for name in self.text_names}
-        kept = {self.names[j]: self._cells(batch, self.names[j]) for j in self.roles.kept}
+        kept = {name: self._cells(batch, name) for name in self.kept_names}
         return Block(X, text, self._labels(batch), kept)
 
     def _cells(self, batch: Any, name: str) -> list[str]:
@@ -88,8 +89,10 @@ class Parquet:
     def _numbers(self, column: Any) -> np.ndarray:
         if self.arrow.types.is_temporal(column.type):  # days, as in tables of text
             column = column.cast(self.arrow.timestamp("us"), safe=False).cast(self.arrow.int64())
-            return column.to_numpy(zero_copy_only=False) / _MICROSECONDS
-        return column.cast(self.arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+            return np.asarray(column.to_numpy(zero_copy_only=False) / _MICROSECONDS)
+        return np.asarray(
+            column.cast(self.arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+        )
 
     def _labels(self, batch: Any) -> Any:
         if not self.label_names:

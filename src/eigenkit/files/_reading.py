@@ -71,7 +71,7 @@ def open_file(path: str, options: Reading | None = None) -> Source:
     if kind not in FORMATS:
         raise FileError(path, f"format {kind!r} is not known: choose one of {', '.join(FORMATS)}.")
     _check_options(path, kind, options)
-    source = _reader(kind)(origin, options)
+    source: Source = _reader(kind)(origin, options)
     source.found["compression"] = origin.compression
     return source
 

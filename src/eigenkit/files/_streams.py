@@ -75,7 +75,7 @@ class Origin:
     def head(self) -> bytes:
         """The first bytes, decompressed."""
         with self.open() as stream:
-            return self._read(stream, _HEAD)
+            return bytes(self._read(stream, _HEAD))
 
     def n_bytes(self) -> int:
         """How many bytes are stored."""

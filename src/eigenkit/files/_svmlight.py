@@ -29,6 +29,7 @@ class SvmLight:
         self.label_names: list[str] = []
         self.text_names: list[str] = []
         self.categorical_names: list[str] = []
+        self.kept_names: list[str] = []
         self.index_base, self.n_features = self._shape()
         self.found: dict[str, Any] = {
             "format": "svmlight",

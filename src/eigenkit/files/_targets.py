@@ -90,9 +90,22 @@ def target_of(
     names = _NAMES[kind](path, labels, columns)
     if kind != "numbers":
         _check_distinct(path, labels, names)
-    if kind == "classes" and separator is None:
+    if separator is not None:
+        _check_separator(path, labels, separator)
+    elif kind == "classes":
         _suspect_separator(path, names)
     return Target(kind, names, tuple(columns), separator)
+
+
+def _check_separator(path: Any, labels: Any, separator: str) -> None:
+    """A separator that separates nothing is likely to be a slip of the pen."""
+    if not isinstance(labels, np.ndarray) and all(len(cell) < 2 for cell in labels):
+        warnings.warn(
+            f"{path}: no row has several labels with {separator!r} between them: is that the "
+            "--label-separator of this file?",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _suspect_separator(path: Any, names: tuple[str, ...]) -> None:

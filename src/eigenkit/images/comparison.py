@@ -46,7 +46,7 @@ class Row:
     @property
     def quality(self) -> Array:
         """The mean of the three measures on every fold."""
-        return np.mean([self.auc, self.p1, self.f1], axis=0)
+        return np.asarray(np.mean([self.auc, self.p1, self.f1], axis=0))
 
 
 @dataclass(frozen=True, eq=False)

@@ -178,7 +178,7 @@ def image_wise(fold: Fold) -> Scores:
 
 def _means(S: Array, sizes: list[int]) -> Array:
     starts = np.cumsum([0, *sizes[:-1]])
-    return np.add.reduceat(S, starts, axis=0) / np.array(sizes)[:, None]
+    return np.asarray(np.add.reduceat(S, starts, axis=0) / np.array(sizes)[:, None])
 
 
 RIVALS: dict[str, Callable[[Fold], Scores]] = {

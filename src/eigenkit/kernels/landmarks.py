@@ -83,4 +83,4 @@ def landmark_map(K: Array, name: str = "kernel") -> Array:
     values, V = eigenpairs(K)
     refuse_negative(values[-1], values[0], name)
     keep = values > values.max(initial=0.0) * EPS * len(values)
-    return V[:, keep] / np.sqrt(values[keep])
+    return np.asarray(V[:, keep] / np.sqrt(values[keep]))

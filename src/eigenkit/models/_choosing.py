@@ -87,7 +87,7 @@ def most_components(estimator: Any, X: Any, cv: int) -> int | None:
     if estimator.get_params()["n_components"] is None:
         return None
     smallest = X.shape[0] - -(-X.shape[0] // cv) - 1
-    return max(1, min(MOST_COMPONENTS, X.shape[1], smallest))
+    return int(max(1, min(MOST_COMPONENTS, X.shape[1], smallest)))
 
 
 def choose_components(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from eigenkit.files import Data, FileError, Source, Target, target_of
 from eigenkit.files._reading import join_labels, rows_per_block
@@ -20,6 +21,7 @@ from eigenkit.models._linear import fit_linear, make_head, mean_auc
 from eigenkit.models._model import Model, versions
 from eigenkit.models._parsed import Tick
 from eigenkit.models._stream import Stream
+from eigenkit.models._views import view_columns, view_params
 from eigenkit.registry import METHODS, Method, find
 
 # More entries than this are not gone through five times more just to say how good a model is.
@@ -40,6 +42,7 @@ def fit_model(
     alphas: Sequence[float] | Callable[[Any], Sequence[float]] | None = None,
     cv: int = 5,
     components: str | None = None,
+    views: Sequence[str] = (),
     quality: bool = True,
     scale: str = "none",
     missing: str = "error",
@@ -72,6 +75,8 @@ def fit_model(
         Folds of that.
     components : {"cv"}, optional
         Choose the number of components by cross-validation.
+    views : sequence of str
+        Patterns of names of features, one for each view, for methods that take views.
     quality : bool
         Measure by cross-validation how good the model is on rows it has not seen.
     scale : {"none", "standard", "maxabs"}
@@ -120,9 +125,13 @@ def fit_model(
     if stream and checkpoint is not None:
         rows.checkpoint = checkpoint
         rows.fingerprint = _fingerprint(source, labels, features)
-    estimator, searches = _fit(found, params or {}, rows, alphas, cv, components, seed)
+    told = view_params(found, view_columns(source.path, features.feature_names(), views))
+    estimator, searches = _fit(
+        found, {**told, **(params or {})}, rows, alphas, cv, components, seed
+    )
     linear = _on_top(found, estimator, rows)
     how = _how(source, estimator, rows, searches, scale, stream, seed)
+    how["views"] = list(views)
     if quality and not stream:
         how["quality"] = _quality(estimator, rows, cv, seed)
     return Model(found.name, features, estimator, linear, target, how)
@@ -269,10 +278,12 @@ def _search(
 
     from eigenkit.estimators import AlphaSearchCV, Projection
 
-    if not isinstance(estimator, Projection):
+    if "alpha" not in estimator.get_params(deep=False):
         raise ValueError(
             f"{type(estimator).__name__} has no alpha to choose: leave --alpha cv out."
         )
+    if not isinstance(estimator, Projection):
+        return _one_by_one(estimator, X, y, alphas, target, cv, seed)
     folds = StratifiedKFold if target.kind == "classes" else KFold
     search = AlphaSearchCV(
         estimator,
@@ -284,13 +295,30 @@ def _search(
     return search.best_estimator_, _searched(search, target, cv)
 
 
+def _one_by_one(
+    estimator: Any, X: Any, y: np.ndarray, alphas: Any, target: Target, cv: int, seed: int
+) -> tuple[Any, dict[str, Any]]:
+    """The same for methods that are fitted anew for every alpha."""
+    tried = [clone(estimator).set_params(alpha=alpha) for alpha in alphas]
+    scores = np.array([cross_validated(t, X, y, target.kind, cv, seed) for t in tried])
+    mean = scores.mean(axis=1)
+    best = tried[int(np.flatnonzero(mean >= mean.max() - 1e-12)[-1])]  # the simplest of equals
+    return best.fit(X, y), {
+        "alphas": list(alphas),
+        "mean_score": mean.tolist(),
+        "std_score": scores.std(axis=1, ddof=1).tolist(),
+        "score": SCORES[target.kind],
+        "folds": cv,
+    }
+
+
 def _searched(search: Any, target: Target, cv: int) -> dict[str, Any]:
     results = search.cv_results_
     return {
         "alphas": results["alpha"].tolist(),
         "mean_score": results["mean_test_score"].tolist(),
         "std_score": results["std_test_score"].tolist(),
-        "score": {"classes": "accuracy", "labels": "mean AUC", "numbers": "R2"}[target.kind],
+        "score": SCORES[target.kind],
         "folds": cv,
     }
 

@@ -138,7 +138,7 @@ class Model:
 
 
 def _one_hot(S: Array) -> np.ndarray:
-    return np.arange(S.shape[1]) == S.argmax(axis=1)[:, None]
+    return np.asarray(np.arange(S.shape[1]) == S.argmax(axis=1)[:, None])
 
 
 def versions() -> dict[str, str]:

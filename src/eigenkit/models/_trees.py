@@ -187,7 +187,7 @@ def _csr(tree: Any, arrays: Any) -> Any:
     return matrix
 
 
-def _dtype(tree: Any, arrays: Any) -> np.dtype:
+def _dtype(tree: Any, arrays: Any) -> Any:
     if tree["v"] not in ("<f8", "<f4"):
         raise TreeError("a type of numbers is unknown")
     return np.dtype(tree["v"])

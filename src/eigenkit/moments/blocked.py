@@ -115,7 +115,7 @@ class TargetRows:
 
     def __call__(self, Y: Array) -> Array:
         G = self.target.local(Y.astype(np.float64, copy=False), self.labels.weight)
-        return self.target.finish(G - self.center, self.labels)
+        return np.asarray(self.target.finish(G - self.center, self.labels))
 
 
 def _sums(

@@ -57,7 +57,7 @@ class Components:
     n_iter: tuple[int, ...]
 
     def __len__(self) -> int:
-        return self.x_weights.shape[1]
+        return int(self.x_weights.shape[1])
 
     def first(self, l: int) -> Components:
         """The first ``l`` of the components."""

@@ -222,7 +222,7 @@ def nearest(cuts: Array, level: float, center: Array, feasible: Array) -> Array:
     if residual is None:
         return 0.5 * center + 0.5 * feasible
     mu = np.maximum(center + Q @ residual, 0.0)
-    return mu / mu.sum()
+    return np.asarray(mu / mu.sum())
 
 
 def _least_distance(G: Array, h: Array) -> Array | None:

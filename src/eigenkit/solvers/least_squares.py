@@ -53,7 +53,7 @@ def targets(H: Array) -> Array:
     first = np.argmax(np.abs(unit.T @ unit) > 1 - PARALLEL, axis=1)
     together = np.sqrt(np.bincount(first, length**2, minlength=len(first)))
     own = np.unique(first)
-    return Q @ (unit[:, own] * together[own])
+    return np.asarray(Q @ (unit[:, own] * together[own]))
 
 
 def least_squares_path(

@@ -55,7 +55,7 @@ def _minimum_inside(A: Array, y: Array, C: float) -> Array:
     """The minimum of the quadratic that the objective is while these rows are inside."""
     H = 2 * C * (A.T @ A)
     H.flat[:: len(H) + 1] += 1.0
-    return scipy_linalg.solve(H, 2 * C * (A.T @ y), assume_a="pos", overwrite_a=True)
+    return np.asarray(scipy_linalg.solve(H, 2 * C * (A.T @ y), assume_a="pos", overwrite_a=True))
 
 
 def _step(

@@ -85,7 +85,9 @@ def _whiten(factor: Cholesky, A: Array) -> Array:
 
 def _unwhiten(factor: Cholesky, Q: Array) -> Array:
     """S^-1 L^-T Q."""
-    return sla.solve_triangular(factor.L, Q, lower=True, trans="T") / factor.scale[:, None]
+    return np.asarray(
+        sla.solve_triangular(factor.L, Q, lower=True, trans="T") / factor.scale[:, None]
+    )
 
 
 def _from_views(

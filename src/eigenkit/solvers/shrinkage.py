@@ -88,7 +88,7 @@ class Spectrum:
         seen = np.abs(t * vy) > np.finfo(np.float64).tiny / EPS
         fit = np.linalg.lstsq((Q * t).T, vy, rcond=None)[0]
         f[seen] = (t * (fit @ Q))[seen] / vy[seen]
-        return np.nan_to_num(f)  # beyond all numbers where nothing depends on it
+        return np.asarray(np.nan_to_num(f))  # beyond all numbers where nothing depends on it
 
 
 def lanczos(diagonal: Array, b: Array, p: int) -> tuple[Array, Array]:

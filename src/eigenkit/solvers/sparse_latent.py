@@ -189,7 +189,7 @@ def residuals(data: Observed, z: Latent, q: Loadings) -> Array:
     W = q.expected
     diagonal = np.diagonal(z.square, axis1=-2, axis2=-1)
     fitted = np.sum((W[:, None, :] @ z.square)[:, 0] * W + q.second() * diagonal, axis=1)
-    return np.maximum(data.squares - 2 * np.sum(W * z.cross, axis=1) + fitted, 0.0)
+    return np.asarray(np.maximum(data.squares - 2 * np.sum(W * z.cross, axis=1) + fitted, 0.0))
 
 
 def bound(data: Observed, z: Latent, q: Loadings) -> float:

@@ -84,7 +84,7 @@ class View:
     def squares(self) -> Array:
         """Squared lengths of the columns."""
         whole = self.Z.column_squares() * self.inverse_length**2
-        return np.maximum(whole - np.sum(self._taken_out() ** 2, axis=1), 0.0)
+        return np.asarray(np.maximum(whole - np.sum(self._taken_out() ** 2, axis=1), 0.0))
 
     def _taken_out(self) -> Array:
         return self.Z.rmatmat(self.T) * self.inverse_length[:, None]
@@ -259,7 +259,7 @@ class _Side:
         rest = self.squares - np.sum(self.onto_own**2, axis=1)
         rest[rest <= COLLINEAR * np.maximum(self.squares, self.squares.max())] = 0.0
         rest[self.chosen] = 0.0
-        return rest
+        return np.asarray(rest)
 
     def best(self, M: Array) -> tuple[float, int]:
         """The largest squared correlation that one more variable gives, and which it is."""

@@ -48,7 +48,7 @@ def cells(r: int, n: int) -> Array:
     x, y = offsets(r)
     column, row = (np.minimum((u + r) * n // (2 * r), n - 1).astype(int) for u in (x, y))
     W = np.eye(n * n, dtype=np.float32)[row * n + column]
-    return W / W.sum(axis=0)
+    return np.asarray(W / W.sum(axis=0))
 
 
 @cache
@@ -162,7 +162,7 @@ def spin(frame: Frame, r: int) -> Array:
     for k, level in enumerate(levels):
         closeness = np.exp(-0.5 * ((P - level) / width) ** 2)
         H[:, :, k] = closeness @ rings(r)
-    return (H / H.sum(axis=2, keepdims=True)).reshape(len(P), 50)
+    return np.asarray((H / H.sum(axis=2, keepdims=True)).reshape(len(P), 50))
 
 
 def steerable(frame: Frame, r: int) -> Array:
@@ -209,7 +209,7 @@ def complex_moduli(frame: Frame, r: int) -> Array:
     """Moduli of the responses to complex filters, which rotation leaves alone."""
     P = frame.standard_patches(r)
     W = complex_filters(r)
-    return np.hypot(P @ W.real, P @ W.imag)
+    return np.asarray(np.hypot(P @ W.real, P @ W.imag))
 
 
 def moments(frame: Frame, r: int) -> Array:

@@ -46,7 +46,7 @@ def gabor_bank(size: tuple[int, int]) -> Array:
 def gabor_moduli(frame: Frame) -> Array:
     """Strengths of the 24 responses (24, height, width); the image is continued periodically."""
     spectrum = fft.fft2(frame.grey - frame.grey.mean())
-    return np.abs(fft.ifft2(gabor_bank(frame.size) * spectrum))
+    return np.asarray(np.abs(fft.ifft2(gabor_bank(frame.size) * spectrum)))
 
 
 def gabor(frame: Frame, rows: int, columns: int) -> Array:
@@ -122,7 +122,7 @@ def gradient_of(frame: Frame) -> Array:
     channels = np.moveaxis(frame.pixels.astype(np.float32) / 255, 2, 0)
     g = np.stack([gradient(channel) for channel in channels])
     best = np.hypot(g[:, 0], g[:, 1]).argmax(axis=0)
-    return np.take_along_axis(g, best[None, None], axis=0)[0]
+    return np.asarray(np.take_along_axis(g, best[None, None], axis=0)[0])
 
 
 @cache

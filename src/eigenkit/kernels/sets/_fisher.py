@@ -114,7 +114,7 @@ class FisherVectors(SetKernel):
         return np.asarray(new @ fitted.T)
 
     def _square(self, sets: Array) -> Array:
-        return np.sum(sets * sets, axis=1)
+        return np.asarray(np.sum(sets * sets, axis=1))
 
 
 def _gradients(mixture: Mixture, points: Array, sizes: np.ndarray) -> Array:
@@ -131,7 +131,9 @@ def _gradients(mixture: Mixture, points: Array, sizes: np.ndarray) -> Array:
     F[:, 0] = centred / (s * np.sqrt(p))
     spread = second - 2 * m * first + mass[:, :, None] * (m**2 - s**2)
     F[:, 1] = spread / (s**2 * np.sqrt(2 * p))
-    return F.reshape(len(sizes), -1) / np.maximum(sizes, 1)[:, None].astype(points.dtype)
+    return np.asarray(
+        F.reshape(len(sizes), -1) / np.maximum(sizes, 1)[:, None].astype(points.dtype)
+    )
 
 
 def _products(R: Array, points: Array, sizes: np.ndarray) -> Array:

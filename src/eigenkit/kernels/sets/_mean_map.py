@@ -73,7 +73,9 @@ class MeanMap(SetKernel):
             if len(rows) and len(Y):
                 columns = sums(gaussian(rows, Y, self.scale_).T, other_sizes).T
                 K[start:stop] = sums(np.ascontiguousarray(columns), sizes[start:stop])
-        return K / np.outer(np.maximum(sizes, 1), np.maximum(other_sizes, 1)).astype(K.dtype)
+        return np.asarray(
+            K / np.outer(np.maximum(sizes, 1), np.maximum(other_sizes, 1)).astype(K.dtype)
+        )
 
     def _square(self, sets: Any) -> Array:
         X, sizes = sets

@@ -92,7 +92,7 @@ def sample(points: Array, most: int, random: Any) -> Array:
     """At most so many of the points, drawn without order."""
     if len(points) <= most:
         return points
-    return points[np.sort(random.choice(len(points), most, replace=False))]
+    return np.asarray(points[np.sort(random.choice(len(points), most, replace=False))])
 
 
 class SetKernel(TransformerMixin, BaseEstimator):

@@ -129,7 +129,7 @@ def nearest(points: Array, centers: Array) -> np.ndarray:
     """The number of the nearest centre of each point."""
     shift = centers.mean(axis=0)  # distances are differences: keep their terms small
     C, P = centers - shift, points - shift
-    return np.argmin(np.sum(C * C, axis=1) / 2 - P @ C.T, axis=1)
+    return np.asarray(np.argmin(np.sum(C * C, axis=1) / 2 - P @ C.T, axis=1))
 
 
 def split(points: Array, k: int, random: Any) -> list[Array]:
