@@ -57,7 +57,7 @@ def planes_from_products(rows: Sequence[sparse.csr_array], alpha: float, below: 
 
 
 def _waves(n: int) -> Array:
-    return np.cos(np.arange(1.0, n + 1.0))
+    return np.asarray(np.cos(np.arange(1.0, n + 1.0)))
 
 
 def _both_sides(rows: Sequence[sparse.csr_array]) -> Products:
