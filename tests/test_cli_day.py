@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eigenkit import MultiviewCCA
+from eigenkit import PCA, MultiviewCCA, PLSRegression
 from eigenkit.models import load
 from test_cli import CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
 
@@ -233,6 +233,79 @@ def test_columns_kept_by_a_pattern_have_their_own_names(data: Path) -> None:  # 
         rows = list(csv.reader(run("predict", "m.ek", "data.csv", "--keep", keep).splitlines()))
         assert rows[0] == ["f1", "f2", "class"]
         assert len(rows[1]) == 3
+
+
+# -- missing values ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def holed(spectra: Path) -> Path:
+    """The spectra, of which some values are missing."""
+    rows = list(csv.reader(Path("spectra.csv").read_text().splitlines()))
+    rng = np.random.default_rng(2)
+    gaps = rng.random((80, 20)) < 0.05
+    cells = [
+        [*("" if gap else v for gap, v in zip(own, row[:20], strict=True)), *row[20:]]
+        for own, row in zip(gaps, rows[1:], strict=True)
+    ]
+    write_rows("holed.csv", rows[0], cells)
+    classes = [[*row[:20], "high" if float(row[20]) > 0 else "low"] for row in cells]
+    write_rows("classes.csv", [*rows[0][:20], "class"], classes)
+    return spectra
+
+
+KEPT = ["--missing", "keep"]
+
+
+def test_gaps_are_kept_for_methods_that_skip_them(holed: Path) -> None:
+    words = ["--components", "4", *KEPT, "-o", "m.ek"]
+    found = run_json("fit", "holed.csv", *NUMBERS, "-m", "pls", *words)
+    assert found["fitted"]["quality"]["mean"] > 0.9
+    table = np.genfromtxt("holed.csv", delimiter=",", skip_header=1)
+    model = PLSRegression(4, algorithm="nipals").fit(table[:, :20], table[:, 20:])
+    Z = list(csv.reader(run("transform", "m.ek", "holed.csv").splitlines()))[1:]
+    assert np.allclose(np.array(Z, dtype=float), model.transform(table[:, :20]), atol=1e-8)
+    assert run_json("score", "m.ek", "holed.csv")["scores"]["R2"] > 0.9
+    row = str(1 + int(np.argmax(np.isnan(table).any(axis=1))))
+    assert "misses 'nm" in run("explain", "m.ek", "holed.csv", "--row", row, code=1)
+
+
+def test_principal_components_of_rows_with_gaps(holed: Path) -> None:
+    words = ["--labels", "class", "-m", "pca", "--components", "5", "--scale", "standard"]
+    found = run_json("fit", "classes.csv", *words, *KEPT, "-o", "m.ek")
+    assert found["fitted"]["quality"]["mean"] > 0.8
+    X = np.genfromtxt("classes.csv", delimiter=",", skip_header=1, usecols=range(20))
+    Z = np.array(list(csv.reader(run("transform", "m.ek", "classes.csv").splitlines()))[1:], float)
+    model = PCA(5, solver="nipals").fit(X / np.nanstd(X, axis=0))
+    assert np.allclose(Z, model.transform(X / np.nanstd(X, axis=0)), atol=1e-8)
+
+
+def test_methods_that_skip_gaps_are_compared_with_means(holed: Path) -> None:
+    """Also the baselines work, with means in the gaps, and the next command keeps them too."""
+    words = ["-m", "pls", *KEPT, "--cv", "3", "--components", "4"]
+    record = run_json("compare", "holed.csv", *NUMBERS, *words)
+    scores = {m["name"]: m["scores"]["r2"]["mean"] for m in record["methods"]}
+    assert scores["pls"] > 0.9
+    assert scores["ridge regression"] > 0.5
+    assert "--missing keep" in record["next"]
+    words = ["--labels", "class", "-m", "pca", *KEPT, "--cv", "3", "--components", "3"]
+    record = run_json("compare", "classes.csv", *words)
+    assert [m["failures"] for m in record["methods"]] == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["fit", "-m", "cca", "-o", "m.ek"], "--missing: cca cannot skip missing values"),
+        (["compare", "-m", "pls,cca"], "use one of probabilistic_cca, bayesian_cca, pls, pca"),
+        (["fit", "-m", "pls", "--stream", "-o", "m.ek"], "--missing: keep needs all rows"),
+        (["test", "-m", "pls"], "--missing: a test needs complete rows"),
+    ],
+)
+def test_gaps_that_cannot_be_kept(holed: Path, words: list[str], message: str) -> None:
+    name, *more = words
+    shown = run(name, "holed.csv", *NUMBERS, *KEPT, *more, code=2)
+    assert message in " ".join(shown.split())
 
 
 # -- views ------------------------------------------------------------------------------

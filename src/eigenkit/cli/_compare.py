@@ -13,7 +13,14 @@ import typer
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, keeping, progress, table, width
-from eigenkit.cli._data import check_choices, check_views, found_line, load_data, reading
+from eigenkit.cli._data import (
+    check_choices,
+    check_gaps,
+    check_views,
+    found_line,
+    load_data,
+    reading,
+)
 
 if TYPE_CHECKING:
     from eigenkit.files import Data, Target
@@ -103,14 +110,16 @@ def compare(
     o.choice("--classifier", classifier, CLASSIFIERS)
     views = o.split(given["views"])
     check_views(views, [find(name) for name in names])
+    check_gaps(given["missing"], [find(name) for name in names])
     for place in (out, report):
         if place is not None:
             check_output(place, force)
-    other = None if test is None else load_data(test, options, as_json)
-    whole = load_data(data, options, as_json)
+    missing = given["missing"]
+    other = None if test is None else load_data(test, options, as_json, missing)
+    whole = load_data(data, options, as_json, missing)
     prepared = _prepare(whole, given["task"], other, **o.feature_options(given))
     target = prepared.target
-    chosen = _estimators(names, prepared, components, views)
+    chosen = _estimators(names, prepared, components, views, missing)
     partial = None if out is None else f"{out}.partial"
     left = "no output was written"
     if partial is not None:
@@ -130,7 +139,7 @@ def compare(
             feature_names=prepared.feature_names,
             label_names=None if target.kind == "classes" else list(target.names),
             task="numbers" if target.kind == "numbers" else None,
-            prepare=Preparation(given["missing"], scale),
+            prepare=Preparation(missing, scale),
             progress=advance,
             checkpoint=partial,
             command=_command(),
@@ -180,17 +189,26 @@ def _once(block: Any) -> Any:
 
 
 def _estimators(
-    names: list[str], prepared: _Prepared, components: str | None, views: tuple[str, ...]
+    names: list[str],
+    prepared: _Prepared,
+    components: str | None,
+    views: tuple[str, ...],
+    missing: str,
 ) -> dict[str, Any]:
-    """Those asked for, or all that learn from such labels; views are told to those that can be."""
+    """Those asked for, or all that learn from such data; views are told to those that can be."""
     from eigenkit.models._views import view_columns, view_params
-    from eigenkit.registry import METHODS
+    from eigenkit.registry import METHODS, gap_params
 
     able = [m.name for m in METHODS.values() if prepared.target.kind in m.targets]
-    names = names or [name for name in able if views or not METHODS[name].needs_views]
+    able = [name for name in able if views or not METHODS[name].needs_views]
+    able = [name for name in able if missing != "keep" or METHODS[name].gaps is not None]
+    names = names or able
     columns = view_columns(prepared.path, prepared.feature_names, views)
     chosen = [METHODS[name] for name in names]
-    return {m.name: _estimator(m, components, view_params(m, columns)) for m in chosen}
+    return {
+        m.name: _estimator(m, components, {**view_params(m, columns), **gap_params(m, missing)})
+        for m in chosen
+    }
 
 
 def _estimator(method: Any, components: str | None, params: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from eigenkit.cli._console import Result, clean, progress
 from eigenkit.cli._data import (
     Counter,
     check_choices,
+    check_gaps,
     check_views,
     found_line,
     open_in_memory_or_blocks,
@@ -86,6 +87,7 @@ def fit(
     wanted = _components(found, components, params)
     views = o.split(given["views"])
     check_views(views, [found])
+    check_gaps(given["missing"], [found])
     if dask is not None:
         if grid is not None or wanted is not None or scale != "none" or given["missing"] != "error":
             raise typer.BadParameter(
@@ -93,10 +95,14 @@ def fit(
                 param_hint="--dask",
             )
         return _on_cluster(data, place, name, options, given["task"], params, dask, unencrypted)
-    may_stream = found.streams and wanted is None
+    may_stream = found.streams and wanted is None and given["missing"] != "keep"
+    if stream and given["missing"] == "keep":
+        raise typer.BadParameter("keep needs all rows in memory.", param_hint="--missing")
     if checkpoint is not None:
         stream = _in_blocks(stream, may_stream and grid is None)
-    source, whole, blocks = open_in_memory_or_blocks(data, options, stream, may_stream, as_json)
+    source, whole, blocks = open_in_memory_or_blocks(
+        data, options, stream, may_stream, as_json, given["missing"]
+    )
     with progress("fitting", as_json) as advance:
         model = fit_model(
             source,

@@ -22,7 +22,7 @@ from eigenkit.models._model import Model, versions
 from eigenkit.models._parsed import Tick
 from eigenkit.models._stream import Stream
 from eigenkit.models._views import view_columns, view_params
-from eigenkit.registry import METHODS, Method, find
+from eigenkit.registry import METHODS, Method, find, gap_params
 
 # More entries than this are not gone through five times more just to say how good a model is.
 _MOST_ENTRIES = 20_000_000
@@ -81,7 +81,7 @@ def fit_model(
         Measure by cross-validation how good the model is on rows it has not seen.
     scale : {"none", "standard", "maxabs"}
         Divide features by their standard deviation or largest absolute value.
-    missing : {"error", "drop", "mean"}
+    missing : {"error", "drop", "mean", "median", "keep"}
         What to do about missing values.
     text_kind, text_size, ngrams
         How columns of text become features.
@@ -126,6 +126,7 @@ def fit_model(
         rows.checkpoint = checkpoint
         rows.fingerprint = _fingerprint(source, labels, features)
     told = view_params(found, view_columns(source.path, features.feature_names(), views))
+    told |= gap_params(found, missing)
     estimator, searches = _fit(
         found, {**told, **(params or {})}, rows, alphas, cv, components, seed
     )
