@@ -14,7 +14,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from eigenkit.estimators._validation import as_labels, check_weight, check_X, owned
+from eigenkit.estimators._encoding import as_labels
+from eigenkit.estimators._validation import check_weight, check_X, owned
 from eigenkit.moments import Rows
 from eigenkit.shell import Instead, forget, unchanged_on_error
 
