@@ -88,3 +88,7 @@ def test_nobody_asks_what_kind_of_data_it_is() -> None:
     others = [path for path in FILES if _part(path) != "data"]
     asked = [(_named(path), KIND.search(path.read_text())) for path in others]
     assert [(name, question[0]) for name, question in asked if question] == []
+
+
+def test_no_file_is_too_long_to_read_at_once() -> None:
+    assert [_named(path) for path in FILES if path.read_text().count("\n") > 400] == []

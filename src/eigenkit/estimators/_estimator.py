@@ -15,8 +15,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 
+from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._notebook import fitted_table
-from eigenkit.estimators._validation import as_labels, check_weight, check_X, owned
+from eigenkit.estimators._validation import check_weight, check_X, owned
 from eigenkit.moments import Rows
 from eigenkit.shell import Instead, forget, unchanged_on_error
 

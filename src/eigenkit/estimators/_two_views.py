@@ -13,15 +13,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, one_sample, project
+from eigenkit.estimators._encoding import as_labels, check_numeric_Y
 from eigenkit.estimators._estimator import Estimator, check_y_given
-from eigenkit.estimators._validation import (
-    as_labels,
-    check_numeric_Y,
-    check_weight,
-    check_X,
-    check_X_varies,
-    check_y_varies,
-)
+from eigenkit.estimators._validation import check_weight, check_X, check_X_varies, check_y_varies
 from eigenkit.linalg import Array, power_of_two, triangular_factor
 from eigenkit.shell import check_count
 from eigenkit.solvers.two_views import SingularView, TwoViews, complete, patterns

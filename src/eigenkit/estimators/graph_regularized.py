@@ -15,13 +15,16 @@ from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._best import BestEstimator
+from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import check_y_given
-from eigenkit.estimators._validation import as_labels, check_weight, check_X
+from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
-from eigenkit.shell import check_count, check_real, forget, unchanged_on_error
+from eigenkit.shell import check_choice, check_count, check_real, forget, unchanged_on_error
 from eigenkit.solvers.graph import GraphRows, laplacian, root
 from eigenkit.threads import one_blas_thread
+
+WEIGHTS = ("heat", "uniform")
 
 
 class GraphRegularized(BestEstimator):
@@ -42,6 +45,10 @@ class GraphRegularized(BestEstimator):
     n_neighbors : int
         Every sample is joined to so many nearest ones (Euclidean), and to those that it is
         among the nearest of.
+    weights : {"heat", "uniform"}
+        "heat" gives an edge of length d the weight ``exp(-d^2 / (2 s^2))``, s half the mean
+        length, so that the long ones, which bridge classes, say little; "uniform" gives all the
+        same. The mean weight is 1 in both cases.
     graph : array or sparse matrix of shape (n_samples, n_samples), optional
         Weights of the edges, symmetric and not negative, instead of nearest neighbours.
     cv : int, splitter or iterable, optional
@@ -84,12 +91,14 @@ class GraphRegularized(BestEstimator):
         *,
         mu: float | Sequence[float] = 1.0,
         n_neighbors: int = 10,
+        weights: str = "heat",
         graph: Any = None,
         cv: Any = None,
     ) -> None:
         self.estimator = estimator
         self.mu = mu
         self.n_neighbors = n_neighbors
+        self.weights = weights
         self.graph = graph
         self.cv = cv
 
@@ -137,6 +146,7 @@ class GraphRegularized(BestEstimator):
         if not grid:
             raise ValueError("mu is empty: give at least one value.")
         check_count("n_neighbors", self.n_neighbors)
+        check_choice("weights", self.weights, WEIGHTS)
         return [check_real("mu", mu) for mu in grid]
 
     def _laplacian(self, X: Any, n: int) -> sparse.csr_array | None:
@@ -144,9 +154,7 @@ class GraphRegularized(BestEstimator):
         if not any(self._grid()):
             return None
         if self.graph is None:
-            with one_blas_thread():
-                A = kneighbors_graph(X, min(int(self.n_neighbors), n - 1), include_self=False)
-            return laplacian(A.maximum(A.T))
+            return laplacian(_nearest(X, min(int(self.n_neighbors), n - 1), self.weights))
         A = sparse.csr_array(self.graph)
         if A.shape != (n, n):
             raise ValueError(f"graph has shape {A.shape}, but X has {n} rows: give ({n}, {n}).")
@@ -174,6 +182,17 @@ class GraphRegularized(BestEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = hasattr(self.estimator, "kernel") or not np.any(self.mu)
         return tags
+
+
+def _nearest(X: Any, n_neighbors: int, weights: str) -> Any:
+    """The graph of nearest neighbours: symmetric weights of mean 1."""
+    with one_blas_thread():
+        A = kneighbors_graph(X, n_neighbors, mode="distance", include_self=False)
+    # All lengths are zero where all samples are equal: any unit will do.
+    unit = max(float(A.data.mean()), np.finfo(float).tiny)
+    A.data = np.exp(-2 * (A.data / unit) ** 2) if weights == "heat" else np.ones_like(A.data)
+    A = A.maximum(A.T)
+    return A / A.data.mean()
 
 
 def marked(y: Any, labelled: Any = None) -> np.ndarray:
