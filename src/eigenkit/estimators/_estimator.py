@@ -13,9 +13,11 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import estimator_html_repr
 
 from eigenkit.estimators._blocks import blocked_rows
 from eigenkit.estimators._encoding import as_labels
+from eigenkit.estimators._notebook import fitted_table
 from eigenkit.estimators._validation import check_weight, check_X, owned
 from eigenkit.moments import Blocks, Rows
 from eigenkit.shell import Instead, forget, unchanged_on_error
@@ -167,6 +169,12 @@ class Estimator(Instead, BaseEstimator):
         """X as numbers; that they are finite shows in the means where a whole sample is taken."""
         finite = min_samples == 1
         return check_X(self, X, reset=reset, min_samples=min_samples, finite=finite)
+
+    # -- showing -----------------------------------------------------------------------
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: scikit-learn's picture, and what the fit left to know."""
+        return f"<div>{estimator_html_repr(self)}{fitted_table(self)}</div>"
 
     # -- keeping -----------------------------------------------------------------------
 
