@@ -56,6 +56,8 @@ PAGES: dict[str, list[str]] = {
         "analysis.BiplotDisplay",
         "analysis.CorrelationCircleDisplay",
         "analysis.ScreeDisplay",
+        "analysis.CoefficientsDisplay",
+        "analysis.RegionsDisplay",
         "analysis.WeightsDisplay",
     ],
     "sparse": [

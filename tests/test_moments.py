@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from conftest import ESTIMATORS, labels_for, projector_distance
 from eigenkit import CCA, LDA, PCA, HypergraphSpectral, OrthonormalizedPLS
-from eigenkit.estimators._validation import as_labels
+from eigenkit.estimators._encoding import as_labels
 from eigenkit.moments import Rows
 
 

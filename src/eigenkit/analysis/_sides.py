@@ -23,7 +23,8 @@ from eigenkit.estimators import (
 )
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._cross_decomposition import CrossDecomposition
-from eigenkit.estimators._validation import as_labels, check_X
+from eigenkit.estimators._encoding import as_labels
+from eigenkit.estimators._validation import check_X
 from eigenkit.linalg import Array
 from eigenkit.moments import dense
 from eigenkit.targets import Labels

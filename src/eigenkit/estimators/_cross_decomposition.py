@@ -14,14 +14,10 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import SCALABLE, Centered, project
+from eigenkit.estimators._encoding import as_labels, check_numeric_Y
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._gaps import check_gaps, filled, observed_entries
-from eigenkit.estimators._validation import (
-    as_labels,
-    check_numeric_Y,
-    check_X_varies,
-    check_y_varies,
-)
+from eigenkit.estimators._validation import check_X_varies, check_y_varies
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows

@@ -23,7 +23,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import has_fit_parameter
 
-from eigenkit.estimators._validation import check_groups, check_weight
+from eigenkit.estimators._encoding import check_groups
+from eigenkit.estimators._validation import check_weight
 from eigenkit.estimators.splits import LabelStratifiedKFold
 from eigenkit.linalg import Array
 

@@ -15,8 +15,9 @@ from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._best import BestEstimator
+from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import check_y_given
-from eigenkit.estimators._validation import as_labels, check_weight, check_X
+from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
 from eigenkit.shell import check_choice, check_count, check_real, forget, unchanged_on_error

@@ -12,9 +12,9 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
 from eigenkit.estimators._best import BestEstimator
+from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import check_y_given
 from eigenkit.estimators._folds import CrossValidated, Fold
-from eigenkit.estimators._validation import as_labels
 from eigenkit.estimators.pls_cv import RULES, one_standard_error
 from eigenkit.linalg import Array
 from eigenkit.shell import check_choice, check_count, check_real, unchanged_on_error

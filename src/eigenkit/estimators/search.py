@@ -18,9 +18,9 @@ from eigenkit.data import GRAM_LIMIT_BYTES
 from eigenkit.estimators._base import alpha_path, check_has_alpha
 from eigenkit.estimators._best import BestEstimator
 from eigenkit.estimators._block_search import block_scores
+from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import check_y_given
 from eigenkit.estimators._folds import CrossValidated, Fold, fit_head
-from eigenkit.estimators._validation import as_labels
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.estimators.pls_cv import RULES, one_standard_error
 from eigenkit.linalg import Array

@@ -9,13 +9,9 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from eigenkit.data import SCALABLE, Centered, centered_columns, project
+from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._estimator import Estimator
-from eigenkit.estimators._validation import (
-    check_numeric_Y,
-    check_X,
-    check_X_varies,
-    check_y_varies,
-)
+from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
 from eigenkit.shell import check_choice, check_count, check_real

@@ -11,13 +11,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.impute import SimpleImputer
 
-from eigenkit.estimators._validation import (
+from eigenkit.estimators._encoding import (
     as_labels,
     check_classes,
     check_indicator,
-    check_X,
     indicator_matrix,
 )
+from eigenkit.estimators._validation import check_X
 
 # From training rows to what makes features of any rows.
 Prepare = Callable[[Any], Callable[[Any], Any]]
