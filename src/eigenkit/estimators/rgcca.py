@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import Centered
-from eigenkit.estimators._encoding import encode_responses
+from eigenkit.estimators._encoding import as_labels, encode_responses
 from eigenkit.estimators._many_views import ManyViews, per_view
-from eigenkit.estimators._validation import NO_VARIANCE, as_labels
+from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import Rows
