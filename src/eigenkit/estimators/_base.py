@@ -17,7 +17,6 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._blocks import blocked_rows
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import (
@@ -28,7 +27,7 @@ from eigenkit.estimators._validation import (
     check_y_varies,
 )
 from eigenkit.linalg import Array
-from eigenkit.moments import BlockedRows, Blocks, Moments, Problem, Rows
+from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import (
     check_choice,
@@ -109,9 +108,7 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
     # -- fitting -----------------------------------------------------------------------
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """All rows, without columns that hold nothing; or blocks of them."""
-        if isinstance(X, Blocks):
-            return blocked_rows(self, X, y, sample_weight)
+        """All rows, without columns that hold nothing."""
         rows, columns = self._rows(X, y, sample_weight).occurring()
         if columns is not None:
             self._columns_ = columns
@@ -129,7 +126,7 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         """
         settings = self._settings()
         trial: Projection = clone(self)
-        problem: Problem = trial._problem(trial._take(X, y, sample_weight))
+        problem: Problem = trial._problem(trial._sample(X, y, sample_weight))
         return trial._choice(problem.pencil, settings)
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
@@ -286,7 +283,7 @@ def alpha_path(
         raise ValueError("alphas is empty: give at least one value.")
     first = clone(estimator).set_params(alpha=min(alphas))
     settings = first._settings()
-    problem = first._problem(first._take(X, y, sample_weight))
+    problem = first._problem(first._sample(X, y, sample_weight))
     parameters = first.get_params()
     described = {n: v for n, v in vars(first).items() if n not in parameters}
     models = []

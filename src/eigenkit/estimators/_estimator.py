@@ -15,10 +15,11 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 
+from eigenkit.estimators._blocks import blocked_rows
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._notebook import fitted_table
 from eigenkit.estimators._validation import check_weight, check_X, owned
-from eigenkit.moments import Rows
+from eigenkit.moments import Blocks, Rows
 from eigenkit.shell import Instead, forget, unchanged_on_error
 
 
@@ -88,8 +89,14 @@ class Estimator(Instead, BaseEstimator):
         self._settings()
         with unchanged_on_error(self):
             forget(self)
-            self._learn(self._take(X, y, sample_weight))
+            self._learn(self._sample(X, y, sample_weight))
         return self
+
+    def _sample(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """All rows at once, or blocks of them."""
+        if isinstance(X, Blocks):
+            return blocked_rows(self, X, y, sample_weight)
+        return self._take(X, y, sample_weight)
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """The sample."""

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
-from eigenkit.data import SAFE_RANGE, check_finite
+from eigenkit.data import SAFE_RANGE, check_finite, stored
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks
@@ -78,7 +78,7 @@ def check_X(
             X = X.copy()
             X.sum_duplicates()
     if finite:
-        check_finite("X", X.data if sparse.issparse(X) else X)
+        check_finite("X", stored(X))
     return owned(X, given) if own else X
 
 
