@@ -20,8 +20,6 @@ from eigenkit.data import project
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import (
-    check_label_rank,
-    check_solver,
     check_X,
     check_X_varies,
     check_y_varies,
@@ -30,9 +28,12 @@ from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import (
+    check_at_most,
     check_choice,
     check_count,
+    check_label_rank,
     check_real,
+    check_solver,
 )
 from eigenkit.solvers import (
     REGRESSIONS,
@@ -114,8 +115,8 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             self._columns_ = columns
         return rows
 
-    def _learn(self, sample: Rows | Moments | BlockedRows) -> None:
-        super()._learn(sample)
+    def _learn(self, sample: Rows | Moments | BlockedRows, settings: Any) -> None:
+        super()._learn(sample, settings)
         self._spread_columns()
 
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Choice:
@@ -159,12 +160,8 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     def _keep(self, problem: Problem, solution: Solution) -> None:
         n_found = solution.W.shape[1]
-        l = n_found if self.n_components is None else int(self.n_components)
-        if l > n_found:
-            raise ValueError(
-                f"n_components={l} exceeds {n_found}, the rank of what X and y share: "
-                f"give at most {n_found}, or None for all."
-            )
+        shared = "the rank of what X and y share"
+        l = check_at_most("n_components", self.n_components, n_found, shared)
         found = {
             "mean_": problem.mean,
             "eigenvalues_": solution.eigenvalues[:l],

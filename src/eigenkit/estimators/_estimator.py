@@ -86,10 +86,10 @@ class Estimator(Instead, BaseEstimator):
         -------
         self
         """
-        self._settings()
+        settings = self._settings()
         with unchanged_on_error(self):
             forget(self)
-            self._learn(self._sample(X, y, sample_weight))
+            self._learn(self._sample(X, y, sample_weight), settings)
         return self
 
     def _sample(self, X: Any, y: Any, sample_weight: Any) -> Any:
@@ -102,9 +102,8 @@ class Estimator(Instead, BaseEstimator):
         """The sample."""
         return self._rows(X, y, sample_weight)
 
-    def _learn(self, sample: Any) -> None:
+    def _learn(self, sample: Any, settings: Any) -> None:
         """State the problem, solve it, keep what is found."""
-        settings = self._settings()
         problem = self._problem(sample)
         self._keep(problem, self._solve(problem, settings))
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import check_finite, constant_columns, project, stored
 from eigenkit.estimators._base import Projection
-from eigenkit.estimators._validation import NO_VARIANCE, check_solver, check_X
+from eigenkit.estimators._validation import NO_VARIANCE, check_X
 from eigenkit.kernels import (
     KERNEL_TOL,
     KERNELS,
@@ -28,7 +28,7 @@ from eigenkit.kernels import (
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import KernelMatrix, Problem, Rows
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_choice, check_count, check_real, check_solver
 from eigenkit.solvers import SOLVERS, Settings
 
 APPROXIMATIONS = ("cholesky", "nystroem")

@@ -16,7 +16,7 @@ from eigenkit.estimators._validation import NO_VARIANCE, check_X
 from eigenkit.estimators.hypergraph import EXPANSIONS
 from eigenkit.linalg import Array, eigenpairs, signs
 from eigenkit.moments import Rows
-from eigenkit.shell import check_choice, check_count
+from eigenkit.shell import check_at_most, check_choice, check_count
 from eigenkit.targets import TARGETS, Labels
 from eigenkit.threads import one_blas_thread
 
@@ -108,10 +108,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
             raise ValueError(NO_VARIANCE)
 
     def _solve(self, problem: Rows, settings: int) -> tuple[Array, Array]:
-        if settings > problem.n_rows:
-            raise ValueError(
-                f"n_clusters={settings} exceeds {problem.n_rows}, the vertices: give fewer."
-            )
+        check_at_most("n_clusters", settings, problem.n_rows, "the vertices", hint="")
         values, V = self._spectrum(problem.X, settings)
         if self.expansion not in PLAIN:
             length = np.linalg.norm(V, axis=1, keepdims=True)

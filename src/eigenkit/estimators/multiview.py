@@ -12,7 +12,7 @@ from eigenkit.estimators._many_views import ManyViews, per_view
 from eigenkit.estimators._validation import check_X_varies
 from eigenkit.moments import Rows
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_count
+from eigenkit.shell import check_at_most, check_count
 from eigenkit.solvers.multiview import solve_views
 
 
@@ -109,12 +109,8 @@ class MultiviewCCA(ManyViews):
 
     def _solve(self, problem: Views, settings: int | None) -> Solution:
         solution = solve_views(problem.Z, problem.columns, problem.alphas, settings)
-        n_found = len(solution.eigenvalues)
-        if settings is not None and settings > n_found:
-            raise ValueError(
-                f"n_components={settings} exceeds {n_found}, the number of components that the "
-                f"views share: give at most {n_found}, or None for all."
-            )
+        shared = "the number of components that the views share"
+        check_at_most("n_components", settings, len(solution.eigenvalues), shared)
         return solution
 
     def _keep(self, problem: Views, solution: Solution) -> None:
