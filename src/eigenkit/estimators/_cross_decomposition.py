@@ -21,7 +21,7 @@ from eigenkit.estimators._validation import check_X_varies, check_y_varies
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
-from eigenkit.shell import UNCHANGED, check_count
+from eigenkit.shell import UNCHANGED, check_at_most, check_count
 from eigenkit.solvers.cross_products import Block, blocks
 from eigenkit.solvers.deflation import (
     Components,
@@ -137,13 +137,8 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         k = rows.Y.shape[1]
         both = self._deflation in ("canonical", "svd")
         bound = min(n, d, k) if both else min(n, d)
-        if self.n_components is not None and self.n_components > bound:
-            sizes = f"n_samples={n}, n_features={d}" + (f", n_targets={k}" if both else "")
-            raise ValueError(
-                f"n_components={self.n_components} exceeds {bound}, the least of {sizes}: give at "
-                f"most {bound}, or None for all."
-            )
-        return bound if self.n_components is None else int(self.n_components)
+        sizes = f"n_samples={n}, n_features={d}" + (f", n_targets={k}" if both else "")
+        return check_at_most("n_components", self.n_components, bound, f"the least of {sizes}")
 
     def _check_informative(self, problem: Pair) -> None:
         check_X_varies(problem.X)

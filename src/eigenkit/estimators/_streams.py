@@ -38,7 +38,7 @@ class Intake:
         if not self.model._is_solved:
             try:
                 with unchanged_on_error(self.model):
-                    self.model._learn(self.moments)
+                    self.model._learn(self.moments, self.model._settings())
             except ValueError as error:
                 raise NotFittedError(
                     f"this {type(self.model).__name__} cannot be solved from the "

@@ -278,7 +278,7 @@ class _Problem:
         if hasattr(model, "_row_mean_"):  # kernels are centred over the labelled rows too
             K = model.kernel_(check_X(model, self.X, reset=False)[kept], model.X_fit_)
             model._row_mean_ = counts[kept] @ K / counts[kept].sum()
-        model._learn(GraphRows(rows.X[kept], rows.Y[kept], weight, below=below))
+        model._learn(GraphRows(rows.X[kept], rows.Y[kept], weight, below=below), model._settings())
         return model
 
     def _root(self, rows: Rows) -> Array:

@@ -16,7 +16,7 @@ from eigenkit.estimators._validation import NO_VARIANCE, check_X
 from eigenkit.estimators.hypergraph import EXPANSIONS
 from eigenkit.linalg import EPS, Array, eigenpairs, signs
 from eigenkit.moments import Rows
-from eigenkit.shell import check_choice, check_count
+from eigenkit.shell import check_at_most, check_choice, check_count
 from eigenkit.targets import TARGETS, Labels
 from eigenkit.threads import one_blas_thread
 
@@ -109,8 +109,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
 
     def _solve(self, problem: Rows, settings: int) -> tuple[Array, Array]:
         n = problem.positive().n_rows
-        if settings > n:
-            raise ValueError(f"n_clusters={settings} exceeds {n}, the vertices: give fewer.")
+        check_at_most("n_clusters", settings, n, "the vertices", hint="")
         values, V = self._spectrum(problem.X, problem.weight, settings)
         if self.expansion not in PLAIN:
             length = np.linalg.norm(V, axis=1, keepdims=True)

@@ -86,13 +86,13 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         -------
         self
         """
-        self._settings()
+        settings = self._settings()
         with unchanged_on_error(self):
             forget(self)
             sample_weight, to_splitter = self._routed(sample_weight, groups)
-            rows = self._take(X, y, sample_weight)
+            rows = self._sample(X, y, sample_weight)
             self._split_ = self._weighted_splits(rows, to_splitter)
-            self._learn(rows)
+            self._learn(rows, settings)
         return self
 
     def _settings(self) -> tuple[bool, bool]:
