@@ -36,8 +36,6 @@ class StreamedPLS(Streaming, CrossDecomposition):
     intercept_ = Result()
     n_iter_ = Result()
 
-    _in_passes = False
-
     def _target(self) -> Target:
         return TARGETS["opls"]
 

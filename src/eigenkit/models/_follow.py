@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from eigenkit.files import Block, FileError, Reading, open_file
 from eigenkit.files._reading import rows_per_block
@@ -154,12 +155,21 @@ class Follower:
         """Replace the model file, if the stream can be solved."""
         self._saved = time.monotonic()
         estimator = self.stream.estimator
-        if not hasattr(estimator, "components_"):
+        if not _is_solvable(estimator):
             return
         how = {**self.model.how, "n_rows": self.stream.n_rows, "followed": True}
         save(replace(self.model, estimator=estimator, how=how), self.place)
         skipped = f", {self.stream.n_skipped} batches skipped" if self.stream.n_skipped else ""
         say(f"{self.stream.n_rows} rows in {self.place.name}{skipped}")
+
+
+def _is_solvable(estimator: Any) -> bool:
+    """Whether a stream has come far enough to be solved."""
+    intake = vars(estimator).get("_intake_")
+    try:
+        return intake is not None and intake.fitted() is not None
+    except NotFittedError:
+        return False
 
 
 def _first(path: str) -> bytes:
