@@ -138,6 +138,21 @@ def test_the_bits_do_not_depend_on_threads(rng, monkeypatch):
     np.testing.assert_array_equal(*found)
 
 
+@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize("make", [ReGEC, GEPSVM])
+def test_wide_sparse_blocks_are_only_multiplied_with(make, weights, rng, monkeypatch):
+    monkeypatch.setattr("eigenkit.estimators._planes.LARGE_ORDER", 30)
+    monkeypatch.setattr("eigenkit.estimators._planes.DENSE_LIMIT_BYTES", 0)
+    X = sparse.random_array((N, 60), density=0.2, rng=rng, format="csr")
+    y = np.arange(N) % 3
+    w = rng.integers(1, 4, N).astype(float) if weights else None
+    rows = [slice(0, 50), slice(50, 51), slice(51, N)]
+    parts = [(X[r], y[r]) if w is None else (X[r], y[r], w[r]) for r in rows]
+    model, whole = make(1.0).fit(RowBlocks.from_arrays(parts)), make(1.0).fit(X, y, w)
+    assert whole.n_iter_ == model.n_iter_ > 1
+    _close(model, whole, 1e-8)
+
+
 def test_what_cannot_be_solved_yet_says_why(rng):
     X, y = _data("regec", rng)
     model = ReGEC().partial_fit(X[:9:3], y[:9:3], classes=[0, 1, 2])

@@ -74,8 +74,10 @@ def standardized(X: Array) -> tuple[Array, Array, Array]:
     """
     shift = X.mean(axis=0, dtype=np.float64)
     Z = X - shift
-    size = np.abs(Z).max(axis=0)
-    constant = size <= 8 * EPS * np.abs(shift)
+    high, low = Z.max(axis=0), Z.min(axis=0)
+    size = np.maximum(high, -low)
+    # The mean is a rounded sum, so what is constant shows in differences, not in sizes.
+    constant = high - low <= 8 * EPS * np.abs(shift)
     if constant.all():
         raise ValueError(NO_VARIANCE)
     if constant.any():  # or the rounding of their mean would become a feature

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
+from eigenkit.data.sparse_rows import add_transposed, product
 from eigenkit.estimators._class_rows import ClassRows, to_planes
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.linalg import Array, power_of_two
-from eigenkit.moments import ClassMoments, Factor
+from eigenkit.moments import BlockedRows, ClassMoments, Factor
+from eigenkit.solvers.large_planes import PlaneSums
 
 
 def check_class_counts(classes: np.ndarray, present: np.ndarray, n: int, absent: str) -> None:
@@ -61,6 +65,50 @@ class ClassSums:
             ones = np.append(np.zeros(len(factor.R)), np.sqrt(factor.total))
             parts.append(np.column_stack([inside, ones]))
         return shift, ClassRows(parts, to_planes(shift, unit))
+
+
+def plane_sums(rows: BlockedRows, classes: np.ndarray) -> PlaneSums:
+    """What planes ask of sparse blocks too wide for a matrix of their columns; a pass each."""
+    k = len(classes)
+    counts, sums, squares = rows.first.run(class_sums, k)
+    absent = "no row of the class {!r} has come."
+    check_class_counts(classes, counts > 0, int(counts.sum()), absent)
+
+    def products(V: Array) -> Array:
+        found: Array = rows.passes.run(plane_images, np.ascontiguousarray(V))
+        return found.T.reshape(2, k, -1)
+
+    return PlaneSums(products, sums, squares)
+
+
+def class_sums(blocks: Iterable[Any], k: int) -> tuple[Array, Array, Array]:
+    """Of every class the number of rows, and the sums and squares of sqrt(w) [x, 1]."""
+    counts, found = np.zeros(k), None
+    for X, Y, weight in blocks:
+        own = sparse.csr_array(Y[:, 0] == np.arange(k)[:, None], dtype=np.float64)
+        counts += own.sum(axis=1)
+        N = sparse.csr_array(sparse.hstack([X, np.ones((X.shape[0], 1))]), dtype=np.float64)
+        w = np.ones(X.shape[0]) if weight is None else weight
+        both = [own.multiply(r).tocsr() @ A for r, A in ((np.sqrt(w), N), (w, N.power(2)))]
+        dense = [part.toarray() for part in both]
+        found = dense if found is None else [a + b for a, b in zip(found, dense, strict=True)]
+    assert found is not None
+    return counts, found[0], found[1]
+
+
+def plane_images(blocks: Iterable[Any], V: Array) -> Array:
+    """Of vectors (k, d + 1) the images by the rows of other classes, and of their own."""
+    k, d = len(V), V.shape[1] - 1
+    slope, drift = np.zeros((d, 2 * k)), np.zeros((1, 2 * k))
+    for X, Y, weight in blocks:
+        X = sparse.csr_array(X, dtype=np.float64)
+        U = product(X, V[:, :-1].T) + V[:, -1]
+        U = U if weight is None else U * weight[:, None]
+        own = np.arange(k) == Y
+        sides = np.hstack([np.where(own, 0, U), np.where(own, U, 0)])
+        add_transposed(slope, X, sides)
+        drift += sides.sum(axis=0)
+    return np.vstack([slope, drift])
 
 
 def _is_linear(model: Any) -> bool:

@@ -20,7 +20,12 @@ from eigenkit.estimators._class_rows import (
     row_space,
     standardized,
 )
-from eigenkit.estimators._class_sums import ClassSums, PlaneStreams, check_class_counts
+from eigenkit.estimators._class_sums import (
+    ClassSums,
+    PlaneStreams,
+    check_class_counts,
+    plane_sums,
+)
 from eigenkit.estimators._encoding import check_classes, class_numbers
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._kernel_space import check_kernel_params, refuse_overflow, symmetry_tol
@@ -29,8 +34,9 @@ from eigenkit.estimators._probabilities import held_out_distances, softmax_scale
 from eigenkit.estimators._validation import check_X
 from eigenkit.kernels import Kernel, checked_kernel
 from eigenkit.linalg import Array
-from eigenkit.moments import Rows
+from eigenkit.moments import BlockedRows, Rows
 from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.solvers.large_planes import PlaneSums
 from eigenkit.solvers.planes import Planes
 
 # Sparse data with more rows and more columns than this are only multiplied with.
@@ -129,7 +135,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
         """Planes from uncentred features, where the method and the data allow for it."""
         return None
 
-    def _from_products(self, rows: ClassRows) -> Planes:
+    def _from_products(self, rows: PlaneSums) -> Planes:
         """Planes of sparse rows too many and too wide for matrices of either order."""
         raise TypeError(f"{type(self).__name__} finds no planes")
 
@@ -143,12 +149,18 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         return self._all_rows(X, y, sample_weight)
 
-    def _state(self, sample: Any) -> ByClass | ClassSums:
-        if sample.whole is None:
-            return ClassSums.of(sample.by_class(len(self.classes_)), self.classes_)
-        return ByClass.of(sample, self.classes_)
+    def _state(self, sample: Any) -> ByClass | ClassSums | PlaneSums:
+        if sample.whole is not None:
+            return ByClass.of(sample, self.classes_)
+        k, large = len(self.classes_), self.n_features_in_ > LARGE_ORDER
+        self._by_products_ = large and isinstance(sample, BlockedRows) and sample.sparse
+        if self._by_products_:
+            return plane_sums(sample, self.classes_)
+        return ClassSums.of(sample.by_class(k), self.classes_)
 
-    def _solve(self, problem: ByClass | ClassSums, settings: None) -> Found:
+    def _solve(self, problem: ByClass | ClassSums | PlaneSums, settings: None) -> Found:
+        if isinstance(problem, PlaneSums):
+            return self._large_planes(problem)
         if isinstance(problem, ClassSums):
             shift, rows = problem.standardized()
             return self._standard_planes(rows, shift)
@@ -208,8 +220,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
             X = X.toarray()
         self._by_products_ = bool(sparse.issparse(X) and min(X.shape) > LARGE_ORDER)
         if self._by_products_:
-            found = self._from_products(ClassRows.of(X, bounds, root))
-            return Found(found, found.Z[:, :-1])
+            return self._large_planes(PlaneSums.of(ClassRows.of(X, bounds, root).parts))
         if X.shape[1] < X.shape[0]:
             rows = ClassRows.of(X, bounds, root)
             planes = self._from_raw(rows)
@@ -225,6 +236,10 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
             shift, Z, R = standardized(X)
         standard = self._standard_planes(ClassRows.of(Z, bounds, root, R), shift)
         return standard if basis is None else replace(standard, normals=standard.normals @ basis)
+
+    def _large_planes(self, rows: PlaneSums) -> Found:
+        found = self._from_products(rows)
+        return Found(found, found.Z[:, :-1])
 
     def _standard_planes(self, rows: ClassRows, shift: Array) -> Found:
         planes = self._planes(rows)

@@ -65,6 +65,7 @@ class BlockedRows:
     first: Passes
     passes: Passes
     small: bool = False
+    sparse: bool = False
     whole: ClassVar[Rows | None] = None
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
