@@ -35,7 +35,8 @@ KINDS = {"classes": CLASSES, "labels": LABELS, "numbers": NUMBERS}
 # What an estimator that cannot do a thing says when it is asked to.
 REFUSALS = (ValueError, TypeError, AttributeError, NotImplementedError)
 # Settings under which an estimator can do what it cannot do by default.
-GAPS, PROBABILITIES = {"algorithm": "nipals"}, {"probability": True}
+GAPS = ({"algorithm": "nipals"}, {"solver": "nipals"})
+PROBABILITIES = {"probability": True}
 
 
 def estimators() -> list[type]:
@@ -110,7 +111,8 @@ def takes_gaps(cls: type) -> str:
     holed[3, 2] = np.nan
     if fits(cls, holed):
         return YES
-    return written(GAPS) if knows(cls, GAPS) and fits(cls, holed, **GAPS) else NO
+    able = [written(way) for way in GAPS if knows(cls, way) and fits(cls, holed, **way)]
+    return able[0] if able else NO
 
 
 def streams(cls: type) -> bool:

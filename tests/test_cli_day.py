@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eigenkit import MultiviewCCA
+from eigenkit import PCA, MultiviewCCA, PLSRegression
+from eigenkit.analysis import bootstrap
+from eigenkit.cli._console import Forecast
 from eigenkit.models import load
 from test_cli import CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
 
@@ -233,6 +235,131 @@ def test_columns_kept_by_a_pattern_have_their_own_names(data: Path) -> None:  # 
         rows = list(csv.reader(run("predict", "m.ek", "data.csv", "--keep", keep).splitlines()))
         assert rows[0] == ["f1", "f2", "class"]
         assert len(rows[1]) == 3
+
+
+# -- missing values ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def holed(spectra: Path) -> Path:
+    """The spectra, of which some values are missing."""
+    rows = list(csv.reader(Path("spectra.csv").read_text().splitlines()))
+    rng = np.random.default_rng(2)
+    gaps = rng.random((80, 20)) < 0.05
+    cells = [
+        [*("" if gap else v for gap, v in zip(own, row[:20], strict=True)), *row[20:]]
+        for own, row in zip(gaps, rows[1:], strict=True)
+    ]
+    write_rows("holed.csv", rows[0], cells)
+    classes = [[*row[:20], "high" if float(row[20]) > 0 else "low"] for row in cells]
+    write_rows("classes.csv", [*rows[0][:20], "class"], classes)
+    return spectra
+
+
+KEPT = ["--missing", "keep"]
+
+
+def test_gaps_are_kept_for_methods_that_skip_them(holed: Path) -> None:
+    words = ["--components", "4", *KEPT, "-o", "m.ek"]
+    found = run_json("fit", "holed.csv", *NUMBERS, "-m", "pls", *words)
+    assert found["fitted"]["quality"]["mean"] > 0.9
+    table = np.genfromtxt("holed.csv", delimiter=",", skip_header=1)
+    model = PLSRegression(4, algorithm="nipals").fit(table[:, :20], table[:, 20:])
+    Z = list(csv.reader(run("transform", "m.ek", "holed.csv").splitlines()))[1:]
+    assert np.allclose(np.array(Z, dtype=float), model.transform(table[:, :20]), atol=1e-8)
+    assert run_json("score", "m.ek", "holed.csv")["scores"]["R2"] > 0.9
+    row = str(1 + int(np.argmax(np.isnan(table).any(axis=1))))
+    assert "misses 'nm" in run("explain", "m.ek", "holed.csv", "--row", row, code=1)
+
+
+def test_principal_components_of_rows_with_gaps(holed: Path) -> None:
+    words = ["--labels", "class", "-m", "pca", "--components", "5", "--scale", "standard"]
+    found = run_json("fit", "classes.csv", *words, *KEPT, "-o", "m.ek")
+    assert found["fitted"]["quality"]["mean"] > 0.8
+    X = np.genfromtxt("classes.csv", delimiter=",", skip_header=1, usecols=range(20))
+    Z = np.array(list(csv.reader(run("transform", "m.ek", "classes.csv").splitlines()))[1:], float)
+    model = PCA(5, solver="nipals").fit(X / np.nanstd(X, axis=0))
+    assert np.allclose(Z, model.transform(X / np.nanstd(X, axis=0)), atol=1e-8)
+
+
+def test_methods_that_skip_gaps_are_compared_with_means(holed: Path) -> None:
+    """Also the baselines work, with means in the gaps, and the next command keeps them too."""
+    words = ["-m", "pls", *KEPT, "--cv", "3", "--components", "4"]
+    record = run_json("compare", "holed.csv", *NUMBERS, *words)
+    scores = {m["name"]: m["scores"]["r2"]["mean"] for m in record["methods"]}
+    assert scores["pls"] > 0.9
+    assert scores["ridge regression"] > 0.5
+    assert "--missing keep" in record["next"]
+    words = ["--labels", "class", "-m", "pca", *KEPT, "--cv", "3", "--components", "3"]
+    record = run_json("compare", "classes.csv", *words)
+    assert [m["failures"] for m in record["methods"]] == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["fit", "-m", "cca", "-o", "m.ek"], "--missing: cca cannot skip missing values"),
+        (["compare", "-m", "pls,cca"], "use one of probabilistic_cca, bayesian_cca, pls, pca"),
+        (["fit", "-m", "pls", "--stream", "-o", "m.ek"], "--missing: keep needs all rows"),
+        (["test", "-m", "pls"], "--missing: a test needs complete rows"),
+    ],
+)
+def test_gaps_that_cannot_be_kept(holed: Path, words: list[str], message: str) -> None:
+    name, *more = words
+    shown = run(name, "holed.csv", *NUMBERS, *KEPT, *more, code=2)
+    assert message in " ".join(shown.split())
+
+
+# -- time and stability -----------------------------------------------------------------
+
+
+def test_long_work_is_forecast_from_its_first_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 4.0, 8.0, 12.0, 40.0])
+    monkeypatch.setattr("eigenkit.cli._console.time.monotonic", lambda: next(clock))
+    said: list[str] = []
+    forecast = Forecast(5, "split", said.append)
+    for done in (0, 1, 2, 3):
+        forecast.at(done, 10)
+    assert said == ["the first split took 8 s: about 32 s more"]
+    clock = iter([0.0, 1000.0, 1100.0])
+    forecast = Forecast(5, "split", said.append)
+    for done in (3, 4, 5):  # goes on from what was kept
+        forecast.at(done, 40)
+    assert said[1:] == ["1 of 40 steps took 1000 s: about 600 minutes more"]
+
+
+def test_compare_and_fit_say_what_they_will_do(
+    data: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = [*CLASS_OPTIONS, "-m", "lda", "--cv", "3"]
+    told = "comparing 1 method and the baselines on 90 rows and 4 features, in 3 splits"
+    assert told in run("compare", "data.csv", *words)
+    monkeypatch.setattr("eigenkit.models._fitting._LARGE", 0)
+    monkeypatch.setattr("eigenkit.models._fitting._WORTH_SAYING", 0.0)
+    words = [*CLASS_OPTIONS, "-m", "lda", "--alpha", "cv", "--alphas", "1,2", "--cv", "3"]
+    told = "the choice by cross-validation makes 10 at most, in about 0 s or less"
+    assert told in run("fit", "data.csv", *words, "-o", "m.ek")
+
+
+def test_stability_of_selected_features(spectra: Path) -> None:
+    words = ["-m", "sparse_pls", "--components", "2", "--set", "keep_x=5", "--stability", "20"]
+    found = run_json("fit", "spectra.csv", *NUMBERS, *words, "-o", "m.ek")["fitted"]["stability"]
+    table = np.loadtxt("spectra.csv", delimiter=",", skiprows=1)
+    model = load("m.ek").estimator
+    expected = bootstrap(model, table[:, :20], table[:, 20:], n_bootstraps=20)
+    rows = {f["feature"]: f["selected"] for f in found["components"][0]["features"]}
+    assert rows == {f"nm{j}": expected.selection[j, 0] for j in range(20)}
+    assert list(rows.values()) == sorted(rows.values(), reverse=True)
+    shown = run("inspect", "m.ek", "--report", "m.html")
+    assert "stability over 20 resamples of the rows" in shown
+    assert "Features by how steady they are" in Path("m.html").read_text()
+    for more, message in (
+        (["--stream", "-m", "cca"], "--stability: it needs all rows in memory"),
+        (["--missing", "keep", "-m", "pls"], "--stability: it goes without --missing keep"),
+    ):
+        words = [*NUMBERS, "--stability", "20", *more, "-o", "n.ek"]
+        assert message in " ".join(run("fit", "spectra.csv", *words, code=2).split())
 
 
 # -- views ------------------------------------------------------------------------------

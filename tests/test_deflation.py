@@ -14,9 +14,8 @@ from eigenkit.solvers.deflation import (
     DEFLATIONS,
     decompose,
     leading_pair,
-    nipals,
-    skip_missing_scores,
 )
+from eigenkit.solvers.nipals import nipals, skip_missing_scores
 
 
 def _dense(n, d, k, seed=0):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sklearn.utils import get_tags
 
@@ -35,6 +36,12 @@ def test_the_registry_promises_no_more_than_is_so(method):
         y = FOUND["KINDS"][kind]
         assert FOUND["works"](lambda y=y: made.fit(FOUND["X"], y)), kind
     assert method.streams == FOUND["streams"](cls)
+    can_skip = FOUND["takes_gaps"](cls) != FOUND["NO"]
+    assert (method.gaps is not None) == can_skip
+    if can_skip:
+        holed = np.where(np.arange(6) == 2, np.nan, FOUND["X"][:1])
+        rows = np.vstack([holed, FOUND["X"][1:]])
+        assert FOUND["works"](lambda: method.make(**method.gaps).fit(rows, y))
 
 
 def test_what_cannot_be_done_is_found():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import linalg as sla
 from scipy import sparse
+from sklearn.base import is_regressor
 from sklearn.datasets import make_moons
 from sklearn.neighbors import kneighbors_graph
 from sklearn.pipeline import make_pipeline
@@ -61,9 +62,17 @@ def data(rng):
     return X, few
 
 
-def graph_of(X):
-    A = kneighbors_graph(X, 10, include_self=False).toarray()
+def edges_of(X, weights="heat"):
+    A = kneighbors_graph(X, 10, mode="distance", include_self=False).toarray()
+    there = A > 0
+    length = A[there].mean() / 2
+    A[there] = np.exp(-(A[there] ** 2) / (2 * length**2)) if weights == "heat" else 1.0
     A = np.maximum(A, A.T)
+    return A / A[A > 0].mean()
+
+
+def graph_of(X):
+    A = edges_of(X)
     return np.diag(A.sum(axis=1)) - A
 
 
@@ -120,6 +129,8 @@ def test_the_kernel_pencil(data):
 )
 def test_without_the_graph_it_is_the_labelled_answer(data, estimator):
     X, few = data
+    if is_regressor(estimator):  # -1 would be a number
+        few = np.where(few == -1, np.nan, few)
     plain = estimator.fit(X[:LABELLED], few[:LABELLED])
     model = GraphRegularized(estimator, mu=0.0).fit(X, few)
     np.testing.assert_array_equal(model.transform(X), plain.transform(X))
@@ -148,10 +159,11 @@ def test_all_ways_to_mark_are_one(data):
 
 def test_own_graph_and_weights(data, rng):
     X, few = data
+    for weights in ("heat", "uniform"):
+        own = GraphRegularized(LDA(), graph=edges_of(X, weights)).fit(X, few)
+        reference = GraphRegularized(LDA(), weights=weights).fit(X, few)
+        np.testing.assert_allclose(own.transform(X), reference.transform(X), atol=1e-12)
     A = kneighbors_graph(X, 10, include_self=False)
-    own = GraphRegularized(LDA(), graph=A.maximum(A.T)).fit(X, few)
-    reference = GraphRegularized(LDA()).fit(X, few)
-    np.testing.assert_allclose(own.transform(X), reference.transform(X), atol=1e-12)
     weight = rng.integers(0, 3, N).astype(float)
     weighted = GraphRegularized(LDA(), graph=A.maximum(A.T)).fit(X, few, sample_weight=weight)
     Xl = np.repeat(X[:LABELLED], weight[:LABELLED].astype(int), axis=0)
@@ -181,10 +193,10 @@ def test_moons_with_three_labels_each():
     for seed in range(5):
         X, few, T, t = _moons(seed)
         kernel = KernelLDA(kernel="rbf", gamma=20.0, alpha=0.01)
-        graph = GraphRegularized(kernel).fit(X, few)
+        graph = GraphRegularized(kernel, mu=10.0).fit(X, few)
         alone = kernel.fit(X[few >= 0], few[few >= 0])
         scores.append([graph.score(T, t), alone.score(T, t)])
-    assert np.mean(scores, axis=0)[0] > 0.97
+    assert np.mean(scores, axis=0)[0] > 0.98
     assert np.mean(scores, axis=0)[1] < 0.9
 
 
@@ -237,3 +249,44 @@ def test_what_cannot_be_done_is_said(data):
     model = GraphRegularized(LDA()).fit(X, few)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_long_edges_that_bridge_classes_say_little():
+    """Noisy moons: some nearest neighbours are of the other moon, and further away than most."""
+    shares = []
+    for seed in range(6):
+        X, y = make_moons(300, noise=0.1, random_state=seed)
+        few = np.full(300, -1)
+        few[np.r_[np.flatnonzero(y == 0)[:3], np.flatnonzero(y == 1)[:3]]] = [0, 0, 0, 1, 1, 1]
+        kernel = KernelLDA(kernel="rbf", gamma=20.0, alpha=0.001)
+        shares.append(
+            [
+                GraphRegularized(kernel, mu=10.0, weights=w).fit(X, few).score(X, y)
+                for w in ("uniform", "heat")
+            ]
+        )
+    uniform, heat = np.mean(shares, axis=0)
+    assert heat > 0.98 > uniform
+
+
+def test_equal_samples_have_edges_of_no_length():
+    X = np.ones((12, 2))
+    X[6:] += np.arange(12).reshape(6, 2)
+    few = np.r_[0, 0, 0, -1, -1, -1, 1, 1, 1, -1, -1, -1]
+    assert np.all(np.isfinite(GraphRegularized(LDA(), n_neighbors=3).fit(X, few).transform(X)))
+
+
+def test_an_unknown_kind_of_weights_is_named(data):
+    with pytest.raises(ValueError, match="weights='cosine' is not known"):
+        GraphRegularized(LDA(), weights="cosine").fit(*data)
+
+
+def test_minus_one_is_a_number_among_responses(rng):
+    X = rng.normal(size=(40, 3))
+    y = np.round(2 * X[:, 0])
+    assert np.sum(y == -1) > 3
+    model = GraphRegularized(OrthonormalizedPLS(), mu=0.0).fit(X, y)
+    assert model.labelled_.all()
+    np.testing.assert_allclose(model.predict(X), OrthonormalizedPLS().fit(X, y).predict(X))
+    y[:5] = np.nan
+    assert GraphRegularized(OrthonormalizedPLS(), mu=0.0).fit(X, y).labelled_.sum() == 35

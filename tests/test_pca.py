@@ -279,3 +279,104 @@ def test_column_squares() -> None:
     for X in (SPARSE, SPARSE.toarray(), SPARSE.toarray() + 1e6):
         Z = Centered(X, weight)
         assert np.allclose(Z.column_squares(), np.diag(Z.gram()), atol=1e-6)
+
+
+# -- gaps -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("X", [TALL, WIDE], ids=["tall", "wide"])
+@pytest.mark.parametrize("n_components", [None, 3, 0.9])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_nipals_without_gaps_gives_what_the_others_give(X, n_components, weighted) -> None:
+    weight = rng.integers(0, 3, size=len(X)) if weighted else None
+    skipping = PCA(n_components, solver="nipals").fit(X, sample_weight=weight)
+    plain = PCA(n_components).fit(X, sample_weight=weight)
+    names = ("components_", "explained_variance_", "explained_variance_ratio_", "singular_values_")
+    for name in (*names, "noise_variance_", "mean_"):
+        np.testing.assert_allclose(getattr(skipping, name), getattr(plain, name), atol=1e-8)
+    np.testing.assert_allclose(skipping.transform(X), plain.transform(X), atol=1e-8)
+    assert skipping.report_.regression == "nipals"
+
+
+def _textbook(X: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """NIPALS as it is written down, sum by sum, with loadings orthogonalized: scores, axes."""
+    E, there = X - np.nanmean(X, axis=0), ~np.isnan(X)
+    T, P = [], []
+
+    def scores(p: np.ndarray) -> np.ndarray:
+        rows = zip(E, there, strict=True)
+        return np.array([sum(x[o] * p[o]) / sum(p[o] ** 2) for x, o in rows])
+
+    for _ in range(k):
+        p = np.ones(X.shape[1])
+        for _ in range(100):
+            t = scores(p)
+            columns = zip(E.T, there.T, strict=True)
+            p = np.array([sum(x[o] * t[o]) / sum(t[o] ** 2) for x, o in columns])
+            p = p - sum(((q @ p) * q for q in P), np.zeros(len(p)))
+            p = p / np.sqrt(sum(p**2))
+        T.append(scores(p))
+        P.append(p)
+        E = E - np.outer(T[-1], p)
+    return np.array(T).T, np.array(P)
+
+
+def test_gaps_are_skipped_as_the_textbook_skips_them() -> None:
+    R = np.random.default_rng(4)
+    X = R.normal(size=(30, 2)) @ np.diag([5.0, 2.0]) @ R.normal(size=(2, 6)) + 3
+    X += 0.1 * R.normal(size=X.shape)
+    X[R.random(X.shape) < 0.1] = np.nan
+    model = PCA(2, solver="nipals", tol=1e-13).fit(X)
+    T, P = _textbook(X, 2)
+    sign = np.sign(np.sum(P * model.components_, axis=1))
+    np.testing.assert_allclose(model.components_, P * sign[:, None], atol=1e-8)
+    np.testing.assert_allclose(model.transform(X), T * sign, atol=1e-8)
+    np.testing.assert_allclose(model.singular_values_, np.linalg.norm(T, axis=0), rtol=1e-8)
+    np.testing.assert_allclose(model.mean_, np.nanmean(X, axis=0))
+    total = np.nanvar(X, axis=0, ddof=1).sum()
+    np.testing.assert_allclose(
+        model.explained_variance_ratio_, model.explained_variance_ / total, rtol=1e-10
+    )
+
+
+def test_what_is_missing_of_a_plane_is_found() -> None:
+    R = np.random.default_rng(5)
+    full = R.normal(size=(60, 2)) @ R.normal(size=(2, 8))
+    full -= full.mean(axis=0)
+    X = np.where(R.random(full.shape) < 0.05, np.nan, full)
+    model = PCA(2, solver="nipals").fit(X)
+    assert angle(model.components_, PCA(2).fit(full).components_) < 0.1
+    back = model.inverse_transform(model.transform(X))
+    gaps = np.isnan(X)
+    assert np.abs(back - full)[gaps].mean() < 0.2 * np.abs(full)[gaps].mean()
+
+
+def test_gaps_that_cannot_be_skipped() -> None:
+    for index, what in (((slice(None), 2), "column 2"), ((5, slice(None)), "row 5")):
+        holed = TALL.copy()
+        holed[index] = np.nan
+        with pytest.raises(ValueError, match=f"X holds no value in {what}"):
+            PCA(solver="nipals").fit(holed)
+    holed = TALL.copy()
+    holed[0, 0] = np.nan
+    with pytest.raises(ValueError, match="X contains NaN"):
+        PCA().fit(holed)
+    with pytest.raises(ValueError, match="contains NaN"):
+        PCA(solver="nipals").partial_fit(holed)
+    with pytest.raises(ValueError, match="needs all rows at once"):
+        _ = PCA(solver="nipals").partial_fit(TALL).components_
+    with pytest.raises(ValueError, match="X is sparse, but solver='nipals'"):
+        PCA(solver="nipals").fit(SPARSE)
+    with pytest.raises(ValueError, match="X contains infinity"):
+        PCA(solver="nipals").fit(np.where(TALL > 5, np.inf, TALL))
+    with pytest.warns(ConvergenceWarning, match="component 1"):
+        PCA(1, solver="nipals", max_iter=1).fit(holed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_mle_counts_repetitions(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 5)) * [3, 2, 1, 1, 1]
+    weight = rng.integers(1, 9, size=40)
+    repeated = PCA("mle").fit(np.repeat(X, weight, axis=0))
+    assert PCA("mle").fit(X, sample_weight=weight).n_components_ == repeated.n_components_

@@ -298,3 +298,29 @@ def test_no_right_hand_side_no_work():
         X, n_iter, done = block_lsqr(lambda V: V, lambda U: U, np.zeros((5, 2)), 1e-8, 10)
     assert (n_iter, done) == (0, True)
     assert dense(X).shape == (5, 2)
+
+
+@pytest.mark.parametrize(("noise", "refined"), [(10.0, False), (0.3, True)])
+def test_residuals_are_computed_for_all_columns_only_where_one_lacks_digits(
+    noise, refined, rng, monkeypatch
+):
+    """Ten factors and noise: the Gram matrix of X loses digits as the noise gets smaller."""
+    X = 30 * rng.normal(size=(400, 10)) @ rng.normal(size=(10, 40)) + noise * rng.normal(
+        size=(400, 40)
+    )
+    Y = (X[:, :8] + 30 * rng.normal(size=(400, 8)) > 0).astype(float)
+    pencil = Rows(X, Y, None).problem(TARGETS["cca"], 1.0, 0.0).pencil
+    widths = []
+    gradient = type(pencil.Z).gradient
+
+    def counted(Z, V, H=None):
+        widths.append(V.shape[1])
+        return gradient(Z, V, H)
+
+    monkeypatch.setattr(type(pencil.Z), "gradient", counted)
+    found = solve(pencil, Settings(regression="cholesky"))
+    assert found.report.regression == "cholesky"
+    assert 1e-9 < 1 / found.report.condition < 1e-3
+    assert (max(widths) > 1) is refined
+    exact = solve(pencil, Settings(solver="direct"))
+    assert projector_distance(found.W, exact.W) < 1e-11

@@ -164,3 +164,15 @@ def _fit_and_use(model: Any, X: np.ndarray, Y: np.ndarray) -> None:
     model.fit(X, Y)
     if hasattr(model, "predict"):
         model.predict(X)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_work_in_threads_may_be_handed_to_threads_again(monkeypatch) -> None:
+    """All threads of the pool may be waiting: what none of them has begun is not waited for."""
+    monkeypatch.setattr(threads, "available", lambda: 8)
+
+    def outer(i: int) -> list[int]:
+        return threads.thread_map(lambda j: i * j, range(20))
+
+    found = threads.thread_map(outer, range(40))
+    assert found == [[i * j for j in range(20)] for i in range(40)]

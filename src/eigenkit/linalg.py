@@ -70,7 +70,7 @@ def whitener(factor: Array) -> Array:
     Columns are brought to one scale first, so units do not decide what counts as rank.
     """
     scale = power_of_two(_lengths(factor))
-    s, Vt = _right_singular(factor / scale)
+    s, Vt = _right_singular(factor, scale)
     return np.asarray((Vt / s[:, None]).T / scale[:, None])
 
 
@@ -84,28 +84,32 @@ def symmetric_whitener(factor: Array, n: int = 0) -> tuple[Array, Array]:
     that ``factor`` stands for, if it has fewer itself.
     """
     length = _lengths(factor)
-    s, Vt = _right_singular(factor / length, n)
+    s, Vt = _right_singular(factor, length, n)
     root, inverse_root = (np.asarray(Vt.T @ (p[:, None] * Vt)) for p in (s, 1 / s))
     return inverse_root / length[:, None], root * length
 
 
 def _lengths(A: Array) -> Array:
     """Norms of the columns, at any scale; 1 for columns of zeros."""
+    with np.errstate(over="ignore", under="ignore"):
+        squares = np.einsum("ij,ij->j", A, A)
+    if np.all((squares > 1e-120) & (squares < 1e120)):
+        return np.asarray(np.sqrt(squares))
     unit = power_of_two(np.abs(A).max(axis=0, initial=0.0))
     A = A / unit
     length = unit * np.sqrt(np.einsum("ij,ij->j", A, A))
     return np.where(length > 0, length, 1.0)
 
 
-def _right_singular(A: Array, n: int = 0) -> tuple[Array, Array]:
-    """Singular values and right vectors of A (columns about unit length) above rounding.
+def _right_singular(A: Array, scale: Array, n: int = 0) -> tuple[Array, Array]:
+    """Singular values and right vectors above rounding of A / scale (columns about unit length).
 
     The Gram matrix serves where it is well conditioned, a QR factorization elsewhere.
     """
-    with blas_threads(A.shape[1]):
-        L, info = sla.lapack.dpotrf(A.T @ A, lower=1)
+    with blas_threads(A.shape[1]), np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        L, info = sla.lapack.dpotrf(A.T @ A / scale / scale[:, None], lower=1)
         trusted = info == 0 and np.min(L.diagonal(), initial=1.0) > 1e-2
-        _, s, Vt = sla.svd(L.T if trusted else triangular_factor(A), full_matrices=False)
+        _, s, Vt = sla.svd(L.T if trusted else triangular_factor(A / scale), full_matrices=False)
     keep = s > s.max(initial=0.0) * EPS * max(n, *A.shape)
     return s[keep], Vt[keep]
 

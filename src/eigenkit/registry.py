@@ -39,6 +39,8 @@ class Method:
         The parameter by which it is told which columns belong together, if it can be.
     needs_views : bool
         Whether it makes no sense without.
+    gaps : mapping, optional
+        Parameters with which it skips missing values; None if it cannot.
 
     Examples
     --------
@@ -55,6 +57,7 @@ class Method:
     params: Mapping[str, Any] = field(default_factory=dict)
     views: str = ""
     needs_views: bool = False
+    gaps: Mapping[str, Any] | None = None
 
     def estimator_class(self) -> Any:
         """The class itself, imported now."""
@@ -138,6 +141,7 @@ _LIST = [
         "projection",
         _REAL,
         "CCA as a model of two views",
+        gaps={},
     ),
     Method(
         "bayesian_cca",
@@ -145,8 +149,16 @@ _LIST = [
         "projection",
         _REAL,
         "sparse CCA as a model of two views that finds its size",
+        gaps={},
     ),
-    Method("pls", f"{_OURS}:PLSRegression", "projection", _REAL, "partial least squares (PLS2)"),
+    Method(
+        "pls",
+        f"{_OURS}:PLSRegression",
+        "projection",
+        _REAL,
+        "partial least squares (PLS2)",
+        gaps={"algorithm": "nipals"},
+    ),
     Method("simpls", f"{_OURS}:SIMPLS", "projection", _REAL, "PLS without deflation of X"),
     Method(
         "orthogonal_pls",
@@ -164,13 +176,29 @@ _LIST = [
         (CLASSES,),
         "PLS for classes with few features",
     ),
-    Method("pca", f"{_OURS}:PCA", "projection", _BOTH, "principal components, without labels"),
+    Method(
+        "pca",
+        f"{_OURS}:PCA",
+        "projection",
+        _BOTH,
+        "principal components, without labels",
+        gaps={"solver": "nipals"},
+    ),
     Method(
         "multiview_cca",
         f"{_OURS}:MultiviewCCA",
         "projection",
         _BOTH,
         "CCA of the views of --views, without labels",
+        views="groups",
+        needs_views=True,
+    ),
+    Method(
+        "rgcca",
+        f"{_OURS}:RGCCA",
+        "projection",
+        _ANY,
+        "multi-block PLS of the views of --views, towards the labels",
         views="groups",
         needs_views=True,
     ),
@@ -235,3 +263,23 @@ def find(name: str) -> Method:
     near = difflib.get_close_matches(str(name).lower(), METHODS, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]!r}?" if near else f"choose one of {', '.join(METHODS)}."
     raise ValueError(f"method {str(name)[:80]!r} is not known: {hint}")
+
+
+def gap_params(method: Method, missing: str) -> dict[str, Any]:
+    """The parameters with which a method skips what is missing, where that is to be kept.
+
+    Examples
+    --------
+    >>> from eigenkit.registry import find, gap_params
+    >>> gap_params(find("pls"), "keep")
+    {'algorithm': 'nipals'}
+    """
+    if missing != "keep":
+        return {}
+    if method.gaps is None:
+        able = ", ".join(m.name for m in METHODS.values() if m.gaps is not None)
+        raise ValueError(
+            f"{method.name} cannot skip missing values (--missing keep): use one of {able}, or "
+            "--missing mean."
+        )
+    return dict(method.gaps)

@@ -134,7 +134,8 @@ def thread_map(
     others = [_pool(os.getpid()).submit(drain) for _ in range(threads - 1)]
     drain()
     for other in others:
-        other.result()
+        if not other.cancel():  # one that has not begun has nothing left to do
+            other.result()
     return results
 
 

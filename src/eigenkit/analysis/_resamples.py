@@ -15,7 +15,8 @@ from eigenkit.analysis._draws import generator
 from eigenkit.analysis._features import Features
 from eigenkit.analysis._sides import described
 from eigenkit.estimators import PLSCanonical
-from eigenkit.estimators._validation import as_labels, check_groups, check_weight, check_X
+from eigenkit.estimators._encoding import as_labels, check_groups
+from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 

@@ -23,8 +23,10 @@ from eigenkit.estimators import (
 )
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._cross_decomposition import CrossDecomposition
-from eigenkit.estimators._validation import as_labels, check_X
+from eigenkit.estimators._encoding import as_labels
+from eigenkit.estimators._validation import check_X
 from eigenkit.linalg import Array
+from eigenkit.moments import dense
 from eigenkit.targets import Labels
 
 # (share, ridge) of the matrix share X'X + ridge I that normalizes a projection.
@@ -111,7 +113,7 @@ def _x_side(model: Any, X: Any) -> View:
 
 
 def _y_side(model: Any, n: int, y: Any) -> View:
-    Y = model._encode(as_labels(y), n, None, False)
+    Y = dense(model._encode(as_labels(y), n, None, False))
     if isinstance(model, HypergraphSpectral):
         return View(_target_rows(model, Y), *AS_IT_IS)
     if isinstance(model, CanonicalRidge):

@@ -15,7 +15,8 @@ from eigenkit.analysis._draws import Progress, generator, in_parallel, root_seed
 from eigenkit.analysis._sides import sides
 from eigenkit.analysis._views import View, residuals
 from eigenkit.data import check_finite
-from eigenkit.estimators._validation import as_labels, check_groups, check_X
+from eigenkit.estimators._encoding import as_labels, check_groups
+from eigenkit.estimators._validation import check_X
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array, power_of_two
 from eigenkit.shell import check_choice, check_count

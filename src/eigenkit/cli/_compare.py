@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, clean, keeping, progress, table, width
-from eigenkit.cli._data import check_choices, check_views, found_line, load_data, reading
+from eigenkit.cli._console import Forecast, Result, clean, keeping, progress, table, width
+from eigenkit.cli._data import (
+    check_choices,
+    check_gaps,
+    check_views,
+    found_line,
+    load_data,
+    reading,
+)
 
 if TYPE_CHECKING:
     from eigenkit.files import Data, Target
@@ -103,19 +110,30 @@ def compare(
     o.choice("--classifier", classifier, CLASSIFIERS)
     views = o.split(given["views"])
     check_views(views, [find(name) for name in names])
+    check_gaps(given["missing"], [find(name) for name in names])
     for place in (out, report):
         if place is not None:
             check_output(place, force)
-    other = None if test is None else load_data(test, options, as_json)
-    whole = load_data(data, options, as_json)
+    missing = given["missing"]
+    other = None if test is None else load_data(test, options, as_json, missing)
+    whole = load_data(data, options, as_json, missing)
     prepared = _prepare(whole, given["task"], other, **o.feature_options(given))
     target = prepared.target
-    chosen = _estimators(names, prepared, components, views)
+    chosen = _estimators(names, prepared, components, views, missing)
     partial = None if out is None else f"{out}.partial"
     left = "no output was written"
     if partial is not None:
         left = f"what is done is kept in {partial}, and the same command goes on from there"
+    n_splits = 1 if prepared.split is not None else repeats * (1 if train_size else cv)
+    if not as_json:
+        _say(_plan_line(prepared, len(chosen), baselines, n_splits))
+    forecast = Forecast(n_splits, "split", _nothing_said if as_json else _say)
     with keeping(left), progress("comparing", as_json) as advance:
+
+        def step(done: int, total: int, message: str) -> None:
+            forecast.at(done, total)
+            advance(done, total, message)
+
         record = evaluate(
             prepared.X,
             prepared.y,
@@ -130,14 +148,31 @@ def compare(
             feature_names=prepared.feature_names,
             label_names=None if target.kind == "classes" else list(target.names),
             task="numbers" if target.kind == "numbers" else None,
-            prepare=Preparation(given["missing"], scale),
-            progress=advance,
+            prepare=Preparation(missing, scale),
+            progress=step,
             checkpoint=partial,
             command=_command(),
             seed=seed,
         )
     record["next"] = _next_step(given, record)
     return _show(record, out, report, [found_line(data, whole.found)])
+
+
+def _say(line: str) -> None:
+    typer.echo(clean(line), err=True)
+
+
+def _nothing_said(line: str) -> None:
+    pass
+
+
+def _plan_line(prepared: _Prepared, n_methods: int, baselines: bool, n_splits: int) -> str:
+    """What will be done."""
+    n, d = prepared.X.shape
+    methods = f"{n_methods} method{'s' if n_methods > 1 else ''}"
+    also = " and the baselines" if baselines else ""
+    splits = f"{n_splits} split{'s' if n_splits > 1 else ''}"
+    return f"comparing {methods}{also} on {n} rows and {d} features, in {splits}"
 
 
 @dataclass
@@ -180,17 +215,26 @@ def _once(block: Any) -> Any:
 
 
 def _estimators(
-    names: list[str], prepared: _Prepared, components: str | None, views: tuple[str, ...]
+    names: list[str],
+    prepared: _Prepared,
+    components: str | None,
+    views: tuple[str, ...],
+    missing: str,
 ) -> dict[str, Any]:
-    """Those asked for, or all that learn from such labels; views are told to those that can be."""
+    """Those asked for, or all that learn from such data; views are told to those that can be."""
     from eigenkit.models._views import view_columns, view_params
-    from eigenkit.registry import METHODS
+    from eigenkit.registry import METHODS, gap_params
 
     able = [m.name for m in METHODS.values() if prepared.target.kind in m.targets]
-    names = names or [name for name in able if views or not METHODS[name].needs_views]
+    able = [name for name in able if views or not METHODS[name].needs_views]
+    able = [name for name in able if missing != "keep" or METHODS[name].gaps is not None]
+    names = names or able
     columns = view_columns(prepared.path, prepared.feature_names, views)
     chosen = [METHODS[name] for name in names]
-    return {m.name: _estimator(m, components, view_params(m, columns)) for m in chosen}
+    return {
+        m.name: _estimator(m, components, {**view_params(m, columns), **gap_params(m, missing)})
+        for m in chosen
+    }
 
 
 def _estimator(method: Any, components: str | None, params: dict[str, Any]) -> Any:

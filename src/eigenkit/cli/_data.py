@@ -89,8 +89,19 @@ def check_choices(options: dict[str, Any]) -> None:
     choice("--text-features", options["text_features"], TEXT_KINDS)
 
 
-def load_data(path: str, options: Reading, quiet: bool) -> Data:
-    """The whole file, sparse where most of it is zeros."""
+def check_gaps(missing: str, methods: list[Any]) -> None:
+    """Gaps are kept for methods that skip them."""
+    from eigenkit.registry import gap_params
+
+    try:
+        for method in methods:
+            gap_params(method, missing)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--missing") from None
+
+
+def load_data(path: str, options: Reading, quiet: bool, missing: str = "error") -> Data:
+    """The whole file, sparse where most of it is zeros and no gap is to be kept."""
     from eigenkit.files import open_file, read
     from eigenkit.files._reading import stored_sparse
 
@@ -98,7 +109,7 @@ def load_data(path: str, options: Reading, quiet: bool) -> Data:
         rows = Counter(advance)
         data = read(open_file(path, options), rows.reading)
     _warn_of_labels_among_features(data.source)
-    return replace(data, X=stored_sparse(data.X))
+    return data if missing == "keep" else replace(data, X=stored_sparse(data.X))
 
 
 def _warn_of_labels_among_features(source: Source) -> None:
@@ -120,14 +131,19 @@ def _warn_of_labels_among_features(source: Source) -> None:
 
 
 def open_in_memory_or_blocks(
-    path: str, options: Reading, stream: bool | None, may_stream: bool, quiet: bool
+    path: str,
+    options: Reading,
+    stream: bool | None,
+    may_stream: bool,
+    quiet: bool,
+    missing: str = "error",
 ) -> tuple[Source, Data | None, bool]:
     """The file and its data, or no data where it is to be read in blocks."""
     from eigenkit.files import TooLargeError, open_file
 
     if not stream:
         try:
-            data = load_data(path, options, quiet)
+            data = load_data(path, options, quiet, missing)
             return data.source, data, False
         except TooLargeError:
             if stream is False or not may_stream:

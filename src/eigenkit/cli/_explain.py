@@ -88,8 +88,13 @@ def _row_of(model: Model, path: str, block: Any, row: int) -> Any:
     import numpy as np
     from scipy import sparse
 
+    from eigenkit.files import FileError
+
     X = model.features.matrix(path, block)[[row]]
     x = np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=float)[0]
+    if np.isnan(x).any():
+        name = model.features.feature_names()[int(np.argmax(np.isnan(x)))]
+        raise FileError(path, f"row {row + 1} misses {name!r}: explain takes complete rows.")
     return x * model.features.scale if len(model.features.scale) else x
 
 

@@ -11,12 +11,14 @@ from eigenkit.cli._console import Result, clean, progress
 from eigenkit.cli._data import (
     Counter,
     check_choices,
+    check_gaps,
     check_views,
     found_line,
     open_in_memory_or_blocks,
     reading,
 )
 from eigenkit.cli._inspect import describe, next_steps, quality_lines, summary
+from eigenkit.cli._stability import check_stability, stability_lines, with_stability
 
 
 @o.takes(o.LEARNING)
@@ -39,6 +41,12 @@ def fit(
             "--quality/--no-quality", help="Say how good the model is, by cross-validation."
         ),
     ] = True,
+    stability: Annotated[
+        int | None,
+        typer.Option(
+            min=10, help="Fit again on so many resamples, and say how steady the weights are."
+        ),
+    ] = None,
     set_: o.Set = None,
     scale: o.Scale = "none",
     seed: o.Seed = 0,
@@ -86,6 +94,7 @@ def fit(
     wanted = _components(found, components, params)
     views = o.split(given["views"])
     check_views(views, [found])
+    check_gaps(given["missing"], [found])
     if dask is not None:
         if grid is not None or wanted is not None or scale != "none" or given["missing"] != "error":
             raise typer.BadParameter(
@@ -93,10 +102,15 @@ def fit(
                 param_hint="--dask",
             )
         return _on_cluster(data, place, name, options, given["task"], params, dask, unencrypted)
-    may_stream = found.streams and wanted is None
+    may_stream = found.streams and wanted is None and given["missing"] != "keep"
+    if stream and given["missing"] == "keep":
+        raise typer.BadParameter("keep needs all rows in memory.", param_hint="--missing")
     if checkpoint is not None:
         stream = _in_blocks(stream, may_stream and grid is None)
-    source, whole, blocks = open_in_memory_or_blocks(data, options, stream, may_stream, as_json)
+    source, whole, blocks = open_in_memory_or_blocks(
+        data, options, stream, may_stream, as_json, given["missing"]
+    )
+    check_stability(stability, blocks, given["missing"])
     with progress("fitting", as_json) as advance:
         model = fit_model(
             source,
@@ -117,11 +131,20 @@ def fit(
             tick=Counter(advance).step,
             say=None if as_json else lambda line: typer.echo(clean(line), err=True),
         )
+    if stability is not None and whole is not None:
+        with progress("resampling", as_json) as advance:
+            model = with_stability(model, whole, stability, seed, advance)
     save(model, place)
     record = {"model": str(place), "bytes": place.stat().st_size, **describe(model)}
     lines = [found_line(data, source.found), summary(model), *quality_lines(model)]
+    lines += _steadiness(model)
     lines += [f"wrote {clean(place)}", "next:", *(f"  {step}" for step in next_steps(place))]
     return Result(record, "\n".join(lines))
+
+
+def _steadiness(model: Any) -> list[str]:
+    found = model.how.get("stability")
+    return [*stability_lines(found, model.features.n_features, 5), ""] if found else []
 
 
 def _on_cluster(

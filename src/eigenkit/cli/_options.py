@@ -78,7 +78,10 @@ Views = Annotated[
 ]
 Missing = Annotated[
     str,
-    typer.Option(help="Missing values: error, drop the row, or the mean or median of the column."),
+    typer.Option(
+        help="Missing values: error, drop the row, the mean or median of the column, or keep them "
+        "for methods that skip them (pls, pca, probabilistic_cca, bayesian_cca)."
+    ),
 ]
 Format = Annotated[
     str | None,

@@ -68,6 +68,10 @@ def significance(
     chosen, views = find(name), o.split(given["views"])
     _check_parameters(chosen, params)
     check_views(views, [chosen])
+    if given["missing"] == "keep":
+        raise typer.BadParameter(
+            "a test needs complete rows: use mean, median or drop.", param_hint="--missing"
+        )
     whole = load_data(data, options, as_json)
     block = _complete(whole, given["missing"])
     y = None if chosen.needs_views else _encoded(whole, block, given["task"])

@@ -19,6 +19,7 @@ from eigenkit.data.columns import (
     one_sample,
     project,
     shifted,
+    stored,
 )
 from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
 from eigenkit.data.dense import Dense
@@ -57,5 +58,6 @@ __all__ = [
     "project",
     "scaled",
     "shifted",
+    "stored",
     "survey_of",
 ]

@@ -1,4 +1,4 @@
-"""What a search does once it has found the best estimator: hand everything on to it."""
+"""Methods that another estimator answers: the best of a search, or one on a sum of kernels."""
 
 from __future__ import annotations
 
@@ -11,14 +11,51 @@ from sklearn.utils.validation import check_is_fitted
 
 
 def _estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
-    def check(self: Any) -> bool:
-        return hasattr(getattr(self, "best_estimator_", self.estimator), name)
-
-    found: Callable[[Callable[..., Any]], Any] = available_if(check)
+    found: Callable[[Callable[..., Any]], Any] = available_if(
+        lambda self: hasattr(self._asked(), name)
+    )
     return found
 
 
-class BestEstimator(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
+class Delegating:
+    """Predictions by another estimator, as far as it makes them."""
+
+    def _asked(self) -> Any:
+        """The estimator that says which methods there are, fitted or not."""
+        raise NotImplementedError
+
+    def _handed(self, X: Any) -> tuple[Any, Any]:
+        """The fitted estimator, and X as it takes it."""
+        raise NotImplementedError
+
+    def _answer(self, method: str, X: Any) -> Any:
+        estimator, X = self._handed(X)
+        return getattr(estimator, method)(X)
+
+    @_estimator_has("predict")
+    def predict(self, X: Any) -> Any:
+        """Predict; see the estimator."""
+        return self._answer("predict", X)
+
+    @_estimator_has("predict_proba")
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities; see the estimator."""
+        return self._answer("predict_proba", X)
+
+    @_estimator_has("decision_function")
+    def decision_function(self, X: Any) -> Any:
+        """Scores of the classes; see the estimator."""
+        return self._answer("decision_function", X)
+
+    @_estimator_has("score")
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The estimator's own score."""
+        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+        estimator, X = self._handed(X)
+        return float(estimator.score(X, y, **weight))
+
+
+class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     """A search over an ``estimator`` that leaves ``best_estimator_``; see the subclasses."""
 
     estimator: Any
@@ -32,34 +69,19 @@ class BestEstimator(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
             if hasattr(self.best_estimator_, name):
                 setattr(self, name, getattr(self.best_estimator_, name))
 
+    def _asked(self) -> Any:
+        return getattr(self, "best_estimator_", self.estimator)
+
     def _best(self) -> Any:
         check_is_fitted(self)
         return self.best_estimator_
 
+    def _handed(self, X: Any) -> tuple[Any, Any]:
+        return self._best(), X
+
     def transform(self, X: Any) -> Any:
         """Project; see the estimator."""
         return self._best().transform(X)
-
-    @_estimator_has("predict")
-    def predict(self, X: Any) -> Any:
-        """Predict; see the estimator."""
-        return self._best().predict(X)
-
-    @_estimator_has("predict_proba")
-    def predict_proba(self, X: Any) -> Any:
-        """Class probabilities; see the estimator."""
-        return self._best().predict_proba(X)
-
-    @_estimator_has("decision_function")
-    def decision_function(self, X: Any) -> Any:
-        """Scores of the classes; see the estimator."""
-        return self._best().decision_function(X)
-
-    @_estimator_has("score")
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The estimator's own score."""
-        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(self._best().score(X, y, **weight))
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
         """Names of the components; see the estimator."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -15,26 +14,22 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import SCALABLE, Centered, project
+from eigenkit.estimators._encoding import as_labels, check_numeric_Y
 from eigenkit.estimators._estimator import Estimator
-from eigenkit.estimators._validation import (
-    as_labels,
-    check_numeric_Y,
-    check_X,
-    check_X_varies,
-    check_y_varies,
-)
+from eigenkit.estimators._gaps import check_gaps, filled, observed_entries
+from eigenkit.estimators._validation import check_X_varies, check_y_varies
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.linalg import EPS, Array
+from eigenkit.linalg import Array
 from eigenkit.moments import Rows
-from eigenkit.shell import UNCHANGED, check_count
+from eigenkit.shell import UNCHANGED, check_at_most, check_count
 from eigenkit.solvers.cross_products import Block, blocks
 from eigenkit.solvers.deflation import (
     Components,
     FindPair,
     decompose,
     inverse_rotations,
-    skip_missing_scores,
 )
+from eigenkit.solvers.nipals import skip_missing_scores
 
 TOO_FAR_APART = (
     "the units of X and y are too far apart for the coefficients to be floating point numbers: "
@@ -111,14 +106,7 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         """X, with gaps (NaN) if the algorithm can skip them."""
         if not self._iterates:
             return super()._check_X(X, reset=reset, min_samples=min_samples)
-        X = check_X(self, X, reset=reset, min_samples=min_samples, finite=False)
-        if sparse.issparse(X):
-            raise ValueError(
-                "X is sparse, but algorithm='nipals' deflates X itself: use algorithm='kernel'."
-            )
-        if np.isinf(X).any():
-            raise ValueError("X contains infinity: remove or impute such entries.")
-        return X
+        return check_gaps(self, X, "algorithm", "kernel", reset=reset, min_samples=min_samples)
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """Every row: those without a weight have scores too."""
@@ -127,16 +115,13 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
     def _state(self, sample: Rows) -> Pair:
         rows = sample.positive()
         observed = self._observed(rows.X)
-        X = rows.X if observed is None else _filled(rows, observed)
+        X = rows.X if observed is None else filled(rows, observed)
         Z, Y = Centered(X, rows.weight), Centered(rows.Y, rows.weight)
         return Pair(sample, rows, observed, Z, Y)
 
     def _observed(self, X: Any) -> np.ndarray | None:
         """Which entries of X are there; None where all are."""
-        if not self._iterates:
-            return None
-        there = ~np.isnan(X)
-        return None if there.all() else there
+        return observed_entries(X) if self._iterates else None
 
     def _solve(self, problem: Pair, settings: tuple[bool, bool]) -> Fit:
         l = self._n_wanted(problem.rows, problem.X.n_samples)
@@ -152,13 +137,8 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         k = rows.Y.shape[1]
         both = self._deflation in ("canonical", "svd")
         bound = min(n, d, k) if both else min(n, d)
-        if self.n_components is not None and self.n_components > bound:
-            sizes = f"n_samples={n}, n_features={d}" + (f", n_targets={k}" if both else "")
-            raise ValueError(
-                f"n_components={self.n_components} exceeds {bound}, the least of {sizes}: give at "
-                f"most {bound}, or None for all."
-            )
-        return bound if self.n_components is None else int(self.n_components)
+        sizes = f"n_samples={n}, n_features={d}" + (f", n_targets={k}" if both else "")
+        return check_at_most("n_components", self.n_components, bound, f"the least of {sizes}")
 
     def _check_informative(self, problem: Pair) -> None:
         check_X_varies(problem.X)
@@ -210,7 +190,17 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         for name, value in kept.items():
             setattr(self, name, self._cast(value))
         self.n_components_ = len(found)
+        self._keep_spread(fit)
         self._keep_more(problem, fit)
+
+    def _keep_spread(self, fit: Fit) -> None:
+        """How far the scores of X spread, and how many samples that is known from."""
+        Z, found = fit.X.Z, fit.components
+        squares = found.x_norms
+        if self._deflation == "svd":
+            squares = np.sum(fit.X.matmat(found.x_rotations) ** 2, axis=0)
+        self._score_variance_ = self._cast(squares / fit.X.unit**2 / Z.freedom)
+        self._n_samples_ = float(Z.total / (Z.total - Z.freedom))
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
         """Attributes beyond the common ones."""
@@ -301,29 +291,3 @@ def decomposed(
     X, B, cross = blocks(Z, Y, scale, l, G)
     found = decompose(cross, l, deflation, find)
     return Fit(X, B, found, (cross.trace, float(np.trace(cross.yy))))
-
-
-def _filled(rows: Rows, seen: np.ndarray) -> Array:
-    """X with its column means (of what is observed) in the gaps, so that centring leaves zeros."""
-    for axis, what in ((0, "column"), (1, "row")):
-        empty = ~seen.any(axis=axis)
-        if empty.any():
-            raise ValueError(
-                f"X holds no value in {what} {int(np.argmax(empty))}: leave that {what} out."
-            )
-    weight = rows.weights()
-    known = np.where(seen, rows.X, 0.0).astype(np.float64)
-    first = (weight @ known) / (weight @ seen)
-    drift = (weight @ np.where(seen, known - first, 0.0)) / (weight @ seen)
-    return np.where(seen, known, first + drift)
-
-
-def missing_share(pair: Pair) -> Array | float:
-    """What turns sums of squares over all rows' degrees of freedom to those observed."""
-    if pair.observed is None:
-        return 1.0
-    Z = pair.X
-    one = Z.total - Z.freedom
-    return np.asarray(
-        Z.freedom / np.maximum(pair.rows.weights() @ pair.observed - one, EPS * Z.freedom)
-    )

@@ -20,14 +20,12 @@ from eigenkit.estimators._class_rows import (
     row_space,
     standardized,
 )
+from eigenkit.estimators._encoding import check_classes
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._kernel_space import check_kernel_params, refuse_overflow, symmetry_tol
 from eigenkit.estimators._landmarks import LANDMARKS, landmark_rows
 from eigenkit.estimators._probabilities import held_out_distances, softmax_scale
-from eigenkit.estimators._validation import (
-    check_classes,
-    check_X,
-)
+from eigenkit.estimators._validation import check_X
 from eigenkit.kernels import Kernel, checked_kernel
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
@@ -233,7 +231,7 @@ class ProximalPlanes(ClassifierMixin, Estimator):
             X = X[:, problem.order]
         else:
             given = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
-            self.kernel_ = given.fitted(X)
+            self.kernel_ = given.fitted(X, problem.rows.weight)
         chosen, K, column = landmark_rows(self, X, root)
         check_varied(K)
         unit = kernel_unit(K)

@@ -14,32 +14,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_array, validate_data
 
-from eigenkit.data import SAFE_RANGE, check_finite, check_size
+from eigenkit.data import SAFE_RANGE, check_finite, stored
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks
-from eigenkit.shell import check_choice, check_count
-
-
-def check_solver(value: Any, choices: Any) -> str:
-    """``value``, one of ``choices``, which all reach the same answer."""
-    if isinstance(value, str) and value == "least_squares":
-        raise ValueError(
-            "solver='least_squares' would be another model: use LeastSquaresProjection, or choose "
-            f"one of {', '.join(repr(choice) for choice in choices)}."
-        )
-    return check_choice("solver", value, choices)
-
-
-def check_label_rank(value: Any) -> int | str | None:
-    """None, "auto" or a count."""
-    if value is None or (isinstance(value, str) and value == "auto"):
-        return value
-    return check_count("label_rank", value, hint=", 'auto' or None for all")
-
 
 # -- data -------------------------------------------------------------------------------
 
@@ -59,8 +39,8 @@ def check_X(
     ``own=True`` is for what a model keeps: the result shares no memory with the caller's X.
     """
     given = X
-    X = _tabular(X)
-    _refuse("X", X)
+    X = tabular(X)
+    refuse("X", X)
     _refuse_names(X)
     with plain_words("X"):
         X = validate_data(
@@ -79,7 +59,7 @@ def check_X(
             X = X.copy()
             X.sum_duplicates()
     if finite:
-        check_finite("X", X.data if sparse.issparse(X) else X)
+        check_finite("X", stored(X))
     return owned(X, given) if own else X
 
 
@@ -113,10 +93,10 @@ def plain_words(name: str) -> Iterator[None]:
 
 def check_scores(name: str, scores: Any, l: int) -> Array:
     """Scores as :meth:`transform` gives them, to be mapped back: finite, one column each of l."""
-    _refuse(name, scores)
+    refuse(name, scores)
     with plain_words(name):
         scores = check_array(
-            _tabular(scores),
+            tabular(scores),
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,
             input_name=name,
@@ -147,124 +127,6 @@ def _memory(A: Any) -> list[np.ndarray]:
     return [A] if isinstance(A, np.ndarray) else []
 
 
-def as_labels(y: Any, name: str = "y") -> Any:
-    """y as an array (or the sparse matrix that it is), nothing else checked yet."""
-    y = _tabular(y)
-    _refuse(name, y)
-    if sparse.issparse(y):
-        return y
-    try:
-        y = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
-    except ValueError as error:
-        raise ValueError(
-            f"{name} is a ragged list: encode lists of labels with MultiLabelBinarizer."
-        ) from error
-    if y.dtype.kind != "O":
-        return y
-    # pandas' missing value answers no comparison: as NaN it is found like the others.
-    missing = [type(value).__name__ == "NAType" for value in y.ravel()]
-    return np.where(np.reshape(missing, y.shape), np.nan, y) if any(missing) else y
-
-
-def check_numeric_Y(
-    Y: Any, n: int, limits: tuple[float, float] = SAFE_RANGE, *, gaps: bool = False
-) -> Array:
-    """Y as a float64 matrix of real numbers (n x k), one column for one response.
-
-    Its largest number must lie within the limits: wider ones are for methods that scale y. With
-    ``gaps`` NaN stands for entries that are missing.
-    """
-    if sparse.issparse(Y):
-        Y = Y.toarray()
-    how: dict[str, Any] = {"ensure_2d": False, "allow_nd": True, "ensure_all_finite": False}
-    with plain_words("y"):
-        Y = check_array(Y, dtype=np.float64, input_name="y", **how)
-    if Y.ndim > 2:
-        raise ValueError(f"y has {Y.ndim} dimensions: give one response, or a matrix of them.")
-    Y = Y.reshape(len(Y), -1)
-    check_same_rows(n, len(Y))
-    known = np.nan_to_num(Y, posinf=np.inf, neginf=-np.inf) if gaps else Y
-    check_finite("y", known)
-    check_size("y", float(max(known.max(initial=0.0), -known.min(initial=0.0))), limits)
-    return np.asarray(Y)
-
-
-def check_sparse_Y(Y: Any, n: int) -> sparse.csr_array:
-    """Sparse Y as a CSR matrix of real numbers (n x k), by what is stored."""
-    if Y.dtype.kind not in "biuf":
-        raise ValueError(f"y is a sparse matrix of {Y.dtype}: give real numbers.")
-    Y = sparse.csr_array(Y, dtype=np.float64)
-    if not Y.has_canonical_format:
-        Y = Y.copy()
-        Y.sum_duplicates()
-    check_same_rows(n, Y.shape[0])
-    check_finite("y", Y.data)
-    check_size("y", float(np.abs(Y.data).max(initial=0.0)), SAFE_RANGE)
-    return Y
-
-
-def check_indicator(Y: Any, n: int) -> Any:
-    """Y as a float64 0/1 matrix (n x k), sparse if it was."""
-    Y = check_sparse_Y(Y, n) if sparse.issparse(Y) else check_numeric_Y(Y, n)
-    stored = Y.data if sparse.issparse(Y) else Y
-    fine = (stored == 0) | (stored == 1)
-    if not fine.all():
-        raise ValueError(
-            f"y holds {stored[~fine][0]:g}: as a label matrix it must hold only 0 and 1 "
-            "(encode lists of labels with MultiLabelBinarizer)."
-        )
-    return Y
-
-
-def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:
-    """y as one class per sample; ``instead`` says what to use for several."""
-    if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
-        raise ValueError(f"y has several columns, but each sample has one class here: {instead}.")
-    if y.ndim == 2:
-        warnings.warn(_column_vector_warning(), stacklevel=2)
-        y = y.ravel()
-    if y.ndim != 1:
-        raise ValueError(f"y has {y.ndim} dimensions: give one class per sample.")
-    check_same_rows(n, len(y))
-    if y.dtype.kind == "O" and any(v is None or v != v for v in y):
-        raise ValueError("y holds a missing class (None or NaN): give every sample a class.")
-    if y.dtype.kind == "f":
-        check_finite("y", y)
-    kind = type_of_target(y, input_name="y")
-    if kind not in ("binary", "multiclass"):
-        raise ValueError(f"Unknown label type: {kind}: y must hold classes, not measurements.")
-    return np.asarray(y)
-
-
-def _column_vector_warning() -> Any:
-    from sklearn.exceptions import DataConversionWarning
-
-    return DataConversionWarning(
-        "A column-vector y was passed when a 1d array was expected: give y with shape (n,)."
-    )
-
-
-def check_same_rows(n: int, n_y: int) -> None:
-    """X and y must describe the same samples."""
-    if n != n_y:
-        raise ValueError(
-            f"X and y have inconsistent numbers of samples: {n} rows of X, {n_y} of y."
-        )
-
-
-def check_groups(groups: Any, n: int) -> np.ndarray:
-    """The group of every sample, as a number."""
-    groups = as_labels(groups, "groups")
-    if groups.shape != (n,):
-        raise ValueError(
-            f"groups has shape {groups.shape}: give one group for each of {n} samples."
-        )
-    if any(group is None or group != group for group in groups):
-        raise ValueError("groups holds a missing value (None or NaN): give every row a group.")
-    names = {name: i for i, name in enumerate(dict.fromkeys(groups.tolist()))}
-    return np.array([names[name] for name in groups.tolist()])
-
-
 def check_weight(sample_weight: Any, n: int) -> Array | None:
     """Weights as float64, None if all are one."""
     if sample_weight is None:
@@ -292,21 +154,6 @@ def check_weight(sample_weight: Any, n: int) -> Array | None:
             "leave the range of floating point: scale the weights to sizes near 1."
         )
     return None if np.all(weight == 1) else weight
-
-
-def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> Array:
-    """0/1 matrix with a column per class; a class that is not declared is an error."""
-    index = np.searchsorted(classes, y)
-    index[index == len(classes)] = 0
-    unseen = classes[index] != y
-    if np.any(unseen):
-        raise ValueError(
-            f"y holds the class {y[unseen][0]!r}, which the first call did not declare: "
-            "pass classes= with all of them to the first partial_fit."
-        )
-    J = np.zeros((len(y), len(classes)))
-    J[np.arange(len(y)), index] = 1.0
-    return J
 
 
 def warn_degenerate(constant: np.ndarray, what: str) -> None:
@@ -345,14 +192,14 @@ def check_y_varies(centred: Any) -> None:
 # -- kinds of objects -------------------------------------------------------------------
 
 
-def _tabular(X: Any) -> Any:
+def tabular(X: Any) -> Any:
     """A frame of a kind that scikit-learn does not read, as one that it does."""
     if type(X).__module__.startswith("pyarrow") and hasattr(X, "to_pandas"):
         return X.to_pandas()
     return X
 
 
-def _refuse(name: str, X: Any) -> None:
+def refuse(name: str, X: Any) -> None:
     """Objects that would be misread as numbers, or that crash compiled code."""
     if isinstance(X, Iterator):
         raise TypeError(

@@ -10,9 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
 from eigenkit.estimators._described import PARTS
+from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators._streams import Result
-from eigenkit.estimators._validation import as_labels, check_scores, check_X
+from eigenkit.estimators._validation import check_scores, check_X
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem

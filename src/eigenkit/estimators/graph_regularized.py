@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import check_cv
 from sklearn.neighbors import kneighbors_graph
@@ -15,13 +15,17 @@ from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._best import BestEstimator
+from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import check_y_given
-from eigenkit.estimators._validation import as_labels, check_weight, check_X
+from eigenkit.estimators._folds import best_of
+from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
-from eigenkit.shell import check_count, check_real, forget, unchanged_on_error
+from eigenkit.shell import check_choice, check_count, check_real, forget, unchanged_on_error
 from eigenkit.solvers.graph import GraphRows, laplacian, root
 from eigenkit.threads import one_blas_thread
+
+WEIGHTS = ("heat", "uniform")
 
 
 class GraphRegularized(BestEstimator):
@@ -42,6 +46,10 @@ class GraphRegularized(BestEstimator):
     n_neighbors : int
         Every sample is joined to so many nearest ones (Euclidean), and to those that it is
         among the nearest of.
+    weights : {"heat", "uniform"}
+        "heat" gives an edge of length d the weight ``exp(-d^2 / (2 s^2))``, s half the mean
+        length, so that the long ones, which bridge classes, say little; "uniform" gives all the
+        same. The mean weight is 1 in both cases.
     graph : array or sparse matrix of shape (n_samples, n_samples), optional
         Weights of the edges, symmetric and not negative, instead of nearest neighbours.
     cv : int, splitter or iterable, optional
@@ -84,12 +92,14 @@ class GraphRegularized(BestEstimator):
         *,
         mu: float | Sequence[float] = 1.0,
         n_neighbors: int = 10,
+        weights: str = "heat",
         graph: Any = None,
         cv: Any = None,
     ) -> None:
         self.estimator = estimator
         self.mu = mu
         self.n_neighbors = n_neighbors
+        self.weights = weights
         self.graph = graph
         self.cv = cv
 
@@ -122,7 +132,7 @@ class GraphRegularized(BestEstimator):
             forget(self)
             numbers = check_X(self, X, reset=True, min_samples=2)
             X, y = indexable(X, as_labels(y))
-            known = marked(y, labelled)
+            known = marked(y, labelled, responses=is_regressor(self.estimator))
             weight = check_weight(sample_weight, len(known))
             L = self._laplacian(numbers, len(known))
             problem = _Problem(self.estimator, X, y, weight, known, L)
@@ -137,6 +147,7 @@ class GraphRegularized(BestEstimator):
         if not grid:
             raise ValueError("mu is empty: give at least one value.")
         check_count("n_neighbors", self.n_neighbors)
+        check_choice("weights", self.weights, WEIGHTS)
         return [check_real("mu", mu) for mu in grid]
 
     def _laplacian(self, X: Any, n: int) -> sparse.csr_array | None:
@@ -144,9 +155,7 @@ class GraphRegularized(BestEstimator):
         if not any(self._grid()):
             return None
         if self.graph is None:
-            with one_blas_thread():
-                A = kneighbors_graph(X, min(int(self.n_neighbors), n - 1), include_self=False)
-            return laplacian(A.maximum(A.T))
+            return laplacian(_nearest(X, min(int(self.n_neighbors), n - 1), self.weights))
         A = sparse.csr_array(self.graph)
         if A.shape != (n, n):
             raise ValueError(f"graph has shape {A.shape}, but X has {n} rows: give ({n}, {n}).")
@@ -168,7 +177,7 @@ class GraphRegularized(BestEstimator):
             kept[rows[train]] = True
             scores.append([problem.score(kept, rows[test], mu) for mu in grid])
         self.fold_scores_ = np.array(scores)
-        return grid[int(np.argmax(self.fold_scores_.mean(axis=0)))]
+        return grid[best_of(self.fold_scores_)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -176,8 +185,21 @@ class GraphRegularized(BestEstimator):
         return tags
 
 
-def marked(y: Any, labelled: Any = None) -> np.ndarray:
+def _nearest(X: Any, n_neighbors: int, weights: str) -> Any:
+    """The graph of nearest neighbours: symmetric weights of mean 1."""
+    with one_blas_thread():
+        A = kneighbors_graph(X, n_neighbors, mode="distance", include_self=False)
+    # All lengths are zero where all samples are equal: any unit will do.
+    unit = max(float(A.data.mean()), np.finfo(float).tiny)
+    A.data = np.exp(-2 * (A.data / unit) ** 2) if weights == "heat" else np.ones_like(A.data)
+    A = A.maximum(A.T)
+    return A / A.data.mean()
+
+
+def marked(y: Any, labelled: Any = None, *, responses: bool = False) -> np.ndarray:
     """Which rows of y have labels: all but those marked by -1, NaN or None, or as told.
+
+    Among responses -1 is a number like others.
 
     Examples
     --------
@@ -198,20 +220,20 @@ def marked(y: Any, labelled: Any = None) -> np.ndarray:
     elif y.ndim == 2:
         known = ~(np.isnan(y).all(axis=1) if y.dtype.kind == "f" else np.zeros(n, dtype=bool))
     elif y.dtype.kind in "iu":
-        known = y != -1
+        known = (y != -1) | responses
     else:
-        known = np.array([not _is_mark(v) for v in y.tolist()])
+        known = np.array([not _is_mark(v, responses) for v in y.tolist()])
     if known.sum() < 2:
         count = int(known.sum())
         raise ValueError(f"y has labels for {count} sample{'s' * (count != 1)}: give two or more.")
     return known
 
 
-def _is_mark(value: Any) -> bool:
-    """None, pandas' NA, NaN (which differs from itself) or -1."""
+def _is_mark(value: Any, responses: bool) -> bool:
+    """None, pandas' NA, NaN (which differs from itself) or, of classes, -1."""
     if value is None or type(value).__name__ == "NAType":
         return True
-    return bool(value != value or (value == -1) is True)
+    return bool(value != value or (not responses and (value == -1) is True))
 
 
 class _Problem:
@@ -256,7 +278,7 @@ class _Problem:
         if hasattr(model, "_row_mean_"):  # kernels are centred over the labelled rows too
             K = model.kernel_(check_X(model, self.X, reset=False)[kept], model.X_fit_)
             model._row_mean_ = counts[kept] @ K / counts[kept].sum()
-        model._learn(GraphRows(rows.X[kept], rows.Y[kept], weight, below=below))
+        model._learn(GraphRows(rows.X[kept], rows.Y[kept], weight, below=below), model._settings())
         return model
 
     def _root(self, rows: Rows) -> Array:

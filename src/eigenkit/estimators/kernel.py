@@ -9,9 +9,9 @@ import numpy as np
 
 from eigenkit.data import project
 from eigenkit.estimators._described import PARTS
+from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._responses import ResponseProjection
-from eigenkit.estimators._validation import as_labels
 from eigenkit.estimators.hypergraph import HypergraphSpectral
 from eigenkit.estimators.lda import LDA
 from eigenkit.estimators.opls import OrthonormalizedPLS

@@ -13,7 +13,7 @@ from eigenkit.data import project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._class_covariance import shrunken, shrunken_by_class
 from eigenkit.estimators._described import PARTS
-from eigenkit.estimators._encoding import check_two_classes, encode_classes
+from eigenkit.estimators._encoding import check_two_classes, class_columns
 from eigenkit.estimators._heads import (
     checked_priors,
     log_posterior,
@@ -159,9 +159,11 @@ class LDA(ClassifierMixin, Projection):
     def _target(self) -> Target:
         return TARGETS["lda"]
 
+    _sparse_labels = True
+
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         instead = "for several labels use HypergraphSpectral or CCA"
-        return encode_classes(self, y, n, classes, reset, instead)
+        return class_columns(self, y, n, classes, reset, instead)
 
     def _check_informative(self, problem: Problem) -> None:
         check_two_classes(problem.labels.degree)

@@ -12,15 +12,16 @@ from sklearn.model_selection import check_cv
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._encoding import check_two_classes, encode_classes, encode_labels
-from eigenkit.estimators._estimator import check_y_given
-from eigenkit.estimators._validation import (
+from eigenkit.estimators._encoding import (
     as_labels,
     check_indicator,
     check_same_rows,
-    check_weight,
-    check_X,
+    check_two_classes,
+    encode_classes,
+    encode_labels,
 )
+from eigenkit.estimators._estimator import check_y_given
+from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split
 from eigenkit.linalg import Array

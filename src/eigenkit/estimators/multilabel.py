@@ -8,13 +8,8 @@ import numpy as np
 
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._described import PARTS
-from eigenkit.estimators._encoding import encode_labels
-from eigenkit.estimators._validation import (
-    as_labels,
-    check_indicator,
-    check_X,
-    warn_degenerate,
-)
+from eigenkit.estimators._encoding import as_labels, check_indicator, encode_labels
+from eigenkit.estimators._validation import check_X, warn_degenerate
 from eigenkit.linalg import Array, distinct_rows
 from eigenkit.moments import Problem, Rows
 from eigenkit.shell import filled

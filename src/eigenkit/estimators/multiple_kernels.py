@@ -14,25 +14,22 @@ from sklearn.base import (
     clone,
 )
 from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import CenteredKernel, check_finite
+from eigenkit.data import CenteredKernel
+from eigenkit.estimators._best import Delegating
+from eigenkit.estimators._encoding import as_labels, check_same_rows
 from eigenkit.estimators._estimator import Estimator, check_y_given
-from eigenkit.estimators._kernel_space import (
-    KernelProjection,
-    check_kernel_params,
-    refuse_overflow,
-    symmetry_tol,
-)
-from eigenkit.estimators._validation import as_labels, check_weight, check_X
+from eigenkit.estimators._kernel_space import KernelProjection
+from eigenkit.estimators._several_kernels import FeatureRows, KernelMatrices, check_useful
+from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.estimators.kernel import (
     KernelCCA,
     KernelHypergraphSpectral,
     KernelLDA,
     KernelOrthonormalizedPLS,
 )
-from eigenkit.kernels import CombinedKernel, Kernel, check_positive, checked_kernel
+from eigenkit.kernels import checked_kernel
 from eigenkit.linalg import Array
 from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers.kernel_weights import (
@@ -43,6 +40,9 @@ from eigenkit.solvers.kernel_weights import (
     fixed,
     silp,
 )
+
+# What the kernels see.
+Samples = FeatureRows | KernelMatrices
 
 WEIGHTS = ("silp", "uniform", "best")
 
@@ -73,13 +73,6 @@ def _unfitted(estimator: Any) -> Any:
     return NAMED[estimator]() if isinstance(estimator, str) else estimator
 
 
-def _estimator_has(name: str) -> Callable[[Any], bool]:
-    def has(model: Any) -> bool:
-        return _is_known(model.estimator) and hasattr(_unfitted(model.estimator), name)
-
-    return has
-
-
 def _write_progress(step: Step) -> None:
     sys.stderr.write(
         f"kernel weights, iteration {step.iteration}: objective {step.objective:.6g}, "
@@ -87,7 +80,9 @@ def _write_progress(step: Step) -> None:
     )
 
 
-class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class MultipleKernelProjection(
+    Delegating, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
+):
     """A kernel projection on a sum of kernels whose weights are learned from y.
 
     With K = sum_j theta_j K_j the weights minimize ``alpha tr(H'(Kc + alpha I)^-1 H)``, the part
@@ -175,12 +170,16 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     # -- fitting -----------------------------------------------------------------------
 
-    def _take(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array | None]:
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> tuple[Samples, Any, Array | None]:
         check_y_given(self, y)
-        X = self._samples(X, reset=True)
-        weight = check_weight(sample_weight, _n_samples(X))
-        self._index_ = np.flatnonzero(np.ones(_n_samples(X)) if weight is None else weight)
-        return _kept(X, as_labels(y), weight)
+        sample, y = self._training(X), as_labels(y)
+        weight = check_weight(sample_weight, sample.n_samples)
+        check_same_rows(sample.n_samples, y.shape[0])
+        self._index_ = np.arange(sample.n_samples)
+        if weight is None or np.all(weight > 0):
+            return sample, y, weight
+        self._index_ = np.flatnonzero(weight)
+        return sample.take(self._index_), y[self._index_], weight[self._index_]
 
     def _settings(self) -> None:
         if isinstance(self.estimator, str):
@@ -195,15 +194,15 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         check_real("tol", self.tol)
         check_count("max_iter", self.max_iter)
 
-    def _learn(self, sample: tuple[Any, Any, Array | None]) -> None:
+    def _learn(self, sample: tuple[Samples, Any, Array | None], settings: None) -> None:
         """The weights of the kernels, then the projection on their sum: a problem of its own."""
         X, y, weight = sample
-        self.kernels_ = self._fitted_kernels(X, weight)
+        self.kernels_ = X.fitted(self.kernels, weight)
         own = {"n_components": self.n_components, "alpha": self.alpha}
         given = {name: value for name, value in own.items() if value is not None}
         inner = clone(_unfitted(self.estimator))
         self.estimator_ = inner.set_params(kernel="precomputed", approximation=None, **given)
-        self.X_fit_ = None if self._precomputed else X
+        self.X_fit_ = None if self._precomputed else X.X
         bank, scales = self._bank(X, y, weight)
         found = self._learned(bank)
         self.weights_ = found.weights
@@ -212,40 +211,18 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.history_, self.converged_ = list(found.history), found.converged
         self.n_iter_ = len(found.history)
         del bank  # the largest thing here, not needed any more
-        self._fit_estimator(X, y, weight)
+        self._fit_estimator(X.combined(self.kernels_, self.theta_, None), y, weight)
 
-    def _fit_estimator(self, X: Any, y: Any, weight: Array | None) -> None:
-        self.estimator_.fit(self._combined(X, None), y, sample_weight=weight)
+    def _fit_estimator(self, K: Array, y: Any, weight: Array | None) -> None:
+        self.estimator_.fit(K, y, sample_weight=weight)
         self.eigenvalues_ = self.estimator_.eigenvalues_
         self.components_ = self.estimator_.components_
         if "classes_" in self.estimator_.__dict__:
             self.classes_ = self.estimator_.classes_
 
-    def _fitted_kernels(self, X: Any, weight: Array | None) -> tuple[Any, ...]:
-        if self._precomputed:
-            return tuple("precomputed" for _ in X)
-        if self.kernels is None:
-            middle = Kernel("rbf", "scale").fitted(X, weight).gamma
-            return tuple(Kernel("rbf", middle * 4.0**s).fitted(X) for s in range(-2, 3))
-        try:
-            given = list(self.kernels)
-        except TypeError:
-            given = []
-        if not given or isinstance(self.kernels, str):
-            raise ValueError(
-                f"kernels={self.kernels!r} is not valid: give a list of kernels, or 'precomputed'."
-            )
-        return tuple(self._kernel(kernel).fitted(X, weight) for kernel in given)
-
-    def _kernel(self, given: Any) -> Kernel:
-        kernel = given if isinstance(given, Kernel) else Kernel(given)
-        params = kernel.gamma, kernel.degree, kernel.coef0, kernel.params
-        check_kernel_params(kernel.kernel, *params)
-        return kernel
-
-    def _bank(self, X: Any, y: Any, weight: Array | None) -> tuple[KernelBank, Array]:
+    def _bank(self, X: Samples, y: Any, weight: Array | None) -> tuple[KernelBank, Array]:
         """All kernels, centred and of the trace n, with the target; and their factors."""
-        n, p = _n_samples(X), len(self.kernels_)
+        n, p = X.n_samples, len(self.kernels_)
         if 4 * p * n * n > BANK_LIMIT_BYTES:
             raise ValueError(
                 f"{p} kernels of {n} samples would need {4 * p * n * n / 2**30:.1f} GB (the limit "
@@ -254,8 +231,8 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         H = self._target_matrix(n, y, weight)
         bank, scales = KernelBank(p, n).aim(H, self._alpha()), np.empty(p)
         for j in range(p):
-            Z = CenteredKernel(self._matrix(j, X), weight, overwrite=True)
-            self._check_matrix(j, Z)
+            Z = CenteredKernel(X.matrix(j, self.kernels_), weight, overwrite=True)
+            check_useful(j, Z, self.kernels_[j])
             scale = Z.total / float(np.trace(Z.K))
             scales[j] = Z.ridge(scale)
             bank.put(j, scale * Z.K)
@@ -277,21 +254,6 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         any_kernel = np.eye(n)
         rows = trial._rows(any_kernel, y, weight)
         return np.asarray(trial._problem(rows).pencil.H)
-
-    def _matrix(self, j: int, X: Any) -> Array:
-        """Kernel j between all training samples, checked."""
-        name = f"kernels[{j}]"
-        if self._precomputed:
-            K = checked_kernel(np.asarray(X[j], dtype=np.float64), name)
-            return np.array(K)
-        kernel = self.kernels_[j]
-        return checked_kernel(refuse_overflow(kernel(X)), name, symmetry_tol(X, kernel.kernel))
-
-    def _check_matrix(self, j: int, Z: CenteredKernel) -> None:
-        if Z.vanishes:
-            raise ValueError(f"kernels[{j}] is constant over the samples: leave it out.")
-        if self._precomputed or not self.kernels_[j].positive:
-            check_positive(Z.K, f"kernels[{j}]")
 
     def _learned(self, bank: KernelBank) -> KernelWeights:
         if isinstance(self.weights, str) and self.weights == "silp":
@@ -319,42 +281,22 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _precomputed(self) -> bool:
         return isinstance(self.kernels, str) and self.kernels == "precomputed"
 
-    def _samples(self, X: Any, *, reset: bool) -> Any:
+    def _training(self, X: Any) -> Samples:
         if not self._precomputed:
-            X = check_X(self, X, reset=reset, min_samples=2 if reset else 1, own=reset)
-            if reset:
-                self._dtype_ = X.dtype
-            return X
-        matrices = [np.asarray(K) for K in X]
-        if not matrices or any(K.ndim != 2 or K.shape != matrices[0].shape for K in matrices):
-            shapes = ", ".join(str(K.shape) for K in matrices)
-            raise ValueError(
-                f"X holds kernels of shapes {shapes or 'of none'}: give matrices of one shape."
-            )
-        for j, K in enumerate(matrices):
-            check_finite(f"kernels[{j}]", K)
-        return self._described(matrices) if reset else self._columns(matrices)
-
-    def _described(self, matrices: list[np.ndarray]) -> list[np.ndarray]:
-        checked_kernel(matrices[0], "kernels[0]", np.inf)  # its shape
-        self.n_features_in_ = len(matrices[0])
+            X = check_X(self, X, reset=True, min_samples=2, own=True)
+            self._dtype_ = X.dtype
+            return FeatureRows(X)
+        sample = KernelMatrices.read(X)
+        checked_kernel(sample.X[0], "kernels[0]", np.inf)  # its shape
+        self.n_features_in_ = sample.n_samples
         self._dtype_ = np.dtype(np.float64)
-        return matrices
+        return sample
 
-    def _columns(self, matrices: list[np.ndarray]) -> list[np.ndarray]:
-        """Columns of the training samples that had a weight."""
-        given = len(matrices), matrices[0].shape[1]
-        if given != (len(self.theta_), self.n_features_in_):
-            raise ValueError(
-                f"X holds {given[0]} kernels with {given[1]} columns: give {len(self.theta_)}, "
-                f"with a column for each of the {self.n_features_in_} training samples."
-            )
-        return [K[:, self._index_] for K in matrices]
-
-    def _combined(self, X: Any, X_fit: Any) -> Array:
+    def _new(self, X: Any) -> Samples:
         if not self._precomputed:
-            return CombinedKernel(self.kernels_, tuple(self.theta_))(X, X_fit)
-        return np.asarray(sum(t * K for t, K in zip(self.theta_, X, strict=True) if t > 0))
+            return FeatureRows(check_X(self, X, reset=False))
+        used, n_kernels = self._index_, len(self.theta_)
+        return KernelMatrices.read(X).columns(used, n_kernels, self.n_features_in_)
 
     def kernel_matrix(self, X: Any) -> Array:
         """The learned kernel between new samples and the training samples.
@@ -368,7 +310,7 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         array of shape (n_samples, n_fit)
         """
         check_is_fitted(self)
-        return self._combined(self._samples(X, reset=False), self.X_fit_)
+        return self._new(X).combined(self.kernels_, self.theta_, self.X_fit_)
 
     def transform(self, X: Any) -> Array:
         """Project new samples.
@@ -383,70 +325,14 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         array of shape (n_samples, n_components_)
         """
         # As an array: the containers of set_output are for what is returned here.
-        return np.asarray(self._delegated("transform", X), dtype=self._dtype_)
+        return np.asarray(self._answer("transform", X), dtype=self._dtype_)
 
-    @available_if(_estimator_has("predict"))  # type: ignore[untyped-decorator]
-    def predict(self, X: Any) -> np.ndarray:
-        """Predict y, where ``estimator`` does.
+    def _asked(self) -> Any:
+        return _unfitted(self.estimator) if _is_known(self.estimator) else None
 
-        Parameters
-        ----------
-        X : as in :meth:`transform`
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_targets)
-        """
-        return np.asarray(self._delegated("predict", X))
-
-    @available_if(_estimator_has("decision_function"))  # type: ignore[untyped-decorator]
-    def decision_function(self, X: Any) -> Array:
-        """Decision values, where ``estimator`` has them.
-
-        Parameters
-        ----------
-        X : as in :meth:`transform`
-
-        Returns
-        -------
-        array of shape (n_samples,) or (n_samples, n_classes)
-        """
-        return np.asarray(self._delegated("decision_function", X))
-
-    @available_if(_estimator_has("predict_proba"))  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Array:
-        """Posterior probabilities of the classes, where ``estimator`` has them.
-
-        Parameters
-        ----------
-        X : as in :meth:`transform`
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
-        """
-        return np.asarray(self._delegated("predict_proba", X))
-
-    @available_if(_estimator_has("score"))  # type: ignore[untyped-decorator]
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The score of ``estimator``.
-
-        Parameters
-        ----------
-        X : as in :meth:`transform`
-        y : array
-        sample_weight : array of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
+    def _handed(self, X: Any) -> tuple[Any, Array]:
         K = self.kernel_matrix(X)
-        return float(self.estimator_.score(K, y, sample_weight))
-
-    def _delegated(self, method: str, X: Any) -> Any:
-        K = self.kernel_matrix(X)
-        return getattr(self.estimator_, method)(K)
+        return self.estimator_, K
 
     @property
     def n_components_(self) -> int:
@@ -462,24 +348,10 @@ class MultipleKernelProjection(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(_unfitted(self.estimator if _is_known(self.estimator) else None))
+        inner = get_tags(self._asked() or _unfitted(None))
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.target_tags = inner.target_tags
         tags.input_tags.sparse = not self._precomputed
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _n_samples(X: Any) -> int:
-    """Of a matrix of samples, or of a list of kernel matrices."""
-    return len(X[0]) if isinstance(X, list) else int(X.shape[0])
-
-
-def _kept(X: Any, y: Any, weight: Array | None) -> tuple[Any, Any, Array | None]:
-    """Without the samples of weight zero."""
-    if weight is None or np.all(weight > 0) or _n_samples(X) != y.shape[0]:
-        return X, y, weight
-    keep = np.flatnonzero(weight > 0)
-    X = [K[np.ix_(keep, keep)] for K in X] if isinstance(X, list) else X[keep]
-    return X, y[keep], weight[keep]

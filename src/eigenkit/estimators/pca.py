@@ -8,19 +8,28 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._density import Density
+from eigenkit.estimators._gaps import (
+    Gapped,
+    axes_with_gaps,
+    check_gaps,
+    observed_entries,
+    total_squares,
+    without_gaps,
+)
 from eigenkit.estimators._streams import Result
-from eigenkit.estimators._validation import check_scores, check_X, check_X_varies
+from eigenkit.estimators._validation import check_scores, check_X_varies
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import EPS, Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import UNCHANGED, check_choice, check_count, check_real
+from eigenkit.shell import UNCHANGED, check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers import Choice, Settings
+from eigenkit.solvers.nipals import skip_missing_scores
 from eigenkit.solvers.spectral import METHODS, cheapest, minka, principal_axes
 from eigenkit.targets import TARGETS, Target
 
@@ -34,7 +43,7 @@ SVD_SOLVERS = {
 }
 
 
-class PCA(Projection):
+class PCA(Density, Projection):
     """Principal component analysis: the directions of largest variance.
 
     Solves ``Xc'Xc w = lambda w`` with ``w'w = 1``. Sparse X is centred implicitly and never
@@ -48,17 +57,20 @@ class PCA(Projection):
         features); None keeps all with a variance.
     whiten : bool
         Whether :meth:`transform` divides the scores by their standard deviations.
-    solver : {"auto", "gram", "svd", "lanczos"}
+    solver : {"auto", "gram", "svd", "lanczos", "nipals"}
         Eigenvalues of the smaller Gram matrix, a singular value decomposition of Xc, or a
         block Lanczos method for a few components of large data; "auto" decides by cost and
-        takes "svd" where a Gram matrix would lose digits.
+        takes "svd" where a Gram matrix would lose digits. "nipals" takes dense X with gaps
+        (NaN), by alternating regressions over what is there; without gaps the answer is the
+        same.
     svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, optional
         scikit-learn's names, in place of ``solver``: "svd", "gram", and for the last two
         "lanczos", which needs no luck.
     random_state : ignored
         Nothing here is random; taken so that code for scikit-learn runs.
     tol, max_iter : float, int
-        Where "lanczos" stops: residual relative to the largest eigenvalue, and blocks.
+        Where "lanczos" stops: residual relative to the largest eigenvalue, and blocks. Where
+        "nipals" does: change of a component, and steps.
 
     Attributes
     ----------
@@ -79,8 +91,13 @@ class PCA(Projection):
 
     Notes
     -----
-    With ``sample_weight`` a weight of 2 is a row given twice, so variances divide by the sum
-    of the weights minus one.
+    With ``sample_weight`` a weight of 2 is a row given twice: variances divide by the sum of
+    the weights minus what one sample weighs, which is 1 where all weights are whole numbers and
+    their mean otherwise.
+
+    With gaps, means and the total variance are those of what is observed, and a score of a row
+    with gaps is the regression of its observed entries on the component, after those before
+    it. The components are kept orthonormal (Gram and Schmidt).
 
     Examples
     --------
@@ -147,7 +164,7 @@ class PCA(Projection):
         )
 
     def _chosen_solver(self) -> str:
-        check_choice("solver", self.solver, METHODS)
+        check_choice("solver", self.solver, (*METHODS, "nipals"))
         if self.svd_solver is None:
             return self.solver
         chosen = SVD_SOLVERS[check_choice("svd_solver", self.svd_solver, SVD_SOLVERS)]
@@ -173,11 +190,22 @@ class PCA(Projection):
     def _check_informative(self, problem: Problem) -> None:
         check_X_varies(problem.pencil.Z)
 
+    @property
+    def _skips_gaps(self) -> bool:
+        return self._chosen_solver() == "nipals"
+
+    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
+        """X, of which something may be missing if all rows are there at once."""
+        if self._skips_gaps and min_samples > 1:
+            return check_gaps(self, X, "solver", "auto", reset=reset, min_samples=min_samples)
+        return super()._check_X(X, reset=reset, min_samples=min_samples)
+
     def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
-        problem = moments.problem(self._target(), 1.0, 0.0)
-        if problem.pencil.Z.one_ridge:
-            return problem
-        return self._in_one_unit(problem)
+        rows, observed = without_gaps(moments) if self._skips_gaps else (moments, None)
+        problem = rows.problem(self._target(), 1.0, 0.0)
+        if not problem.pencil.Z.one_ridge:
+            problem = self._in_one_unit(problem)
+        return problem if observed is None else Gapped.of(problem, observed)
 
     def _in_one_unit(self, problem: Problem) -> Problem:
         """Columns of extreme sizes: one factor for all, as here their units matter."""
@@ -202,25 +230,22 @@ class PCA(Projection):
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         Z = problem.pencil.Z
         k = self._wanted()
-        self._check_bound(k, min(problem.n_rows, self.n_features_in_))
+        sizes = "the smaller of the numbers of samples and features"
+        check_at_most("n_components", k, min(problem.n_rows, self.n_features_in_), sizes)
+        if settings.solver == "nipals":
+            return axes_with_gaps(problem, k, settings)
         found = principal_axes(Z, k, settings.solver, settings.tol, settings.max_iter)
         basis = np.empty((0, len(found.s)))
         return Solution(found.V, found.s, basis, found.report)
-
-    def _check_bound(self, k: int | None, bound: int) -> None:
-        if k is not None and k > bound:
-            raise ValueError(
-                f"n_components={k} exceeds {bound}, the smaller of the numbers of samples and "
-                "features: give at most that, or None for all."
-            )
 
     # -- keeping -----------------------------------------------------------------------
 
     def _keep(self, problem: Problem, solution: Solution) -> None:
         Z = problem.pencil.Z
         freedom = problem.total - problem.labels.one
-        s, total = solution.eigenvalues, float(Z.column_squares().sum())
-        l = self._count(s**2, total, freedom, problem.n_rows)
+        s, total = solution.eigenvalues, total_squares(problem)
+        n = round(problem.total / problem.labels.one)  # weights that are counts are so many rows
+        l = self._count(s**2, total, freedom, n)
         bound = min(problem.n_rows, self.n_features_in_)
         left = s[l:] @ s[l:] if len(s) > l else max(total - float(s[:l] @ s[:l]), 0.0)
         if l == bound or left <= EPS * bound * total:
@@ -248,12 +273,7 @@ class PCA(Projection):
         if not isinstance(wanted, numbers.Integral):
             share = np.cumsum(squares) / total
             return min(int(np.searchsorted(share, float(wanted), side="right")) + 1, len(squares))
-        if int(wanted) > len(squares):
-            raise ValueError(
-                f"n_components={wanted} exceeds {len(squares)}, the rank of the centred X: "
-                f"give at most {len(squares)}, or None for all."
-            )
-        return int(wanted)
+        return check_at_most("n_components", int(wanted), len(squares), "the rank of the centred X")
 
     # -- using -------------------------------------------------------------------------
 
@@ -268,8 +288,19 @@ class PCA(Projection):
         -------
         array of shape (n_samples, n_components_)
         """
-        scores = super().transform(X)
+        scores = self._scores(X)
         return scores / self._deviations(scores) if self.whiten else scores
+
+    def _scores(self, X: Any) -> Array:
+        if not self._skips_gaps:
+            return super().transform(X)
+        check_is_fitted(self)
+        X = check_gaps(self, X, "solver", "auto", reset=False)
+        observed, V = observed_entries(X), self.components_.T
+        if observed is None:
+            return project(X, self.mean_, V)
+        centred = np.where(observed, X - self.mean_, 0.0)
+        return np.asarray(self._cast(skip_missing_scores(centred, observed, V, V)))
 
     def inverse_transform(self, X: Any) -> Array:
         """The points of the original space that have these scores.
@@ -294,86 +325,9 @@ class PCA(Projection):
             deviations.astype(scores.dtype if scores.dtype.kind == "f" else np.float64)
         )
 
-    def get_covariance(self) -> Array:
-        """The covariance matrix of the model: the components and noise in all directions.
-
-        Returns
-        -------
-        array of shape (n_features, n_features)
-        """
-        check_is_fitted(self)
-        excess = self.explained_variance_ - self.noise_variance_
-        W = self.components_
-        return np.asarray((W.T * excess) @ W + self.noise_variance_ * np.eye(self.n_features_in_))
-
-    def get_precision(self) -> Array:
-        """The inverse of :meth:`get_covariance`.
-
-        Returns
-        -------
-        array of shape (n_features, n_features)
-        """
-        noise = self._positive_noise()
-        W = self.components_
-        excess = 1 / self.explained_variance_ - 1 / noise
-        return np.asarray((W.T * excess) @ W + np.eye(self.n_features_in_) / noise)
-
-    def _positive_noise(self) -> float:
-        """The noise variance; any positive number where no direction is left for noise."""
-        check_is_fitted(self)
-        if self.noise_variance_ > 0:
-            return float(self.noise_variance_)
-        if self.n_components_ == self.n_features_in_:
-            return 1.0
-        raise ValueError(
-            f"X has no variance outside the {self.n_components_} components, so the model has no "
-            "density: give a smaller n_components."
-        )
-
-    def score_samples(self, X: Any) -> Array:
-        """Log-likelihood of each sample under the model (Gaussian, :meth:`get_covariance`).
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples,)
-        """
-        noise = self._positive_noise()
-        X = check_X(self, X, reset=False)
-        scores = project(X, self.mean_, self.components_.T).astype(np.float64)
-        outside = _squared_distances(X, self.mean_) - np.sum(scores**2, axis=1)
-        n_left = self.n_features_in_ - self.n_components_
-        log_det = np.sum(np.log(self.explained_variance_)) + n_left * np.log(noise)
-        distance = np.sum(scores**2 / self.explained_variance_, axis=1)
-        if n_left:
-            distance += np.maximum(outside, 0.0) / noise
-        return np.asarray(-0.5 * (distance + log_det + self.n_features_in_ * np.log(2 * np.pi)))
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """The mean of :meth:`score_samples`.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-        y : ignored
-
-        Returns
-        -------
-        float
-        """
-        return float(np.mean(self.score_samples(X)))
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = False
+        tags.input_tags.allow_nan = self._skips_gaps
+        tags.input_tags.sparse = not self._skips_gaps
         return tags
-
-
-def _squared_distances(X: Any, mean: np.ndarray) -> Array:
-    if not sparse.issparse(X):
-        return np.asarray(np.einsum("ij,ij->i", X - mean, X - mean, dtype=np.float64))
-    squares = np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.asarray(squares - 2 * (X @ mean) + mean @ mean, dtype=np.float64)

@@ -15,14 +15,14 @@ from eigenkit.estimators._cross_decomposition import (
     CrossDecomposition,
     Fit,
     Pair,
-    missing_share,
 )
+from eigenkit.estimators._gaps import share_of
 from eigenkit.estimators._pls_streams import StreamedPLS
 from eigenkit.estimators._validation import check_scores
 from eigenkit.linalg import Array, power_of_two
 from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers.cross_products import Block
-from eigenkit.solvers.deflation import nipals
+from eigenkit.solvers.nipals import nipals
 
 ALGORITHMS = ("kernel", "nipals")
 
@@ -162,7 +162,7 @@ class NipalsRegressor(PLSRegressor):
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         if not self._iterates:
             return super()._decompose(pair, scale, l)
-        X = Block.of(pair.X, scale[0], pair.X.column_squares() * missing_share(pair))
+        X = Block.of(pair.X, scale[0], pair.X.column_squares() * share_of(pair.X, pair.observed))
         B = Block.of(pair.Y, scale[1], pair.Y.column_squares())
         A, right = X.toarray(), B.toarray()
         if pair.observed is not None:

@@ -11,12 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
-from eigenkit.estimators._encoding import encode_classes
+from eigenkit.estimators._encoding import check_indicator, encode_classes
 from eigenkit.estimators._pls_streams import StreamedPLS
-from eigenkit.estimators._validation import (
-    check_indicator,
-    warn_degenerate,
-)
+from eigenkit.estimators._validation import warn_degenerate
 from eigenkit.linalg import Array, whitener
 from eigenkit.moments import Rows
 from eigenkit.shell import check_choice

@@ -18,7 +18,12 @@ import numpy as np
 
 from eigenkit.estimators.many_labels import top_labels
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split, stratify
-from eigenkit.evaluation.classifiers import CLASSIFIERS, make_baselines, make_classifier
+from eigenkit.evaluation.classifiers import (
+    CLASSIFIERS,
+    after_means,
+    make_baselines,
+    make_classifier,
+)
 from eigenkit.evaluation.detail import RECALL_GRID, ROC_GRID
 from eigenkit.evaluation.glance import describe
 from eigenkit.evaluation.kept import KeptSteps, identity
@@ -36,7 +41,7 @@ from eigenkit.evaluation.responses import (
     read_numbers,
     run_number_trial,
 )
-from eigenkit.evaluation.samples import Prepare, Samples, read_samples, ridge_scale
+from eigenkit.evaluation.samples import Prepare, Samples, has_gaps, read_samples, ridge_scale
 from eigenkit.evaluation.splits import k_fold, make_splits, partition
 from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
 from eigenkit.evaluation.trial import Outcome, Plan, run_trial
@@ -300,9 +305,8 @@ def _time_left(seconds: dict[str, list[float]], steps: list[str]) -> str:
 
 
 def _baselines(samples: Samples, first: Any, numbers: bool, seed: int) -> dict[str, Any]:
-    if numbers:
-        return number_baselines()
-    return make_baselines(samples, first.shape[0], seed)
+    found = number_baselines() if numbers else make_baselines(samples, first.shape[0], seed)
+    return {key: after_means(b) for key, b in found.items()} if has_gaps(first) else found
 
 
 def _quiet(done: int, total: int, message: str) -> None:

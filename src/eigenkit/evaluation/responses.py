@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge
 
-from eigenkit.estimators._validation import as_labels, check_numeric_Y, check_X
+from eigenkit.estimators._encoding import as_labels, check_numeric_Y
+from eigenkit.estimators._validation import check_X
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.detail import MAX_RESPONSES, MAX_WORST, Detail, by_components
 from eigenkit.evaluation.metrics import NUMBER_METRICS, score_numbers

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.impute import SimpleImputer
 
-from eigenkit.estimators._validation import (
+from eigenkit.estimators._encoding import (
     as_labels,
     check_classes,
     check_indicator,
-    check_X,
     indicator_matrix,
 )
+from eigenkit.estimators._validation import check_X
 
 # From training rows to what makes features of any rows.
 Prepare = Callable[[Any], Callable[[Any], Any]]
@@ -64,7 +65,8 @@ def read_samples(
     if labels.ndim == 1:
         y = check_classes(labels, X.shape[0], instead="give a 0/1 matrix")
         classes = np.unique(y)
-        matrix, columns["y"] = indicator_matrix(y, classes), [str(c) for c in classes]
+        matrix = indicator_matrix(y, classes).toarray()
+        columns["y"] = [str(c) for c in classes]
     else:
         matrix = check_indicator(labels, X.shape[0])
     if not np.any((matrix.max(axis=0) == 1) & (matrix.min(axis=0) == 0)):
@@ -111,10 +113,21 @@ def ridge_scale(X: Any) -> float:
     return float(np.median(varying) * max(1.0, varying.size / (X.shape[0] - 1)))
 
 
+def has_gaps(X: Any) -> bool:
+    """Whether something is missing."""
+    return bool(np.isnan(X.data if sparse.issparse(X) else X).any())
+
+
+def with_means(X: Any) -> Any:
+    """X with the means of its columns in its gaps."""
+    return SimpleImputer(keep_empty_features=True).fit_transform(X) if has_gaps(X) else X
+
+
 def deviations(X: Any) -> np.ndarray:
-    """Standard deviation of every feature."""
-    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+    """Standard deviation of every feature, of what is there."""
     if not sparse.issparse(X):
-        return np.asarray(X.std(axis=0), dtype=np.float64)
+        found = np.asarray(X.std(axis=0), dtype=np.float64)
+        return np.nanstd(X, axis=0) if np.isnan(found).any() else found
+    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
     square = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
     return np.sqrt(np.maximum(square - mean**2, 0.0))

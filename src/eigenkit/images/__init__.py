@@ -5,7 +5,7 @@ Reading images needs pillow (``pip install 'eigenkit[images]'``); the rest is nu
 
 from __future__ import annotations
 
-from eigenkit.images.annotator import ImageAnnotator, TermReport
+from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.descriptors import DESCRIPTORS, Descriptor
 from eigenkit.images.exceptions import ImageWarning
 from eigenkit.images.explain import Evidence, Explanation
@@ -15,6 +15,7 @@ from eigenkit.images.kernels import Plan
 from eigenkit.images.labels import read_labels
 from eigenkit.images.model_file import load_annotator, save_annotator
 from eigenkit.images.shapes import make_shapes
+from eigenkit.images.term_reports import TermReport
 
 __all__ = [
     "DESCRIPTORS",

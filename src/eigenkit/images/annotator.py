@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.evaluation.metrics import auc_per_label
 from eigenkit.images.arrays import Array
 from eigenkit.images.cache import Cache
 from eigenkit.images.checks import (
@@ -29,6 +27,7 @@ from eigenkit.images.extraction import Progress, Vectors, common_size, extract, 
 from eigenkit.images.files import ImageSet
 from eigenkit.images.kernels import ViewKernel, equal_weights, fit_kernels, plans_of, subsets
 from eigenkit.images.ridge import best_thresholds, fit_ridge, probabilities
+from eigenkit.images.term_reports import term_reports
 from eigenkit.images.weights import (
     WEIGHTS,
     Candidate,
@@ -44,18 +43,6 @@ FEW = 5
 
 # The threshold of a term that cannot be learned.
 NEVER = float(np.finfo(np.float64).max)
-
-
-@dataclass(frozen=True)
-class TermReport:
-    """How well one term was predicted for sets by all others (leave one out)."""
-
-    term: str
-    support: int
-    f1: float
-    precision: float
-    recall: float
-    auc: float
 
 
 class ImageAnnotator(BaseEstimator):
@@ -392,14 +379,3 @@ def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int], longer: int 
     scale = longer / max(size)
     small = max(round(scale * size[0]), 1), max(round(scale * size[1]), 1)
     return np.array([one.pictures[0].pixels(small) for one in sets])
-
-
-def term_reports(terms: Sequence[str], Y: Array, S: Array, thresholds: Array) -> list[TermReport]:
-    """F1, precision, recall and AUC of every term."""
-    P = thresholds < S
-    aucs = auc_per_label(Y, S)
-    hits, support, given = (Y * P).sum(axis=0), Y.sum(axis=0), P.sum(axis=0)
-    precision, recall = (hits / np.maximum(n, 1) for n in (given, support))
-    f1 = 2 * hits / np.maximum(given + support, 1)
-    columns = zip(terms, support, f1, precision, recall, aucs, strict=True)
-    return [TermReport(t, int(n), *(float(v) for v in rest)) for t, n, *rest in columns]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.images.annotator import ImageAnnotator, term_reports
+from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.extraction import Tell
 from eigenkit.images.files import read_sets
 from eigenkit.images.labels import read_labels
@@ -15,6 +15,7 @@ from eigenkit.images.model_file import load_annotator, save_annotator
 from eigenkit.images.page import write_page
 from eigenkit.images.record import predicted_record
 from eigenkit.images.shapes import make_shapes, write_folder
+from eigenkit.images.term_reports import term_reports
 
 N_TRAIN, N_TEST, SIZE = 120, 40, (64, 64)
 

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.images.annotator import ImageAnnotator, TermReport, term_reports
+from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.arrays import Array
 from eigenkit.images.comparison import Comparison, as_records, subset, verdict
 from eigenkit.images.decoding import pillow
 from eigenkit.images.explain import Evidence, Explainer, Explanation, nearest_sets
 from eigenkit.images.files import ImageSet
 from eigenkit.images.ridge import Spectrum
+from eigenkit.images.term_reports import TermReport, term_reports
 
 # Pictures of a set that are shown, their longer side, and terms whose evidence is drawn.
 PICTURES, SIDE, EVIDENCE = 4, 96, 3

@@ -15,7 +15,7 @@ from eigenkit.files._common import listed
 
 TEXT_KINDS = ("tfidf", "hashing")
 SCALES = ("none", "standard", "maxabs")
-MISSING = ("error", "drop", "mean", "median")
+MISSING = ("error", "drop", "mean", "median", "keep")
 _CATEGORIES = "categories"
 # More categories than this are text, or numbers of rows.
 _MOST_CATEGORIES = 10_000
@@ -132,7 +132,8 @@ class Features:
     n_numbers : int
         How many columns of numbers.
     text : tuple of TextColumn
-    missing : {"error", "drop", "mean", "median"}
+    missing : {"error", "drop", "mean", "median", "keep"}
+        "keep" leaves them to a method that skips them.
     fill : array of shape (n_numbers,)
         What takes the place of missing values; empty unless that is a mean or median.
     scale : array of shape (n_features,)
@@ -192,7 +193,7 @@ class Features:
         values = X.data if sparse.issparse(X) else X
         if np.isinf(values).any():
             raise self._strange(path, X, start, np.isinf, "is infinite")
-        if np.isnan(values).any() and self.missing not in ("mean", "median"):
+        if np.isnan(values).any() and self.missing not in ("mean", "median", "keep"):
             raise self._strange(
                 *(path, X, start, np.isnan),
                 "is missing: fit with --missing mean, or complete the file",
@@ -213,7 +214,9 @@ class Features:
 
 
 def filled(X: Any, fill: np.ndarray) -> Any:
-    """X with what is missing replaced, column by column."""
+    """X with what is missing replaced, column by column, if there is anything to replace it by."""
+    if not len(fill):
+        return X
     gaps = np.isnan(X.data if sparse.issparse(X) else X)
     if not gaps.any():
         return X
@@ -241,7 +244,7 @@ class Preparation:
 
     Parameters
     ----------
-    missing : {"error", "drop", "mean", "median"}
+    missing : {"error", "drop", "mean", "median", "keep"}
     scale : {"none", "standard", "maxabs"}
 
     Examples
@@ -276,7 +279,7 @@ def learn_scale(parts: Iterable[Any], scale: str) -> np.ndarray:
     if scale == "none":
         return np.empty(0)
     found = _deviations(parts) if scale == "standard" else _largest(parts)
-    return np.where(found > 0, found, 1.0)
+    return np.where(found > 0, found, 1.0)  # a column that is missing altogether has none
 
 
 def learn_features(
@@ -365,27 +368,31 @@ def _medians(blocks: Blocks, d: int) -> np.ndarray:
 
 def _deviations(parts: Iterable[Any]) -> np.ndarray:
     """Standard deviations, the blocks merged by their means so that no digits are lost."""
-    n, mean, square = 0, 0.0, 0.0
+    n, mean, square = np.zeros(1), 0.0, 0.0
     for X in parts:
-        m = X.shape[0]
-        if not m:
+        if not X.shape[0]:
             continue
+        m: Any = X.shape[0]
         here = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
         if sparse.issparse(X):
             power = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
             variance = np.maximum(power - here**2, 0.0)
+        elif np.isnan(here).any():  # of what is there
+            m = np.maximum(np.sum(~np.isnan(X), axis=0), 1)
+            here = np.nansum(X, axis=0, dtype=np.float64) / m
+            variance = np.nansum((X - here) ** 2, axis=0, dtype=np.float64) / m
         else:
             variance = np.asarray(X.var(axis=0, dtype=np.float64))
         gap = here - mean
         square = square + m * variance + gap**2 * (n * m / (n + m))
         mean = mean + gap * (m / (n + m))
-        n += m
-    return np.sqrt(np.asarray(square) / max(n, 1))
+        n = n + m
+    return np.sqrt(np.asarray(square) / np.maximum(n, 1))
 
 
 def _largest(parts: Iterable[Any]) -> np.ndarray:
     found: Any = 0.0
     for X in parts:
-        top = abs(X).max(axis=0)
-        found = np.maximum(found, np.ravel(top.toarray() if sparse.issparse(top) else top))
+        top = abs(X).max(axis=0) if sparse.issparse(X) else np.fmax.reduce(abs(X), axis=0)
+        found = np.fmax(found, np.ravel(top.toarray() if sparse.issparse(top) else top))
     return np.asarray(found, dtype=np.float64)

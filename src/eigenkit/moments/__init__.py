@@ -18,7 +18,7 @@ weights fade by that factor, R by its root.
 
 from eigenkit.moments.blocked import BlockedRows, Blocks
 from eigenkit.moments.factor import Factor
-from eigenkit.moments.rows import KernelMatrix, Problem, Rows
+from eigenkit.moments.rows import KernelMatrix, Problem, Rows, dense
 from eigenkit.moments.stream import Moments
 
-__all__ = ["BlockedRows", "Blocks", "Factor", "KernelMatrix", "Moments", "Problem", "Rows"]
+__all__ = ["BlockedRows", "Blocks", "Factor", "KernelMatrix", "Moments", "Problem", "Rows", "dense"]

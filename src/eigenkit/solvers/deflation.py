@@ -18,21 +18,19 @@ from X'X (the improved kernel algorithm of Dayal and MacGregor):
     X_i w = X r,   r = w - sum_j (p_j'w) r_j,   p = X'X r / (r'X'X r)
 
 so all that is needed are X'Y, Y'Y and products with X'X. These come from the Gram matrix
-where it is cheap and accurate enough, from the data otherwise. :func:`nipals`, which deflates
-X and Y themselves, is the reference; it is slower, but it can skip missing values.
+where it is cheap and accurate enough, from the data otherwise. NIPALS, which deflates X and Y
+themselves, is the reference (:mod:`eigenkit.solvers.nipals`).
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import lapack
 
-from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import EPS, Array, power_of_two, signs
 from eigenkit.solvers.cross_products import CrossProducts
 
@@ -68,7 +66,7 @@ class Components:
 # -- the loop ---------------------------------------------------------------------------
 
 
-class _Side:
+class Side:
     """Weights, rotations and loadings of one block as they grow."""
 
     def __init__(self, size: int, n: int) -> None:
@@ -93,8 +91,8 @@ class _State:
     cross: CrossProducts
     unit: float
     S: Array
-    x: _Side
-    y: _Side
+    x: Side
+    y: Side
     basis: Array
 
     def score(self, r: Array) -> tuple[Array, float] | None:
@@ -189,7 +187,7 @@ def decompose(
     unit = float(power_of_two(np.max(np.abs(cross.xy), initial=0.0)))
     S = cross.xy / unit
     basis = np.zeros((n_components if deflation == "simpls" else 0, d))
-    state = _State(cross, unit, S, _Side(d, n_components), _Side(k, n_components), basis)
+    state = _State(cross, unit, S, Side(d, n_components), Side(k, n_components), basis)
     values: list[float] = []
     n_iter: list[int] = []
     with cross.threads():
@@ -203,7 +201,7 @@ def decompose(
                 state.y.W[i] = c  # where y is regressed on t, its loadings stand there
             values.append(sigma)
             n_iter.append(steps)
-    return _components(state.x, state.y, unit * np.array(values), n_iter)
+    return components_of(state.x, state.y, unit * np.array(values), n_iter)
 
 
 def leading_pair(S: Array) -> tuple[Array, Array, float]:
@@ -229,7 +227,7 @@ def _leading_eigenvector(M: Array) -> Array:
     return np.asarray(vectors[:, 0])
 
 
-def _components(x: _Side, y: _Side, values: Array, n_iter: list[int]) -> Components:
+def components_of(x: Side, y: Side, values: Array, n_iter: list[int]) -> Components:
     """The arrays with components as columns, the largest entry of every x-weight positive."""
     l = len(values)
     sign = signs(x.W[:l].T)
@@ -240,88 +238,3 @@ def _components(x: _Side, y: _Side, values: Array, n_iter: list[int]) -> Compone
 def inverse_rotations(weights: Array, loadings: Array) -> Array:
     """weights (loadings'weights)^+, the rotations of a block that has no recursion of its own."""
     return np.asarray(weights @ np.linalg.pinv(loadings.T @ weights))
-
-
-# -- NIPALS -----------------------------------------------------------------------------
-
-
-def nipals(
-    X: Array,
-    Y: Array,
-    n_components: int,
-    deflation: str,
-    *,
-    tol: float,
-    max_iter: int,
-    observed: np.ndarray | None = None,
-) -> Components:
-    """The components, by alternating regressions on X and Y themselves.
-
-    ``deflation`` is "regression" or "canonical". X is centred and scaled, with zeros where
-    ``observed`` (n x d) is False: every regression then runs over the observed entries only.
-    """
-    X, Y = X.copy(), Y.copy()
-    M = None if observed is None else observed.astype(np.float64)
-    x, y = _Side(X.shape[1], n_components), _Side(Y.shape[1], n_components)
-    values: list[float] = []
-    n_iter: list[int] = []
-    for _ in range(n_components):
-        w, t, c, steps = _alternate(X, Y, M, tol, max_iter)
-        sigma = float(w @ (X.T @ (Y @ c)))
-        if not np.any(t) or sigma <= (values[0] if values else 0.0) * EPS * max(X.shape):
-            break
-        p, u = _regress(X.T, t, None if M is None else M.T), Y @ c
-        q = Y.T @ t / (t @ t) if deflation == "regression" else Y.T @ u / (u @ u)
-        X -= np.outer(t, p) if M is None else M * np.outer(t, p)
-        Y -= np.outer(t if deflation == "regression" else u, q)
-        c = q if deflation == "regression" else c
-        x.keep(w, x.rotate(w), p, float(t @ t))
-        y.keep(c, y.rotate(c), q, float(u @ u))
-        values.append(sigma)
-        n_iter.append(steps)
-    return _components(x, y, np.array(values), n_iter)
-
-
-def _regress(A: Array, b: Array, M: Array | None) -> Array:
-    """Every row of A regressed on b without intercept, over its observed entries."""
-    bottom = b @ b if M is None else M @ (b * b)
-    return np.divide(A @ b, bottom, out=np.zeros(len(A)), where=bottom > 0)
-
-
-def _alternate(
-    X: Array, Y: Array, M: Array | None, tol: float, max_iter: int
-) -> tuple[Array, Array, Array, int]:
-    """w, t, c (unit length) where the alternating regressions settle, and their number."""
-    u = Y[:, np.argmax(np.einsum("ij,ij->j", Y, Y))]
-    w = np.zeros(X.shape[1])
-    steps = 0
-    while steps < max_iter:
-        steps += 1
-        last = w
-        w = _regress(X.T, u, None if M is None else M.T)
-        w /= np.linalg.norm(w) or 1.0
-        t = _regress(X, w, M)
-        c = Y.T @ t
-        c /= np.linalg.norm(c) or 1.0
-        u = Y @ c
-        if np.linalg.norm(w - last) <= tol:
-            break
-    else:
-        warnings.warn(
-            f"NIPALS stopped after max_iter={max_iter} steps with weights still changing by "
-            f"{np.linalg.norm(w - last):.1e}: increase max_iter or tol",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
-    return w, t, c, steps
-
-
-def skip_missing_scores(X: Array, observed: np.ndarray, W: Array, P: Array) -> Array:
-    """Scores of new rows with gaps (zeros where not observed), component by component."""
-    M = observed.astype(np.float64)
-    X = X.copy()
-    T = np.zeros((len(X), W.shape[1]))
-    for i in range(W.shape[1]):
-        T[:, i] = _regress(X, W[:, i], M)
-        X -= M * np.outer(T[:, i], P[:, i])
-    return T

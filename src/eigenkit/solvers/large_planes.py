@@ -6,9 +6,12 @@ With N_c = sqrt(w) [features, 1] the rows of class c, the plane of a class maxim
 
 (b = a: ReGEC with a ridge; b = 0: GEPSVM). The largest eigenpair is found by the locally optimal
 conjugate gradients of Knyazev (LOBPCG): the best vector of the span of the present one, its
-residual and the last step. The diagonal of the denominator is the preconditioner, which for words
-that some documents share and most do not is most of it: in units where that diagonal is 1 there is
-nothing else to precondition.
+residual and the last step. The residual is taken in units in which the diagonal of the denominator
+is 1, which for words that some documents share and most do not is most of it.
+
+The planes of all classes go forward together. One product of all rows with one vector for each
+class, and one of its transpose with what each vector gives on its own rows and on the others, are
+all that a step reads of the data: a product with a few columns takes hardly longer than with one.
 """
 
 from __future__ import annotations
@@ -24,17 +27,25 @@ from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import EPS, Array
 from eigenkit.solvers.planes import Planes
 
-Product = Callable[[Array], Array]
+# Vectors of all problems, (k, d), to their images by both sides of each pencil, (2, k, d).
+Products = Callable[[Array], Array]
 
-# The residual relative to its two parts that ends the iteration, and the steps that end it too.
-TOL = 1e-4
+# The residual relative to its parts that ends the iteration, and the steps that end it too. The
+# quotient is off by about the square of the residual.
+TOL = 1e-2
 STEPS = 300
 
 
 def planes_from_products(rows: Sequence[sparse.csr_array], alpha: float, below: float) -> Planes:
     """One plane per class; ``alpha`` is the ridge of its own side, ``below`` of the other."""
-    found = [_plane(rows, c, alpha, below) for c in range(len(rows))]
-    worst = max(residual for _, _, _, residual in found)
+    scale = np.array([N.power(2).sum(axis=0) for N in rows]) + alpha
+    sums = np.array([N.sum(axis=0) for N in rows])
+    # Towards the other classes, and any fixed vector, should that miss the plane.
+    start = np.stack([(sums.sum(axis=0) - sums) / scale, _waves(scale.shape[1]) / np.sqrt(scale)])
+    found, Z, steps, residuals = largest_quotients(
+        _both_sides(rows), (below, alpha), scale, start, TOL, STEPS
+    )
+    worst = float(residuals.max())
     if worst > TOL:
         warnings.warn(
             f"the planes are not exact: after {STEPS} steps the residual of a plane is {worst:.0e} "
@@ -42,72 +53,81 @@ def planes_from_products(rows: Sequence[sparse.csr_array], alpha: float, below: 
             ConvergenceWarning,
             stacklevel=2,
         )
-    shares = np.array([1 / (1 + value) for value, _, _, _ in found])
-    return Planes(np.array([z for _, z, _, _ in found]), shares, max(n for _, _, n, _ in found))
+    return Planes(Z, 1 / (1 + found), steps)
 
 
-def _plane(
-    rows: Sequence[sparse.csr_array], c: int, alpha: float, below: float
-) -> tuple[float, Array, int, float]:
-    unit = 1 / np.sqrt(_squares(rows[c]) + alpha)
-    scaled = [SparseRows(sparse.csr_array(N * unit)) for N in rows]
-    own, others = scaled[c], [N for i, N in enumerate(scaled) if i != c]
-    ridge = (unit**2)[:, None]
-
-    def numerator(V: Array) -> Array:
-        return np.asarray(sum(N.T @ (N @ V) for N in others) + below * ridge * V)
-
-    def denominator(V: Array) -> Array:
-        return np.asarray(own.T @ (own @ V) + alpha * ridge * V)
-
-    value, z, steps, residual = largest_quotient(numerator, denominator, len(unit), TOL, STEPS)
-    return value, z * unit, steps, residual
+def _waves(n: int) -> Array:
+    return np.asarray(np.cos(np.arange(1.0, n + 1.0)))
 
 
-def _squares(N: sparse.csr_array) -> Array:
-    return np.asarray(N.power(2).sum(axis=0), dtype=np.float64).ravel()
+def _both_sides(rows: Sequence[sparse.csr_array]) -> Products:
+    """Products with the Gram matrices of the rows of other classes, and of the class itself."""
+    N = SparseRows(sparse.csr_array(sparse.vstack(rows)))
+    k = len(rows)
+    own = np.repeat(np.arange(k), [part.shape[0] for part in rows])[:, None] == np.arange(k)
+
+    def images(V: Array) -> Array:
+        U = N @ V.T
+        sides = np.hstack([np.where(own, 0, U), np.where(own, U, 0)])
+        return np.asarray((N.T @ sides).T.reshape(2, k, -1))
+
+    return images
 
 
-def largest_quotient(
-    A: Product, B: Product, n: int, tol: float, max_iter: int
-) -> tuple[float, Array, int, float]:
-    """The largest value of ``A z = value B z``, z, steps, and ||Az - value Bz|| relative to both.
+def largest_quotients(
+    products: Products,
+    ridges: tuple[float, float],
+    scale: Array,
+    start: Array,
+    tol: float,
+    max_iter: int,
+) -> tuple[Array, Array, int, Array]:
+    """Of k pencils ``(A_c + b I) z = value (B_c + a I) z`` the largest values, z, steps, residuals.
 
-    The products take and give blocks of columns; B is positive definite.
+    ``products`` are with A and B, ``ridges`` are b and a; ``scale``, (k, d), is the diagonal of
+    B + a I, in whose units residuals are measured and taken as directions. They are relative to
+    A z: a ridge on both sides, however large, does not make them look small. ``start`` holds
+    vectors to begin with, (any number, k, d).
     """
-    # Any fixed start: equal inputs give equal outputs.
-    basis = np.cos(np.arange(1.0, n + 1.0))[:, None]
-    images = np.stack([A(basis), B(basis)])
+    ridge = np.array(ridges)[:, None, None]
+    basis = np.swapaxes(start, 0, 1)
+    images = np.stack([products(V) + ridge * V for V in start], axis=2)
     for step in range(1, max_iter + 1):
-        value, weights = _best(basis, images)
-        z, (Az, Bz) = basis @ weights, images @ weights
-        r = Az - value * Bz
-        size = float(np.linalg.norm(Az) + value * np.linalg.norm(Bz))
-        residual = float(np.linalg.norm(r)) / size
-        if residual <= tol or step == max_iter:
+        values, weights = _best(np.einsum("skid,kjd->skij", images, basis))
+        # The best vector, and the step that led there: what is left of it without the one before.
+        pair = np.stack([weights, weights], axis=1)
+        pair[:, 1, 0] = 0.0
+        basis, images = pair @ basis, pair @ images
+        Az, Bz = images[:, :, 0]
+        r = Az - values[:, None] * Bz
+        new = r / scale
+        whole = Az - ridge[0] * basis[:, 0]
+        residuals = np.sqrt(_inner(r, new) / _inner(whole, whole / scale))
+        if step == max_iter or residuals.max() <= tol:
             break
-        # The step that led here, without the vector itself: the third direction.
-        last = np.r_[0.0, weights[1:]]
-        columns = [z, basis @ last] if basis.shape[1] > 1 else [z]
-        known = [[Az, Bz], list(images @ last)] if basis.shape[1] > 1 else [[Az, Bz]]
-        basis = np.column_stack([*columns, r])
-        new = r[:, None]
-        images = np.stack(
-            [
-                np.column_stack([*(k[i] for k in known), product(new)])
-                for i, product in enumerate((A, B))
-            ]
-        )
-    return value, z, step, residual
+        new *= _inverse_root(_inner(new, new))[:, None]
+        basis = np.concatenate([basis, new[:, None]], axis=1)
+        images = np.concatenate([images, (products(new) + ridge * new)[:, :, None]], axis=2)
+    return values, basis[:, 0], step, residuals
 
 
-def _best(basis: Array, images: Array) -> tuple[float, Array]:
-    """Rayleigh and Ritz in the span of the basis: the largest value and its weights."""
-    a, b = basis.T @ images[0], basis.T @ images[1]
-    unit = 1 / np.sqrt(np.diag(b))
-    a, b = (unit * (M + M.T) / 2 * unit[:, None] for M in (a, b))
+def _inner(U: Array, V: Array) -> Array:
+    return np.asarray(np.einsum("kd,kd->k", U, V))
+
+
+def _inverse_root(squares: Array) -> Array:
+    """1 / sqrt, and 0 for what is no length: a plane that is found has no step and no residual."""
+    there = squares > np.finfo(np.float64).tiny
+    return np.where(there, 1 / np.sqrt(np.where(there, squares, 1.0)), 0.0)
+
+
+def _best(forms: Array) -> tuple[Array, Array]:
+    """Rayleigh and Ritz: of k pairs of forms the largest quotients and their weights."""
+    unit = _inverse_root(np.diagonal(forms[1], axis1=-2, axis2=-1))
+    a, b = (forms + np.swapaxes(forms, -1, -2)) / 2 * unit[:, None] * unit[..., None]
     sizes, axes = np.linalg.eigh(b)
-    kept = sizes > EPS * len(b) * sizes[-1] * 10
-    F = unit[:, None] * axes[:, kept] / np.sqrt(sizes[kept])
-    values, vectors = np.linalg.eigh(F.T @ (a / unit / unit[:, None]) @ F)
-    return float(values[-1]), np.asarray(F @ vectors[:, -1])
+    # Directions that the others span as well are left out: they would get a quotient of 0/0.
+    kept = sizes > EPS * 10 * b.shape[-1] * sizes[:, -1:]
+    F = axes * _inverse_root(np.where(kept, sizes, 0.0))[:, None]
+    values, vectors = np.linalg.eigh(np.swapaxes(F, -1, -2) @ a @ F)
+    return values[:, -1], unit * (F @ vectors[..., -1:])[..., 0]

@@ -1,0 +1,123 @@
+"""Data with gaps (NaN), for methods that skip them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.data import Data
+from eigenkit.estimators._validation import check_X
+from eigenkit.exceptions import ConvergenceWarning
+from eigenkit.linalg import EPS, Array, signs
+from eigenkit.moments import Problem, Rows
+from eigenkit.pencil import Report, Solution
+from eigenkit.solvers import Settings
+from eigenkit.solvers.nipals import nipals_axes
+
+
+def check_gaps(
+    model: Any, X: Any, name: str, instead: str, *, reset: bool, min_samples: int = 1
+) -> Array:
+    """X as dense numbers that may be missing, but not infinite.
+
+    The parameter ``name`` is "nipals"; sparse X wants it to be ``instead``.
+    """
+    X = check_X(model, X, reset=reset, min_samples=min_samples, finite=False)
+    if sparse.issparse(X):
+        raise ValueError(
+            f"X is sparse, but {name}='nipals' deflates X itself: use {name}={instead!r}."
+        )
+    if np.isinf(X).any():
+        raise ValueError("X contains infinity: remove or impute such entries.")
+    return np.asarray(X)
+
+
+def observed_entries(X: Array) -> np.ndarray | None:
+    """Which entries of X are there; None where all are."""
+    there = ~np.isnan(X)
+    return None if there.all() else there
+
+
+def filled(rows: Rows, seen: np.ndarray) -> Array:
+    """X with its column means (of what is observed) in the gaps, so that centring leaves zeros."""
+    for axis, what in ((0, "column"), (1, "row")):
+        empty = ~seen.any(axis=axis)
+        if empty.any():
+            raise ValueError(
+                f"X holds no value in {what} {int(np.argmax(empty))}: leave that {what} out."
+            )
+    weight = rows.weights()
+    known = np.where(seen, rows.X, 0.0).astype(np.float64)
+    first = (weight @ known) / (weight @ seen)
+    drift = (weight @ np.where(seen, known - first, 0.0)) / (weight @ seen)
+    return np.where(seen, known, first + drift)
+
+
+def share_of(Z: Data, observed: np.ndarray | None) -> Array | float:
+    """What turns the sums of squares of filled columns to those of columns without gaps."""
+    if observed is None:
+        return 1.0
+    one = Z.total - Z.freedom
+    weight = np.ones(len(observed)) if Z.weight is None else Z.weight
+    return np.asarray(Z.freedom / np.maximum(weight @ observed - one, EPS * Z.freedom))
+
+
+# -- principal components ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Gapped(Problem):
+    """A problem with means in its gaps: which entries of X are observed, and all their squares.
+
+    ``squares`` are those of columns without gaps that have the variances of what is observed.
+    """
+
+    observed: np.ndarray
+    squares: float
+
+    @classmethod
+    def of(cls, problem: Problem, observed: np.ndarray) -> Gapped:
+        """The problem of filled rows, of which so much is observed."""
+        Z = problem.pencil.Z
+        squares = float(np.sum(Z.column_squares() * share_of(Z, observed)))
+        return cls(**vars(problem), observed=observed, squares=squares)
+
+
+def without_gaps(sample: Any) -> tuple[Rows, np.ndarray | None]:
+    """Rows with column means in their gaps, and what is observed; None where all is."""
+    rows = sample.whole
+    if rows is None:
+        raise ValueError("solver='nipals' needs all rows at once: use fit with arrays.")
+    observed = observed_entries(rows.X)
+    return rows if observed is None else replace(rows, X=filled(rows, observed)), observed
+
+
+def total_squares(problem: Problem) -> float:
+    """What there is to explain."""
+    if isinstance(problem, Gapped):
+        return problem.squares
+    return float(problem.pencil.Z.column_squares().sum())
+
+
+def axes_with_gaps(problem: Problem, k: int | None, settings: Settings) -> Solution:
+    """The leading principal axes by regressions over what is observed."""
+    observed = problem.observed if isinstance(problem, Gapped) else None
+    A = problem.pencil.Z.toarray()
+    A = A if observed is None else A * observed
+    found = nipals_axes(A, observed, k, tol=settings.tol, max_iter=settings.max_iter)
+    if not found.converged:
+        late = [str(i + 1) for i, n in enumerate(found.n_iter) if n == settings.max_iter]
+        warnings.warn(
+            f"NIPALS stopped after max_iter={settings.max_iter} steps with component "
+            f"{', '.join(late)} still changing: increase max_iter or tol, or take fewer components",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    reason = "as asked" if observed is None else f"{np.mean(~observed):.1%} of X is missing"
+    n_iter = max(found.n_iter, default=1)
+    report = Report("spectral", "nipals", reason, n_iter=n_iter, converged=found.converged)
+    return Solution(found.V * signs(found.V), found.s, np.empty((0, len(found.s))), report)

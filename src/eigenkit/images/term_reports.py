@@ -1,0 +1,34 @@
+"""How well terms are predicted, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from eigenkit.evaluation.metrics import auc_per_label
+from eigenkit.images.arrays import Array
+
+
+@dataclass(frozen=True)
+class TermReport:
+    """How well one term was predicted for sets by all others (leave one out)."""
+
+    term: str
+    support: int
+    f1: float
+    precision: float
+    recall: float
+    auc: float
+
+
+def term_reports(terms: Sequence[str], Y: Array, S: Array, thresholds: Array) -> list[TermReport]:
+    """F1, precision, recall and AUC of every term."""
+    P = thresholds < S
+    aucs = auc_per_label(Y, S)
+    hits, support, given = (Y * P).sum(axis=0), Y.sum(axis=0), P.sum(axis=0)
+    precision, recall = (hits / np.maximum(n, 1) for n in (given, support))
+    f1 = 2 * hits / np.maximum(given + support, 1)
+    columns = zip(terms, support, f1, precision, recall, aucs, strict=True)
+    return [TermReport(t, int(n), *(float(v) for v in rest)) for t, n, *rest in columns]

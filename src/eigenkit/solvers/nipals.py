@@ -1,0 +1,155 @@
+"""NIPALS: alternating regressions, each over the entries that are there.
+
+A component is a score t and weights w such that both are regressions of the rows and columns
+of X on each other (on the score of Y for partial least squares); then X is deflated by it. A
+missing entry is left out of every sum: where nothing is missing, these are the power method
+and the textbook's PLS, and with gaps they still need no other value than those observed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg as sla
+
+from eigenkit.exceptions import ConvergenceWarning
+from eigenkit.linalg import EPS, Array
+from eigenkit.solvers.deflation import Components, Side, components_of
+
+
+def nipals(
+    X: Array,
+    Y: Array,
+    n_components: int,
+    deflation: str,
+    *,
+    tol: float,
+    max_iter: int,
+    observed: np.ndarray | None = None,
+) -> Components:
+    """The components, by alternating regressions on X and Y themselves.
+
+    ``deflation`` is "regression" or "canonical". X is centred and scaled, with zeros where
+    ``observed`` (n x d) is False: every regression then runs over the observed entries only.
+    """
+    X, Y = X.copy(), Y.copy()
+    M = None if observed is None else observed.astype(np.float64)
+    x, y = Side(X.shape[1], n_components), Side(Y.shape[1], n_components)
+    values: list[float] = []
+    n_iter: list[int] = []
+    for _ in range(n_components):
+        w, t, c, steps = _alternate(X, Y, M, tol, max_iter)
+        sigma = float(w @ (X.T @ (Y @ c)))
+        if not np.any(t) or sigma <= (values[0] if values else 0.0) * EPS * max(X.shape):
+            break
+        p, u = _regress(X.T, t, None if M is None else M.T), Y @ c
+        q = Y.T @ t / (t @ t) if deflation == "regression" else Y.T @ u / (u @ u)
+        X -= np.outer(t, p) if M is None else M * np.outer(t, p)
+        Y -= np.outer(t if deflation == "regression" else u, q)
+        c = q if deflation == "regression" else c
+        x.keep(w, x.rotate(w), p, float(t @ t))
+        y.keep(c, y.rotate(c), q, float(u @ u))
+        values.append(sigma)
+        n_iter.append(steps)
+    return components_of(x, y, np.array(values), n_iter)
+
+
+def _regress(A: Array, b: Array, M: Array | None) -> Array:
+    """Every row of A regressed on b without intercept, over its observed entries."""
+    bottom = b @ b if M is None else M @ (b * b)
+    return np.divide(A @ b, bottom, out=np.zeros(len(A)), where=bottom > 0)
+
+
+def _alternate(
+    X: Array, Y: Array, M: Array | None, tol: float, max_iter: int
+) -> tuple[Array, Array, Array, int]:
+    """w, t, c (unit length) where the alternating regressions settle, and their number."""
+    u = Y[:, np.argmax(np.einsum("ij,ij->j", Y, Y))]
+    w = np.zeros(X.shape[1])
+    steps = 0
+    while steps < max_iter:
+        steps += 1
+        last = w
+        w = _regress(X.T, u, None if M is None else M.T)
+        w /= np.linalg.norm(w) or 1.0
+        t = _regress(X, w, M)
+        c = Y.T @ t
+        c /= np.linalg.norm(c) or 1.0
+        u = Y @ c
+        if np.linalg.norm(w - last) <= tol:
+            break
+    else:
+        warnings.warn(
+            f"NIPALS stopped after max_iter={max_iter} steps with weights still changing by "
+            f"{np.linalg.norm(w - last):.1e}: increase max_iter or tol",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return w, t, c, steps
+
+
+def skip_missing_scores(X: Array, observed: np.ndarray, W: Array, P: Array) -> Array:
+    """Scores of new rows with gaps (zeros where not observed), component by component."""
+    M = observed.astype(np.float64)
+    X = X.copy()
+    T = np.zeros((len(X), W.shape[1]))
+    for i in range(W.shape[1]):
+        T[:, i] = _regress(X, W[:, i], M)
+        X -= M * np.outer(T[:, i], P[:, i])
+    return T
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Orthonormal axes (d x r), the lengths of their scores, and steps taken for each."""
+
+    V: Array
+    s: Array
+    n_iter: tuple[int, ...]
+    converged: bool
+
+
+def nipals_axes(
+    X: Array, observed: np.ndarray | None, k: int | None, *, tol: float, max_iter: int
+) -> Axes:
+    """The k leading principal axes (None: all that X has) of centred X, with zeros in its gaps.
+
+    They begin with those of X as it stands, which are the answer where nothing is missing, and
+    are kept orthonormal (Gram and Schmidt), so that the scores of complete rows are X V.
+    """
+    X, M = X.copy(), None if observed is None else observed.astype(np.float64)
+    _, sizes, starts = sla.svd(X, full_matrices=False)
+    rank = int(np.sum(sizes > sizes.max(initial=0.0) * EPS * max(X.shape)))
+    V = np.zeros((rank if k is None else min(k, rank), X.shape[1]))
+    s, steps, settled = np.zeros(len(V)), [], True
+    for i, start in enumerate(starts[: len(V)]):
+        V[i], t, n, done = _axis(X, M, start, V[:i], tol, max_iter)
+        X -= np.outer(t, V[i]) if M is None else M * np.outer(t, V[i])
+        s[i] = np.linalg.norm(t)
+        steps.append(n)
+        settled &= done
+    order = np.argsort(-s, kind="stable")
+    return Axes(V[order].T, s[order], tuple(steps[i] for i in order), settled)
+
+
+def _axis(
+    X: Array, M: Array | None, v: Array, before: Array, tol: float, max_iter: int
+) -> tuple[Array, Array, int, bool]:
+    """v and t where the regressions settle, the steps it took, and whether they settled."""
+    v = _unit(v, before)
+    for step in range(1, max_iter + 1):
+        last = v
+        v = _unit(_regress(X.T, _regress(X, v, M), None if M is None else M.T), before)
+        if np.linalg.norm(v - last) <= tol:
+            return v, _regress(X, v, M), step, True
+    return v, _regress(X, v, M), max_iter, False
+
+
+def _unit(v: Array, before: Array) -> Array:
+    """v without the axes before it, twice against rounding, at unit length."""
+    for _ in range(2):
+        v = v - (before @ v) @ before
+        v = v / (np.linalg.norm(v) or 1.0)
+    return v
