@@ -60,7 +60,7 @@ class Vocabulary:
     @classmethod
     def of(cls, points: Array, n_levels: int, branching: int, random: Any) -> Vocabulary:
         """Grow the tree on points, level by level."""
-        levels: list[tuple[Array, ...]] = []
+        levels: list[tuple[np.ndarray, ...]] = []
         inside, largest, n_bins = np.zeros(len(points), dtype=np.int64), np.array([np.inf]), 0
         for level in range(n_levels if len(points) else 0):
             order = np.argsort(inside, kind="stable")
