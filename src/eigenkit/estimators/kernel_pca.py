@@ -19,6 +19,7 @@ from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Rows
 from eigenkit.shell import UNCHANGED, check_at_most, check_count, check_real, filled
 from eigenkit.solvers.kernel import principal
+from eigenkit.tolerances import SOLVABLE
 
 
 @filled(PARTS)
@@ -229,6 +230,6 @@ def _ridge(K: Array, X: Array, alpha: float, weight: Array | None = None) -> Arr
     B = np.array(K)
     B.flat[:: len(B) + 1] += alpha if weight is None else alpha / weight
     factor = Cholesky.of(B.copy())
-    if factor is not None and factor.rcond > 1e-13:
+    if factor is not None and factor.rcond > SOLVABLE:
         return factor.solve(np.asarray(X, dtype=np.float64))
     return np.asarray(np.linalg.lstsq(B, X, rcond=None)[0])
