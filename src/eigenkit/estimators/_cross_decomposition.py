@@ -186,7 +186,17 @@ class CrossDecomposition(Transformer):
         for name, value in kept.items():
             setattr(self, name, self._cast(value))
         self.n_components_ = len(found)
+        self._keep_spread(fit)
         self._keep_more(problem, fit)
+
+    def _keep_spread(self, fit: Fit) -> None:
+        """How far the scores of X spread, and how many samples that is known from."""
+        Z, found = fit.X.Z, fit.components
+        squares = found.x_norms
+        if self._deflation == "svd":
+            squares = np.sum(fit.X.matmat(found.x_rotations) ** 2, axis=0)
+        self._score_variance_ = self._cast(squares / fit.X.unit**2 / Z.freedom)
+        self._n_samples_ = float(Z.total / (Z.total - Z.freedom))
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
         """Attributes beyond the common ones."""

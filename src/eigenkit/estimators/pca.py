@@ -92,8 +92,9 @@ class PCA(Density, Projection):
 
     Notes
     -----
-    With ``sample_weight`` a weight of 2 is a row given twice, so variances divide by the sum
-    of the weights minus one.
+    With ``sample_weight`` a weight of 2 is a row given twice: variances divide by the sum of
+    the weights minus what one sample weighs, which is 1 where all weights are whole numbers and
+    their mean otherwise.
 
     With gaps, means and the total variance are those of what is observed, and a score of a row
     with gaps is the regression of its observed entries on the component, after those before
@@ -244,7 +245,8 @@ class PCA(Density, Projection):
         Z = problem.pencil.Z
         freedom = problem.total - problem.labels.one
         s, total = solution.eigenvalues, total_squares(problem)
-        l = self._count(s**2, total, freedom, problem.n_rows)
+        n = round(problem.total / problem.labels.one)  # weights that are counts are so many rows
+        l = self._count(s**2, total, freedom, n)
         bound = min(problem.n_rows, self.n_features_in_)
         left = s[l:] @ s[l:] if len(s) > l else max(total - float(s[:l] @ s[:l]), 0.0)
         if l == bound or left <= EPS * bound * total:
