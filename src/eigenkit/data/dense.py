@@ -10,10 +10,11 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data.centered import Centered
-from eigenkit.data.columns import FULL, ROUNDING, SAFE_RANGE, sum_of_squares
+from eigenkit.data.columns import FULL, SAFE_RANGE, sum_of_squares
 from eigenkit.data.costs import DENSE_RATE, READ_RATE
 from eigenkit.data.sparse_rows import BLOCK_BYTES, SparseRows
 from eigenkit.linalg import Array
+from eigenkit.tolerances import ROUNDING
 
 
 class Dense(Centered):
