@@ -21,7 +21,7 @@ from eigenkit.data.columns import (
     shifted,
 )
 from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
-from eigenkit.data.dense import Dense
+from eigenkit.data.dense import Dense, in_parts
 from eigenkit.data.kernel import CenteredKernel
 from eigenkit.data.label_matrix import SparseTarget, mostly_zeros, scaled
 from eigenkit.data.passes import LocalPasses, Passes, Through
@@ -52,6 +52,7 @@ __all__ = [
     "check_size",
     "column_sums",
     "constant_columns",
+    "in_parts",
     "mostly_zeros",
     "one_sample",
     "project",

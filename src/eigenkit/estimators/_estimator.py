@@ -8,6 +8,7 @@ error leaves the model as it was) stands here and nowhere else.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -96,8 +97,9 @@ class Estimator(Instead, BaseEstimator):
     def _learn(self, sample: Any) -> None:
         """State the problem, solve it, keep what is found."""
         settings = self._settings()
-        problem = self._problem(sample)
-        self._keep(problem, self._solve(problem, settings))
+        with sample.own_threads() if isinstance(sample, Rows) else nullcontext():
+            problem = self._problem(sample)
+            self._keep(problem, self._solve(problem, settings))
 
     def _problem(self, sample: Any) -> Any:
         """The problem that a sample states, if there is anything to learn from it."""

@@ -30,7 +30,7 @@ USABLE = 1e-11
 CLOSE = 1e-9
 # Where a mixture of at least so many columns lacks no more than this (relative), their residuals
 # are not computed: that is twelve digits, measured where TRUSTED only fears.
-MIXED = 4
+MIXED = 32
 ENOUGH = 5e-13
 # The part of Z'A (relative) that may be lost to cancellation in the dual.
 CANCELLATION = 1e-11
