@@ -24,7 +24,7 @@ CACHE_BYTES = 2**20
 
 # Rows are handed to threads in so many parts: more than there are threads, so that one which
 # has to share its core holds up the others less.
-PARTS = 8
+PARTS = 4
 
 # With fewer multiplications than this, parts and threads take longer than they save.
 WORTH_PARTS = 1e7
