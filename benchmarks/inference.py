@@ -41,7 +41,7 @@ PERMUTATIONS = 99
 RESAMPLES = 200
 
 # Data sets a row, in full and with --quick; a bootstrap is many fits.
-SETS = {"levels": (2000, 40), "power": (1000, 40), "coverage": (50, 10)}
+SETS = {"levels": (2000, 40), "power": (1000, 40), "coverage": (200, 10)}
 
 # The first step has power near 1: the level of the second must then be close on both sides.
 NEAR_ONE = 0.98
@@ -244,9 +244,9 @@ variance); where component 1 is found nearly always, those of component 2 should
 both sides. With 2000 data sets their standard errors are 0.005 and 0.007. Coverage of zeros should
 be between 0.93 and 0.97 where roots are apart; tied ones should be flagged, and coverage is then
 that of the test of taking part in their space. The rules were settled on other draws than those
-counted here; with 50 data sets the standard errors of coverage are about 0.012. Two equal roots
-should be flagged in 95 %: the bootstrap's deviations, by which their gap is judged, are estimates
-themselves, and at these sizes cost some of that.
+counted here; with 50 data sets the standard errors of coverage are about 0.012, with
+200 about 0.006. Two equal roots should be flagged in 95 %: the bootstrap's deviations, by which
+their gap is judged, are estimates themselves, and at these sizes cost some of that.
 
 """
 

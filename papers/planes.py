@@ -27,7 +27,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 from eigenkit import GEPSVM, ReGEC
-from eigenkit.analysis.plots import plot_decision_regions
+from eigenkit.analysis.regions import plot_decision_regions
 from eigenkit.datasets import Dataset, make_ndc
 from papers.blocks import Block, Claim, Figure, Note, Table
 from papers.planes_paper import (

@@ -12,7 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("eigenkit", "papers")
 # What only shows numbers cannot change them.
-SHOWING = ("papers.blocks", "papers.drawing", "eigenkit.analysis.plots", "eigenkit.report")
+PICTURES = ("eigenkit.analysis.plots", "eigenkit.analysis.displays", "eigenkit.analysis.regions")
+SHOWING = ("papers.blocks", "papers.drawing", "eigenkit.report", *PICTURES)
 
 
 def digest(module: str) -> str:

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from eigenkit import PCA, MultiviewCCA, PLSRegression
+from eigenkit.analysis import bootstrap
+from eigenkit.cli._console import Forecast
 from eigenkit.models import load
 from test_cli import CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
 
@@ -306,6 +308,58 @@ def test_gaps_that_cannot_be_kept(holed: Path, words: list[str], message: str) -
     name, *more = words
     shown = run(name, "holed.csv", *NUMBERS, *KEPT, *more, code=2)
     assert message in " ".join(shown.split())
+
+
+# -- time and stability -----------------------------------------------------------------
+
+
+def test_long_work_is_forecast_from_its_first_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 4.0, 8.0, 12.0, 40.0])
+    monkeypatch.setattr("eigenkit.cli._console.time.monotonic", lambda: next(clock))
+    said: list[str] = []
+    forecast = Forecast(5, "split", said.append)
+    for done in (0, 1, 2, 3):
+        forecast.at(done, 10)
+    assert said == ["the first split took 8 s: about 32 s more"]
+    clock = iter([0.0, 1000.0, 1100.0])
+    forecast = Forecast(5, "split", said.append)
+    for done in (3, 4, 5):  # goes on from what was kept
+        forecast.at(done, 40)
+    assert said[1:] == ["1 of 40 steps took 1000 s: about 600 minutes more"]
+
+
+def test_compare_and_fit_say_what_they_will_do(
+    data: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = [*CLASS_OPTIONS, "-m", "lda", "--cv", "3"]
+    told = "comparing 1 method and the baselines on 90 rows and 4 features, in 3 splits"
+    assert told in run("compare", "data.csv", *words)
+    monkeypatch.setattr("eigenkit.models._fitting._LARGE", 0)
+    monkeypatch.setattr("eigenkit.models._fitting._WORTH_SAYING", 0.0)
+    words = [*CLASS_OPTIONS, "-m", "lda", "--alpha", "cv", "--alphas", "1,2", "--cv", "3"]
+    told = "the choice by cross-validation makes 10 at most, in about 0 s or less"
+    assert told in run("fit", "data.csv", *words, "-o", "m.ek")
+
+
+def test_stability_of_selected_features(spectra: Path) -> None:
+    words = ["-m", "sparse_pls", "--components", "2", "--set", "keep_x=5", "--stability", "20"]
+    found = run_json("fit", "spectra.csv", *NUMBERS, *words, "-o", "m.ek")["fitted"]["stability"]
+    table = np.loadtxt("spectra.csv", delimiter=",", skiprows=1)
+    model = load("m.ek").estimator
+    expected = bootstrap(model, table[:, :20], table[:, 20:], n_bootstraps=20)
+    rows = {f["feature"]: f["selected"] for f in found["components"][0]["features"]}
+    assert rows == {f"nm{j}": expected.selection[j, 0] for j in range(20)}
+    assert list(rows.values()) == sorted(rows.values(), reverse=True)
+    shown = run("inspect", "m.ek", "--report", "m.html")
+    assert "stability over 20 resamples of the rows" in shown
+    assert "Features by how steady they are" in Path("m.html").read_text()
+    for more, message in (
+        (["--stream", "-m", "cca"], "--stability: it needs all rows in memory"),
+        (["--missing", "keep", "-m", "pls"], "--stability: it goes without --missing keep"),
+    ):
+        words = [*NUMBERS, "--stability", "20", *more, "-o", "n.ek"]
+        assert message in " ".join(run("fit", "spectra.csv", *words, code=2).split())
 
 
 # -- views ------------------------------------------------------------------------------

@@ -7,10 +7,12 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris
 
-from eigenkit import CCA, LDA, PCA, KernelCCA, PLSRegression, ReGEC
+from eigenkit import CCA, LDA, PCA, KernelCCA, KernelLDA, PLSRegression, ReGEC
 from eigenkit.analysis import (
     BiplotDisplay,
+    CoefficientsDisplay,
     CorrelationCircleDisplay,
+    RegionsDisplay,
     ScoresDisplay,
     ScreeDisplay,
     WeightsDisplay,
@@ -82,3 +84,47 @@ def test_what_cannot_be_drawn_is_one_sentence():
         WeightsDisplay.from_estimator(fitted, component=9)
     with pytest.raises(ValueError, match="ReGEC has no components: give a projection"):
         ScoresDisplay.from_estimator(ReGEC().fit(X[:100], y[:100]), X)
+
+
+def test_coefficients_come_by_size_for_a_response_or_class():
+    fitted = PLSRegression(2).fit(X, Y)
+    shown = CoefficientsDisplay.from_estimator(fitted, target=2, top=3)
+    order = np.argsort(-np.abs(fitted.coef_[2]))[:3]
+    assert np.allclose(shown.coefficients, fitted.coef_[2][order])
+    assert shown.names == [f"feature {j}" for j in order]
+    assert shown.ax_.get_xlabel() == "coefficient for response 2"
+    assert np.allclose([bar.get_width() for bar in shown.ax_.patches], shown.coefficients)
+    lda = LDA().fit(X, np.array(["a", "b", "c"])[y])
+    assert CoefficientsDisplay.from_estimator(lda, target=1).target == "b"
+    two = LDA().fit(X[:100], y[:100])
+    assert CoefficientsDisplay.from_estimator(two).target == "1"
+    with pytest.raises(ValueError, match="target=3 is not valid: there are 3, from 0"):
+        CoefficientsDisplay.from_estimator(fitted, target=3)
+    with pytest.raises(ValueError, match="PCA has no coef_"):
+        CoefficientsDisplay.from_estimator(PCA(2).fit(X))
+
+
+def test_regions_of_two_components_are_those_of_the_samples_there():
+    fitted = LDA().fit(X, y)
+    shown = RegionsDisplay.from_estimator(fitted, X, y, resolution=40)
+    assert np.allclose(shown.points, fitted.transform(X))
+    Z = np.column_stack([g.ravel() for g in shown.grid])
+    rows = Z @ np.linalg.pinv(fitted.components_).T + fitted.mean_
+    assert np.allclose(fitted.transform(rows), Z)
+    assert np.array_equal(fitted.predict(rows), shown.regions.ravel())
+    assert [t.get_text() for t in shown.ax_.get_legend().get_texts()] == ["0", "1", "2"]
+
+
+def test_regions_of_two_features_are_what_is_predicted():
+    fitted = ReGEC(kernel="rbf").fit(X[:100, :2], y[:100])
+    shown = RegionsDisplay.from_estimator(fitted, X[:100, :2], y[:100], resolution=20)
+    told = fitted.predict(np.column_stack([g.ravel() for g in shown.grid]))
+    assert np.array_equal(told, shown.regions.ravel())
+    assert shown.ax_.get_xlabel() == "feature 0"
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(X, columns=list("abcd"))  # without a warning
+    RegionsDisplay.from_estimator(LDA().fit(frame, y), frame, y, resolution=5)
+    with pytest.raises(ValueError, match="KernelLDA is no linear projection of the features"):
+        RegionsDisplay.from_estimator(KernelLDA(alpha=1.0).fit(X, y), X, y)
+    with pytest.raises(ValueError, match="PCA predicts no classes: give a classifier"):
+        RegionsDisplay.from_estimator(PCA(2).fit(X), X, y)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 import runpy
+from dataclasses import replace
+from html import escape
 from pathlib import Path
 
 import pytest
 
+from eigenkit import LDA, HypergraphSpectral
 from test_contract import ESTIMATORS, PROJECTIONS, data_for, default
 
 FACE = runpy.run_path(str(Path(__file__).parents[1] / "docs" / "face.py"))
@@ -43,3 +46,57 @@ def test_every_attribute_is_described(cls):
 def test_the_table_has_a_row_for_everyone():
     rows = FACE["table"]().splitlines()[2:]
     assert [row.split("`")[1] for row in rows] == [cls.__name__ for cls in ESTIMATORS]
+
+
+# -- in a notebook ----------------------------------------------------------------------
+
+
+@EACH
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
+def test_a_notebook_shows_what_the_report_knows(cls):
+    model = default(cls)
+    assert "as fitted" not in model._repr_html_()
+    X, y = data_for(model)
+    model.fit(X, y[:, 0] if cls.__name__ == "ShrinkageRegression" else y)
+    shown = model._repr_html_()
+    assert cls.__name__ in shown  # scikit-learn's picture
+    report = getattr(model, "report_", None)
+    if hasattr(report, "reason") and hasattr(model, "_html_repr"):
+        assert escape(report.solver) in shown
+        assert escape(report.reason) in shown
+    assert model._repr_mimebundle_()["text/html"]
+
+
+def test_a_notebook_shows_a_stream_that_cannot_be_solved_yet():
+    model = LDA().partial_fit([[0.0, 1.0], [1.0, 3.0]], ["a", "a"], classes=["a", "b"])
+    shown = model._repr_html_()
+    assert "not yet" in shown
+    assert "rows taken in" in shown
+    model.partial_fit([[5.0, 2.0], [6.0, 0.0]], ["b", "b"])
+    assert "solved by" in model._repr_html_()
+
+
+def test_what_a_notebook_shows_is_escaped():
+    model = HypergraphSpectral().fit([[0.0], [1.0], [3.0]], ["a", "b", "a"])
+    model.report_ = replace(model.report_, reason="<script>alert(1)</script>")
+    shown = model._repr_html_()
+    assert "<script>alert(1)" not in shown
+    assert "&lt;script&gt;alert(1)" in shown
+
+
+# As many as it may try: it takes the best of those that there are.
+UP_TO = {"PLSRegressionCV"}
+COUNTED = [cls for cls in ESTIMATORS if "n_components" in FACE["parameters"](cls)]
+
+
+@pytest.mark.parametrize("cls", COUNTED, ids=lambda c: c.__name__)
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
+def test_too_many_components_are_refused_in_the_same_words(cls):
+    model = default(cls).set_params(n_components=10_000)
+    X, y = data_for(model)
+    y = y[:, 0] if cls.__name__ == "ShrinkageRegression" else y
+    if cls.__name__ in UP_TO:
+        assert model.fit(X, y).n_components_ < 10_000
+        return
+    with pytest.raises(ValueError, match=r"^n_components=10000 exceeds (\d+), .*: give at most \1"):
+        model.fit(X, y)

@@ -16,21 +16,23 @@ from eigenkit.analysis.displays import (
 from eigenkit.analysis.permutation import PermutationTest, permutation_test
 from eigenkit.analysis.plots import (
     plot_cross_validation,
-    plot_decision_regions,
     plot_explained_variance,
     plot_loadings,
     plot_outliers,
     plot_scores,
     plot_shrinkage,
 )
+from eigenkit.analysis.regions import CoefficientsDisplay, RegionsDisplay, plot_decision_regions
 from eigenkit.analysis.resampling import Bootstrap, Intervals, bootstrap
 
 __all__ = [
     "BiplotDisplay",
     "Bootstrap",
+    "CoefficientsDisplay",
     "CorrelationCircleDisplay",
     "Intervals",
     "PermutationTest",
+    "RegionsDisplay",
     "ScoresDisplay",
     "ScreeDisplay",
     "WeightsDisplay",

@@ -22,7 +22,7 @@ _NAMED = 12
 Rows = np.ndarray[Any, np.dtype[np.intp]]
 
 
-class _Display(ABC):
+class Display(ABC):
     """What all displays share: axes, and where they are kept."""
 
     ax_: Any
@@ -51,7 +51,7 @@ class _Display(ABC):
         """Draw on the axes."""
 
 
-def _scores(estimator: Any, X: Any, components: tuple[int, int]) -> Array:
+def scores_of(estimator: Any, X: Any, components: tuple[int, int]) -> Array:
     """Two columns of the scores of X."""
     check_is_fitted(estimator)
     if not hasattr(estimator, "transform"):
@@ -65,7 +65,8 @@ def _scores(estimator: Any, X: Any, components: tuple[int, int]) -> Array:
     return Z[:, list(components)]
 
 
-def _names(estimator: Any, X: Any) -> list[str]:
+def feature_names(estimator: Any, X: Any) -> list[str]:
+    """Of the estimator or the frame, or numbers."""
     known = getattr(estimator, "feature_names_in_", getattr(X, "columns", None))
     n = np.shape(X)[1]
     return [f"feature {j}" for j in range(n)] if known is None else [str(name) for name in known]
@@ -88,7 +89,7 @@ def _correlations(X: Any, Z: Array) -> Array:
     return np.asarray(np.divide(X.T @ Zc, size, out=np.zeros(size.shape), where=size > 0))
 
 
-def _groups(y: Any, n: int) -> dict[str, Rows]:
+def groups_of(y: Any, n: int) -> dict[str, Rows]:
     """Rows of every class, or all of them."""
     if y is None:
         return {"": np.arange(n)}
@@ -121,7 +122,7 @@ def _label_axes(ax: Any, components: tuple[int, int]) -> None:
     ax.set(xlabel=f"component {a + 1}", ylabel=f"component {b + 1}")
 
 
-class ScoresDisplay(_Display):
+class ScoresDisplay(Display):
     """Samples in the plane of two components.
 
     Parameters
@@ -155,15 +156,15 @@ class ScoresDisplay(_Display):
         ax: Any = None,
     ) -> Self:
         """Project X with a fitted estimator and draw it, coloured by the classes in y."""
-        Z = _scores(estimator, X, components)
-        return cls(Z, _groups(y, len(Z)), components).plot(ax)
+        Z = scores_of(estimator, X, components)
+        return cls(Z, groups_of(y, len(Z)), components).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         _draw_groups(ax, self.scores, self.groups)
         _label_axes(ax, self.components)
 
 
-class CorrelationCircleDisplay(_Display):
+class CorrelationCircleDisplay(Display):
     """Features by their correlations with two components; on the circle these tell all of them.
 
     Parameters
@@ -191,8 +192,8 @@ class CorrelationCircleDisplay(_Display):
         cls, estimator: Any, X: Any, *, components: tuple[int, int] = (0, 1), ax: Any = None
     ) -> Self:
         """Correlate the columns of X with its scores and draw them."""
-        R = _correlations(X, _scores(estimator, X, components))
-        return cls(R, _names(estimator, X), components).plot(ax)
+        R = _correlations(X, scores_of(estimator, X, components))
+        return cls(R, feature_names(estimator, X), components).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         turn = np.linspace(0, 2 * np.pi, 181)
@@ -202,7 +203,7 @@ class CorrelationCircleDisplay(_Display):
         ax.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal")
 
 
-class BiplotDisplay(_Display):
+class BiplotDisplay(Display):
     """Samples in the plane of two components, with arrows that say how features go with them.
 
     Arrows are correlations, stretched to the extent of the samples.
@@ -236,9 +237,9 @@ class BiplotDisplay(_Display):
         ax: Any = None,
     ) -> Self:
         """Project X and draw it with its features."""
-        Z = _scores(estimator, X, components)
-        scores = ScoresDisplay(Z, _groups(y, len(Z)), components)
-        names = _names(estimator, X)
+        Z = scores_of(estimator, X, components)
+        scores = ScoresDisplay(Z, groups_of(y, len(Z)), components)
+        names = feature_names(estimator, X)
         circle = CorrelationCircleDisplay(_correlations(X, Z), names, components)
         return cls(scores, circle).plot(ax)
 
@@ -250,7 +251,7 @@ class BiplotDisplay(_Display):
         _label_axes(ax, self.scores.components)
 
 
-class ScreeDisplay(_Display):
+class ScreeDisplay(Display):
     """Eigenvalues by component.
 
     Parameters
@@ -288,7 +289,7 @@ class ScreeDisplay(_Display):
         ax.xaxis.get_major_locator().set_params(integer=True)
 
 
-class WeightsDisplay(_Display):
+class WeightsDisplay(Display):
     """The features that weigh most in one component.
 
     Parameters
@@ -323,7 +324,7 @@ class WeightsDisplay(_Display):
             raise ValueError(f"component={component!r} is not valid: there are {len(W)}, from 0.")
         w = np.asarray(W[component], dtype=np.float64)
         order = np.argsort(-np.abs(w), kind="stable")[:top]
-        names = _names(estimator, np.empty((0, len(w))))
+        names = feature_names(estimator, np.empty((0, len(w))))
         return cls(w[order], [names[j] for j in order], component).plot(ax)
 
     def _draw(self, ax: Any) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, clean, keeping, progress, table, width
+from eigenkit.cli._console import Forecast, Result, clean, keeping, progress, table, width
 from eigenkit.cli._data import (
     check_choices,
     check_gaps,
@@ -124,7 +124,16 @@ def compare(
     left = "no output was written"
     if partial is not None:
         left = f"what is done is kept in {partial}, and the same command goes on from there"
+    n_splits = 1 if prepared.split is not None else repeats * (1 if train_size else cv)
+    if not as_json:
+        _say(_plan_line(prepared, len(chosen), baselines, n_splits))
+    forecast = Forecast(n_splits, "split", _nothing_said if as_json else _say)
     with keeping(left), progress("comparing", as_json) as advance:
+
+        def step(done: int, total: int, message: str) -> None:
+            forecast.at(done, total)
+            advance(done, total, message)
+
         record = evaluate(
             prepared.X,
             prepared.y,
@@ -140,13 +149,30 @@ def compare(
             label_names=None if target.kind == "classes" else list(target.names),
             task="numbers" if target.kind == "numbers" else None,
             prepare=Preparation(missing, scale),
-            progress=advance,
+            progress=step,
             checkpoint=partial,
             command=_command(),
             seed=seed,
         )
     record["next"] = _next_step(given, record)
     return _show(record, out, report, [found_line(data, whole.found)])
+
+
+def _say(line: str) -> None:
+    typer.echo(clean(line), err=True)
+
+
+def _nothing_said(line: str) -> None:
+    pass
+
+
+def _plan_line(prepared: _Prepared, n_methods: int, baselines: bool, n_splits: int) -> str:
+    """What will be done."""
+    n, d = prepared.X.shape
+    methods = f"{n_methods} method{'s' if n_methods > 1 else ''}"
+    also = " and the baselines" if baselines else ""
+    splits = f"{n_splits} split{'s' if n_splits > 1 else ''}"
+    return f"comparing {methods}{also} on {n} rows and {d} features, in {splits}"
 
 
 @dataclass

@@ -270,6 +270,43 @@ def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int | None, str
         yield advance
 
 
+class Forecast:
+    """Says once how long work will take, from the first part of it that was measured.
+
+    Parameters
+    ----------
+    parts : int
+        Of how many like parts the work is made: after the first it is known how long one takes.
+    part : str
+        What a part is called.
+    say : callable
+    """
+
+    enough, worth_saying = 10.0, 5.0
+
+    def __init__(self, parts: int, part: str, say: Callable[[str], None]) -> None:
+        self.parts, self.part, self.say = parts, part, say
+        self.begun: tuple[float, int] | None = None
+        self.said = False
+
+    def at(self, done: int, total: int) -> None:
+        """So many steps of the work are done."""
+        now = time.monotonic()
+        if self.begun is None:
+            self.begun = now, done
+        spent, steps = now - self.begun[0], done - self.begun[1]
+        whole_part = steps * self.parts >= total
+        if self.said or steps < 1 or not (whole_part or spent > self.enough):
+            return
+        from eigenkit.models._fit_rows import time_of
+
+        self.said = True
+        left = spent * (total - done) / steps
+        if left > self.worth_saying:
+            what = f"the first {self.part}" if whole_part else f"{steps} of {total} steps"
+            self.say(f"{what} took {spent:.0f} s: about {time_of(left)} more")
+
+
 def _nothing(done: int, total: int | None, message: str) -> None:
     pass
 

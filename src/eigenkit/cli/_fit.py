@@ -18,6 +18,7 @@ from eigenkit.cli._data import (
     reading,
 )
 from eigenkit.cli._inspect import describe, next_steps, quality_lines, summary
+from eigenkit.cli._stability import check_stability, stability_lines, with_stability
 
 
 @o.takes(o.LEARNING)
@@ -40,6 +41,12 @@ def fit(
             "--quality/--no-quality", help="Say how good the model is, by cross-validation."
         ),
     ] = True,
+    stability: Annotated[
+        int | None,
+        typer.Option(
+            min=10, help="Fit again on so many resamples, and say how steady the weights are."
+        ),
+    ] = None,
     set_: o.Set = None,
     scale: o.Scale = "none",
     seed: o.Seed = 0,
@@ -103,6 +110,7 @@ def fit(
     source, whole, blocks = open_in_memory_or_blocks(
         data, options, stream, may_stream, as_json, given["missing"]
     )
+    check_stability(stability, blocks, given["missing"])
     with progress("fitting", as_json) as advance:
         model = fit_model(
             source,
@@ -123,11 +131,20 @@ def fit(
             tick=Counter(advance).step,
             say=None if as_json else lambda line: typer.echo(clean(line), err=True),
         )
+    if stability is not None and whole is not None:
+        with progress("resampling", as_json) as advance:
+            model = with_stability(model, whole, stability, seed, advance)
     save(model, place)
     record = {"model": str(place), "bytes": place.stat().st_size, **describe(model)}
     lines = [found_line(data, source.found), summary(model), *quality_lines(model)]
+    lines += _steadiness(model)
     lines += [f"wrote {clean(place)}", "next:", *(f"  {step}" for step in next_steps(place))]
     return Result(record, "\n".join(lines))
+
+
+def _steadiness(model: Any) -> list[str]:
+    found = model.how.get("stability")
+    return [*stability_lines(found, model.features.n_features, 5), ""] if found else []
 
 
 def _on_cluster(

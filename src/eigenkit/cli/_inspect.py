@@ -12,6 +12,7 @@ import typer
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, cell, clean
 from eigenkit.cli._data import found_line
+from eigenkit.cli._stability import stability_lines
 
 if TYPE_CHECKING:
     from eigenkit.models import Model
@@ -38,6 +39,8 @@ def inspect(
     lines = [*told, *_facts(fitted)]
     if record["components"]:
         lines += ["", _components_table(record["components"])]
+    if fitted.how.get("stability") and top:
+        lines += stability_lines(fitted.how["stability"], fitted.features.n_features, top)
     if place is not None:
         from eigenkit.record import write_atomically
         from eigenkit.report.model_page import model_html

@@ -19,6 +19,7 @@ from eigenkit.data.columns import (
     one_sample,
     project,
     shifted,
+    stored,
 )
 from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
 from eigenkit.data.dense import Dense, in_parts
@@ -58,5 +59,6 @@ __all__ = [
     "project",
     "scaled",
     "shifted",
+    "stored",
     "survey_of",
 ]

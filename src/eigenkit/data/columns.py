@@ -42,6 +42,11 @@ def one_sample(weight: Array | None) -> float:
     return float(weight.mean())
 
 
+def stored(X: Any) -> np.ndarray:
+    """The numbers that X holds; of sparse X those that are not zero by their absence."""
+    return np.asarray(X.data if sparse.issparse(X) else X)
+
+
 def column_sums(X: Any, weight: Array | None = None) -> Array:
     """w'X by BLAS, which is several times as fast as ``X.sum(axis=0)``."""
     return np.asarray((np.ones(X.shape[0]) if weight is None else weight) @ X)

@@ -17,23 +17,23 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._blocks import blocked_rows
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import (
-    check_label_rank,
-    check_solver,
     check_X,
     check_X_varies,
     check_y_varies,
 )
 from eigenkit.linalg import Array
-from eigenkit.moments import BlockedRows, Blocks, Moments, Problem, Rows
+from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import (
+    check_at_most,
     check_choice,
     check_count,
+    check_label_rank,
     check_real,
+    check_solver,
 )
 from eigenkit.solvers import (
     REGRESSIONS,
@@ -109,16 +109,14 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
     # -- fitting -----------------------------------------------------------------------
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """All rows, without columns that hold nothing; or blocks of them."""
-        if isinstance(X, Blocks):
-            return blocked_rows(self, X, y, sample_weight)
+        """All rows, without columns that hold nothing."""
         rows, columns = self._rows(X, y, sample_weight).occurring()
         if columns is not None:
             self._columns_ = columns
         return rows
 
-    def _learn(self, sample: Rows | Moments | BlockedRows) -> None:
-        super()._learn(sample)
+    def _learn(self, sample: Rows | Moments | BlockedRows, settings: Any) -> None:
+        super()._learn(sample, settings)
         self._spread_columns()
 
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Choice:
@@ -129,7 +127,7 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         """
         settings = self._settings()
         trial: Projection = clone(self)
-        problem: Problem = trial._problem(trial._take(X, y, sample_weight))
+        problem: Problem = trial._problem(trial._sample(X, y, sample_weight))
         return trial._choice(problem.pencil, settings)
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
@@ -163,12 +161,8 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     def _keep(self, problem: Problem, solution: Solution) -> None:
         n_found = solution.W.shape[1]
-        l = n_found if self.n_components is None else int(self.n_components)
-        if l > n_found:
-            raise ValueError(
-                f"n_components={l} exceeds {n_found}, the rank of what X and y share: "
-                f"give at most {n_found}, or None for all."
-            )
+        shared = "the rank of what X and y share"
+        l = check_at_most("n_components", self.n_components, n_found, shared)
         found = {
             "mean_": problem.mean,
             "eigenvalues_": solution.eigenvalues[:l],
@@ -287,7 +281,7 @@ def alpha_path(
         raise ValueError("alphas is empty: give at least one value.")
     first = clone(estimator).set_params(alpha=min(alphas))
     settings = first._settings()
-    problem = first._problem(first._take(X, y, sample_weight))
+    problem = first._problem(first._sample(X, y, sample_weight))
     parameters = first.get_params()
     described = {n: v for n, v in vars(first).items() if n not in parameters}
     models = []

@@ -29,23 +29,24 @@ def ledoit_wolf(X: Array, weight: Array) -> tuple[float, float]:
     return (min(noise, distance) / distance if distance > 0 and noise > 0 else 0.0), m
 
 
-def shrunken_by_class(moments: Rows | Moments | BlockedRows, problem: Problem) -> Problem:
+def shrunken_by_class(sample: Rows | Moments | BlockedRows, problem: Problem) -> Problem:
     """The problem of LDA with the covariance of every class shrunken towards its diagonal.
 
     The rows of Z are those that sum to the new scatter matrices: within classes
     ``sqrt(w (1 - s_j)) (x - m_j)`` and the roots of ``sum_j n_j s_j m_j diag(std_j^2)``, between
     them ``sqrt(n_j) (m_j - m)``, which alone belong to H.
     """
-    if not isinstance(moments, Rows):
+    rows = sample.whole
+    if rows is None:
         raise ValueError("shrinkage='auto' needs all rows at once: use fit, or give a number.")
-    if sparse.issparse(moments.X):
+    if sparse.issparse(rows.X):
         raise ValueError(
             "X is sparse, but shrinkage='auto' needs dense deviations from the class means: give a "
             "number, or alpha."
         )
-    X, weights = np.asarray(moments.X, dtype=np.float64), moments.weights()
+    X, weights = np.asarray(rows.X, dtype=np.float64), rows.weights()
     within, between, diagonal = [], [], np.zeros(X.shape[1])
-    for own in dense(moments.Y).T > 0:
+    for own in dense(rows.Y).T > 0:
         if not own.any():
             between.append(np.zeros(X.shape[1]))
             continue

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_array
 
-from eigenkit.data import SAFE_RANGE, check_finite, check_size
+from eigenkit.data import SAFE_RANGE, check_finite, check_size, stored
 from eigenkit.estimators._validation import plain_words, refuse, tabular
 from eigenkit.linalg import Array
 
@@ -74,11 +74,11 @@ def check_sparse_Y(Y: Any, n: int) -> sparse.csr_array:
 def check_indicator(Y: Any, n: int) -> Any:
     """Y as a float64 0/1 matrix (n x k), sparse if it was."""
     Y = check_sparse_Y(Y, n) if sparse.issparse(Y) else check_numeric_Y(Y, n)
-    stored = Y.data if sparse.issparse(Y) else Y
-    fine = (stored == 0) | (stored == 1)
+    values = stored(Y)
+    fine = (values == 0) | (values == 1)
     if not fine.all():
         raise ValueError(
-            f"y holds {stored[~fine][0]:g}: as a label matrix it must hold only 0 and 1 "
+            f"y holds {values[~fine][0]:g}: as a label matrix it must hold only 0 and 1 "
             "(encode lists of labels with MultiLabelBinarizer)."
         )
     return Y

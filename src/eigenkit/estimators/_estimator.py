@@ -14,10 +14,13 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import estimator_html_repr
 
+from eigenkit.estimators._blocks import blocked_rows
 from eigenkit.estimators._encoding import as_labels
+from eigenkit.estimators._notebook import fitted_table
 from eigenkit.estimators._validation import check_weight, check_X, owned
-from eigenkit.moments import Rows
+from eigenkit.moments import Blocks, Rows
 from eigenkit.shell import Instead, forget, unchanged_on_error
 
 
@@ -84,19 +87,24 @@ class Estimator(Instead, BaseEstimator):
         -------
         self
         """
-        self._settings()
+        settings = self._settings()
         with unchanged_on_error(self):
             forget(self)
-            self._learn(self._take(X, y, sample_weight))
+            self._learn(self._sample(X, y, sample_weight), settings)
         return self
+
+    def _sample(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """All rows at once, or blocks of them."""
+        if isinstance(X, Blocks):
+            return blocked_rows(self, X, y, sample_weight)
+        return self._take(X, y, sample_weight)
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """The sample."""
         return self._rows(X, y, sample_weight)
 
-    def _learn(self, sample: Any) -> None:
+    def _learn(self, sample: Any, settings: Any) -> None:
         """State the problem, solve it, keep what is found."""
-        settings = self._settings()
         with sample.own_threads() if isinstance(sample, Rows) else nullcontext():
             problem = self._problem(sample)
             self._keep(problem, self._solve(problem, settings))
@@ -162,6 +170,12 @@ class Estimator(Instead, BaseEstimator):
         """X as numbers; that they are finite shows in the means where a whole sample is taken."""
         finite = min_samples == 1
         return check_X(self, X, reset=reset, min_samples=min_samples, finite=finite)
+
+    # -- showing -----------------------------------------------------------------------
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: scikit-learn's picture, and what the fit left to know."""
+        return f"<div>{estimator_html_repr(self)}{fitted_table(self)}</div>"
 
     # -- keeping -----------------------------------------------------------------------
 

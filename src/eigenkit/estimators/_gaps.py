@@ -87,9 +87,10 @@ class Gapped(Problem):
         return cls(**vars(problem), observed=observed, squares=squares)
 
 
-def without_gaps(rows: Any) -> tuple[Rows, np.ndarray | None]:
+def without_gaps(sample: Any) -> tuple[Rows, np.ndarray | None]:
     """Rows with column means in their gaps, and what is observed; None where all is."""
-    if not isinstance(rows, Rows):
+    rows = sample.whole
+    if rows is None:
         raise ValueError("solver='nipals' needs all rows at once: use fit with arrays.")
     observed = observed_entries(rows.X)
     return rows if observed is None else replace(rows, X=filled(rows, observed)), observed

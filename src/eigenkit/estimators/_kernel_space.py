@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import check_finite, constant_columns, project
+from eigenkit.data import check_finite, constant_columns, project, stored
 from eigenkit.estimators._base import Projection
-from eigenkit.estimators._validation import NO_VARIANCE, check_solver, check_X
+from eigenkit.estimators._validation import NO_VARIANCE, check_X
 from eigenkit.kernels import (
     KERNEL_TOL,
     KERNELS,
@@ -28,7 +28,7 @@ from eigenkit.kernels import (
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import KernelMatrix, Problem, Rows
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_choice, check_count, check_real, check_solver
 from eigenkit.solvers import SOLVERS, Settings
 
 APPROXIMATIONS = ("cholesky", "nystroem")
@@ -118,7 +118,7 @@ class KernelSpace:
         """The rows as a kernel matrix, or as features of their own; remembers X_fit_."""
         rows = given.positive()
         X = rows.X
-        check_finite("X", X.data if sparse.issparse(X) else X)
+        check_finite("X", stored(X))
         reference = self._fit_kernel(given, rows)
         if self.approximation is not None:
             return self._landmark_rows(rows, reference)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from eigenkit.estimators._blocks import blocked_rows
 from eigenkit.estimators._cross_decomposition import CrossDecomposition, Fit, Pair
 from eigenkit.estimators._streams import Result, Streaming
-from eigenkit.moments import Blocks, Rows
+from eigenkit.moments import Rows
 from eigenkit.targets import TARGETS, Target
 
 _NO_SCORES = "a stream keeps no rows, use transform"
@@ -31,6 +30,8 @@ class StreamedPLS(Streaming, CrossDecomposition):
     x_scores_ = Result(_NO_SCORES)
     y_scores_ = Result(_NO_SCORES)
     n_components_ = Result()
+    _score_variance_ = Result()
+    _n_samples_ = Result()
     coef_ = Result()
     intercept_ = Result()
     n_iter_ = Result()
@@ -47,14 +48,9 @@ class StreamedPLS(Streaming, CrossDecomposition):
     def _is_solved(self) -> bool:
         return "n_components_" in vars(self)
 
-    def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        if isinstance(X, Blocks):
-            return blocked_rows(self, X, y, sample_weight)
-        return super()._take(X, y, sample_weight)
-
     def _state(self, sample: Any) -> Pair:
-        if isinstance(sample, Rows):
-            return super()._state(sample)
+        if sample.whole is not None:
+            return super()._state(sample.whole)
         summary = sample.summary(self._target()).without_rounding()
         X, Y = summary.sides()
         rows = Rows(X.toarray(), Y.toarray(), None)

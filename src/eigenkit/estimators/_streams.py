@@ -38,7 +38,7 @@ class Intake:
         if not self.model._is_solved:
             try:
                 with unchanged_on_error(self.model):
-                    self.model._learn(self.moments)
+                    self.model._learn(self.moments, self.model._settings())
             except ValueError as error:
                 raise NotFittedError(
                     f"this {type(self.model).__name__} cannot be solved from the "
@@ -189,6 +189,12 @@ def check_half_life(half_life: Any) -> float | None:
 
 def _check_alike(model: Any, other: Any) -> None:
     """Two streams of the same features and labels."""
+    mine, theirs = (vars(each).get("feature_names_in_") for each in (model, other))
+    if (mine is None) != (theirs is None) or not np.array_equal(mine, theirs):
+        raise ValueError(
+            "feature_names_in_ differ: give both streams the same columns in the same order, by "
+            "name or without names, to merge them."
+        )
     for name in ("n_features_in_", "_n_labels_"):
         mine, theirs = getattr(model, name), getattr(other, name)
         if mine != theirs:

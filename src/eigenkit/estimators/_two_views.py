@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import Centered, one_sample, project
+from eigenkit.data import Centered, one_sample, project, stored
 from eigenkit.estimators._encoding import as_labels, check_numeric_Y
 from eigenkit.estimators._estimator import Estimator, check_y_given
 from eigenkit.estimators._validation import check_weight, check_X, check_X_varies, check_y_varies
@@ -80,7 +80,7 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
             check_y_varies(~Centered(views.Y, views.weight).constant)
 
     def _views(self, X: Any, y: Any, weight: Array | None) -> Views:
-        values = X.data if sparse.issparse(X) else X
+        values = stored(X)
         if np.isinf(values).any() or (sparse.issparse(X) and np.isnan(values).any()):
             what = "infinity" if np.isinf(values).any() else "NaN"
             raise ValueError(f"X contains {what}: remove or impute such entries.")

@@ -16,29 +16,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
-from eigenkit.data import SAFE_RANGE, check_finite
+from eigenkit.data import SAFE_RANGE, check_finite, stored
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks
-from eigenkit.shell import check_choice, check_count
-
-
-def check_solver(value: Any, choices: Any) -> str:
-    """``value``, one of ``choices``, which all reach the same answer."""
-    if isinstance(value, str) and value == "least_squares":
-        raise ValueError(
-            "solver='least_squares' would be another model: use LeastSquaresProjection, or choose "
-            f"one of {', '.join(repr(choice) for choice in choices)}."
-        )
-    return check_choice("solver", value, choices)
-
-
-def check_label_rank(value: Any) -> int | str | None:
-    """None, "auto" or a count."""
-    if value is None or (isinstance(value, str) and value == "auto"):
-        return value
-    return check_count("label_rank", value, hint=", 'auto' or None for all")
-
 
 # -- data -------------------------------------------------------------------------------
 
@@ -78,7 +59,7 @@ def check_X(
             X = X.copy()
             X.sum_duplicates()
     if finite:
-        check_finite("X", X.data if sparse.issparse(X) else X)
+        check_finite("X", stored(X))
     return owned(X, given) if own else X
 
 

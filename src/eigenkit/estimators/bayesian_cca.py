@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.estimators._two_views import TwoViewDensity, Views
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array, signs, triangular_factor
-from eigenkit.shell import check_count, check_real
+from eigenkit.shell import check_at_most, check_count, check_real
 from eigenkit.solvers.relevance import Run, information, present, search
 from eigenkit.solvers.sparse_latent import Loadings, Observed
 from eigenkit.solvers.two_views import SingularView, TwoViews
@@ -95,8 +95,10 @@ class BayesianCCA(TwoViewDensity):
     def _solve(self, views: Views, settings: None) -> TwoViews:
         data, mean, deviation = self._observed(views)
         D = len(mean)
-        most = min(MOST, D - 1) if self.n_components is None else int(self.n_components)
-        run = search(data, min(most, D), float(self.tol), int(self.max_iter))
+        both = "the features of both views together"
+        wanted = min(MOST, D - 1) if self.n_components is None else self.n_components
+        most = check_at_most("n_components", wanted, D, both, hint=f", or None for up to {MOST}")
+        run = search(data, most, float(self.tol), int(self.max_iter))
         self._tell(run)
         d = views.X.shape[1]
         q, shared = _sorted(run.q, data)

@@ -17,7 +17,7 @@ from eigenkit.estimators._validation import NO_VARIANCE, check_scores
 from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
 from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Rows
-from eigenkit.shell import UNCHANGED, check_count, check_real, filled
+from eigenkit.shell import UNCHANGED, check_at_most, check_count, check_real, filled
 from eigenkit.solvers.kernel import principal
 
 
@@ -138,11 +138,8 @@ class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         W, values, trace = solution
         if not len(values):
             raise ValueError(NO_VARIANCE)
-        if self.n_components is not None and len(values) < self.n_components:
-            raise ValueError(
-                f"n_components={self.n_components} exceeds {len(values)}, the rank of the centred "
-                f"kernel: give at most {len(values)}, or None for all."
-            )
+        rank = "the rank of the centred kernel"
+        check_at_most("n_components", self.n_components, len(values), rank)
         self.mean_ = self._row_mean(Z.mean)
         self.eigenvalues_ = values
         self.explained_variance_ratio_ = values / trace

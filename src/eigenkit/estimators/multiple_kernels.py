@@ -194,7 +194,7 @@ class MultipleKernelProjection(
         check_real("tol", self.tol)
         check_count("max_iter", self.max_iter)
 
-    def _learn(self, sample: tuple[Samples, Any, Array | None]) -> None:
+    def _learn(self, sample: tuple[Samples, Any, Array | None], settings: None) -> None:
         """The weights of the kernels, then the projection on their sum: a problem of its own."""
         X, y, weight = sample
         self.kernels_ = X.fitted(self.kernels, weight)

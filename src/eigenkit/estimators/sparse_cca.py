@@ -16,7 +16,7 @@ from eigenkit.estimators._validation import check_X, check_X_varies, check_y_var
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
 
@@ -145,16 +145,14 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def _keep(self, problem: tuple[Centered, Centered], solution: Pairs) -> None:
         Zx, Zy = problem
-        pairs, l = solution, int(self.n_components)
-        n_found = pairs.W_x.shape[1]
-        if l > n_found:
+        pairs, n_found = solution, solution.W_x.shape[1]
+        if not n_found:
             raise ValueError(
-                f"n_components={l} exceeds {n_found}, the number of pairs that were found: give "
-                f"at most {n_found}."
-                if n_found
-                else "no pair of correlated projections was found: X and y share nothing that "
-                "the method and its penalties allow."
+                "no pair of correlated projections was found: X and y share nothing that the "
+                "method and its penalties allow."
             )
+        what = "the number of pairs that were found"
+        l = check_at_most("n_components", self.n_components, n_found, what, hint="")
         if not pairs.converged:
             warnings.warn(
                 f"{self.method} stopped after {pairs.n_iter} sweeps above tol={self.tol:g}: "

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from eigenkit.files import Data, FileError, Source, Target, target_of
 from eigenkit.files._reading import join_labels, rows_per_block
-from eigenkit.models._choosing import SCORES, choose_components, cross_validated
+from eigenkit.models._choosing import SCORES, choose_components, cross_validated, folds_of
 from eigenkit.models._features import Features, complete, learn_features
 from eigenkit.models._fit_rows import FitRows, in_blocks, in_memory, time_of, unsaid
 from eigenkit.models._linear import fit_linear, make_head, mean_auc
@@ -28,6 +28,10 @@ from eigenkit.registry import METHODS, Method, find, gap_params
 _MOST_ENTRIES = 20_000_000
 # With more columns of X and y than this, passes over the rows are cheaper than their moments.
 _FEW = 2000
+# The alphas of a grid of our own.
+_GRID = 7
+# Fewer entries are fitted before a forecast is read; shorter work needs none (seconds).
+_LARGE, _WORTH_SAYING = 1_000_000, 5.0
 # Times three powers of ten that a grid of alphas may grow by.
 _MOST_GRIDS = 5
 
@@ -94,7 +98,7 @@ def fit_model(
     tick : callable, optional
         Called as ``tick(step, rows)`` when a step has taken in some rows.
     say : callable, optional
-        With ``stream``: called with sentences that say what will be done, and how long it takes.
+        Called with sentences that say what will be done, and how long it takes.
 
     Returns
     -------
@@ -127,6 +131,9 @@ def fit_model(
         rows.fingerprint = _fingerprint(source, labels, features)
     told = view_params(found, view_columns(source.path, features.feature_names(), views))
     told |= gap_params(found, missing)
+    if not stream and (alphas is not None or components == "cv"):
+        made = found.make(**{**told, **(params or {})})
+        _forecast(made, rows, _n_fits(alphas, components, quality, cv), cv, seed)
     estimator, searches = _fit(
         found, {**told, **(params or {})}, rows, alphas, cv, components, seed
     )
@@ -136,6 +143,30 @@ def fit_model(
     if quality and not stream:
         how["quality"] = _quality(estimator, rows, cv, seed)
     return Model(found.name, features, estimator, linear, target, how)
+
+
+def _n_fits(alphas: Any, components: str | None, quality: bool, cv: int) -> int:
+    """At most so many: one for every alpha and fold, where several share what costs most."""
+    grid = 0 if alphas is None else _GRID if callable(alphas) else len(alphas)
+    return 1 + cv * (grid + int(components == "cv") + int(quality))
+
+
+def _forecast(estimator: Any, rows: FitRows, n_fits: int, cv: int, seed: int) -> None:
+    """Measure one fit of many, and say how long all of them will take if that is long."""
+    ((X, y),) = rows
+    if (X.nnz if hasattr(X, "nnz") else X.size) < _LARGE:
+        return
+    train, _ = folds_of(rows.target.kind, y, cv, seed)[0]
+    begun = time.monotonic()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        clone(estimator).fit(X[train], y[train])
+    one = time.monotonic() - begun
+    if one * n_fits > _WORTH_SAYING:
+        rows.say(
+            f"one fit takes {one:.1f} s: the choice by cross-validation makes {n_fits} at most, "
+            f"in about {time_of(one * n_fits)} or less"
+        )
 
 
 def _quiet(step: str, rows: int) -> None:

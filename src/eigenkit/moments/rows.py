@@ -81,6 +81,11 @@ class Rows:
         return int(self.X.shape[0])
 
     @property
+    def whole(self) -> Rows | None:
+        """All rows, for what cannot be had from their sums; a stream and blocks have None."""
+        return self
+
+    @property
     def n_bytes(self) -> int:
         """The room that X and Y take."""
         X = self.X

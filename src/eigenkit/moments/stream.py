@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,6 +37,8 @@ class Moments:
     n_rows: int = 0
     recent: tuple[Rows, ...] = ()
     factor: Factor | None = None
+    # None however few there are: what can be solved must not depend on when rows are factored.
+    whole: ClassVar[Rows | None] = None
 
     @classmethod
     def begin(cls, target: Target, edge_weight: Array | float) -> Moments:

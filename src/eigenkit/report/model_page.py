@@ -32,6 +32,7 @@ def model_html(record: dict[str, Any], lines: list[str], steps: list[str]) -> st
     nav, text = sections(
         [
             ("weights", "Components", _weights(record["components"])),
+            ("stability", "Stability", _stability(how.get("stability"))),
             ("spectrum", "Eigenvalues", _spectrum(record["eigenvalues"])),
             ("alpha", "Choice of alpha", _search(how.get("alpha_search"), "alphas", "alpha")),
             (
@@ -88,6 +89,37 @@ def _weights(components: list[dict[str, Any]]) -> str:
     ]
     text = "<p>The features with the largest weights; the sign tells in which direction.</p>"
     return f'{text}<div class="columns">{"".join(lists)}</div>' if lists else ""
+
+
+def _stability(found: dict[str, Any] | None) -> str:
+    """How often features are selected when the rows are drawn again."""
+    if not found:
+        return ""
+    rows = [
+        [str(c["component"]), visible(f["feature"], 40), *stability_cells(f)]
+        for c in found["components"]
+        for f in c["features"]
+    ]
+    note = (
+        f"Fitted again on {found['resamples']} resamples of the rows: how often a weight is not "
+        "zero, and between which bounds it lies. Components that cannot be told apart have no "
+        "intervals."
+    )
+    return table_html(
+        Table("Features by how steady they are", stability_titles(found), rows, n_text=2, note=note)
+    )
+
+
+def stability_titles(found: dict[str, Any]) -> list[str]:
+    """Of the columns of a table of stability."""
+    return ["component", "feature", "selected", "weight", f"{found['level']:.0%} interval"]
+
+
+def stability_cells(feature: dict[str, Any]) -> list[str]:
+    """How often a feature is selected, its weight and the interval of that."""
+    sure = feature["lower"] is not None
+    interval = f"{feature['lower']:+.3g} to {feature['upper']:+.3g}" if sure else "none"
+    return [f"{feature['selected']:.0%}", f"{feature['weight']:+.3g}", interval]
 
 
 def _spectrum(eigenvalues: list[float]) -> str:

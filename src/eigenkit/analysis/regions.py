@@ -1,0 +1,221 @@
+"""Pictures of what a model predicts: coefficients of features, and the regions of classes."""
+
+from __future__ import annotations
+
+import warnings
+from itertools import cycle, islice
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.analysis.displays import Display, Rows, feature_names, groups_of, scores_of
+from eigenkit.analysis.plots import COLORS, MARKERS
+from eigenkit.linalg import Array
+
+
+class CoefficientsDisplay(Display):
+    """The features with the largest coefficients for one response or class.
+
+    Parameters
+    ----------
+    coefficients : array of shape (n_shown,)
+    names : list of str
+    target : str
+        The response or class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_linnerud
+    >>> from eigenkit import PLSRegression
+    >>> from eigenkit.analysis import CoefficientsDisplay
+    >>> X, Y = load_linnerud(return_X_y=True)
+    >>> shown = CoefficientsDisplay.from_estimator(PLSRegression(2).fit(X, Y), target=1)
+    >>> shown.ax_.get_xlabel()
+    'coefficient for response 1'
+    """
+
+    def __init__(self, coefficients: Array, names: list[str], target: str) -> None:
+        self.coefficients, self.names, self.target = coefficients, names, target
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, *, target: int = 0, top: int = 15, ax: Any = None
+    ) -> Self:
+        """Draw the largest entries of a row of ``coef_``, by their number or that of the class."""
+        check_is_fitted(estimator)
+        name = type(estimator).__name__
+        coef = getattr(estimator, "coef_", None)
+        if coef is None:
+            raise ValueError(f"{name} has no coef_: give a model that is linear in the features.")
+        rows = np.atleast_2d(np.asarray(coef, dtype=np.float64))
+        if not 0 <= target < len(rows):
+            raise ValueError(f"target={target!r} is not valid: there are {len(rows)}, from 0.")
+        order = np.argsort(-np.abs(rows[target]), kind="stable")[:top]
+        names = feature_names(estimator, np.empty((0, rows.shape[1])))
+        words = _target_name(estimator, target, len(rows))
+        return cls(rows[target, order], [names[j] for j in order], words).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        places = np.arange(len(self.coefficients))
+        ax.barh(places, self.coefficients, color=[COLORS[int(c < 0)] for c in self.coefficients])
+        ax.axvline(0.0, color="#56606e", linewidth=0.8)
+        ax.set_yticks(places, self.names)
+        ax.invert_yaxis()
+        ax.set(xlabel=f"coefficient for {self.target}")
+
+
+def _target_name(estimator: Any, target: int, n: int) -> str:
+    classes = getattr(estimator, "classes_", None)
+    if classes is None:
+        return f"response {target}"
+    # Two classes have one row of coefficients, which speaks for the second.
+    return str(classes[target] if len(classes) == n else classes[-1])
+
+
+class RegionsDisplay(Display):
+    """The plane coloured by the class that is predicted there, and the samples in it.
+
+    With two features the plane is theirs. With more it is that of two components: its points
+    are the samples nearest to the mean that have these scores, and 0 in all other components.
+
+    Parameters
+    ----------
+    grid : list of two arrays of shape (resolution, resolution)
+        Coordinates.
+    regions : array of shape (resolution, resolution)
+        Numbers of classes.
+    points : array of shape (n_samples, 2)
+    groups : dict of class to row numbers
+    classes : list of str
+    axes : (str, str)
+        What the coordinates are.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from eigenkit import LDA
+    >>> from eigenkit.analysis import RegionsDisplay
+    >>> X, y = load_iris(return_X_y=True)
+    >>> shown = RegionsDisplay.from_estimator(LDA().fit(X, y), X, y)
+    >>> shown.ax_.get_xlabel(), shown.regions.shape
+    ('component 1', (200, 200))
+    """
+
+    def __init__(
+        self,
+        grid: list[Array],
+        regions: np.ndarray,
+        points: Array,
+        groups: dict[str, Rows],
+        classes: list[str],
+        axes: tuple[str, str],
+    ) -> None:
+        self.grid, self.regions, self.points = grid, regions, points
+        self.groups, self.classes, self.axes = groups, classes, axes
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        components: tuple[int, int] = (0, 1),
+        resolution: int = 200,
+        margin: float = 0.05,
+        ax: Any = None,
+    ) -> Self:
+        """Predict a grid in the plane of two features or components, and draw it with X."""
+        check_is_fitted(estimator)
+        if not hasattr(estimator, "classes_"):
+            raise ValueError(f"{type(estimator).__name__} predicts no classes: give a classifier.")
+        if np.shape(X)[1] == 2:
+            points = np.asarray(X, dtype=np.float64)
+            a, b = feature_names(estimator, X)
+        else:
+            points = scores_of(estimator, X, components)
+            a, b = (f"component {i + 1}" for i in components)
+        grid = _grid(points, resolution, margin)
+        flat = np.column_stack([g.ravel() for g in grid])
+        rows = flat if np.shape(X)[1] == 2 else _samples_at(estimator, flat, components)
+        with warnings.catch_warnings():  # the columns of the grid are ours, in their order
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            told = np.searchsorted(estimator.classes_, estimator.predict(rows))
+        classes = [str(c) for c in estimator.classes_]
+        groups = groups_of(y, len(points))
+        return cls(grid, told.reshape(grid[0].shape), points, groups, classes, (a, b)).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        colors = dict(zip(self.classes, islice(cycle(COLORS), len(self.classes)), strict=True))
+        edges = np.arange(len(self.classes) + 1) - 0.5
+        ax.contourf(*self.grid, self.regions, levels=edges, colors=[*colors.values()], alpha=0.25)
+        for (name, rows), marker in zip(self.groups.items(), cycle(MARKERS), strict=False):
+            style = {"s": 12, "marker": marker, "edgecolors": "black", "linewidths": 0.3}
+            color = colors.get(name, "#56606e")  # a class that the model never saw
+            ax.scatter(*self.points[rows].T, label=name, color=color, **style)
+        ax.set(xlabel=self.axes[0], ylabel=self.axes[1])
+        ax.legend()
+
+
+def _samples_at(estimator: Any, Z: Array, components: tuple[int, int]) -> Array:
+    """The samples nearest to the mean with these scores in two components, and 0 in others."""
+    W = getattr(estimator, "components_", None)
+    mean = getattr(estimator, "mean_", None)
+    kernel = hasattr(estimator, "kernel_")
+    if kernel or W is None or mean is None or np.shape(W)[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"{type(estimator).__name__} is no linear projection of the features: regions can be "
+            "drawn for two features only."
+        )
+    back = np.linalg.pinv(np.asarray(W, dtype=np.float64))[:, list(components)]
+    return np.asarray(Z @ back.T + np.asarray(mean, dtype=np.float64))
+
+
+def plot_decision_regions(
+    model: Any, X: Any, y: Any, *, ax: Any = None, resolution: int = 200, margin: float = 0.05
+) -> Any:
+    """Colour the plane by the class that a fitted classifier predicts, and draw the samples.
+
+    Parameters
+    ----------
+    model : fitted classifier of two features
+    X : array of shape (n_samples, 2)
+    y : array of shape (n_samples,)
+    ax : matplotlib axes, optional
+        New ones by default.
+    resolution : int
+        Points of the grid along each axis.
+    margin : float
+        Width of the frame around the samples, relative to their extent.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from eigenkit import ReGEC
+    >>> from eigenkit.analysis import plot_decision_regions
+    >>> X, y = make_moons(noise=0.1, random_state=0)
+    >>> model = ReGEC(kernel="rbf", gamma=2).fit(X, y)
+    >>> plot_decision_regions(model, X, y).get_xlabel()
+    'feature 0'
+    """
+    check_is_fitted(model)
+    X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
+    if X.ndim != 2 or X.shape[1] != 2:
+        raise ValueError(f"X has shape {X.shape}: regions can be drawn for two features only.")
+    if y.shape != X.shape[:1]:
+        raise ValueError(f"y has shape {y.shape}: give one class for each of {len(X)} samples.")
+    shown = RegionsDisplay.from_estimator(model, X, y, resolution=resolution, margin=margin, ax=ax)
+    shown.ax_.set(title=type(model).__name__)
+    return shown.ax_
+
+
+def _grid(X: Array, resolution: int, margin: float) -> list[Array]:
+    low, high = X.min(axis=0), X.max(axis=0)
+    frame = margin * np.where(high > low, high - low, 1.0)
+    axes = [np.linspace(a, b, resolution) for a, b in zip(low - frame, high + frame, strict=True)]
+    return list(np.meshgrid(*axes))
