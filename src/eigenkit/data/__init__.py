@@ -22,7 +22,7 @@ from eigenkit.data.columns import (
     stored,
 )
 from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
-from eigenkit.data.dense import Dense, in_parts
+from eigenkit.data.dense import Dense, threads_for
 from eigenkit.data.kernel import CenteredKernel
 from eigenkit.data.label_matrix import SparseTarget, mostly_zeros, scaled
 from eigenkit.data.passes import LocalPasses, Passes, Through
@@ -53,7 +53,6 @@ __all__ = [
     "check_size",
     "column_sums",
     "constant_columns",
-    "in_parts",
     "mostly_zeros",
     "one_sample",
     "project",
@@ -61,4 +60,5 @@ __all__ = [
     "shifted",
     "stored",
     "survey_of",
+    "threads_for",
 ]

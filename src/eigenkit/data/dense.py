@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.compiled import WIDEST
 from eigenkit.data import dense_rows
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import FULL, ROUNDING, SAFE_RANGE, sum_of_squares
@@ -17,7 +19,7 @@ from eigenkit.data.costs import DENSE_RATE, READ_RATE
 from eigenkit.data.passes import tree_sum
 from eigenkit.data.sparse_rows import BLOCK_BYTES, SparseRows, add_transposed
 from eigenkit.linalg import Array
-from eigenkit.threads import SMALL, one_blas_thread, thread_map
+from eigenkit.threads import SMALL, ours, own_threads, thread_map
 
 # Blocks of rows, or sums of them, that stay in the cache of one core.
 CACHE_BYTES = 2**20
@@ -31,8 +33,18 @@ WORTH_PARTS = 1e7
 
 
 def in_parts(n: int, d: int, width: int) -> bool:
-    """Whether a product of n x d numbers with so many columns is made in parts of the rows."""
+    """Whether a product of n x d numbers with so many columns is worth parts of the rows."""
     return float(n) * d * width >= WORTH_PARTS and PARTS * width <= n and d <= SMALL
+
+
+def threads_for(X: Any, y: Any = None) -> AbstractContextManager[Any]:
+    """What to hold while a model is fitted: our threads where X is dense and tall, and y narrow.
+
+    With many columns of y most of the work is no product with X, and BLAS does it better.
+    """
+    n, d = X.shape if isinstance(X, np.ndarray) and X.ndim == 2 else (0, 0)
+    k = y.shape[1] if getattr(y, "ndim", 1) == 2 else 1
+    return own_threads() if k <= WIDEST and in_parts(n, d, d) else nullcontext()
 
 
 class Dense(Centered):
@@ -143,15 +155,15 @@ class Dense(Centered):
         """What ``function`` finds in parts of the rows, in our threads.
 
         The parts do not depend on the number of threads, so neither do the bits. The whole is one
-        part, and BLAS has its own threads, where there is little to do, or where what is found
-        (``width`` numbers for every column of X) would take more room than X.
+        part, and BLAS has its own threads, unless :func:`own_threads` is held; and where there is
+        little to do, or where what is found (``width`` numbers for every column of X) would take
+        more room than X.
         """
         n, d = self.shape
-        if not in_parts(n, d, width):
+        if not ours() or not in_parts(n, d, width):
             return [function(slice(0, n))]
         edges = [n * i // PARTS for i in range(PARTS + 1)]
-        with one_blas_thread():
-            return thread_map(function, [slice(a, b) for a, b in pairwise(edges)])
+        return thread_map(function, [slice(a, b) for a, b in pairwise(edges)])
 
     # -- the products ------------------------------------------------------------------
 

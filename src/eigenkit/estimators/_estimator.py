@@ -8,7 +8,6 @@ error leaves the model as it was) stands here and nowhere else.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 
+from eigenkit.data import threads_for
 from eigenkit.estimators._blocks import blocked_rows
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._notebook import fitted_table
@@ -88,7 +88,7 @@ class Estimator(Instead, BaseEstimator):
         self
         """
         settings = self._settings()
-        with unchanged_on_error(self):
+        with unchanged_on_error(self), threads_for(X, y):
             forget(self)
             self._learn(self._sample(X, y, sample_weight), settings)
         return self
@@ -105,9 +105,8 @@ class Estimator(Instead, BaseEstimator):
 
     def _learn(self, sample: Any, settings: Any) -> None:
         """State the problem, solve it, keep what is found."""
-        with sample.own_threads() if isinstance(sample, Rows) else nullcontext():
-            problem = self._problem(sample)
-            self._keep(problem, self._solve(problem, settings))
+        problem = self._problem(sample)
+        self._keep(problem, self._solve(problem, settings))
 
     def _problem(self, sample: Any) -> Any:
         """The problem that a sample states, if there is anything to learn from it."""

@@ -19,7 +19,6 @@ weights fade by that factor, R by its root.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,14 +30,12 @@ from eigenkit.data import (
     Centered,
     CenteredKernel,
     column_sums,
-    in_parts,
     mostly_zeros,
     one_sample,
 )
 from eigenkit.linalg import Array
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
-from eigenkit.threads import one_blas_thread
 
 # Rows and label sets that count less than this part of a sample are forgotten.
 NEGLIGIBLE = 1e-12
@@ -143,16 +140,6 @@ class Rows:
     def count(self) -> float:
         """The number of rows, as far as they have not faded."""
         return float(self.n_rows if self.fade is None else self.fade.sum())
-
-    def own_threads(self) -> AbstractContextManager[Any]:
-        """What to hold while a problem is stated and solved on these rows.
-
-        Where products with X are made in our threads, BLAS keeps to one all the while: its own
-        wait actively for some 20 ms after every product, and take the cores from ours.
-        """
-        n, d = self.X.shape
-        ours = not sparse.issparse(self.X) and in_parts(n, d, d)
-        return one_blas_thread() if ours else nullcontext()
 
     def centered(self) -> Any:
         """The centred, weighted data Z."""
