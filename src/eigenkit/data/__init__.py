@@ -8,7 +8,6 @@
 from eigenkit.data.blocked import Blocked, Targets, survey_of
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import (
-    ROUNDING,
     SAFE_RANGE,
     SCALABLE,
     centered_columns,
@@ -33,7 +32,6 @@ from eigenkit.data.survey import Survey
 __all__ = [
     "DENSE_LIMIT_BYTES",
     "GRAM_LIMIT_BYTES",
-    "ROUNDING",
     "SAFE_RANGE",
     "SCALABLE",
     "Blocked",

@@ -14,12 +14,13 @@ from scipy import sparse
 from eigenkit.compiled import WIDEST
 from eigenkit.data import dense_rows
 from eigenkit.data.centered import Centered
-from eigenkit.data.columns import FULL, ROUNDING, SAFE_RANGE, sum_of_squares
+from eigenkit.data.columns import FULL, SAFE_RANGE, sum_of_squares
 from eigenkit.data.costs import DENSE_RATE, READ_RATE
 from eigenkit.data.passes import tree_sum
 from eigenkit.data.sparse_rows import BLOCK_BYTES, SparseRows, add_transposed
 from eigenkit.linalg import Array
 from eigenkit.threads import SMALL, ours, own_threads, thread_map
+from eigenkit.tolerances import ROUNDING
 
 # Blocks of rows, or sums of them, that stay in the cache of one core.
 CACHE_BYTES = 2**20

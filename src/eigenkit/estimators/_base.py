@@ -9,15 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._estimator import Estimator
+from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import (
     check_X,
@@ -49,7 +45,7 @@ from eigenkit.targets import Target
 _FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1}
 
 
-class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class Projection(Streaming, Transformer):
     """Supervised projection by the pencil of a target; see the subclasses."""
 
     components_ = Result()
@@ -196,10 +192,6 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
     def _check_informative(self, problem: Problem) -> None:
         check_X_varies(problem.pencil.Z)
         check_y_varies(problem.pencil.H)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
 
     # -- using -------------------------------------------------------------------------
 

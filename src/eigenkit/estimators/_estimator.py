@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import estimator_html_repr
 
 from eigenkit.data import threads_for
@@ -181,3 +181,13 @@ class Estimator(Instead, BaseEstimator):
     def _cast(self, value: Any) -> Any:
         """Arrays in the precision of X; other values as they are."""
         return value.astype(self._dtype_, copy=False) if isinstance(value, np.ndarray) else value
+
+
+class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """An estimator with components, of which every sample has scores."""
+
+    n_components_: int
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)

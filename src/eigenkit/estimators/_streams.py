@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from eigenkit.moments import Moments
-from eigenkit.shell import check_real, forget, is_fitted_name, unchanged_on_error
+from eigenkit.shell import check_above_zero, forget, is_fitted_name, unchanged_on_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,9 +182,7 @@ class Streaming:
 
 def check_half_life(half_life: Any) -> float | None:
     """Rows after which what was seen counts half as much; None for never."""
-    if half_life is not None and check_real("half_life", half_life) == 0:
-        raise ValueError("half_life=0 is not valid: give a number above 0, or None.")
-    return None if half_life is None else float(half_life)
+    return None if half_life is None else check_above_zero("half_life", half_life, hint=", or None")
 
 
 def _check_alike(model: Any, other: Any) -> None:

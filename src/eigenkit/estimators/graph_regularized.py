@@ -24,6 +24,7 @@ from eigenkit.moments import Rows
 from eigenkit.shell import check_choice, check_count, check_real, forget, unchanged_on_error
 from eigenkit.solvers.graph import GraphRows, laplacian, root
 from eigenkit.threads import one_blas_thread
+from eigenkit.tolerances import SYMMETRY_TOL
 
 WEIGHTS = ("heat", "uniform")
 
@@ -161,7 +162,7 @@ class GraphRegularized(BestEstimator):
             raise ValueError(f"graph has shape {A.shape}, but X has {n} rows: give ({n}, {n}).")
         if A.nnz and (not np.all(np.isfinite(A.data)) or A.data.min() < 0):
             raise ValueError("graph holds a negative or non-finite weight: give weights >= 0.")
-        if abs(A - A.T).max() > 1e-8 * abs(A).max():
+        if abs(A - A.T).max() > SYMMETRY_TOL * abs(A).max():
             raise ValueError("graph is not symmetric: give one weight to each pair of samples.")
         return laplacian(A)
 

@@ -22,12 +22,13 @@ from eigenkit.estimators._heads import (
     posterior,
 )
 from eigenkit.estimators._streams import Result
-from eigenkit.linalg import EPS, Array
+from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Solution
 from eigenkit.shell import check_choice, check_real, filled
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Target
+from eigenkit.tolerances import EPS
 
 
 @filled(PARTS)

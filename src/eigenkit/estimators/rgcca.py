@@ -15,7 +15,7 @@ from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import Rows
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.multiblock import SCHEMES, Block, Component, Rule, next_component
 
 
@@ -174,14 +174,9 @@ class RGCCA(ManyViews):
     def _solve(self, problem: Blocks, settings: int) -> list[Component]:
         rule = Rule(problem.design, self.scheme, float(self.tol), int(self.max_iter))
         found: list[Component] = []
-        while len(found) < settings:
-            component = next_component(problem.blocks, rule)
-            if component is None:
-                raise ValueError(
-                    f"n_components={settings} exceeds {len(found)}, the rank of a view: give at "
-                    f"most {len(found)}."
-                )
-            found.append(component)
+        while len(found) < settings and (one := next_component(problem.blocks, rule)) is not None:
+            found.append(one)
+        check_at_most("n_components", settings, len(found), "the rank of a view", hint="")
         if not all(component.converged for component in found):
             warnings.warn(
                 f"the criterion still grew after max_iter={self.max_iter} steps: give more, or a "

@@ -21,8 +21,9 @@ import numpy as np
 from scipy import linalg as sla
 from scipy.sparse import linalg as spla
 
-from eigenkit.linalg import EPS, Array, eigenpairs
+from eigenkit.linalg import Array, eigenpairs
 from eigenkit.pencil import Pencil, Solution
+from eigenkit.tolerances import SUM_ROUNDING, above_rounding
 
 # "auto" takes as many directions as hold this share of the squares of H, or of the eigenvalues.
 SHARE = 0.99
@@ -36,7 +37,7 @@ def reduced(pencil: Pencil, rank: int | str) -> tuple[Pencil, Array, float]:
     squares, V = _leading(pencil.H, rank)
     total = _total(pencil.H)
     r = rank if isinstance(rank, int) else _enough(squares, total)
-    r = min(r, int(np.sum(squares > EPS * squares.max(initial=0.0))))
+    r = min(r, int(np.sum(above_rounding(squares, 1))))
     rest = float(squares[r]) if r < len(squares) else max(0.0, total - float(squares.sum()))
     V = np.ascontiguousarray(V[:, :r])
     return replace(pencil, H=pencil.H @ V), V, rest
@@ -95,4 +96,4 @@ def _total(H: Any) -> float:
 
 def _enough(squares: Array, total: float) -> int:
     """The least number of directions that holds the share."""
-    return int(np.searchsorted(np.cumsum(squares), SHARE * total * (1 - 1e-12)) + 1)
+    return int(np.searchsorted(np.cumsum(squares), SHARE * total * (1 - SUM_ROUNDING)) + 1)
