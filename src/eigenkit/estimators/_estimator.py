@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import estimator_html_repr
 
+from eigenkit.data import threads_for
 from eigenkit.estimators._blocks import blocked_rows
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._notebook import fitted_table
@@ -87,7 +88,7 @@ class Estimator(Instead, BaseEstimator):
         self
         """
         settings = self._settings()
-        with unchanged_on_error(self):
+        with unchanged_on_error(self), threads_for(X, y):
             forget(self)
             self._learn(self._sample(X, y, sample_weight), settings)
         return self
