@@ -17,8 +17,9 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-# Up to this order a factorization is too small to gain from a second BLAS thread.
-SMALL = 1500
+# Up to this order a factorization gains less from a second BLAS thread than it loses to the idle
+# threads of the other BLAS.
+SMALL = 2500
 
 # With fewer multiplications than this, handing work to threads takes longer than doing it.
 WORTH_THREADS = 1e6
