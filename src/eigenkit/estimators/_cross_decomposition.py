@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import SCALABLE, Centered, project
-from eigenkit.estimators._encoding import as_labels, check_numeric_Y
+from eigenkit.estimators._encoding import check_numeric_Y, labels_of
 from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._gaps import check_gaps, filled, observed_entries
 from eigenkit.estimators._validation import check_X_varies, check_y_varies
@@ -243,7 +243,7 @@ class CrossDecomposition(Transformer):
         x_scores = self._x_scores(X)
         if y is None:
             return x_scores
-        Y = self._encode(as_labels(y), X.shape[0], None, reset=False)
+        Y = self._encode(labels_of(self, y, reset=False), X.shape[0], None, reset=False)
         if Y.shape[1] != self._n_labels_:
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted with "

@@ -36,7 +36,8 @@ kernel_, gamma_
 """,
     "landmark_attributes": """
 landmarks_, approximation_error_
-    Indices of the landmarks, and the share of the kernel's trace that they miss.
+    Indices of the landmarks among the rows of positive weight, and the share of the kernel's
+    trace that they miss.
 """,
     "eigen_rank": """
 label_rank : int or "auto", optional

@@ -17,7 +17,7 @@ from sklearn.utils import estimator_html_repr
 
 from eigenkit.data import threads_for
 from eigenkit.estimators._blocks import blocked_rows
-from eigenkit.estimators._encoding import as_labels
+from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._notebook import fitted_table
 from eigenkit.estimators._validation import check_weight, check_X, owned
 from eigenkit.moments import Blocks, Rows
@@ -150,7 +150,7 @@ class Estimator(Instead, BaseEstimator):
         n = X.shape[0]
         Y: Any = np.empty((n, 0))
         if self._supervised:
-            Y = self._encode(as_labels(y), n, classes, reset)
+            Y = self._encode(labels_of(self, y, reset=reset), n, classes, reset)
         if sparse.issparse(Y) and (min_samples == 1 or not self._sparse_labels):
             Y = Y.toarray()
         weight = check_weight(sample_weight, n)

@@ -9,7 +9,7 @@ import numpy as np
 
 from eigenkit.data import project
 from eigenkit.estimators._described import PARTS
-from eigenkit.estimators._encoding import as_labels
+from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators.hypergraph import HypergraphSpectral
@@ -152,7 +152,7 @@ class KernelCCA(ResponseProjection, KernelProjection):
         x_scores = self._scores(X)
         if y is None:
             return x_scores
-        Y = self._encode(as_labels(y), len(x_scores), None, reset=False)
+        Y = self._encode(labels_of(self, y, reset=False), len(x_scores), None, reset=False)
         if Y.shape[1] != self._n_labels_:
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but KernelCCA was fitted with {self._n_labels_}."

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import SCALABLE, Centered, project
-from eigenkit.estimators._encoding import as_labels, check_numeric_Y
+from eigenkit.estimators._encoding import check_numeric_Y, labels_of
 from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
 from eigenkit.exceptions import ConvergenceWarning
@@ -185,7 +185,7 @@ class SparseCCA(Transformer):
         x_scores = project(X, self.mean_, self.x_weights_)
         if y is None:
             return x_scores
-        Y = self._encode(as_labels(y), X.shape[0], None, reset=False)
+        Y = self._encode(labels_of(self, y, reset=False), X.shape[0], None, reset=False)
         if Y.shape[1] != len(self.y_mean_):
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but SparseCCA was fitted with {len(self.y_mean_)}."
