@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.estimators._validation import NO_VARIANCE
-from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
+from eigenkit.linalg import Array, eigenpairs, power_of_two
 from eigenkit.solvers.planes import class_grams, lower_grams
+from eigenkit.tolerances import ROUNDING, SQUARES_RANGE, above_rounding
 
 
 class ClassRows:
@@ -77,7 +78,7 @@ def standardized(X: Array) -> tuple[Array, Array, Array]:
     high, low = Z.max(axis=0), Z.min(axis=0)
     size = np.maximum(high, -low)
     # The mean is a rounded sum, so what is constant shows in differences, not in sizes.
-    constant = high - low <= 8 * EPS * np.abs(shift)
+    constant = high - low <= ROUNDING * np.abs(shift)
     if constant.all():
         raise ValueError(NO_VARIANCE)
     if constant.any():  # or the rounding of their mean would become a feature
@@ -96,7 +97,7 @@ def to_planes(shift: Array, unit: Array) -> Array:
 def row_space(X: Any) -> tuple[Array, Array]:
     """Coordinates of the rows of a wide sparse X in an orthonormal basis of their span."""
     values, vectors = eigenpairs((X @ X.T).toarray().astype(np.float64))
-    keep = values > max(values[0], 0.0) * X.shape[0] * EPS
+    keep = above_rounding(values, X.shape[0])
     if not keep.any():
         raise ValueError(NO_VARIANCE)
     root = np.sqrt(values[keep])
@@ -111,4 +112,6 @@ def check_varied(K: Array) -> None:
 def kernel_unit(K: Array) -> float:
     """1, or a power of two that brings kernel values of extreme size near 1."""
     size = max(float(K.max()), -float(K.min()))
-    return 1.0 if 1e-140 < size < 1e140 else float(power_of_two(np.array(size)))
+    return (
+        1.0 if SQUARES_RANGE[0] < size < SQUARES_RANGE[1] else float(power_of_two(np.array(size)))
+    )

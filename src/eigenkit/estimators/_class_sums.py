@@ -17,6 +17,7 @@ from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.linalg import Array, power_of_two
 from eigenkit.moments import BlockedRows, ClassMoments, Factor
+from eigenkit.shell import shown
 from eigenkit.solvers.large_planes import PlaneSums
 
 
@@ -26,7 +27,7 @@ def check_class_counts(classes: np.ndarray, present: np.ndarray, n: int, absent:
     if k < 2:
         raise ValueError(f"y holds {k} class, but at least two are needed to separate.")
     if not np.all(present):
-        raise ValueError(absent.format(classes.tolist()[np.argmin(present)]))
+        raise ValueError(absent.format(shown(classes[np.argmin(present)])))
     if n <= k:
         raise ValueError(
             f"y holds {k} classes for {n} samples: some class needs more than one sample."
@@ -43,7 +44,7 @@ class ClassSums:
     def of(cls, moments: ClassMoments, classes: np.ndarray) -> ClassSums:
         found = moments.factors()
         present = np.array([factor is not None for factor in found])
-        check_class_counts(classes, present, moments.n_rows, "no row of the class {!r} has come.")
+        check_class_counts(classes, present, moments.n_rows, "no row of the class {} has come.")
         return cls([factor for factor in found if factor is not None])
 
     def standardized(self) -> tuple[Array, ClassRows]:
@@ -71,7 +72,7 @@ def plane_sums(rows: BlockedRows, classes: np.ndarray) -> PlaneSums:
     """What planes ask of sparse blocks too wide for a matrix of their columns; a pass each."""
     k = len(classes)
     counts, sums, squares = rows.first.run(class_sums, k)
-    absent = "no row of the class {!r} has come."
+    absent = "no row of the class {} has come."
     check_class_counts(classes, counts > 0, int(counts.sum()), absent)
 
     def products(V: Array) -> Array:

@@ -7,15 +7,11 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import SCALABLE, Centered, project
-from eigenkit.estimators._encoding import as_labels, check_numeric_Y
-from eigenkit.estimators._estimator import Estimator
+from eigenkit.estimators._encoding import check_numeric_Y, labels_of
+from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._gaps import check_gaps, filled, observed_entries
 from eigenkit.estimators._validation import check_X_varies, check_y_varies
 from eigenkit.exceptions import DegenerateDataWarning
@@ -71,7 +67,7 @@ class Fit:
     squares: tuple[float, float]
 
 
-class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class CrossDecomposition(Transformer):
     """What the PLS family shares: validate, decompose X'Y, keep; see the subclasses."""
 
     _instead: ClassVar = {"copy": UNCHANGED}
@@ -219,10 +215,6 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
     def _y_scores(self, Y: Array, T: Array) -> Array:
         return np.asarray(Y @ self.y_rotations_)
 
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.x_weights_.shape[1])
-
     # -- using -------------------------------------------------------------------------
 
     def _x_scores(self, X: Any) -> Array:
@@ -251,7 +243,7 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         x_scores = self._x_scores(X)
         if y is None:
             return x_scores
-        Y = self._encode(as_labels(y), X.shape[0], None, reset=False)
+        Y = self._encode(labels_of(self, y, reset=False), X.shape[0], None, reset=False)
         if Y.shape[1] != self._n_labels_:
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted with "

@@ -12,11 +12,12 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import estimator_html_repr
 
+from eigenkit.data import threads_for
 from eigenkit.estimators._blocks import blocked_rows
-from eigenkit.estimators._encoding import as_labels
+from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._notebook import fitted_table
 from eigenkit.estimators._validation import check_weight, check_X, owned
 from eigenkit.moments import Blocks, Rows
@@ -87,7 +88,7 @@ class Estimator(Instead, BaseEstimator):
         self
         """
         settings = self._settings()
-        with unchanged_on_error(self):
+        with unchanged_on_error(self), threads_for(X, y):
             forget(self)
             self._learn(self._sample(X, y, sample_weight), settings)
         return self
@@ -149,7 +150,7 @@ class Estimator(Instead, BaseEstimator):
         n = X.shape[0]
         Y: Any = np.empty((n, 0))
         if self._supervised:
-            Y = self._encode(as_labels(y), n, classes, reset)
+            Y = self._encode(labels_of(self, y, reset=reset), n, classes, reset)
         if sparse.issparse(Y) and (min_samples == 1 or not self._sparse_labels):
             Y = Y.toarray()
         weight = check_weight(sample_weight, n)
@@ -180,3 +181,13 @@ class Estimator(Instead, BaseEstimator):
     def _cast(self, value: Any) -> Any:
         """Arrays in the precision of X; other values as they are."""
         return value.astype(self._dtype_, copy=False) if isinstance(value, np.ndarray) else value
+
+
+class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """An estimator with components, of which every sample has scores."""
+
+    n_components_: int
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)

@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._estimator import Estimator
+from eigenkit.estimators._estimator import Estimator, Transformer
 from eigenkit.linalg import Array
 from eigenkit.shell import check_real
 
 
-class ManyViews(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class ManyViews(Transformer):
     """Views side by side; a subclass finds ``view_components_`` and ``components_``."""
 
     _supervised = False
@@ -121,10 +120,6 @@ class ManyViews(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             project(joint[:, own], self.mean_[own], W.T)
             for own, W in zip(self._columns_, self.view_components_, strict=True)
         ]
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

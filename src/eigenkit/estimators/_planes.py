@@ -72,7 +72,7 @@ class ByClass:
         if rows.weight is not None:
             order = order[rows.weight[order] > 0]
         counts = np.bincount(codes[order], minlength=k)
-        absent = "sample_weight is zero for every sample of the class {!r}."
+        absent = "sample_weight is zero for every sample of the class {}."
         check_class_counts(classes, counts > 0, len(order), absent)
         return cls(rows.take(order), order, np.concatenate([[0], np.cumsum(counts)]))
 

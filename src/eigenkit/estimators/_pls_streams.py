@@ -35,6 +35,7 @@ class StreamedPLS(Streaming, CrossDecomposition):
     coef_ = Result()
     intercept_ = Result()
     n_iter_ = Result()
+    singular_values_ = Result()
 
     def _target(self) -> Target:
         return TARGETS["opls"]

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
 from eigenkit.estimators._described import PARTS
-from eigenkit.estimators._encoding import as_labels
+from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import check_scores, check_X
@@ -36,6 +36,7 @@ class CCA(ResponseProjection):
     ----------
     n_components : int, optional
         Number of components, at most the rank of Xc'Yc; all by default.
+    {eigen_rank}
     alpha : float
         Ridge, on the scale of scikit-learn's Ridge. 0 is textbook CCA; on no more samples
         than features it then finds correlations of 1 in anything, and says so.
@@ -84,6 +85,7 @@ class CCA(ResponseProjection):
         self,
         n_components: int | None = None,
         *,
+        label_rank: int | str | None = None,
         alpha: float = 1.0,
         alpha_y: float = 0.0,
         solver: str = "auto",
@@ -99,6 +101,7 @@ class CCA(ResponseProjection):
             tol=tol,
             max_iter=max_iter,
         )
+        self.label_rank = label_rank
         self.alpha_y = alpha_y
 
     x_scores_ = Result("no scores of samples are kept; use transform")
@@ -199,7 +202,7 @@ class CCA(ResponseProjection):
     def _both_scores(self, X: Any, y: Any) -> tuple[Array, Array]:
         X = check_X(self, X, reset=False)
         x_scores = project(X, self.mean_, self.x_rotations_)
-        Y = self._encode(as_labels(y), X.shape[0], None, reset=False)
+        Y = self._encode(labels_of(self, y, reset=False), X.shape[0], None, reset=False)
         if Y.shape[1] != self._n_labels_:
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but CCA was fitted with {self._n_labels_}."

@@ -9,7 +9,7 @@ import numpy as np
 
 from eigenkit.data import project
 from eigenkit.estimators._described import PARTS
-from eigenkit.estimators._encoding import as_labels
+from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators.hypergraph import HypergraphSpectral
@@ -21,6 +21,7 @@ from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
 from eigenkit.shell import filled
 from eigenkit.targets import TARGETS, Target
+from eigenkit.tolerances import EXACT
 
 
 @filled(PARTS)
@@ -127,7 +128,7 @@ class KernelCCA(ResponseProjection, KernelProjection):
         self.canonical_correlations_ = np.sqrt(self.eigenvalues_)
         self.y_rotations_ = F @ solution.basis[:, : self.n_components_]
         self.y_mean_ = self._y_mean_
-        if self.alpha == 0 and np.all(self.eigenvalues_ > 1 - 1e-8):
+        if self.alpha == 0 and np.all(self.eigenvalues_ > 1 - EXACT):
             warnings.warn(
                 f"with alpha=0 this kernel fits any y on {problem.n_rows} samples, so canonical "
                 "correlations are 1 by construction: set alpha > 0",
@@ -151,7 +152,7 @@ class KernelCCA(ResponseProjection, KernelProjection):
         x_scores = self._scores(X)
         if y is None:
             return x_scores
-        Y = self._encode(as_labels(y), len(x_scores), None, reset=False)
+        Y = self._encode(labels_of(self, y, reset=False), len(x_scores), None, reset=False)
         if Y.shape[1] != self._n_labels_:
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but KernelCCA was fitted with {self._n_labels_}."

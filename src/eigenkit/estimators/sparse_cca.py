@@ -6,12 +6,11 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import SCALABLE, Centered, project
-from eigenkit.estimators._encoding import as_labels, check_numeric_Y
-from eigenkit.estimators._estimator import Estimator
+from eigenkit.estimators._encoding import check_numeric_Y, labels_of
+from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
@@ -21,7 +20,7 @@ from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
 
 
-class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class SparseCCA(Transformer):
     """Canonical correlation analysis with few variables in each projection.
 
     Pairs of projections are found one after the other; the scores of a pair are taken out of
@@ -186,7 +185,7 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         x_scores = project(X, self.mean_, self.x_weights_)
         if y is None:
             return x_scores
-        Y = self._encode(as_labels(y), X.shape[0], None, reset=False)
+        Y = self._encode(labels_of(self, y, reset=False), X.shape[0], None, reset=False)
         if Y.shape[1] != len(self.y_mean_):
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but SparseCCA was fitted with {len(self.y_mean_)}."
@@ -207,10 +206,6 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """
         x_scores, y_scores = self.transform(X, y)
         return float(np.mean(_correlations(np.asarray(x_scores), np.asarray(y_scores), None)))
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,8 +25,9 @@ from scipy import sparse
 
 from eigenkit.data.sparse_rows import SparseRows
 from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import EPS, Array
+from eigenkit.linalg import Array
 from eigenkit.solvers.planes import Planes
+from eigenkit.tolerances import EPS
 
 # Vectors of all problems, (k, d), to their images by both sides of each pencil, (2, k, d).
 Products = Callable[[Array], Array]
