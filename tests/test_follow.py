@@ -192,6 +192,31 @@ def test_a_class_that_one_site_has_never_seen(tmp_path, rng):
     np.testing.assert_allclose(np.abs(merged.coef_), np.abs(whole.coef_), rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ("1,2,3,4,a", "data.csv, line 152: 5 cells, where the first row has 4"),
+        ("x,2,3,a", "data.csv, line 152, column 'u': 'x' is not a number"),
+        (",2,3,a", "data.csv: the value in row 151, column 'u' is missing"),
+        ("1,2,3,z", "data.csv: the class 'z' in row 151 is not one that the model knows"),
+    ],
+)
+@pytest.mark.parametrize("chunk", [2**22, 400])
+def test_bad_rows_are_named_wherever_they_come(bad, message, chunk, tmp_path, rng, monkeypatch):
+    monkeypatch.setattr(module, "_CHUNK", chunk)
+    frame = _frame(rng)
+    model, data = _start(tmp_path, frame[:60]), tmp_path / "data.csv"
+    text = frame.to_csv(index=False).splitlines()
+    text[151] = bad
+    data.write_text("\n".join(text) + "\n")
+    said = " ".join(_follow(tmp_path, data, model, code=1).split())
+    assert message in said
+    said = _follow(tmp_path, data, model, "--on-error", "skip")
+    assert " ".join(message.split()) in " ".join(said.split())
+    n = load(model).how["n_rows"]
+    assert n == 60 if chunk > 400 else 180 < n < 200  # the batch that it came with
+
+
 # -- kills ------------------------------------------------------------------------------
 
 
