@@ -90,8 +90,8 @@ class CrossDecomposition(Transformer):
 
     @property
     def _iterates(self) -> bool:
-        """Whether X itself is deflated, as NIPALS does."""
-        return False
+        """Whether X itself is deflated, as NIPALS does, where that can be asked for."""
+        return bool(getattr(self, "algorithm", None) == "nipals")
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         if reset:
