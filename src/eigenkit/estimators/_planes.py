@@ -211,7 +211,7 @@ class ProximalPlanes(ClassifierMixin, Estimator):
         if X.shape[1] < X.shape[0]:
             rows = ClassRows(X, bounds, root, None)
             planes = self._from_raw(rows)
-            if planes is None and rows.sparse:
+            if planes is None and not rows.may_be_dense:
                 planes = self._planes(rows)
             if planes is not None:
                 return Found(planes, planes.Z[:, :-1])
