@@ -198,7 +198,7 @@ def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:
 
 
 def _spread(model: Any) -> tuple[Array, float]:
-    """The standard deviations of the scores in the training data, and the number of samples there."""
+    """Standard deviations of the scores in the training data, and the number of samples there."""
     if not hasattr(model, "_score_std_"):
         raise TypeError(
             f"model is a {type(model).__name__}, which has no T2: give a fitted PLS estimator."
