@@ -146,6 +146,7 @@ class Projection(Streaming, Transformer):
             max_iter=check_count("max_iter", self.max_iter),
             n_components=None if self._uses_all_components else self.n_components,
             label_rank=check_label_rank(getattr(self, "label_rank", None)),
+            by_eigenvalues=self._target().whitened,
         )
 
     def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
@@ -205,6 +206,10 @@ class Projection(Streaming, Transformer):
         -------
         array of shape (n_samples, n_components_)
         """
+        return self._projected(X)
+
+    def _projected(self, X: Any) -> Array:
+        """The scores as an array: ``transform`` may have been told to give a frame."""
         check_is_fitted(self)
         return project(self._features(X), self.mean_, self.components_.T)
 

@@ -16,8 +16,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import threads_for
 from eigenkit.estimators._blocks import blocked_rows
-from eigenkit.estimators._encoding import as_labels
+from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._notebook import fitted_table
 from eigenkit.estimators._validation import check_weight, check_X, owned
 from eigenkit.moments import Blocks, Rows
@@ -88,7 +89,7 @@ class Estimator(Instead, BaseEstimator):
         self
         """
         settings = self._settings()
-        with unchanged_on_error(self):
+        with unchanged_on_error(self), threads_for(X, y):
             forget(self)
             self._learn(self._sample(X, y, sample_weight), settings)
         return self
@@ -150,7 +151,7 @@ class Estimator(Instead, BaseEstimator):
         n = X.shape[0]
         Y: Any = np.empty((n, 0))
         if self._supervised:
-            Y = self._encode(as_labels(y), n, classes, reset)
+            Y = self._encode(labels_of(self, y, reset=reset), n, classes, reset)
         if sparse.issparse(Y) and (min_samples == 1 or not self._sparse_labels):
             Y = Y.toarray()
         weight = check_weight(sample_weight, n)
@@ -220,7 +221,7 @@ class BothSides(Transformer):
         x_scores = self._scores_of_x(X)
         if y is None:
             return x_scores
-        Y = self._encode(as_labels(y), len(x_scores), None, reset=False)
+        Y = self._encode(labels_of(self, y, reset=False), len(x_scores), None, reset=False)
         if Y.shape[1] != self._n_labels_:
             raise ValueError(
                 f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted with "

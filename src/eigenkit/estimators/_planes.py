@@ -29,7 +29,7 @@ from eigenkit.estimators._validation import check_X
 from eigenkit.kernels import Kernel, checked_kernel
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_choice, check_count, check_real, shown
 from eigenkit.solvers.planes import Planes
 
 # Sparse data with more rows and more columns than this are only multiplied with.
@@ -69,7 +69,9 @@ class ByClass:
             raise ValueError(f"y holds {k} class, but at least two are needed to separate.")
         if np.any(counts == 0):
             missing = classes[np.argmin(counts)]
-            raise ValueError(f"sample_weight is zero for every sample of the class {missing!r}.")
+            raise ValueError(
+                f"sample_weight is zero for every sample of the class {shown(missing)}."
+            )
         if len(order) <= k:
             raise ValueError(
                 f"y holds {k} classes for {len(order)} samples: some class needs more than one "

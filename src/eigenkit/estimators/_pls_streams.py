@@ -35,6 +35,7 @@ class StreamedPLS(Streaming, CrossDecomposition):
     coef_ = Result()
     intercept_ = Result()
     n_iter_ = Result()
+    singular_values_ = Result()
 
     _in_passes = False
 

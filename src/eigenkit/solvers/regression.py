@@ -23,7 +23,7 @@ from eigenkit.tolerances import EPS, RANK_TOL, REPAIRABLE, TINY, TOLD_APART, TWE
 
 # Where a mixture of at least so many columns lacks no more than this (relative), their residuals
 # are not computed: that is twelve digits, measured where the condition only fears.
-MIXED = 4
+MIXED = 32
 ENOUGH = 5e-13
 # The part of Z'A (relative) that may be lost to cancellation in the dual.
 CANCELLATION = 1e-11
