@@ -224,7 +224,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
         if X.shape[1] < X.shape[0]:
             rows = ClassRows.of(X, bounds, root)
             planes = self._from_raw(rows)
-            if planes is None and rows.sparse:
+            if planes is None and not rows.may_be_dense:
                 planes = self._planes(rows)
             if planes is not None:
                 return Found(planes, planes.Z[:, :-1])

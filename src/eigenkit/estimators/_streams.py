@@ -26,7 +26,8 @@ class Intake:
     model: Any
     moments: Moments | ClassMoments
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """That the moments are those of the model, where both come from a file."""
         self.moments.check(self.model.n_features_in_, self.model._n_labels_)
 
     @classmethod
