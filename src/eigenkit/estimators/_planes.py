@@ -34,7 +34,7 @@ from eigenkit.estimators._probabilities import held_out_distances, softmax_scale
 from eigenkit.estimators._validation import check_X
 from eigenkit.kernels import Kernel, checked_kernel
 from eigenkit.linalg import Array
-from eigenkit.moments import BlockedRows, Rows
+from eigenkit.moments import Rows
 from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers.large_planes import PlaneSums
 from eigenkit.solvers.planes import Planes
@@ -152,11 +152,10 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
     def _state(self, sample: Any) -> ByClass | ClassSums | PlaneSums:
         if sample.whole is not None:
             return ByClass.of(sample, self.classes_)
-        k, large = len(self.classes_), self.n_features_in_ > LARGE_ORDER
-        self._by_products_ = large and isinstance(sample, BlockedRows) and sample.sparse
+        self._by_products_ = sample.sparse_passes and self.n_features_in_ > LARGE_ORDER
         if self._by_products_:
             return plane_sums(sample, self.classes_)
-        return ClassSums.of(sample.by_class(k), self.classes_)
+        return ClassSums.of(sample.by_class(len(self.classes_)), self.classes_)
 
     def _solve(self, problem: ByClass | ClassSums | PlaneSums, settings: None) -> Found:
         if isinstance(problem, PlaneSums):

@@ -62,13 +62,14 @@ class BlockedRows:
     """Rows in blocks of encoded (X, Y, weight), as :class:`~eigenkit.moments.Rows` are.
 
     ``first`` is for the first pass, in which the rows are checked, ``passes`` for the others.
+    ``sparse_passes`` says that X is sparse, and can be passed over as often as needed.
     ``small`` states the problem on the triangle of the rows, for solvers that need rows.
     """
 
     first: Passes
     passes: Passes
     small: bool = False
-    sparse: bool = False
+    sparse_passes: bool = False
     whole: ClassVar[Rows | None] = None
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:

@@ -29,6 +29,7 @@ class ClassMoments:
     parts: tuple[Moments, ...]
     n_rows: int = 0
     whole: ClassVar[Rows | None] = None
+    sparse_passes: ClassVar[bool] = False  # as blocks of rows may have
 
     @classmethod
     def begin(cls, k: int) -> ClassMoments:
