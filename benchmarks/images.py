@@ -85,7 +85,7 @@ def compared(name: str, data: Any, rivals: Any, folds: int, cache: Path) -> dict
     return {"rows": as_records(found), "verdict": verdict(found)}
 
 
-def _fold_lines(found: dict[str, tuple[float, ...]]) -> None:
+def _fold_lines(found: dict[str, list[float]]) -> None:
     for name, values in found.items():
         print(_line(f"  {name}", *values), flush=True)
     print(flush=True)

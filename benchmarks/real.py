@@ -299,7 +299,7 @@ PRECISION = """
 
 The published split (12920 pages, 500 words, 983 tags; 3185 pages to judge by). Settings were chosen
 by a validation part of the training part; `python -m benchmarks.delicious` prints these figures.
-Seconds (of one run, not interleaved) and megabytes are of the last fit and of ranking the test
+Seconds (of the processor, in one run) and megabytes are of the last fit and of ranking the test
 part. {machine}.
 
 | method | settings | P@1 | P@3 | P@5 | seconds | MB |

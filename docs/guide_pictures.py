@@ -300,7 +300,7 @@ def unlabelled() -> Any:
     kernel = KernelLDA(kernel="rbf", gamma=20.0, alpha=0.01)
     models = {
         "6 labelled samples": kernel.fit(X[known], y[known]),
-        "and 294 without labels": GraphRegularized(kernel, mu=1.0, n_neighbors=10).fit(X, few),
+        "and 294 without labels": GraphRegularized(kernel, mu=10.0, n_neighbors=10).fit(X, few),
     }
     figure, axes = panels(2, 4.0)
     for axis, (name, model) in zip(axes, models.items(), strict=True):

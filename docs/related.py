@@ -12,7 +12,7 @@ from typing import Any
 
 # Names of eigenkit by page; the first page that has a name is the one to read.
 PAGES: dict[str, list[str]] = {
-    "cca_family": ["CCA", "CanonicalRidge", "MultiviewCCA", "SparseCCA"],
+    "cca_family": ["CCA", "CanonicalRidge", "MultiviewCCA", "RGCCA", "SparseCCA"],
     "probabilistic": ["ProbabilisticCCA", "BayesianCCA", "CCA"],
     "lda": ["LDA", "MultilabelLDA", "PLSDA", "KernelLDA", "ReGEC"],
     "hypergraph": ["HypergraphSpectral", "HypergraphClustering", "KernelHypergraphSpectral"],

@@ -5,9 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse, stats
+from sklearn.base import clone
 from sklearn.datasets import load_wine
 
-from eigenkit import PLSDA, SIMPLS, PLSRegression, PLSRegressionCV, analysis, shrinkage_factors
+from eigenkit import (
+    PCA,
+    PLSDA,
+    PLSSVD,
+    SIMPLS,
+    PLSCanonical,
+    PLSRegression,
+    PLSRegressionCV,
+    analysis,
+    shrinkage_factors,
+)
 from eigenkit.analysis import hotelling_t2, spe, spe_limit, t2_limit, vip_scores
 
 
@@ -107,3 +118,32 @@ def test_plots_of_choices_show_the_numbers(data):
     model = PLSRegressionCV(4).fit(X, Y)
     ax = analysis.plot_cross_validation(model)
     np.testing.assert_allclose(ax.lines[0].get_ydata(), model.fold_errors_.mean(axis=0))
+
+
+@pytest.mark.parametrize(
+    "model", [PLSRegression(2), PLSCanonical(2), PLSSVD(2), SIMPLS(2)], ids=repr
+)
+def test_t2_counts_repetitions_and_leaves_out_rows_of_no_weight(model, rng):
+    X = rng.normal(size=(30, 4))
+    Y = X[:, :3] + rng.normal(size=(30, 3))
+    weight = rng.integers(0, 4, 30)
+    X[weight == 0] *= 100
+    again = np.repeat(np.arange(30), weight)
+    ours, repeated = clone(model).fit(X, Y, weight), clone(model).fit(X[again], Y[again])
+    np.testing.assert_allclose(hotelling_t2(ours, X), hotelling_t2(repeated, X), rtol=1e-8)
+    assert t2_limit(ours) == pytest.approx(t2_limit(repeated))
+
+
+def test_t2_of_a_stream_is_that_of_all_rows(rng):
+    X = rng.normal(size=(40, 4))
+    Y = X[:, :2] + rng.normal(size=(40, 2))
+    stream = PLSRegression(2).partial_fit(X[:15], Y[:15]).partial_fit(X[15:], Y[15:])
+    whole = PLSRegression(2).fit(X, Y)
+    np.testing.assert_allclose(hotelling_t2(stream, X), hotelling_t2(whole, X), rtol=1e-8)
+    assert t2_limit(stream) == pytest.approx(t2_limit(whole))
+
+
+def test_t2_is_for_pls(rng):
+    X = rng.normal(size=(40, 4))
+    with pytest.raises(TypeError, match="model is a PCA, which has no T2"):
+        hotelling_t2(PCA(2).fit(X), X)

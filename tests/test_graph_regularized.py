@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import linalg as sla
 from scipy import sparse
+from sklearn.base import is_regressor
 from sklearn.datasets import make_moons
 from sklearn.neighbors import kneighbors_graph
 from sklearn.pipeline import make_pipeline
@@ -128,6 +129,8 @@ def test_the_kernel_pencil(data):
 )
 def test_without_the_graph_it_is_the_labelled_answer(data, estimator):
     X, few = data
+    if is_regressor(estimator):  # -1 would be a number
+        few = np.where(few == -1, np.nan, few)
     plain = estimator.fit(X[:LABELLED], few[:LABELLED])
     model = GraphRegularized(estimator, mu=0.0).fit(X, few)
     np.testing.assert_array_equal(model.transform(X), plain.transform(X))
@@ -276,3 +279,14 @@ def test_equal_samples_have_edges_of_no_length():
 def test_an_unknown_kind_of_weights_is_named(data):
     with pytest.raises(ValueError, match="weights='cosine' is not known"):
         GraphRegularized(LDA(), weights="cosine").fit(*data)
+
+
+def test_minus_one_is_a_number_among_responses(rng):
+    X = rng.normal(size=(40, 3))
+    y = np.round(2 * X[:, 0])
+    assert np.sum(y == -1) > 3
+    model = GraphRegularized(OrthonormalizedPLS(), mu=0.0).fit(X, y)
+    assert model.labelled_.all()
+    np.testing.assert_allclose(model.predict(X), OrthonormalizedPLS().fit(X, y).predict(X))
+    y[:5] = np.nan
+    assert GraphRegularized(OrthonormalizedPLS(), mu=0.0).fit(X, y).labelled_.sum() == 35

@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenkit import HypergraphClustering, HypergraphSpectral
 from eigenkit.estimators.hypergraph import EXPANSIONS
+from eigenkit.estimators.hypergraph_clustering import PLAIN
 from eigenkit.targets import TARGETS, Labels
 
 EACH = pytest.mark.parametrize("expansion", EXPANSIONS)
@@ -111,3 +113,19 @@ def test_vertices_and_edges_without_any(rng):
 def test_parameters_are_checked(params, message, rng):
     with pytest.raises(ValueError, match=message):
         HypergraphClustering(**params).fit(planted(rng)[0])
+
+
+@pytest.mark.parametrize("expansion", EXPANSIONS)
+def test_weights_are_copies_and_none_leaves_a_vertex_out(expansion, rng):
+    J = (rng.random((12, 5)) < 0.4).astype(float)
+    J[J.sum(axis=1) == 0, 0] = 1
+    weight = np.r_[np.zeros(3), rng.integers(1, 4, 9)]
+    model = HypergraphClustering(3, expansion=expansion, random_state=0)
+    ours = clone(model).fit(J, sample_weight=weight)
+    kept = weight > 0
+    dropped = clone(model).fit(J[kept], sample_weight=weight[kept])
+    np.testing.assert_allclose(ours.eigenvalues_, dropped.eigenvalues_, atol=1e-12)
+    assert ours.labels_.shape == (12,)
+    if expansion not in PLAIN:  # copies of one vertex can be told apart by a plain Laplacian
+        copies = clone(model).fit(J[np.repeat(np.arange(12), weight.astype(int))])
+        np.testing.assert_allclose(ours.eigenvalues_, copies.eigenvalues_, atol=1e-12)

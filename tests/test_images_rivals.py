@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
+from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 
-from eigenkit.images import ImageAnnotator, Plan, make_shapes
+from eigenkit.images import Descriptor, ImageAnnotator, Plan, make_shapes
 from eigenkit.images.comparison import advice, as_records, compare, measures, verdict
+from eigenkit.images.folds import Finished, FinishedFolds, comparison_key
+from eigenkit.images.record import compared_record
 from eigenkit.images.rivals import PLAIN, RIVALS, Fold, SvmBank, image_wise
 from eigenkit.images.weights import bank_of
 from eigenkit.solvers.kernel_weights import silp
@@ -158,3 +161,54 @@ def test_a_recommendation_says_how_to_fit_it():
     assert "--kernels pooled" in advice(PLAIN)
     assert "--kernels default --weights best" in advice("best single kernel")
     assert "no option of annotate fit" in advice("mean of vectors, linear")
+
+
+def test_an_interrupted_comparison_goes_on_after_the_folds_it_had(tmp_path, monkeypatch):
+    sets, Y, terms = make_shapes(40, size=64)
+    model = ImageAnnotator([Plan("thumbnail"), Plan("hsv")], size=(64, 64), cache=tmp_path)
+    chosen = ["chosen by the annotator", PLAIN]
+
+    def run(**more):
+        return compare(sets, Y, terms, annotator=model, rivals=chosen, folds=3, **more)
+
+    def stop(_):
+        raise KeyboardInterrupt
+
+    whole = compare(
+        sets, Y, terms, annotator=clone(model).set_params(cache=None), rivals=chosen, folds=3
+    )
+    with pytest.raises(KeyboardInterrupt):
+        run(each=stop)
+    assert len(list((tmp_path / "folds").glob("*/*.json"))) == 1
+    fitted = []
+    once = ImageAnnotator.fit_vectors
+    monkeypatch.setattr(
+        ImageAnnotator, "fit_vectors", lambda self, *a: fitted.append(1) or once(self, *a)
+    )
+    again = run()
+    assert len(fitted) == 2
+    assert not list((tmp_path / "folds").iterdir())  # a later version starts anew
+    for one, other in zip(whole.rows, again.rows, strict=True):
+        assert (one.name, one.auc, one.p1, one.f1) == (other.name, other.auc, other.p1, other.f1)
+    pages = [compared_record(found, "a page") for found in (whole, again)]
+    for page in pages:
+        for row in page.pop("methods"):
+            row.pop("seconds")
+    assert pages[0] == pages[1]
+
+
+def test_other_terms_are_another_comparison(tmp_path):
+    sets, Y, terms = make_shapes(12, size=64)
+    model = ImageAnnotator(["hsv"], size=(64, 64), cache=tmp_path)
+    keys = [comparison_key(sets, Y, model, terms, 3), comparison_key(sets, 1 - Y, model, terms, 3)]
+    keys.append(comparison_key(sets, Y, clone(model).set_params(size=(64, 80)), terms, 3))
+    assert len(set(keys)) == 3
+    assert comparison_key(sets, Y, clone(model).set_params(n_jobs=2), terms, 3) == keys[0]
+
+
+def test_folds_with_a_function_of_the_users_are_not_kept(tmp_path):
+    mine = Descriptor("mine", lambda image: image.mean(axis=(0, 1)))
+    kept = FinishedFolds(ImageAnnotator(["mine"], descriptors=[mine], cache=tmp_path), "key")
+    kept.put(0, ImageAnnotator(), Finished({}, {}))
+    assert kept.get(0) is None
+    assert not list(tmp_path.iterdir())

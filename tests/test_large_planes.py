@@ -45,6 +45,16 @@ def test_the_largest_quotients_are_those_of_the_dense_solver(rng):
         assert cosine == pytest.approx(1, abs=1e-9)
 
 
+def test_a_plane_that_is_found_waits_for_the_others():
+    """Of two pencils one is solved by its start: it has no residual to go along."""
+    A = np.array([np.diag([3.0, 1.0, 1.0]), np.diag([1.0, 2.0, 5.0])])
+    B = np.array([np.eye(3)] * 2)
+    products = lambda V: np.stack([(M @ V[..., None])[..., 0] for M in (A, B)])  # noqa: E731
+    start = np.array([[[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]])
+    values = largest_quotients(products, (0.0, 0.0), np.ones((2, 3)), start, 1e-12, 50)[0]
+    np.testing.assert_allclose(values, [3.0, 5.0], rtol=1e-12)
+
+
 def test_a_large_ridge_does_not_look_like_convergence(rng, by_products):
     """With alpha on both sides any vector solves the pencil but for a small part of it."""
     X, y = words(rng)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from conftest import ESTIMATORS, labels_for, projector_distance
-from eigenkit import CCA, LDA, PCA, HypergraphSpectral, OrthonormalizedPLS
+from eigenkit import CCA, LDA, PCA, HypergraphSpectral, OrthonormalizedPLS, PLSRegression
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.moments import Rows
 
@@ -183,6 +184,17 @@ def test_merge_refuses_what_does_not_fit(rng):
     with pytest.raises(ValueError, match="classes_ differ"):
         labels = np.arange(60) % 3
         LDA().partial_fit(X, labels).merge(LDA().partial_fit(X, labels + 1))
+
+
+@pytest.mark.parametrize("make", [PCA, PLSRegression, HypergraphSpectral], ids=lambda m: m.__name__)
+def test_merge_refuses_other_columns(make, rng):
+    X = pd.DataFrame(rng.normal(size=(20, 3)), columns=["a", "b", "c"])
+    y = (rng.random((20, 2)) < 0.5).astype(float)
+    stream = make().partial_fit(X, y)
+    for other in (X[["c", "b", "a"]], X.set_axis(["p", "q", "r"], axis=1), X.to_numpy()):
+        with pytest.raises(ValueError, match="feature_names_in_ differ"):
+            stream.merge(make().partial_fit(other, y))
+    assert stream.merge(make().partial_fit(X, y))._intake_.moments.n_rows == 40
 
 
 def test_too_many_features_for_a_summary(monkeypatch, rng):

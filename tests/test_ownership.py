@@ -52,6 +52,7 @@ MODELS: dict[str, tuple[Any, Any]] = {
     "zhou": (lambda: ek.HypergraphSpectral(expansion="zhou"), _J),
     "LeastSquaresProjection": (ek.LeastSquaresProjection, _J),
     "SparseCCA": (ek.SparseCCA, _responses),
+    "RGCCA": (lambda: ek.RGCCA(groups=np.array([0, 0, 1, 1, 1])), _responses),
     "MultiviewCCA": (lambda: ek.MultiviewCCA(groups=np.array([0, 0, 1, 1, 1])), _responses),
     "PLSRegression": (ek.PLSRegression, _responses),
     "PLSRegression nipals": (lambda: ek.PLSRegression(algorithm="nipals"), _responses),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
@@ -265,7 +266,9 @@ def sources(tmp_path, monkeypatch):
     (package / "show.py").write_text("from sketch.work import value\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(provenance, "PACKAGES", ("sketch",))
-    return package
+    monkeypatch.delitem(sys.modules, "sketch", raising=False)
+    yield package
+    sys.modules.pop("sketch", None)  # the next one is in another place
 
 
 @pytest.mark.parametrize(

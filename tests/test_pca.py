@@ -371,3 +371,12 @@ def test_gaps_that_cannot_be_skipped() -> None:
         PCA(solver="nipals").fit(np.where(TALL > 5, np.inf, TALL))
     with pytest.warns(ConvergenceWarning, match="component 1"):
         PCA(1, solver="nipals", max_iter=1).fit(holed)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_mle_counts_repetitions(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 5)) * [3, 2, 1, 1, 1]
+    weight = rng.integers(1, 9, size=40)
+    repeated = PCA("mle").fit(np.repeat(X, weight, axis=0))
+    assert PCA("mle").fit(X, sample_weight=weight).n_components_ == repeated.n_components_

@@ -504,3 +504,14 @@ def test_picture_of_decision_regions():
     plt.close("all")
     with pytest.raises(ValueError, match="two features only"):
         plot_decision_regions(model, X, y)
+
+
+@pytest.mark.parametrize("make", [ReGEC, GEPSVM], ids=lambda make: make.__name__)
+def test_gamma_of_the_scale_counts_repetitions(make, rng):
+    X, y = rng.normal(size=(30, 3)), np.arange(30) % 2
+    weight = rng.integers(1, 5, size=30)
+    model = make(kernel="rbf", gamma="scale")
+    ours, again = clone(model).fit(X, y, weight), np.repeat(np.arange(30), weight)
+    repeated = clone(model).fit(X[again], y[again])
+    np.testing.assert_allclose(ours.kernel_.gamma, repeated.kernel_.gamma)
+    np.testing.assert_allclose(ours.distances(X), repeated.distances(X), atol=1e-6)

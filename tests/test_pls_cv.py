@@ -16,7 +16,7 @@ from sklearn.model_selection import (
 
 from eigenkit import PLSRegression, PLSRegressionCV
 from eigenkit.data import Centered
-from eigenkit.estimators.pls_cv import one_standard_error
+from eigenkit.estimators._folds import one_standard_error
 from eigenkit.solvers.component_cv import Problem, _Updated, fold_errors, whole_gram
 
 

@@ -82,3 +82,21 @@ def test_what_a_notebook_shows_is_escaped():
     shown = model._repr_html_()
     assert "<script>alert(1)" not in shown
     assert "&lt;script&gt;alert(1)" in shown
+
+
+# As many as it may try: it takes the best of those that there are.
+UP_TO = {"PLSRegressionCV"}
+COUNTED = [cls for cls in ESTIMATORS if "n_components" in FACE["parameters"](cls)]
+
+
+@pytest.mark.parametrize("cls", COUNTED, ids=lambda c: c.__name__)
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
+def test_too_many_components_are_refused_in_the_same_words(cls):
+    model = default(cls).set_params(n_components=10_000)
+    X, y = data_for(model)
+    y = y[:, 0] if cls.__name__ == "ShrinkageRegression" else y
+    if cls.__name__ in UP_TO:
+        assert model.fit(X, y).n_components_ < 10_000
+        return
+    with pytest.raises(ValueError, match=r"^n_components=10000 exceeds (\d+), .*: give at most \1"):
+        model.fit(X, y)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -11,8 +12,18 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 from conftest import ESTIMATORS, labels_for
-from eigenkit import CCA, LDA, PCA, CanonicalRidge, KernelLDA, MultilabelLDA, RowBlocks
+from eigenkit import (
+    CCA,
+    LDA,
+    PCA,
+    CanonicalRidge,
+    KernelLDA,
+    LeastSquaresProjection,
+    MultilabelLDA,
+    RowBlocks,
+)
 from eigenkit.files import FileError
+from eigenkit.targets import TARGETS
 
 N, D = 120, 5
 MAKERS = {**ESTIMATORS, "pca": PCA, "ridge": CanonicalRidge, "mlda": MultilabelLDA}
@@ -27,8 +38,12 @@ def _data(name, rng, kind="dense"):
     return X, labels_for(name, N, rng)
 
 
-def _parts(X, y, cuts=(7, 40, 41, 90)):
-    return [(X[rows], y[rows]) for rows in np.split(np.arange(N), cuts)]
+def _rows(cuts=(7, 40, 41, 90)):
+    return np.split(np.arange(N), cuts)
+
+
+def _parts(X, y):
+    return [(X[rows], y[rows]) for rows in _rows()]
 
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "float32"])
@@ -45,6 +60,19 @@ def test_the_model_is_that_of_all_rows(name, small, kind, rng, monkeypatch):
     np.testing.assert_allclose(model.transform(X), whole.transform(X), atol=10 * tol)
     assert model.components_.dtype == whole.components_.dtype
     assert "_intake_" not in vars(model)  # a fit, not a stream
+
+
+@pytest.mark.parametrize("l1_ratio", [0.0, 1.0])
+@pytest.mark.parametrize("target", list(TARGETS))
+def test_least_squares_models_are_those_of_all_rows(target, l1_ratio, rng):
+    X, y = _data("lda" if target == "lda" else "star", rng)
+    make = partial(LeastSquaresProjection, target=target, l1_ratio=l1_ratio, alpha=0.5, tol=1e-10)
+    weight = rng.integers(1, 4, N).astype(float)
+    whole = make().fit(X, y, weight)
+    parts = [(*part, weight[rows]) for part, rows in zip(_parts(X, y), _rows(), strict=True)]
+    model = make().fit(RowBlocks.from_arrays(parts))
+    np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, rtol=1e-8)
+    np.testing.assert_allclose(np.abs(model.transform(X)), np.abs(whole.transform(X)), atol=1e-8)
 
 
 def test_the_same_blocks_give_the_same_bits(rng):

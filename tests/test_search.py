@@ -24,6 +24,7 @@ from eigenkit import (
 )
 from eigenkit.data import Centered
 from eigenkit.evaluation import LabelStratifiedKFold
+from eigenkit.exceptions import EigenkitWarning
 
 
 @pytest.mark.parametrize("name", list(ESTIMATORS))
@@ -99,6 +100,23 @@ def test_rows_of_no_weight_do_not_count_for_the_head(classes, rng):
     ours = clone(search).set_params(cv=splits).fit(X, lies, weight)
     plain = clone(search).set_params(cv=kept).fit(X[20:], Y[20:])
     assert ours.best_score_ == pytest.approx(plain.best_score_, abs=1e-10)
+
+
+@pytest.mark.parametrize("rule", ["min", "one_standard_error"])
+def test_a_candidate_without_a_score_is_not_taken(rule):
+    X, y = load_iris(return_X_y=True)
+    calls = iter(range(100))
+
+    def score(model, X, y):
+        missing = model.alpha == 10.0 and next(calls) == 0
+        return np.nan if missing else model.alpha
+
+    search = AlphaSearchCV(LDA(), alphas=[0.1, 10.0], scoring=score, rule=rule)
+    with pytest.warns(EigenkitWarning, match="1 of 2 candidates have a score of NaN"):
+        assert search.fit(X, y).alpha_ == 0.1
+    nothing = AlphaSearchCV(LDA(), alphas=[0.1, 10.0], scoring=lambda *_: np.nan, rule=rule)
+    with pytest.raises(ValueError, match="NaN in some fold, so that none is best"):
+        nothing.fit(X, y)
 
 
 def test_one_standard_error_prefers_more_shrinkage():

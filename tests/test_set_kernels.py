@@ -22,6 +22,7 @@ from eigenkit.kernels.sets import (
     VisualWords,
     pyramid_match,
 )
+from eigenkit.kernels.sets._vocabulary import ALIKE, stacks
 
 BINS = ["uniform", "vocabulary"]
 
@@ -341,3 +342,41 @@ def test_few_new_sets_and_many_give_the_same(bins, monkeypatch):
     few = model.transform(new)
     monkeypatch.setattr("eigenkit.kernels.sets._pyramid.FEW_SETS", 0)
     np.testing.assert_allclose(few, model.transform(new), rtol=1e-10, atol=1e-14)
+
+
+# -- many clusters at once ----------------------------------------------------------------
+
+
+def test_every_row_is_in_one_stack_once():
+    group = np.random.default_rng(0).integers(0, 400, 3000) ** 2 // 400
+    seen = np.zeros(len(group), dtype=int)
+    for names, rows, real in stacks(group):
+        np.testing.assert_array_equal(group[rows], np.broadcast_to(names[:, None], rows.shape))
+        np.add.at(seen, rows[real], 1)
+        sizes = real.sum(axis=1)
+        assert rows.shape[1] == sizes.max() <= ALIKE * sizes.min() + 1
+    np.testing.assert_array_equal(seen, 1)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_children_are_the_clusters_of_their_bin(dtype):
+    """Planted: five far places, in each three close ones, in each ten points; one place is bare."""
+    rng = np.random.default_rng(3)
+    places = 1000 + 100 * rng.permutation(np.eye(5))
+    close = places[:, None] + 5 * np.eye(5)[:3]
+    points = close[:, :, None] + 0.1 * rng.normal(size=(5, 3, 10, 5))
+    points[0] = places[0]
+    tree = PyramidMatch("vocabulary", n_levels=3, branching=5, random_state=0)
+    tree = tree.fit([points.reshape(-1, 5).astype(dtype)]).bins_
+    np.testing.assert_array_equal(tree.n_children[:1], 5)
+    order = np.argmin(np.linalg.norm(tree.centers[1:6, None] - places, axis=2), axis=1)
+    assert sorted(order) == list(range(5))
+    for node, place in enumerate(order, 1):
+        own = points[place].reshape(-1, 5)
+        np.testing.assert_allclose(tree.centers[node], own.mean(axis=0), rtol=1e-5)
+        inside = tree.paths(own.astype(dtype))
+        assert np.all(inside[:, 1] == node)
+        assert np.all(inside[:, 2] == -1) if place == 0 else tree.n_children[node] == 5
+        for child in _children(tree, node):
+            mine = own[inside[:, 2] == child]
+            np.testing.assert_allclose(tree.centers[child], mine.mean(axis=0), rtol=1e-5)

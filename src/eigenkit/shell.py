@@ -28,6 +28,13 @@ def check_real(name: str, value: Any, *, low: float = 0.0, high: float = np.inf)
     return number
 
 
+def check_above_zero(name: str, value: Any, *, hint: str = "") -> float:
+    """``value`` as a finite float above zero."""
+    if check_real(name, value) == 0.0:
+        raise ValueError(f"{name}=0 is not valid: give a number above 0{hint}.")
+    return float(value)
+
+
 def _as_float(value: Any) -> float:
     """A real number as a float; NaN where it is none, or has no float near it (10**400)."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
@@ -54,12 +61,42 @@ def check_count(name: str, value: Any, *, hint: str = "") -> int:
     return int(value)
 
 
+def check_at_most(
+    name: str, value: int | None, most: int, what: str, *, hint: str = ", or None for all"
+) -> int:
+    """``value``, or ``most`` for None. More is an error: ``what`` says what there are ``most`` of.
+
+    The one rule for all that can be asked for in too large a number, components above all: fewer
+    than asked for would come as a surprise wherever their number is counted on.
+    """
+    if value is not None and value > most:
+        raise ValueError(f"{name}={value} exceeds {most}, {what}: give at most {most}{hint}.")
+    return most if value is None else int(value)
+
+
 def check_choice(name: str, value: Any, choices: Any) -> str:
     """``value``, one of ``choices``."""
     if not isinstance(value, str) or value not in choices:
         known = ", ".join(repr(choice) for choice in choices)
         raise ValueError(f"{name}={shown(value)} is not known: choose one of {known}.")
     return value
+
+
+def check_solver(value: Any, choices: Any) -> str:
+    """``value``, one of ``choices``, which all reach the same answer."""
+    if isinstance(value, str) and value == "least_squares":
+        raise ValueError(
+            "solver='least_squares' would be another model: use LeastSquaresProjection, or choose "
+            f"one of {', '.join(repr(choice) for choice in choices)}."
+        )
+    return check_choice("solver", value, choices)
+
+
+def check_label_rank(value: Any) -> int | str | None:
+    """None, "auto" or a count."""
+    if value is None or (isinstance(value, str) and value == "auto"):
+        return value
+    return check_count("label_rank", value, hint=", 'auto' or None for all")
 
 
 # -- the fitted state -------------------------------------------------------------------

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
@@ -70,6 +71,7 @@ class _OneBlasThread:
 
 
 _ONE = _OneBlasThread()
+_OURS: ContextVar[bool] = ContextVar("eigenkit_own_threads", default=False)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_ONE.forked)
 
@@ -94,6 +96,25 @@ def one_blas_thread() -> Iterator[None]:
         _ONE.leave()
 
 
+@contextmanager
+def own_threads() -> Iterator[None]:
+    """Products of dense data are made in our threads, and BLAS keeps to one all the while.
+
+    Its own wait actively for some 20 ms after every product, and take the cores from ours.
+    """
+    token = _OURS.set(True)
+    try:
+        with one_blas_thread():
+            yield
+    finally:
+        _OURS.reset(token)
+
+
+def ours() -> bool:
+    """Whether :func:`own_threads` is held here."""
+    return _OURS.get()
+
+
 def blas_threads(order: int) -> AbstractContextManager[Any]:
     """One BLAS thread while matrices of a small order are factored.
 
@@ -106,6 +127,8 @@ def blas_threads(order: int) -> AbstractContextManager[Any]:
 
 def available() -> int:
     """How many threads we may use: no more than cores, than BLAS may, and than OMP_NUM_THREADS."""
+    if not _can_start():
+        return 1
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
     else:
@@ -113,6 +136,18 @@ def available() -> int:
     given = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     asked = int(given) if given.isdecimal() and int(given) > 0 else cores
     return max(1, min(cores, asked, _ONE.allowed()))
+
+
+@cache
+def _can_start() -> bool:
+    """Whether there are threads at all: Python in a browser has none."""
+    thread = threading.Thread(target=lambda: None)
+    try:
+        thread.start()
+    except RuntimeError:
+        return False
+    thread.join()
+    return True
 
 
 def thread_map(

@@ -75,7 +75,7 @@ def hotelling_t2(model: Any, X: Any) -> Array:
     2.99
     """
     T = _scores(model, X)
-    return np.asarray(np.sum(T**2 / model.x_scores_.var(axis=0, ddof=1), axis=1))
+    return np.asarray(np.sum(T**2 / _spread(model)[0], axis=1))
 
 
 def t2_limit(model: Any, level: float = 0.95) -> float:
@@ -106,7 +106,8 @@ def t2_limit(model: Any, level: float = 0.95) -> float:
     """
     check_is_fitted(model)
     level = check_real("level", level, high=1.0)
-    n, l = model.x_scores_.shape
+    variance, n = _spread(model)
+    l = len(variance)
     return float(l * (n**2 - 1) / (n * (n - l)) * stats.f.ppf(level, l, n - l))
 
 
@@ -194,6 +195,15 @@ def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:
     if variance == 0:
         return mean
     return variance / (2 * mean) * float(stats.chi2.ppf(level, 2 * mean**2 / variance))
+
+
+def _spread(model: Any) -> tuple[Array, float]:
+    """The variance of the scores in the training data, and the number of samples there."""
+    if not hasattr(model, "_score_variance_"):
+        raise TypeError(
+            f"model is a {type(model).__name__}, which has no T2: give a fitted PLS estimator."
+        )
+    return model._score_variance_, model._n_samples_
 
 
 def _scores(model: Any, X: Any) -> Array:

@@ -14,14 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.columns import (
-    FULL,
-    ROUNDING,
-    SAFE_RANGE,
-    SCALABLE,
-    check_size,
-    shifted,
-)
+from eigenkit.data.columns import FULL, SAFE_RANGE, SCALABLE, check_size, shifted
 from eigenkit.data.costs import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, fits
 from eigenkit.data.passes import Passes
 from eigenkit.data.protocol import Data
@@ -29,6 +22,7 @@ from eigenkit.data.sparse_rows import BLOCK_BYTES, add_transposed, product
 from eigenkit.data.survey import Survey
 from eigenkit.data.triangle import triangle
 from eigenkit.linalg import Array, power_of_two
+from eigenkit.tolerances import ROUNDING
 
 # A block as it is passed over: X, the encoded y, and the weights or None.
 Block = tuple[Any, Array, Array | None]

@@ -15,8 +15,9 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.data.columns import one_sample
-from eigenkit.linalg import EPS, Array
+from eigenkit.linalg import Array
 from eigenkit.threads import blas_threads
+from eigenkit.tolerances import EPS, above_rounding
 
 
 class Data:
@@ -202,5 +203,5 @@ def truncated_svd(A: Array, n: int) -> tuple[Array, Array, Array]:
     """U, s, V of A without the singular values that are rounding, for n samples behind it."""
     with blas_threads(min(A.shape)):
         U, s, Vt = sla.svd(A, full_matrices=False)
-    keep = s > s.max(initial=0.0) * EPS * max(n, *A.shape)
+    keep = above_rounding(s, n, *A.shape)
     return U[:, keep], s[keep], Vt[keep].T

@@ -10,11 +10,15 @@ from scipy import sparse
 
 from eigenkit import compiled
 from eigenkit.data.centered import Centered
-from eigenkit.data.columns import FULL, ROUNDING, SAFE_RANGE, shifted
+from eigenkit.data.columns import FULL, SAFE_RANGE, shifted
 from eigenkit.data.costs import BLOCK_RATE, DENSE_LIMIT_BYTES, SPARSE_RATE
 from eigenkit.data.sparse_rows import SparseRows
 from eigenkit.linalg import Array
 from eigenkit.threads import blas_threads
+from eigenkit.tolerances import ROUNDING
+
+# Numbers between this and its inverse, and their products, are well inside the range of float32.
+SMALLEST_SINGLE = 1e-9
 
 
 class Sparse(Centered):
@@ -152,7 +156,10 @@ class Sparse(Centered):
         if np.ndim(self.unit) or self.unit != 1.0:
             return False
         size = np.abs(self.X.data)
-        return bool(size.max(initial=0.0) < 1e9 and size.min(initial=1.0, where=size > 0) > 1e-9)
+        return bool(
+            size.max(initial=0.0) < 1 / SMALLEST_SINGLE
+            and size.min(initial=1.0, where=size > 0) > SMALLEST_SINGLE
+        )
 
     @property
     def products(self) -> str:  # type: ignore[override]

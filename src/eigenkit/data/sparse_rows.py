@@ -15,7 +15,7 @@ except ImportError:  # pragma: no cover - a name that scipy does not promise
 
 from eigenkit import compiled
 from eigenkit.linalg import Array
-from eigenkit.threads import available, thread_map
+from eigenkit.threads import WORTH_THREADS, available, thread_map
 
 # Blocks of rows: large enough for fast products, small enough for the cache.
 BLOCK_BYTES = 2**23
@@ -33,7 +33,14 @@ class SparseRows:
     def __init__(self, X: sparse.csr_array) -> None:
         self.X = X
         self.shape: tuple[int, int] = X.shape
-        self._blocks = _row_blocks(X)
+
+    @cached_property
+    def _blocks(self) -> list[slice]:
+        """Consecutive row slices with about equal numbers of non-zeros."""
+        X = self.X
+        cuts = np.searchsorted(X.indptr, np.linspace(0, X.nnz, 4 * available() + 1)[1:-1])
+        edges = np.unique(np.concatenate([[0], cuts, [X.shape[0]]]))
+        return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 
     @cached_property
     def T(self) -> SparseRows:
@@ -54,7 +61,10 @@ class SparseRows:
             if not compiled.rows_product(self.X, rows, V, out):
                 out[rows] = _row_slice(self.X, rows) @ V
 
-        thread_map(fill, self._blocks, self.X.nnz * V.shape[1])
+        if self.X.nnz * V.shape[1] < WORTH_THREADS:
+            fill(slice(0, self.shape[0]))
+        else:
+            thread_map(fill, self._blocks)
         return out
 
     def product(self, other: sparse.csr_array, work: float) -> Array:
@@ -68,13 +78,6 @@ class SparseRows:
 
         thread_map(fill, starts, work)
         return out
-
-
-def _row_blocks(X: sparse.csr_array) -> list[slice]:
-    """Consecutive row slices with about equal numbers of non-zeros."""
-    cuts = np.searchsorted(X.indptr, np.linspace(0, X.nnz, 4 * available() + 1)[1:-1])
-    edges = np.unique(np.concatenate([[0], cuts, [X.shape[0]]]))
-    return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 def _row_slice(X: sparse.csr_array, rows: slice) -> sparse.csr_array:

@@ -30,6 +30,7 @@ from eigenkit.estimators.pls import PLSSVD, SIMPLS, PLSCanonical, PLSRegression
 from eigenkit.estimators.pls_cv import PLSRegressionCV
 from eigenkit.estimators.plsda import PLSDA
 from eigenkit.estimators.probabilistic_cca import ProbabilisticCCA
+from eigenkit.estimators.rgcca import RGCCA
 from eigenkit.estimators.search import AlphaSearchCV, l1_path
 from eigenkit.estimators.shrinkage import ShrinkageRegression, shrinkage_factors
 from eigenkit.estimators.sparse_cca import SparseCCA
@@ -42,6 +43,7 @@ __all__ = [
     "PCA",
     "PLSDA",
     "PLSSVD",
+    "RGCCA",
     "SIMPLS",
     "AlphaSearchCV",
     "BayesianCCA",

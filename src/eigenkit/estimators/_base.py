@@ -9,19 +9,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._estimator import Estimator
+from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import (
-    check_label_rank,
-    check_solver,
     check_X,
     check_X_varies,
     check_y_varies,
@@ -30,9 +24,12 @@ from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import (
+    check_at_most,
     check_choice,
     check_count,
+    check_label_rank,
     check_real,
+    check_solver,
 )
 from eigenkit.solvers import (
     REGRESSIONS,
@@ -48,7 +45,7 @@ from eigenkit.targets import Target
 _FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1}
 
 
-class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class Projection(Streaming, Transformer):
     """Supervised projection by the pencil of a target; see the subclasses."""
 
     components_ = Result()
@@ -114,8 +111,8 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             self._columns_ = columns
         return rows
 
-    def _learn(self, sample: Rows | Moments | BlockedRows) -> None:
-        super()._learn(sample)
+    def _learn(self, sample: Rows | Moments | BlockedRows, settings: Any) -> None:
+        super()._learn(sample, settings)
         self._spread_columns()
 
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Choice:
@@ -149,6 +146,7 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             max_iter=check_count("max_iter", self.max_iter),
             n_components=None if self._uses_all_components else self.n_components,
             label_rank=check_label_rank(getattr(self, "label_rank", None)),
+            by_eigenvalues=self._target().whitened,
         )
 
     def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
@@ -159,12 +157,8 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
 
     def _keep(self, problem: Problem, solution: Solution) -> None:
         n_found = solution.W.shape[1]
-        l = n_found if self.n_components is None else int(self.n_components)
-        if l > n_found:
-            raise ValueError(
-                f"n_components={l} exceeds {n_found}, the rank of what X and y share: "
-                f"give at most {n_found}, or None for all."
-            )
+        shared = "the rank of what X and y share"
+        l = check_at_most("n_components", self.n_components, n_found, shared)
         found = {
             "mean_": problem.mean,
             "eigenvalues_": solution.eigenvalues[:l],
@@ -198,10 +192,6 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
     def _check_informative(self, problem: Problem) -> None:
         check_X_varies(problem.pencil.Z)
         check_y_varies(problem.pencil.H)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
 
     # -- using -------------------------------------------------------------------------
 

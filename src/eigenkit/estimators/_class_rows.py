@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.estimators._validation import NO_VARIANCE
-from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
+from eigenkit.linalg import Array, eigenpairs, power_of_two
 from eigenkit.solvers.planes import class_grams, lower_grams
+from eigenkit.tolerances import ROUNDING, SQUARES_RANGE, above_rounding
 
 
 class ClassRows:
@@ -69,7 +70,7 @@ def standardized(X: Array) -> tuple[Array, Array, Array]:
     shift = X.mean(axis=0, dtype=np.float64)
     Z = X - shift
     size = np.abs(Z).max(axis=0)
-    if np.all(size <= 8 * EPS * np.abs(shift)):
+    if np.all(size <= ROUNDING * np.abs(shift)):
         raise ValueError(NO_VARIANCE)
     unit = power_of_two(size)
     R = np.diag([*(1 / unit), 1.0])
@@ -80,7 +81,7 @@ def standardized(X: Array) -> tuple[Array, Array, Array]:
 def row_space(X: Any) -> tuple[Array, Array]:
     """Coordinates of the rows of a wide sparse X in an orthonormal basis of their span."""
     values, vectors = eigenpairs((X @ X.T).toarray().astype(np.float64))
-    keep = values > max(values[0], 0.0) * X.shape[0] * EPS
+    keep = above_rounding(values, X.shape[0])
     if not keep.any():
         raise ValueError(NO_VARIANCE)
     root = np.sqrt(values[keep])
@@ -95,4 +96,6 @@ def check_varied(K: Array) -> None:
 def kernel_unit(K: Array) -> float:
     """1, or a power of two that brings kernel values of extreme size near 1."""
     size = max(float(K.max()), -float(K.min()))
-    return 1.0 if 1e-140 < size < 1e140 else float(power_of_two(np.array(size)))
+    return (
+        1.0 if SQUARES_RANGE[0] < size < SQUARES_RANGE[1] else float(power_of_two(np.array(size)))
+    )

@@ -7,21 +7,17 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-)
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import SCALABLE, Centered, project
 from eigenkit.estimators._encoding import as_labels, check_numeric_Y
-from eigenkit.estimators._estimator import Estimator
+from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._gaps import check_gaps, filled, observed_entries
 from eigenkit.estimators._validation import check_X_varies, check_y_varies
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
-from eigenkit.shell import UNCHANGED, check_count
+from eigenkit.shell import UNCHANGED, check_at_most, check_count
 from eigenkit.solvers.cross_products import Block, blocks
 from eigenkit.solvers.deflation import (
     Components,
@@ -71,7 +67,7 @@ class Fit:
     squares: tuple[float, float]
 
 
-class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class CrossDecomposition(Transformer):
     """What the PLS family shares: validate, decompose X'Y, keep; see the subclasses."""
 
     _instead: ClassVar = {"copy": UNCHANGED}
@@ -137,13 +133,8 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         k = rows.Y.shape[1]
         both = self._deflation in ("canonical", "svd")
         bound = min(n, d, k) if both else min(n, d)
-        if self.n_components is not None and self.n_components > bound:
-            sizes = f"n_samples={n}, n_features={d}" + (f", n_targets={k}" if both else "")
-            raise ValueError(
-                f"n_components={self.n_components} exceeds {bound}, the least of {sizes}: give at "
-                f"most {bound}, or None for all."
-            )
-        return bound if self.n_components is None else int(self.n_components)
+        sizes = f"n_samples={n}, n_features={d}" + (f", n_targets={k}" if both else "")
+        return check_at_most("n_components", self.n_components, bound, f"the least of {sizes}")
 
     def _check_informative(self, problem: Pair) -> None:
         check_X_varies(problem.X)
@@ -195,7 +186,17 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
         for name, value in kept.items():
             setattr(self, name, self._cast(value))
         self.n_components_ = len(found)
+        self._keep_spread(fit)
         self._keep_more(problem, fit)
+
+    def _keep_spread(self, fit: Fit) -> None:
+        """How far the scores of X spread, and how many samples that is known from."""
+        Z, found = fit.X.Z, fit.components
+        squares = found.x_norms
+        if self._deflation == "svd":
+            squares = np.sum(fit.X.matmat(found.x_rotations) ** 2, axis=0)
+        self._score_variance_ = self._cast(squares / fit.X.unit**2 / Z.freedom)
+        self._n_samples_ = float(Z.total / (Z.total - Z.freedom))
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
         """Attributes beyond the common ones."""
@@ -213,10 +214,6 @@ class CrossDecomposition(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Esti
 
     def _y_scores(self, Y: Array, T: Array) -> Array:
         return np.asarray(Y @ self.y_rotations_)
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.x_weights_.shape[1])
 
     # -- using -------------------------------------------------------------------------
 

@@ -38,6 +38,12 @@ kernel_, gamma_
 landmarks_, approximation_error_
     Indices of the landmarks, and the share of the kernel's trace that they miss.
 """,
+    "eigen_rank": """
+label_rank : int or "auto", optional
+    Let so many directions of the labels, those that X knows most of, stand for all of them; "auto"
+    takes as many as hold 99 % of the sum of the eigenvalues. ``report_.label_bound`` is the
+    largest eigenvalue that was left out. By default nothing is.
+""",
     "what_was_done": """
 n_components_, n_iter_, solver_, regression_, report_
     What was done; see :class:`eigenkit.pencil.Report`.

@@ -12,9 +12,10 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import estimator_html_repr
 
+from eigenkit.data import threads_for
 from eigenkit.estimators._blocks import blocked_rows
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._notebook import fitted_table
@@ -86,10 +87,10 @@ class Estimator(Instead, BaseEstimator):
         -------
         self
         """
-        self._settings()
-        with unchanged_on_error(self):
+        settings = self._settings()
+        with unchanged_on_error(self), threads_for(X, y):
             forget(self)
-            self._learn(self._sample(X, y, sample_weight))
+            self._learn(self._sample(X, y, sample_weight), settings)
         return self
 
     def _sample(self, X: Any, y: Any, sample_weight: Any) -> Any:
@@ -102,9 +103,8 @@ class Estimator(Instead, BaseEstimator):
         """The sample."""
         return self._rows(X, y, sample_weight)
 
-    def _learn(self, sample: Any) -> None:
+    def _learn(self, sample: Any, settings: Any) -> None:
         """State the problem, solve it, keep what is found."""
-        settings = self._settings()
         problem = self._problem(sample)
         self._keep(problem, self._solve(problem, settings))
 
@@ -181,3 +181,13 @@ class Estimator(Instead, BaseEstimator):
     def _cast(self, value: Any) -> Any:
         """Arrays in the precision of X; other values as they are."""
         return value.astype(self._dtype_, copy=False) if isinstance(value, np.ndarray) else value
+
+
+class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """An estimator with components, of which every sample has scores."""
+
+    n_components_: int
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)

@@ -7,6 +7,7 @@ where they were requested, as in its own searches.
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
@@ -26,7 +27,10 @@ from sklearn.utils.validation import has_fit_parameter
 from eigenkit.estimators._encoding import check_groups
 from eigenkit.estimators._validation import check_weight
 from eigenkit.estimators.splits import LabelStratifiedKFold
+from eigenkit.exceptions import EigenkitWarning
 from eigenkit.linalg import Array
+
+RULES = ("one_standard_error", "min")
 
 
 def fit_head(head: Any, T: Array, y: Any, weight: Array | None = None) -> Any:
@@ -51,6 +55,54 @@ def _weights(head: Any, weight: Array | None) -> dict[str, Array]:
     if weight is None or not has_fit_parameter(head, "sample_weight"):
         return {}
     return {"sample_weight": weight}
+
+
+def best_of(scores: Array, rule: str = "min") -> int:
+    """Which column of scores is best over the folds (rows), or first within one standard error.
+
+    A candidate that a fold has no score for (NaN) is not taken.
+    """
+    judged = np.asarray(~np.isnan(scores).any(axis=0))
+    if not judged.any():
+        raise ValueError(
+            "the scores of every candidate are NaN in some fold, so that none is best: give "
+            "another scoring, or folds that hold all classes."
+        )
+    if not judged.all():
+        warnings.warn(
+            f"{int((~judged).sum())} of {len(judged)} candidates have a score of NaN in some fold "
+            "and are left out",
+            EigenkitWarning,
+            stacklevel=4,
+        )
+    scores = np.where(judged, scores, -np.inf)
+    if rule == "min":
+        return int(np.argmax(scores.mean(axis=0)))
+    return one_standard_error(-scores)
+
+
+def one_standard_error(errors: Array) -> int:
+    """The smallest number of components that is no worse than the best by one standard error.
+
+    Parameters
+    ----------
+    errors : array of shape (n_folds, n_components + 1)
+        Errors of every fold with 0, 1, ... components.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one_standard_error(np.array([[9.0, 3.1, 2.0], [9.0, 3.0, 4.0]]))
+    1
+    """
+    mean = errors.mean(axis=0)
+    best = int(np.argmin(mean))
+    error = errors[:, best].std(ddof=1) / np.sqrt(len(errors))
+    return int(np.argmax(mean <= mean[best] + error))
 
 
 class Fold(NamedTuple):

@@ -231,7 +231,7 @@ class ProximalPlanes(ClassifierMixin, Estimator):
             X = X[:, problem.order]
         else:
             given = Kernel(self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params)
-            self.kernel_ = given.fitted(X)
+            self.kernel_ = given.fitted(X, problem.rows.weight)
         chosen, K, column = landmark_rows(self, X, root)
         check_varied(K)
         unit = kernel_unit(K)

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from eigenkit.moments import Moments
-from eigenkit.shell import check_real, forget, is_fitted_name, unchanged_on_error
+from eigenkit.shell import check_above_zero, forget, is_fitted_name, unchanged_on_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Intake:
         if not self.model._is_solved:
             try:
                 with unchanged_on_error(self.model):
-                    self.model._learn(self.moments)
+                    self.model._learn(self.moments, self.model._settings())
             except ValueError as error:
                 raise NotFittedError(
                     f"this {type(self.model).__name__} cannot be solved from the "
@@ -182,13 +182,17 @@ class Streaming:
 
 def check_half_life(half_life: Any) -> float | None:
     """Rows after which what was seen counts half as much; None for never."""
-    if half_life is not None and check_real("half_life", half_life) == 0:
-        raise ValueError("half_life=0 is not valid: give a number above 0, or None.")
-    return None if half_life is None else float(half_life)
+    return None if half_life is None else check_above_zero("half_life", half_life, hint=", or None")
 
 
 def _check_alike(model: Any, other: Any) -> None:
     """Two streams of the same features and labels."""
+    mine, theirs = (vars(each).get("feature_names_in_") for each in (model, other))
+    if (mine is None) != (theirs is None) or not np.array_equal(mine, theirs):
+        raise ValueError(
+            "feature_names_in_ differ: give both streams the same columns in the same order, by "
+            "name or without names, to merge them."
+        )
     for name in ("n_features_in_", "_n_labels_"):
         mine, theirs = getattr(model, name), getattr(other, name)
         if mine != theirs:

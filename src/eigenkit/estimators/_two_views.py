@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import linalg as sla
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, one_sample, project, stored
 from eigenkit.estimators._encoding import as_labels, check_numeric_Y
-from eigenkit.estimators._estimator import Estimator, check_y_given
+from eigenkit.estimators._estimator import Transformer, check_y_given
 from eigenkit.estimators._validation import check_weight, check_X, check_X_varies, check_y_varies
 from eigenkit.linalg import Array, power_of_two, triangular_factor
 from eigenkit.shell import check_count
@@ -44,7 +43,7 @@ class Views:
         return np.hstack([self.X, self.Y]).astype(np.float64, copy=False)
 
 
-class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class TwoViewDensity(Transformer):
     """A Gaussian of two views, and of a latent variable that they share."""
 
     # -- what a subclass says ----------------------------------------------------------
@@ -330,10 +329,6 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         drawn = normal @ model.R + model.mean
         drawn *= self._scale_
         return self._cast(drawn[:, : model.d_x]), drawn[:, model.d_x :]
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

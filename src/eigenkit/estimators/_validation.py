@@ -20,25 +20,6 @@ from eigenkit.data import SAFE_RANGE, check_finite, stored
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks
-from eigenkit.shell import check_choice, check_count
-
-
-def check_solver(value: Any, choices: Any) -> str:
-    """``value``, one of ``choices``, which all reach the same answer."""
-    if isinstance(value, str) and value == "least_squares":
-        raise ValueError(
-            "solver='least_squares' would be another model: use LeastSquaresProjection, or choose "
-            f"one of {', '.join(repr(choice) for choice in choices)}."
-        )
-    return check_choice("solver", value, choices)
-
-
-def check_label_rank(value: Any) -> int | str | None:
-    """None, "auto" or a count."""
-    if value is None or (isinstance(value, str) and value == "auto"):
-        return value
-    return check_count("label_rank", value, hint=", 'auto' or None for all")
-
 
 # -- data -------------------------------------------------------------------------------
 

@@ -11,10 +11,11 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.estimators._two_views import TwoViewDensity, Views
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array, signs, triangular_factor
-from eigenkit.shell import check_count, check_real
+from eigenkit.shell import check_at_most, check_count, check_real
 from eigenkit.solvers.relevance import Run, information, present, search
 from eigenkit.solvers.sparse_latent import Loadings, Observed
 from eigenkit.solvers.two_views import SingularView, TwoViews
+from eigenkit.tolerances import RANK_TOL
 
 # By default no more components than this are tried.
 MOST = 10
@@ -95,8 +96,10 @@ class BayesianCCA(TwoViewDensity):
     def _solve(self, views: Views, settings: None) -> TwoViews:
         data, mean, deviation = self._observed(views)
         D = len(mean)
-        most = min(MOST, D - 1) if self.n_components is None else int(self.n_components)
-        run = search(data, min(most, D), float(self.tol), int(self.max_iter))
+        both = "the features of both views together"
+        wanted = min(MOST, D - 1) if self.n_components is None else self.n_components
+        most = check_at_most("n_components", wanted, D, both, hint=f", or None for up to {MOST}")
+        run = search(data, most, float(self.tol), int(self.max_iter))
         self._tell(run)
         d = views.X.shape[1]
         q, shared = _sorted(run.q, data)
@@ -195,7 +198,7 @@ class BayesianCCA(TwoViewDensity):
 
 def _deviation(size: Array) -> Array:
     """Standard deviations to divide by: 1 where there is nothing but rounding."""
-    return np.where(size > 1e-12 * size.max(), size, 1.0)
+    return np.where(size > RANK_TOL * size.max(), size, 1.0)
 
 
 def _sorted(q: Loadings, data: Observed) -> tuple[Loadings, int]:

@@ -36,6 +36,7 @@ class CCA(ResponseProjection):
     ----------
     n_components : int, optional
         Number of components, at most the rank of Xc'Yc; all by default.
+    {eigen_rank}
     alpha : float
         Ridge, on the scale of scikit-learn's Ridge. 0 is textbook CCA; on no more samples
         than features it then finds correlations of 1 in anything, and says so.
@@ -84,6 +85,7 @@ class CCA(ResponseProjection):
         self,
         n_components: int | None = None,
         *,
+        label_rank: int | str | None = None,
         alpha: float = 1.0,
         alpha_y: float = 0.0,
         solver: str = "auto",
@@ -99,6 +101,7 @@ class CCA(ResponseProjection):
             tol=tol,
             max_iter=max_iter,
         )
+        self.label_rank = label_rank
         self.alpha_y = alpha_y
 
     x_scores_ = Result("no scores of samples are kept; use transform")

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import check_cv
 from sklearn.neighbors import kneighbors_graph
@@ -17,12 +17,14 @@ from eigenkit.estimators._base import Projection
 from eigenkit.estimators._best import BestEstimator
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import check_y_given
+from eigenkit.estimators._folds import best_of
 from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
 from eigenkit.shell import check_choice, check_count, check_real, forget, unchanged_on_error
 from eigenkit.solvers.graph import GraphRows, laplacian, root
 from eigenkit.threads import one_blas_thread
+from eigenkit.tolerances import SYMMETRY_TOL
 
 WEIGHTS = ("heat", "uniform")
 
@@ -131,7 +133,7 @@ class GraphRegularized(BestEstimator):
             forget(self)
             numbers = check_X(self, X, reset=True, min_samples=2)
             X, y = indexable(X, as_labels(y))
-            known = marked(y, labelled)
+            known = marked(y, labelled, responses=is_regressor(self.estimator))
             weight = check_weight(sample_weight, len(known))
             L = self._laplacian(numbers, len(known))
             problem = _Problem(self.estimator, X, y, weight, known, L)
@@ -160,7 +162,7 @@ class GraphRegularized(BestEstimator):
             raise ValueError(f"graph has shape {A.shape}, but X has {n} rows: give ({n}, {n}).")
         if A.nnz and (not np.all(np.isfinite(A.data)) or A.data.min() < 0):
             raise ValueError("graph holds a negative or non-finite weight: give weights >= 0.")
-        if abs(A - A.T).max() > 1e-8 * abs(A).max():
+        if abs(A - A.T).max() > SYMMETRY_TOL * abs(A).max():
             raise ValueError("graph is not symmetric: give one weight to each pair of samples.")
         return laplacian(A)
 
@@ -176,7 +178,7 @@ class GraphRegularized(BestEstimator):
             kept[rows[train]] = True
             scores.append([problem.score(kept, rows[test], mu) for mu in grid])
         self.fold_scores_ = np.array(scores)
-        return grid[int(np.argmax(self.fold_scores_.mean(axis=0)))]
+        return grid[best_of(self.fold_scores_)]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -195,8 +197,10 @@ def _nearest(X: Any, n_neighbors: int, weights: str) -> Any:
     return A / A.data.mean()
 
 
-def marked(y: Any, labelled: Any = None) -> np.ndarray:
+def marked(y: Any, labelled: Any = None, *, responses: bool = False) -> np.ndarray:
     """Which rows of y have labels: all but those marked by -1, NaN or None, or as told.
+
+    Among responses -1 is a number like others.
 
     Examples
     --------
@@ -217,20 +221,20 @@ def marked(y: Any, labelled: Any = None) -> np.ndarray:
     elif y.ndim == 2:
         known = ~(np.isnan(y).all(axis=1) if y.dtype.kind == "f" else np.zeros(n, dtype=bool))
     elif y.dtype.kind in "iu":
-        known = y != -1
+        known = (y != -1) | responses
     else:
-        known = np.array([not _is_mark(v) for v in y.tolist()])
+        known = np.array([not _is_mark(v, responses) for v in y.tolist()])
     if known.sum() < 2:
         count = int(known.sum())
         raise ValueError(f"y has labels for {count} sample{'s' * (count != 1)}: give two or more.")
     return known
 
 
-def _is_mark(value: Any) -> bool:
-    """None, pandas' NA, NaN (which differs from itself) or -1."""
+def _is_mark(value: Any, responses: bool) -> bool:
+    """None, pandas' NA, NaN (which differs from itself) or, of classes, -1."""
     if value is None or type(value).__name__ == "NAType":
         return True
-    return bool(value != value or (value == -1) is True)
+    return bool(value != value or (not responses and (value == -1) is True))
 
 
 class _Problem:
@@ -275,7 +279,7 @@ class _Problem:
         if hasattr(model, "_row_mean_"):  # kernels are centred over the labelled rows too
             K = model.kernel_(check_X(model, self.X, reset=False)[kept], model.X_fit_)
             model._row_mean_ = counts[kept] @ K / counts[kept].sum()
-        model._learn(GraphRows(rows.X[kept], rows.Y[kept], weight, below=below))
+        model._learn(GraphRows(rows.X[kept], rows.Y[kept], weight, below=below), model._settings())
         return model
 
     def _root(self, rows: Rows) -> Array:

@@ -15,6 +15,7 @@ from eigenkit.moments import Problem
 from eigenkit.shell import check_choice, filled
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Target
+from eigenkit.tolerances import SUM_ROUNDING
 
 EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")
 
@@ -122,5 +123,5 @@ class HypergraphSpectral(Projection):
         if "classes_" in self.__dict__:
             check_two_classes(degree)
         super()._check_informative(problem)
-        empty = (degree == 0) | (degree >= problem.total * (1 - 1e-12))
+        empty = (degree == 0) | (degree >= problem.total * (1 - SUM_ROUNDING))
         warn_degenerate(empty, "labels are carried by no sample or by every sample")

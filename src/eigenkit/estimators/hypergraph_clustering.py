@@ -10,15 +10,16 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import ClusterMixin
 from sklearn.cluster import KMeans
 
-from eigenkit.data import constant_columns
+from eigenkit.data import constant_columns, one_sample
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import NO_VARIANCE, check_X
 from eigenkit.estimators.hypergraph import EXPANSIONS
 from eigenkit.linalg import Array, eigenpairs, signs
 from eigenkit.moments import Rows
-from eigenkit.shell import check_choice, check_count
+from eigenkit.shell import check_at_most, check_choice, check_count
 from eigenkit.targets import TARGETS, Labels
 from eigenkit.threads import one_blas_thread
+from eigenkit.tolerances import EPS
 
 # These are not normalized by the degrees of the vertices: L = diag(S 1) - S.
 PLAIN = ("bolla", "rodriguez")
@@ -108,11 +109,9 @@ class HypergraphClustering(ClusterMixin, Estimator):
             raise ValueError(NO_VARIANCE)
 
     def _solve(self, problem: Rows, settings: int) -> tuple[Array, Array]:
-        if settings > problem.n_rows:
-            raise ValueError(
-                f"n_clusters={settings} exceeds {problem.n_rows}, the vertices: give fewer."
-            )
-        values, V = self._spectrum(problem.X, settings)
+        n = problem.positive().n_rows
+        check_at_most("n_clusters", settings, n, "the vertices", hint="")
+        values, V = self._spectrum(problem.X, problem.weight, settings)
         if self.expansion not in PLAIN:
             length = np.linalg.norm(V, axis=1, keepdims=True)
             V = np.divide(V, length, out=np.zeros_like(V), where=length > 0)
@@ -134,31 +133,50 @@ class HypergraphClustering(ClusterMixin, Estimator):
             )
         return weights
 
-    def _spectrum(self, J: sparse.csr_array, k: int) -> tuple[Array, Array]:
-        """The k smallest eigenvalues of L and their vectors: the largest of bound I - L."""
-        degree = np.asarray(J.sum(axis=0)).ravel()
-        labels = Labels(degree, np.empty((0, J.shape[1])), self._weights(J.shape[1]))
+    def _spectrum(self, J: sparse.csr_array, weight: Array | None, k: int) -> tuple[Array, Array]:
+        """The k smallest eigenvalues of L and their vectors, one row for every vertex.
+
+        A vertex of weight w is w copies with the same entry v: with r the roots of the weights,
+        L = D - diag(r) H H' diag(r) has the vectors r v. One without a weight has the entry
+        that its edges give it: (D_i - lambda) v_i = H_i H'diag(r^2) v.
+        """
+        w = np.ones(J.shape[0]) if weight is None else weight
+        one = 1.0 if weight is None else one_sample(weight)
+        own = self._weights(J.shape[1])
+        labels = Labels(np.asarray(J.T @ w), np.empty((0, J.shape[1])), own, one)
         H = sparse.csr_array(TARGETS[self.expansion].rows(J, labels))
-        n = J.shape[0]
-        joined = np.asarray(H @ (H.T @ np.ones(n)))
-        diagonal = joined if self.expansion in PLAIN else np.ones(n)
-        bound = 2 * float(diagonal.max()) or 1.0
-
-        def shifted(v: Array) -> Array:
-            u = v.reshape(n, -1)
-            return np.asarray((bound - diagonal)[:, None] * u + H @ (H.T @ u))
-
-        if n <= max(DENSE_ORDER, k + 1):
-            values, V = eigenpairs(shifted(np.eye(n)))
-            values, V = values[:k], V[:, :k]
-        else:
-            operator = LinearOperator((n, n), matvec=shifted, matmat=shifted, dtype=np.float64)
-            values, V = eigsh(operator, k, which="LA", v0=np.cos(np.arange(1.0, n + 1.0)))
-            values, V = values[::-1], V[:, ::-1]
-        return bound - values, V * signs(V)
+        joined = np.asarray(H @ (H.T @ w))
+        diagonal = joined if self.expansion in PLAIN else np.ones(J.shape[0])
+        some = np.flatnonzero(w)
+        root = np.sqrt(w[some])[:, None]
+        values, U = _smallest(diagonal[some], sparse.csr_array(H[some].multiply(root)), k)
+        rest = diagonal[:, None] - values
+        given = np.abs(rest) > EPS * len(w) * float(np.abs(diagonal).max(initial=0.0))
+        V = np.divide(H @ (H[some].T @ (root * U)), rest, out=np.zeros(rest.shape), where=given)
+        V[some] = U / root
+        return values, V * signs(V)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
         return tags
+
+
+def _smallest(diagonal: Array, H: sparse.csr_array, k: int) -> tuple[Array, Array]:
+    """The k smallest eigenvalues of diag(diagonal) - H H': the largest below a bound."""
+    n = len(diagonal)
+    bound = 2 * float(diagonal.max()) or 1.0
+
+    def shifted(v: Array) -> Array:
+        u = v.reshape(n, -1)
+        return np.asarray((bound - diagonal)[:, None] * u + H @ (H.T @ u))
+
+    if n <= max(DENSE_ORDER, k + 1):
+        values, V = eigenpairs(shifted(np.eye(n)))
+        values, V = values[:k], V[:, :k]
+    else:
+        operator = LinearOperator((n, n), matvec=shifted, matmat=shifted, dtype=np.float64)
+        values, V = eigsh(operator, k, which="LA", v0=np.cos(np.arange(1.0, n + 1.0)))
+        values, V = values[::-1], V[:, ::-1]
+    return bound - values, V

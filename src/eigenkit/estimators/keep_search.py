@@ -14,8 +14,7 @@ from sklearn.utils import _safe_indexing, check_random_state, indexable
 from eigenkit.estimators._best import BestEstimator
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import check_y_given
-from eigenkit.estimators._folds import CrossValidated, Fold
-from eigenkit.estimators.pls_cv import RULES, one_standard_error
+from eigenkit.estimators._folds import RULES, CrossValidated, Fold, best_of
 from eigenkit.linalg import Array
 from eigenkit.shell import check_choice, check_count, check_real, unchanged_on_error
 
@@ -108,12 +107,12 @@ class KeepSearchCV(CrossValidated, BestEstimator):
             paths, scores = [], []
             for _ in range(whole.n_components_):
                 found = self._scores(folds, keep)
-                chosen = self._choose(found)
+                chosen = best_of(found, self.rule)
                 keep.append(int(self.grid_[chosen]))
                 scores.append(found)
                 paths.append(found[:, chosen])
             self.fold_scores_ = np.array(scores)
-            self.n_components_ = 1 + self._choose(np.column_stack(paths))
+            self.n_components_ = 1 + best_of(np.column_stack(paths), self.rule)
             self.keep_x_ = keep[: self.n_components_]
             model = clone(self.estimator)
             model.set_params(n_components=self.n_components_, keep_x=self.keep_x_)
@@ -146,11 +145,6 @@ class KeepSearchCV(CrossValidated, BestEstimator):
         one_class = is_classifier(model) and not model._multilabel_
         default = "balanced_accuracy" if one_class else None
         return check_scoring(model, scoring=default if self.scoring is None else self.scoring)
-
-    def _choose(self, scores: Array) -> int:
-        if self.rule == "min":
-            return int(np.argmax(scores.mean(axis=0)))
-        return one_standard_error(-scores)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
 from eigenkit.shell import filled
 from eigenkit.targets import TARGETS, Target
+from eigenkit.tolerances import EXACT
 
 
 @filled(PARTS)
@@ -127,7 +128,7 @@ class KernelCCA(ResponseProjection, KernelProjection):
         self.canonical_correlations_ = np.sqrt(self.eigenvalues_)
         self.y_rotations_ = F @ solution.basis[:, : self.n_components_]
         self.y_mean_ = self._y_mean_
-        if self.alpha == 0 and np.all(self.eigenvalues_ > 1 - 1e-8):
+        if self.alpha == 0 and np.all(self.eigenvalues_ > 1 - EXACT):
             warnings.warn(
                 f"with alpha=0 this kernel fits any y on {problem.n_rows} samples, so canonical "
                 "correlations are 1 by construction: set alpha > 0",

@@ -6,17 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import Centered, project
-from eigenkit.estimators._estimator import Estimator
+from eigenkit.data import Centered
+from eigenkit.estimators._many_views import ManyViews, per_view
 from eigenkit.estimators._validation import check_X_varies
-from eigenkit.linalg import Array
 from eigenkit.moments import Rows
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_count, check_real
+from eigenkit.shell import check_at_most, check_count
 from eigenkit.solvers.multiview import solve_views
 
 
@@ -29,7 +25,7 @@ class Views:
     alphas: list[float]
 
 
-class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class MultiviewCCA(ManyViews):
     """Canonical correlation analysis of two or more views of the same samples.
 
     Finds projections under which all views agree, by the block pencil
@@ -93,8 +89,6 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         self.alpha = alpha
         self.groups = groups
 
-    _supervised = False
-
     def _settings(self) -> int | None:
         if self.n_components is None:
             return None
@@ -102,7 +96,7 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
 
     def _state(self, sample: Rows) -> Views:
         columns = self._columns(sample.X.shape[1])
-        alphas = _per_view(self.alpha, len(columns))
+        alphas = per_view("alpha", self.alpha, len(columns))
         return Views(Centered(sample.X, sample.weight), columns, alphas)
 
     def _check_informative(self, problem: Views) -> None:
@@ -115,138 +109,12 @@ class MultiviewCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
 
     def _solve(self, problem: Views, settings: int | None) -> Solution:
         solution = solve_views(problem.Z, problem.columns, problem.alphas, settings)
-        n_found = len(solution.eigenvalues)
-        if settings is not None and settings > n_found:
-            raise ValueError(
-                f"n_components={settings} exceeds {n_found}, the number of components that the "
-                f"views share: give at most {n_found}, or None for all."
-            )
+        shared = "the number of components that the views share"
+        check_at_most("n_components", settings, len(solution.eigenvalues), shared)
         return solution
 
     def _keep(self, problem: Views, solution: Solution) -> None:
-        columns, W = problem.columns, solution.W
-        self.n_views_, self.n_components_ = len(columns), W.shape[1]
-        self._columns_ = columns
+        self._keep_views(problem.columns, solution.W, problem.Z.mean)
         self.eigenvalues_ = self._cast(solution.eigenvalues)
-        self.canonical_correlations_ = self.eigenvalues_ / (len(columns) - 1)
-        self.mean_ = self._cast(problem.Z.mean)
+        self.canonical_correlations_ = self.eigenvalues_ / (self.n_views_ - 1)
         self.report_ = solution.report
-        self.view_components_ = [self._cast(np.ascontiguousarray(W[own].T)) for own in columns]
-        self.components_ = self._cast(np.ascontiguousarray(W.T / len(columns)))
-
-    # -- input -------------------------------------------------------------------------
-
-    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
-        """All views side by side."""
-        if not _is_views(X):
-            return super()._check_X(X, reset=reset, min_samples=min_samples)
-        views = self._checked_views(X, reset)
-        if reset:
-            self.n_features_in_ = sum(view.shape[1] for view in views)
-        if any(sparse.issparse(view) for view in views):
-            return sparse.csr_array(sparse.hstack(views, format="csr"))
-        return np.hstack(views)
-
-    def _checked_views(self, X: Any, reset: bool) -> list[Any]:
-        """Each view checked like an X of its own; what it looked like in fit is remembered."""
-        if reset:
-            if self.groups is not None:
-                raise ValueError("X is a list of views, so groups must be None.")
-            self._views_ = [Estimator() for _ in X]
-        shapes = self.__dict__.get("_views_", [])
-        if len(shapes) != len(X):
-            expected = f"{len(shapes)} views" if shapes else "one matrix"
-            raise ValueError(f"X is a list of {len(X)} views, but fit was given {expected}.")
-        views = []
-        for i, (shape, view) in enumerate(zip(shapes, X, strict=True)):
-            try:
-                views.append(shape._check_X(view, reset=reset, min_samples=2 if reset else 1))
-            except (ValueError, TypeError) as error:
-                raise type(error)(f"view {i}: {error}") from error
-            if views[i].shape[0] != views[0].shape[0]:
-                raise ValueError(
-                    f"the views have inconsistent numbers of samples: {views[0].shape[0]} rows in "
-                    f"view 0, {views[i].shape[0]} in view {i}."
-                )
-        return views
-
-    def _columns(self, d: int) -> list[np.ndarray]:
-        """The columns of each view."""
-        if "_views_" in self.__dict__:
-            widths = [shape.n_features_in_ for shape in self._views_]
-            columns = np.split(np.arange(d), np.cumsum(widths)[:-1])
-        else:
-            groups = np.arange(d) if self.groups is None else np.asarray(self.groups)
-            if groups.shape != (d,):
-                raise ValueError(
-                    f"groups has shape {groups.shape}: give one label for each of the {d} columns."
-                )
-            columns = [np.flatnonzero(groups == label) for label in np.unique(groups)]
-        if len(columns) < 2:
-            raise ValueError(
-                f"X has {d} feature(s) in {len(columns)} view: at least two views are needed."
-            )
-        return columns
-
-    # -- using -------------------------------------------------------------------------
-
-    def transform(self, X: Any) -> Array:
-        """The mean over the views of their scores.
-
-        Parameters
-        ----------
-        X : list of matrices, or one matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
-        """
-        check_is_fitted(self)
-        return project(self._check_X(X, reset=False), self.mean_, self.components_.T)
-
-    def transform_views(self, X: Any) -> list[Array]:
-        """The scores of every view.
-
-        Parameters
-        ----------
-        X : list of matrices, or one matrix of shape (n_samples, n_features)
-
-        Returns
-        -------
-        list of array of shape (n_samples, n_components_)
-        """
-        check_is_fitted(self)
-        joint = self._check_X(X, reset=False)
-        return [
-            project(joint[:, own], self.mean_[own], W.T)
-            for own, W in zip(self._columns_, self.view_components_, strict=True)
-        ]
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-
-def _is_views(X: Any) -> bool:
-    """Whether X is a list of matrices rather than a table."""
-    return isinstance(X, list | tuple) and len(X) > 0 and all(_is_matrix(view) for view in X)
-
-
-def _is_matrix(view: Any) -> bool:
-    if hasattr(view, "shape"):
-        return len(view.shape) == 2
-    return isinstance(view, list) and len(view) > 0 and isinstance(view[0], list | tuple)
-
-
-def _per_view(alpha: Any, n_views: int) -> list[float]:
-    if np.ndim(alpha) == 0:
-        return [check_real("alpha", alpha)] * n_views
-    if len(alpha) != n_views:
-        raise ValueError(f"alpha has {len(alpha)} values for {n_views} views: give one for each.")
-    return [check_real("alpha", value) for value in alpha]

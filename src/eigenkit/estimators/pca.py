@@ -24,14 +24,15 @@ from eigenkit.estimators._gaps import (
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import check_scores, check_X_varies
 from eigenkit.exceptions import ConditionWarning
-from eigenkit.linalg import EPS, Array
+from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import UNCHANGED, check_choice, check_count, check_real
+from eigenkit.shell import UNCHANGED, check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.nipals import skip_missing_scores
 from eigenkit.solvers.spectral import METHODS, cheapest, minka, principal_axes
 from eigenkit.targets import TARGETS, Target
+from eigenkit.tolerances import EPS
 
 # scikit-learn's names of the ways to solve.
 SVD_SOLVERS = {
@@ -91,8 +92,9 @@ class PCA(Density, Projection):
 
     Notes
     -----
-    With ``sample_weight`` a weight of 2 is a row given twice, so variances divide by the sum
-    of the weights minus one.
+    With ``sample_weight`` a weight of 2 is a row given twice: variances divide by the sum of
+    the weights minus what one sample weighs, which is 1 where all weights are whole numbers and
+    their mean otherwise.
 
     With gaps, means and the total variance are those of what is observed, and a score of a row
     with gaps is the regression of its observed entries on the component, after those before
@@ -229,19 +231,13 @@ class PCA(Density, Projection):
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         Z = problem.pencil.Z
         k = self._wanted()
-        self._check_bound(k, min(problem.n_rows, self.n_features_in_))
+        sizes = "the smaller of the numbers of samples and features"
+        check_at_most("n_components", k, min(problem.n_rows, self.n_features_in_), sizes)
         if settings.solver == "nipals":
             return axes_with_gaps(problem, k, settings)
         found = principal_axes(Z, k, settings.solver, settings.tol, settings.max_iter)
         basis = np.empty((0, len(found.s)))
         return Solution(found.V, found.s, basis, found.report)
-
-    def _check_bound(self, k: int | None, bound: int) -> None:
-        if k is not None and k > bound:
-            raise ValueError(
-                f"n_components={k} exceeds {bound}, the smaller of the numbers of samples and "
-                "features: give at most that, or None for all."
-            )
 
     # -- keeping -----------------------------------------------------------------------
 
@@ -249,7 +245,8 @@ class PCA(Density, Projection):
         Z = problem.pencil.Z
         freedom = problem.total - problem.labels.one
         s, total = solution.eigenvalues, total_squares(problem)
-        l = self._count(s**2, total, freedom, problem.n_rows)
+        n = round(problem.total / problem.labels.one)  # weights that are counts are so many rows
+        l = self._count(s**2, total, freedom, n)
         bound = min(problem.n_rows, self.n_features_in_)
         left = s[l:] @ s[l:] if len(s) > l else max(total - float(s[:l] @ s[:l]), 0.0)
         if l == bound or left <= EPS * bound * total:
@@ -277,12 +274,7 @@ class PCA(Density, Projection):
         if not isinstance(wanted, numbers.Integral):
             share = np.cumsum(squares) / total
             return min(int(np.searchsorted(share, float(wanted), side="right")) + 1, len(squares))
-        if int(wanted) > len(squares):
-            raise ValueError(
-                f"n_components={wanted} exceeds {len(squares)}, the rank of the centred X: "
-                f"give at most {len(squares)}, or None for all."
-            )
-        return int(wanted)
+        return check_at_most("n_components", int(wanted), len(squares), "the rank of the centred X")
 
     # -- using -------------------------------------------------------------------------
 

@@ -7,39 +7,13 @@ from typing import Any, Self
 import numpy as np
 
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
-from eigenkit.estimators._folds import CrossValidated
+from eigenkit.estimators._folds import RULES, CrossValidated, one_standard_error
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.linalg import Array, power_of_two
 from eigenkit.moments import Rows
 from eigenkit.shell import check_choice, forget, unchanged_on_error
 from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
 from eigenkit.solvers.deflation import Components
-
-RULES = ("one_standard_error", "min")
-
-
-def one_standard_error(errors: Array) -> int:
-    """The smallest number of components that is no worse than the best by one standard error.
-
-    Parameters
-    ----------
-    errors : array of shape (n_folds, n_components + 1)
-        Errors of every fold with 0, 1, ... components.
-
-    Returns
-    -------
-    int
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one_standard_error(np.array([[9.0, 3.1, 2.0], [9.0, 3.0, 4.0]]))
-    1
-    """
-    mean = errors.mean(axis=0)
-    best = int(np.argmin(mean))
-    error = errors[:, best].std(ddof=1) / np.sqrt(len(errors))
-    return int(np.argmax(mean <= mean[best] + error))
 
 
 class PLSRegressionCV(CrossValidated, PLSRegressor):
@@ -112,13 +86,13 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         -------
         self
         """
-        self._settings()
+        settings = self._settings()
         with unchanged_on_error(self):
             forget(self)
             sample_weight, to_splitter = self._routed(sample_weight, groups)
             rows = self._sample(X, y, sample_weight)
             self._split_ = self._weighted_splits(rows, to_splitter)
-            self._learn(rows)
+            self._learn(rows, settings)
         return self
 
     def _settings(self) -> tuple[bool, bool]:

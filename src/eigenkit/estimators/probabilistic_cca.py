@@ -10,7 +10,7 @@ import numpy as np
 from eigenkit.estimators._two_views import TwoViewDensity, Views
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
-from eigenkit.shell import check_count, check_real
+from eigenkit.shell import check_at_most, check_count, check_real
 from eigenkit.solvers.shared_latent import (
     SharedLatent,
     closed_form,
@@ -123,12 +123,8 @@ class ProbabilisticCCA(TwoViewDensity):
         most = min(views.X.shape[1], views.Y.shape[1])
         if self.n_components is None or self.n_components in CRITERIA:
             return int(most)
-        if int(self.n_components) > most:
-            raise ValueError(
-                f"n_components={self.n_components} exceeds {most}, the features of the smaller "
-                f"view: give at most {most}, or None for all."
-            )
-        return int(self.n_components)
+        smaller = "the features of the smaller view"
+        return check_at_most("n_components", int(self.n_components), most, smaller)
 
     def _likeliest(self, views: Views, wanted: int) -> SharedLatent:
         if views.gaps:

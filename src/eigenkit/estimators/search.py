@@ -20,9 +20,8 @@ from eigenkit.estimators._best import BestEstimator
 from eigenkit.estimators._block_search import block_scores
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import check_y_given
-from eigenkit.estimators._folds import CrossValidated, Fold, fit_head
+from eigenkit.estimators._folds import RULES, CrossValidated, Fold, best_of, fit_head
 from eigenkit.estimators.least_squares import LeastSquaresProjection
-from eigenkit.estimators.pls_cv import RULES, one_standard_error
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks
 from eigenkit.shell import check_choice, check_count, check_real, unchanged_on_error
@@ -135,10 +134,10 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
 
     def _choose(self, scores: Array) -> int:
         """The column of the best alpha, by the rule."""
-        if self.rule == "min":
-            return int(np.argmax(scores.mean(axis=0)))
-        strongest_first = np.argsort(-np.asarray(self.alphas, dtype=np.float64), kind="stable")
-        return int(strongest_first[one_standard_error(-scores[:, strongest_first])])
+        order = np.arange(scores.shape[1])
+        if self.rule == "one_standard_error":  # prefers the strongest
+            order = np.argsort(-np.asarray(self.alphas, dtype=np.float64), kind="stable")
+        return int(order[best_of(scores[:, order], self.rule)])
 
     def _scores(self, X: Any, y: Any, sample_weight: Any, to_splitter: dict[str, Any]) -> Array:
         """Scores of every alpha (columns) on every split (rows)."""

@@ -14,7 +14,7 @@ from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
 
 METHODS = ("ols", "pcr", "ridge", "pls")
@@ -115,11 +115,9 @@ class ShrinkageRegression(RegressorMixin, Estimator):
         self.coef_ = self._cast(solution.coef(factors))
 
     def _factors(self, spectrum: Spectrum) -> Array:
-        if self.method in ("pcr", "pls") and self.n_components > len(spectrum.s):
-            raise ValueError(
-                f"n_components={self.n_components} exceeds {len(spectrum.s)}, the rank of X (of "
-                f"n_features={self.n_features_in_}): give at most that."
-            )
+        if self.method in ("pcr", "pls"):
+            rank = f"the rank of X (of n_features={self.n_features_in_})"
+            check_at_most("n_components", self.n_components, len(spectrum.s), rank, hint="")
         if self.method == "ols":
             return spectrum.ols()
         if self.method == "ridge":

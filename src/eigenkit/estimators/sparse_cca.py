@@ -6,22 +6,21 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import SCALABLE, Centered, project
 from eigenkit.estimators._encoding import as_labels, check_numeric_Y
-from eigenkit.estimators._estimator import Estimator
+from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
 
 
-class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class SparseCCA(Transformer):
     """Canonical correlation analysis with few variables in each projection.
 
     Pairs of projections are found one after the other; the scores of a pair are taken out of
@@ -145,16 +144,14 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     def _keep(self, problem: tuple[Centered, Centered], solution: Pairs) -> None:
         Zx, Zy = problem
-        pairs, l = solution, int(self.n_components)
-        n_found = pairs.W_x.shape[1]
-        if l > n_found:
+        pairs, n_found = solution, solution.W_x.shape[1]
+        if not n_found:
             raise ValueError(
-                f"n_components={l} exceeds {n_found}, the number of pairs that were found: give "
-                f"at most {n_found}."
-                if n_found
-                else "no pair of correlated projections was found: X and y share nothing that "
-                "the method and its penalties allow."
+                "no pair of correlated projections was found: X and y share nothing that the "
+                "method and its penalties allow."
             )
+        what = "the number of pairs that were found"
+        l = check_at_most("n_components", self.n_components, n_found, what, hint="")
         if not pairs.converged:
             warnings.warn(
                 f"{self.method} stopped after {pairs.n_iter} sweeps above tol={self.tol:g}: "
@@ -209,10 +206,6 @@ class SparseCCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """
         x_scores, y_scores = self.transform(X, y)
         return float(np.mean(_correlations(np.asarray(x_scores), np.asarray(y_scores), None)))
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

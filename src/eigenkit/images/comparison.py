@@ -16,6 +16,7 @@ from eigenkit.images.checks import check_groups, check_sets, check_terms
 from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.extraction import Progress, Vectors
 from eigenkit.images.files import ImageSet
+from eigenkit.images.folds import Finished, FinishedFolds, comparison_key
 from eigenkit.images.ridge import mean_auc, precision_at_one
 from eigenkit.images.rivals import FITTED, PLAIN, RIVALS, Fold
 from eigenkit.images.weights import folds_of
@@ -88,7 +89,7 @@ def compare(
     folds: int = 5,
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
-    each: Callable[[dict[str, tuple[float, ...]]], None] | None = None,
+    each: Callable[[dict[str, list[float]]], None] | None = None,
 ) -> Comparison:
     """Compare ways to annotate on folds; whatever is chosen is chosen inside the training part.
 
@@ -99,7 +100,7 @@ def compare(
         Sets without labels (rows of NaN) are left out.
     terms : sequence of str, optional
     annotator : ImageAnnotator, optional
-        Which kernels, size and views.
+        Which kernels, size and views; its cache keeps finished folds until all are there.
     rivals : sequence of str, optional
         Names of :data:`eigenkit.images.rivals.RIVALS`; by default all.
     groups : array of shape (n_sets,), optional
@@ -124,20 +125,21 @@ def compare(
     chosen = list(rivals or RIVALS)
     base = clone(annotator or ImageAnnotator()).set_params(progress=progress)
     vectors, pictures = _vectors(base, sets)
-    found: dict[str, list[tuple[float, ...]]] = {name: [] for name in chosen}
-    seconds = dict.fromkeys(chosen, 0.0)
-    held_out = []
-    for train, test in folds_of(Y, groups, folds, seed):
-        model, fold = _fold(base, sets, Y, names, groups, vectors, pictures, train, test, seed)
-        held_out.append((model, test))
-        for name in chosen:
-            start = time.monotonic()
-            S, thresholds = RIVALS[name](fold)
-            seconds[name] += time.monotonic() - start
-            found[name].append(measures(Y[test], S, thresholds))
+    kept = FinishedFolds(base, comparison_key(sets, Y, base, names, groups, folds, seed, chosen))
+    held_out, finished = [], []
+    for number, (train, test) in enumerate(folds_of(Y, groups, folds, seed)):
+        known = kept.get(number)
+        if known is None:
+            model, fold = _fold(base, sets, Y, names, groups, vectors, pictures, train, test, seed)
+            known = model, _measured(fold, chosen, Y[test])
+            model._forget_unused()
+            kept.put(number, *known)
+        held_out.append((known[0], test))
+        finished.append(known[1])
         if each is not None:
-            each({name: values[-1] for name, values in found.items()})
-    rows = [_row(name, found[name], seconds[name]) for name in chosen]
+            each(known[1].measures)
+    kept.forget()
+    rows = [_row(name, finished) for name in chosen]
     rows.sort(key=lambda row: -float(row.quality.mean()))
     return Comparison(rows, rows[0].name, _level(rows), held_out, sets, Y, vectors)
 
@@ -150,9 +152,21 @@ def check_folds(folds: int, most: int) -> None:
         )
 
 
-def _row(name: str, folds: list[tuple[float, ...]], seconds: float) -> Row:
-    auc, p1, f1 = zip(*folds, strict=True)
-    return Row(name, auc, p1, f1, seconds)
+def _measured(fold: Fold, rivals: Sequence[str], Y: Array) -> Finished:
+    """All rivals on one fold, whose new sets carry the terms Y."""
+    found: dict[str, list[float]] = {}
+    seconds: dict[str, float] = {}
+    for name in rivals:
+        start = time.monotonic()
+        S, thresholds = RIVALS[name](fold)
+        seconds[name] = time.monotonic() - start
+        found[name] = list(measures(Y, S, thresholds))
+    return Finished(found, seconds)
+
+
+def _row(name: str, folds: Sequence[Finished]) -> Row:
+    auc, p1, f1 = zip(*(fold.measures[name] for fold in folds), strict=True)
+    return Row(name, auc, p1, f1, sum(fold.seconds[name] for fold in folds))
 
 
 def _vectors(base: ImageAnnotator, sets: Sequence[ImageSet]) -> tuple[Vectors, list[Array]]:

@@ -6,11 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from eigenkit.kernels.checks import KERNEL_TOL, refuse_negative
-from eigenkit.linalg import EPS, Array, eigenpairs
-
-# Residuals below this part of the largest diagonal entry are rounding to pivoted Cholesky.
-PIVOT_TOL = 1e-12
+from eigenkit.kernels.checks import refuse_negative
+from eigenkit.linalg import Array, eigenpairs
+from eigenkit.tolerances import RANK_TOL, SYMMETRY_TOL, above_rounding
 
 
 def pivots(
@@ -18,7 +16,7 @@ def pivots(
     diagonal: Array,
     rank: int,
     *,
-    tol: float = PIVOT_TOL,
+    tol: float = RANK_TOL,
     block: int = 32,
     name: str = "kernel",
 ) -> np.ndarray:
@@ -47,7 +45,7 @@ def pivots(
         done = G[:, : len(chosen)]
         C = columns(candidates) - done @ done[candidates].T
         chosen += _pivots_in_block(G, C, candidates, residual, len(chosen), floor)
-    if residual.min(initial=0.0) < -KERNEL_TOL * np.max(diagonal):
+    if residual.min(initial=0.0) < -SYMMETRY_TOL * np.max(diagonal):
         raise ValueError(
             f"{name} is not positive semidefinite: some samples are longer in the span of others "
             "than they are; use another kernel or parameters."
@@ -82,5 +80,5 @@ def landmark_map(K: Array, name: str = "kernel") -> Array:
     """
     values, V = eigenpairs(K)
     refuse_negative(values[-1], values[0], name)
-    keep = values > values.max(initial=0.0) * EPS * len(values)
+    keep = above_rounding(values, len(values))
     return np.asarray(V[:, keep] / np.sqrt(values[keep]))

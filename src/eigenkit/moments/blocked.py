@@ -90,6 +90,9 @@ class BlockedRows:
         one = 1.0 if sums.counted else sums.total / sums.count
         labels = Labels(sums.degree, sums.R, edge_weight, one, sums.n_rows)
         rows = TargetRows(target, labels, sums.mean if target.linear else 0.0)
+        if self.small and not target.linear:
+            total, weight = self.passes.run(_sum_of_rows, rows)
+            rows = replace(rows, mean=total / weight)
         k = rows(np.zeros((1, len(sums.degree)))).shape[1]
         H = Targets(rows, (sums.n_rows, k), bool(sums.R.any()))
         pencil = Pencil(Blocked(self.passes, survey), H, alpha)
@@ -108,15 +111,30 @@ def _on_triangle(problem: Problem) -> Problem:
 
 @dataclass(frozen=True)
 class TargetRows:
-    """Rows of H from rows of Y, given the sums over all; centred where the target is linear."""
+    """Rows of H from rows of Y, given the sums over all.
+
+    Centred before they are finished where the target is linear. Others would take a pass of
+    their own for their ``mean``, which products with centred Z can do without.
+    """
 
     target: Target
     labels: Labels
     center: Array | float
+    mean: Array | float = 0.0
 
     def __call__(self, Y: Array) -> Array:
         G = self.target.local(Y.astype(np.float64, copy=False), self.labels.weight)
-        return np.asarray(self.target.finish(G - self.center, self.labels))
+        return np.asarray(self.target.finish(G - self.center, self.labels) - self.mean)
+
+
+def _sum_of_rows(blocks: Iterable[Block], rows: TargetRows) -> tuple[Array, float]:
+    """The weighted sum of the rows of H, and that of the weights."""
+    total, weights = np.zeros(rows(np.zeros((1, len(rows.labels.degree)))).shape[1]), 0.0
+    for _, Y, weight in blocks:
+        w = np.ones(len(Y)) if weight is None else weight
+        total += w @ rows(Y)
+        weights += float(w.sum())
+    return total, weights
 
 
 def _sums(

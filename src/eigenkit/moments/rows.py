@@ -25,14 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data import (
-    ROUNDING,
-    Centered,
-    CenteredKernel,
-    column_sums,
-    mostly_zeros,
-    one_sample,
-)
+from eigenkit.data import Centered, CenteredKernel, column_sums, mostly_zeros, one_sample
 from eigenkit.linalg import Array
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
@@ -40,9 +33,6 @@ from eigenkit.targets import Labels, Target
 # Rows and label sets that count less than this part of a sample are forgotten.
 NEGLIGIBLE = 1e-12
 
-# A column with a smaller spread, relative to its mean, is constant up to the rounding of sums of
-# sums: the means are rounded once more with every merge.
-STREAM_ROUNDING = 8 * ROUNDING
 
 # Columns are left out of a problem when no more than this share of them holds anything.
 WORTH_KEEPING = 0.9

@@ -24,8 +24,9 @@ from scipy import sparse
 
 from eigenkit.data.sparse_rows import SparseRows
 from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import EPS, Array
+from eigenkit.linalg import Array
 from eigenkit.solvers.planes import Planes
+from eigenkit.tolerances import EPS
 
 # Vectors of all problems, (k, d), to their images by both sides of each pencil, (2, k, d).
 Products = Callable[[Array], Array]
@@ -105,7 +106,7 @@ def largest_quotients(
         residuals = np.sqrt(_inner(r, new) / _inner(whole, whole / scale))
         if step == max_iter or residuals.max() <= tol:
             break
-        new /= np.sqrt(_inner(new, new))[:, None]
+        new *= _inverse_root(_inner(new, new))[:, None]
         basis = np.concatenate([basis, new[:, None]], axis=1)
         images = np.concatenate([images, (products(new) + ridge * new)[:, :, None]], axis=2)
     return values, basis[:, 0], step, residuals
@@ -115,13 +116,19 @@ def _inner(U: Array, V: Array) -> Array:
     return np.asarray(np.einsum("kd,kd->k", U, V))
 
 
+def _inverse_root(squares: Array) -> Array:
+    """1 / sqrt, and 0 for what is no length: a plane that is found has no step and no residual."""
+    there = squares > np.finfo(np.float64).tiny
+    return np.where(there, 1 / np.sqrt(np.where(there, squares, 1.0)), 0.0)
+
+
 def _best(forms: Array) -> tuple[Array, Array]:
     """Rayleigh and Ritz: of k pairs of forms the largest quotients and their weights."""
-    unit = 1 / np.sqrt(np.diagonal(forms[1], axis1=-2, axis2=-1))
+    unit = _inverse_root(np.diagonal(forms[1], axis1=-2, axis2=-1))
     a, b = (forms + np.swapaxes(forms, -1, -2)) / 2 * unit[:, None] * unit[..., None]
     sizes, axes = np.linalg.eigh(b)
     # Directions that the others span as well are left out: they would get a quotient of 0/0.
     kept = sizes > EPS * 10 * b.shape[-1] * sizes[:, -1:]
-    F = axes * np.where(kept, 1 / np.sqrt(np.where(kept, sizes, 1)), 0)[:, None]
+    F = axes * _inverse_root(np.where(kept, sizes, 0.0))[:, None]
     values, vectors = np.linalg.eigh(np.swapaxes(F, -1, -2) @ a @ F)
     return values[:, -1], unit * (F @ vectors[..., -1:])[..., 0]

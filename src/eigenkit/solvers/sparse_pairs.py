@@ -24,8 +24,9 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.data import Centered
-from eigenkit.linalg import RANK_TOL, Array, eigenpairs, signs
+from eigenkit.linalg import Array, eigenpairs, signs
 from eigenkit.solvers.lasso import Fit, Sparsity, lasso, thresholded
+from eigenkit.tolerances import DEPENDENT, GAIN_TIE, RANK_TOL
 
 # Start vectors from this many power steps on X'Y Y'X.
 POWER_STEPS = 50
@@ -34,11 +35,6 @@ CROSS_LIMIT = 10**7
 # From then on targets are averaged with the last ones: sweeps that go back and forth between
 # two sets of variables settle.
 FREE_SWEEPS = 20
-# A variable with less than this share of its length outside those chosen adds nothing.
-COLLINEAR = 1e-10
-# Gains this close are equal: the first variable wins, whatever rounding says. Ties are common,
-# as variables chosen for one pair are often collinear once its scores are taken out.
-TIE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -257,7 +253,7 @@ class _Side:
     def free(self) -> Array:
         """Squared length of every variable outside the span of the chosen; 0 where none is left."""
         rest = self.squares - np.sum(self.onto_own**2, axis=1)
-        rest[rest <= COLLINEAR * np.maximum(self.squares, self.squares.max())] = 0.0
+        rest[rest <= DEPENDENT * np.maximum(self.squares, self.squares.max())] = 0.0
         rest[self.chosen] = 0.0
         return np.asarray(rest)
 
@@ -309,7 +305,7 @@ def greedy(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]
         (gain_x, i), (gain_y, j) = left.best(M), right.best(M.T)
         if max(gain_x, gain_y) < 0:
             break
-        if gain_x >= (1 - TIE) * gain_y:
+        if gain_x >= (1 - GAIN_TIE) * gain_y:
             left.add(i, right)
         else:
             right.add(j, left)
@@ -321,7 +317,7 @@ def greedy(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]
 def _best_pair(x: View, y: View, squares_x: Array, squares_y: Array) -> tuple[int, int]:
     """The variables of largest absolute correlation, or -1 where there is none."""
     best, pair = 0.0, (-1, -1)
-    floor_x, floor_y = COLLINEAR * squares_x.max(), COLLINEAR * squares_y.max()
+    floor_x, floor_y = DEPENDENT * squares_x.max(), DEPENDENT * squares_y.max()
     step = max(1, CROSS_LIMIT // x.width)
     Y = y.toarray()
     for start in range(0, y.width, step):
@@ -330,14 +326,14 @@ def _best_pair(x: View, y: View, squares_x: Array, squares_y: Array) -> tuple[in
         size = np.sqrt(np.outer(squares_x, squares_y[columns]))
         usable = np.outer(squares_x > floor_x, squares_y[columns] > floor_y)
         r = np.divide(np.abs(C), size, out=np.zeros_like(C), where=usable)
-        if r.max() > best * (1 + TIE):
+        if r.max() > best * (1 + GAIN_TIE):
             best, at = float(r.max()), np.unravel_index(_first_largest(r.ravel()), r.shape)
             pair = int(at[0]), start + int(at[1])
     return pair
 
 
 def _first_largest(values: Array) -> int:
-    return int(np.argmax(values >= (1 - TIE) * values.max()))
+    return int(np.argmax(values >= (1 - GAIN_TIE) * values.max()))
 
 
 FINDERS: dict[str, Finder] = {"pmd": pmd, "alternating": alternating, "greedy": greedy}

@@ -14,9 +14,10 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import RANK_TOL, Array, eigenpairs, symmetric
+from eigenkit.linalg import Array, eigenpairs, symmetric
 from eigenkit.pencil import Pencil
 from eigenkit.threads import blas_threads
+from eigenkit.tolerances import RANK_TOL
 
 
 def diagonalize(pencil: Pencil, W1: Array) -> tuple[Array, Array]:

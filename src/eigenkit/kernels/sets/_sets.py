@@ -104,6 +104,7 @@ class SetKernel(TransformerMixin, BaseEstimator):
 
     _width_: int
     _fit_sets_: Any
+    _fit_norms_: Array
     coordinate_weight: float = 1.0
 
     @property
@@ -149,6 +150,7 @@ class SetKernel(TransformerMixin, BaseEstimator):
             self._fit_sets_ = joined([self._represent(*block) for block in blocks])
             self.n_sets_in_ = self._n_sets()
             self._learn_from_sets()
+            self._fit_norms_ = np.sqrt(self._square(self._fit_sets_))
         return self
 
     def transform(self, X: Sequence[Any]) -> Array:
@@ -194,8 +196,8 @@ class SetKernel(TransformerMixin, BaseEstimator):
         if not getattr(self, "normalize", True):
             return K
         # The root of a sum of squares; no set with points has none.
-        own, other = (np.sqrt(self._square(R)) for R in (new, self._fit_sets_))
-        return _unit_diagonal(K, own, other)
+        own = self._fit_norms_ if new is self._fit_sets_ else np.sqrt(self._square(new))
+        return _unit_diagonal(K, own, self._fit_norms_)
 
     def _check_width(self, points: Array) -> None:
         if len(points) and self._width_ and points.shape[1] != self._width_:

@@ -1,13 +1,20 @@
-"""A hierarchy of clusters as bins: every cluster is split into clusters, level by level."""
+"""A hierarchy of clusters as bins: every cluster is split into clusters, level by level.
+
+A level has thousands of small clusters, and each would take the time of a dozen calls, not of
+its arithmetic. So clusters of about one size are treated together, as a stack (n_clusters,
+n_points, n_features) in which those with fewer points are filled up.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from eigenkit.kernels.sets._sets import sums
 from eigenkit.linalg import Array
 
 # Lloyd iterations per split: bins need not be optimal clusters, only small and stable ones.
@@ -15,6 +22,13 @@ ITERATIONS = 10
 
 # The smallest diameter that weights tell apart, relative to that of all points.
 SMALLEST = 1e-3
+
+# Sizes of the clusters of one stack differ by no more than this factor, and a stack has no more
+# clusters, nor (if it has several) points: it should stay near the processor.
+ALIKE, MOST_GROUPS, MOST_ROWS = 1.25, 64, 2**12
+
+# Squared distances are differences of products: below so many roundings of them they are none.
+ROUNDINGS = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +59,27 @@ class Vocabulary:
 
     @classmethod
     def of(cls, points: Array, n_levels: int, branching: int, random: Any) -> Vocabulary:
-        """Grow the tree on points."""
-        tree = _Tree()
-        if len(points):
-            tree.grow(points, n_levels, branching, random)
-        return cls(n_levels, *tree.arrays())
+        """Grow the tree on points, level by level."""
+        levels: list[tuple[np.ndarray, ...]] = []
+        inside, largest, n_bins = np.zeros(len(points), dtype=np.int64), np.array([np.inf]), 0
+        for level in range(n_levels if len(points) else 0):
+            order = np.argsort(inside, kind="stable")
+            points, inside = points[order], inside[order]
+            centers, widths = _extents(points, inside)
+            widths = np.minimum(widths, largest)
+            n_bins += len(centers)
+            deepest = level == n_levels - 1
+            part = _split(points - centers[inside], inside, 0 if deepest else branching, random)
+            kept = part >= 0
+            names, below = np.unique(part[kept], return_inverse=True)
+            parent = names // max(branching, 1)
+            held = np.bincount(parent, minlength=len(centers))
+            levels.append((centers, n_bins + np.cumsum(held) - held, held, widths))
+            points, inside, largest = points[kept], below, widths[parent]
+        if not levels:
+            return cls(n_levels, *(np.zeros(0, dtype=kind) for kind in (float, int, int, float)))
+        centers, first, n_children, widths = (np.concatenate(x) for x in zip(*levels, strict=True))
+        return cls(n_levels, centers, first, n_children, _weights(widths))
 
     @property
     def n_bins(self) -> int:
@@ -75,54 +105,117 @@ class Vocabulary:
 
     def _descend(self, points: Array, node: np.ndarray) -> np.ndarray:
         deeper = np.full(len(node), -1, dtype=np.int32)
-        order = np.argsort(node, kind="stable")
-        starts = np.flatnonzero(np.diff(node[order], prepend=-2))
-        for inside in np.split(order, starts[1:]) if len(order) else []:
-            b = node[inside[0]]
-            if b >= 0 and self.n_children[b]:
-                first = self.first[b]
-                centers = self.centers[first : first + self.n_children[b]]
-                deeper[inside] = first + nearest(points[inside], centers)
+        going = np.flatnonzero((node >= 0) & (self.n_children[node] > 0))
+        for bins, rows, real in stacks(node[going]):
+            rows = going[rows]
+            own, first, held = self.centers[bins][:, None], self.first[bins], self.n_children[bins]
+            number = np.arange(held.max())
+            children = first[:, None] + np.minimum(number, held[:, None] - 1)
+            near = _nearest(
+                points[rows] - own, self.centers[children] - own, number < held[:, None]
+            )
+            deeper[rows[real]] = (first[:, None] + near)[real]
         return deeper
 
 
-class _Tree:
-    """A vocabulary that grows, level by level."""
+def _extents(points: Array, inside: np.ndarray) -> tuple[Array, Array]:
+    """Centres and diameters of the bins of a level, whose points follow each other."""
+    sizes = np.bincount(inside)
+    centers = sums(points, sizes) / sizes[:, None].astype(points.dtype)
+    distance = np.sum((points - centers[inside]) ** 2, axis=1)
+    furthest = np.maximum.reduceat(distance, np.cumsum(sizes) - sizes)
+    return centers, 2 * np.sqrt(furthest.astype(np.float64))
 
-    def __init__(self) -> None:
-        self.centers: list[Array] = []
-        self.first: list[int] = []
-        self.n_children: list[int] = []
-        self.diameters: list[float] = []
 
-    def grow(self, points: Array, n_levels: int, branching: int, random: Any) -> None:
-        current = [(self._add(points, np.inf), points)]
-        for _ in range(n_levels - 1):
-            below = []
-            for node, inside in current:
-                parts = split(inside, branching, random)
-                self.first[node], self.n_children[node] = len(self.centers), len(parts)
-                below += [(self._add(part, self.diameters[node]), part) for part in parts]
-            current = below
+def _weights(widths: Array) -> Array:
+    smallest = SMALLEST * widths[0] if widths[0] > 0 else 1.0
+    return np.asarray(smallest / np.maximum(widths, smallest))
 
-    def _add(self, points: Array, largest: float) -> int:
-        center = points.mean(axis=0)
-        radius = float(np.sqrt(np.max(np.sum((points - center) ** 2, axis=1))))
-        self.centers.append(center)
-        self.first.append(0)
-        self.n_children.append(0)
-        self.diameters.append(min(2 * radius, largest))
-        return len(self.centers) - 1
 
-    def arrays(self) -> tuple[Array, np.ndarray, np.ndarray, Array]:
-        widths = np.array(self.diameters)
-        smallest = SMALLEST * widths[0] if len(widths) and widths[0] > 0 else 1.0
-        return (
-            np.array(self.centers),
-            np.array(self.first, dtype=np.int32),
-            np.array(self.n_children, dtype=np.int32),
-            smallest / np.maximum(widths, smallest),
-        )
+def _split(points: Array, inside: np.ndarray, k: int, random: Any) -> np.ndarray:
+    """For every point k times its bin plus its cluster there; -1 where all points are equal.
+
+    Points are given relative to the centres of their bins.
+    """
+    part = np.full(len(points), -1, dtype=np.int64)
+    for bins, rows, real in stacks(inside) if k else ():
+        centers, known = _clusters(points[rows], real, k, random)
+        name = k * bins[:, None] + _nearest(points[rows], centers, known)
+        split = real & (known.sum(axis=1) > 1)[:, None]
+        part[rows[split]] = name[split]
+    return part
+
+
+def stacks(group: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Groups of about one size at a time, each with its rows.
+
+    Yields the groups (b,), their rows (b, n), and which of these are real: a group of fewer
+    than n rows is filled up with its last one.
+    """
+    order = np.argsort(group, kind="stable")
+    names, starts, sizes = np.unique(group[order], return_index=True, return_counts=True)
+    alike = np.ceil(np.log(sizes) / np.log(ALIKE))
+    for size in np.unique(alike):
+        of_size = np.flatnonzero(alike == size)
+        number = np.arange(sizes[of_size].max())
+        most = int(np.clip(MOST_ROWS // len(number), 1, MOST_GROUPS))
+        for i in range(0, len(of_size), most):
+            chosen = of_size[i : i + most]
+            last = sizes[chosen, None] - 1
+            rows = order[starts[chosen, None] + np.minimum(number, last)]
+            yield names[chosen], rows, number <= last
+
+
+def _nearest(points: Array, centers: Array, known: np.ndarray) -> np.ndarray:
+    """The number of the nearest known centre of each point, stack by stack."""
+    half = np.where(known, np.einsum("bkd,bkd->bk", centers, centers) / 2, np.inf)
+    products = points @ centers.transpose(0, 2, 1)
+    return np.asarray(np.argmin(half.astype(points.dtype)[:, None] - products, axis=2))
+
+
+def _clusters(points: Array, real: np.ndarray, k: int, random: Any) -> tuple[Array, np.ndarray]:
+    """Up to k centres in every stack by Lloyd's iterations, and which of them there are."""
+    b, n, d = points.shape
+    centers, known = _spread(points, real, k, random)
+    weight, rows = real.ravel().astype(points.dtype), np.arange(b * n)
+    for _ in range(ITERATIONS):
+        name = (_nearest(points, centers, known) + k * np.arange(b)[:, None]).ravel()
+        belongs = sparse.csr_array((weight, (name, rows)), shape=(b * k, b * n))
+        count = np.bincount(name, weights=weight, minlength=b * k)[:, None]
+        moved = (belongs @ points.reshape(b * n, d)) / np.maximum(count, 1).astype(points.dtype)
+        moved, known = moved.reshape(b, k, d), count.reshape(b, k) > 0
+        if np.array_equal(moved, centers):
+            break
+        centers = moved
+    return centers, known
+
+
+def _spread(points: Array, real: np.ndarray, k: int, random: Any) -> tuple[Array, np.ndarray]:
+    """k distinct points, each drawn with probability proportional to its squared distance.
+
+    In every stack; and how many of them there are: fewer where fewer points are distinct.
+    """
+    b, n, d = points.shape
+    squared = np.einsum("bnd,bnd->bn", points, points)
+    rounding = ROUNDINGS * np.finfo(points.dtype).eps
+    centers, known = np.zeros((b, k, d), dtype=points.dtype), np.zeros((b, k), dtype=bool)
+    weight = real.astype(np.float64)
+    for j in range(k):
+        ends = np.cumsum(weight, axis=1)
+        known[:, j] = ends[:, -1] > 0
+        if not known[:, j].any():
+            break
+        drawn = np.sum(ends <= (random.uniform(size=b) * ends[:, -1])[:, None], axis=1)
+        drawn = np.minimum(drawn, n - 1)
+        centers[:, j] = points[np.arange(b), drawn]
+        total = squared + squared[np.arange(b), drawn][:, None]
+        distance = total - 2 * (points @ centers[:, j, :, None])[:, :, 0]
+        distance = np.where(distance > rounding * total, distance, 0)
+        weight = np.minimum(weight, distance) if j else real * distance.astype(np.float64)
+    return centers, known
+
+
+# -- one cluster of clusters --------------------------------------------------------------
 
 
 def nearest(points: Array, centers: Array) -> np.ndarray:
@@ -132,35 +225,9 @@ def nearest(points: Array, centers: Array) -> np.ndarray:
     return np.asarray(np.argmin(np.sum(C * C, axis=1) / 2 - P @ C.T, axis=1))
 
 
-def split(points: Array, k: int, random: Any) -> list[Array]:
-    """Up to k clusters of points; none where all points are equal."""
-    if np.all(points == points[0]):
-        return []
-    inside = nearest(points, cluster(points, k, random))
-    return [points[inside == j] for j in np.unique(inside)]
-
-
 def cluster(points: Array, k: int, random: Any) -> Array:
     """Up to k centres by Lloyd's iterations."""
-    centers = _spread(points, k, random)
-    for _ in range(ITERATIONS):
-        filled, inside = np.unique(nearest(points, centers), return_inverse=True)
-        ones = np.ones(len(points), dtype=points.dtype)
-        belongs = (ones, (inside, np.arange(len(points))))
-        sums = sparse.csr_array(belongs, shape=(len(filled), len(points))) @ points
-        moved = sums / np.bincount(inside)[:, None].astype(points.dtype)
-        if moved.shape == centers.shape and np.array_equal(moved, centers):
-            break
-        centers = moved
-    return centers
-
-
-def _spread(points: Array, k: int, random: Any) -> Array:
-    """k distinct points, each drawn with probability proportional to its squared distance."""
-    chosen = [int(random.randint(len(points)))]
-    distance = np.sum((points - points[chosen[0]]) ** 2, axis=1, dtype=np.float64)
-    while len(chosen) < k and np.any(distance > 0):
-        chosen.append(int(random.choice(len(points), p=distance / distance.sum())))
-        fresh = np.sum((points - points[chosen[-1]]) ** 2, axis=1, dtype=np.float64)
-        distance = np.minimum(distance, fresh)
-    return points[chosen]
+    shift = points.mean(axis=0)
+    real = np.ones((1, len(points)), dtype=bool)
+    centers, known = _clusters((points - shift)[None], real, k, random)
+    return np.asarray(centers[known] + shift)

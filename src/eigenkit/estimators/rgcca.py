@@ -1,0 +1,209 @@
+"""Components of several blocks, with a design that says which of them are joined."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eigenkit.data import Centered
+from eigenkit.estimators._encoding import as_labels, encode_responses
+from eigenkit.estimators._many_views import ManyViews, per_view
+from eigenkit.estimators._validation import NO_VARIANCE
+from eigenkit.exceptions import ConvergenceWarning
+from eigenkit.linalg import Array, signs
+from eigenkit.moments import Rows
+from eigenkit.shell import check_at_most, check_choice, check_count, check_real
+from eigenkit.solvers.multiblock import SCHEMES, Block, Component, Rule, next_component
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Centred data, the columns of each view, the views that vary, their blocks and bases."""
+
+    Z: Centered
+    columns: list[np.ndarray]
+    varying: list[int]
+    blocks: list[Block]
+    bases: list[Array]
+    design: Array
+
+
+class RGCCA(ManyViews):
+    """Regularized generalized CCA: multi-block PLS and CCA with a design.
+
+    Finds one component of each view, ``y_j = X_j w_j``, so as to maximize
+
+    ``sum_{j != k} c_jk g(cov(y_j, y_k))``,  ``w_j'((1 - tau_j) X_j'X_j / n + tau_j I) w_j = 1``
+
+    takes from every view what its component explains, and goes on. Where y is given it is one
+    more view, joined to all others and not deflated: multi-block PLS, and with strings as y
+    multi-block PLS-DA (the way of DIABLO).
+
+    Parameters
+    ----------
+    n_components : int
+        Number of components of every view.
+    tau : float or sequence of float
+        For all views or one for each: 1 maximizes covariance (PLS), 0 correlation (CCA, for views
+        of fewer columns than samples), and what lies between both. For y it is 0.
+    design : float or array of shape (n_views, n_views)
+        c_jk, symmetric and not negative: how much views j and k are to agree; one number for all
+        pairs. With y, which is joined to every view with 1, small numbers favour y.
+    scheme : {"factorial", "centroid", "horst"}
+        g: the square, the absolute value, or the covariance itself.
+    groups : array of shape (n_features,), optional
+        Which view each column belongs to, where X is one array, as in :class:`MultiviewCCA`.
+    tol : float
+        The relative growth of the criterion that ends the steps.
+    max_iter : int
+
+    Attributes
+    ----------
+    view_components_ : list of array of shape (n_components, n_features of the view)
+        Weights for X itself: the scores of view j are ``(X_j - mean) @ view_components_[j].T``.
+    components_ : array of shape (n_components, n_features)
+        All of them side by side, divided by the number of views: ``transform`` is the mean score.
+    covariances_ : array of shape (n_components, n_blocks, n_blocks)
+        Of the scores of all views, and of y as the last where there is one.
+    criterion_ : array of shape (n_components,)
+        What was maximized.
+    n_iter_ : int
+        The most steps that a component took.
+    mean_, n_components_, n_views_, n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    Views that are measured in other units weigh more with tau near 1: scale them first. The
+    criterion grows with every step and ends at a maximum that need not be the largest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit import RGCCA
+    >>> rng = np.random.default_rng(0)
+    >>> shared = rng.normal(size=(200, 1))
+    >>> views = [shared @ rng.normal(size=(1, d)) + rng.normal(size=(200, d)) for d in (4, 5, 6)]
+    >>> model = RGCCA(1, tau=1.0).fit(views)
+    >>> [scores.shape for scores in model.transform_views(views)]
+    [(200, 1), (200, 1), (200, 1)]
+    >>> y = np.where(shared[:, 0] > 0, "high", "low")
+    >>> scores = RGCCA(1, design=0.1).fit(views, y).transform(views)
+    >>> bool(abs(scores[y == "high"].mean() - scores[y == "low"].mean()) > scores.std())
+    True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        tau: Any = 1.0,
+        design: Any = 1.0,
+        scheme: str = "factorial",
+        groups: Any = None,
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+    ) -> None:
+        self.n_components = n_components
+        self.tau = tau
+        self.design = design
+        self.scheme = scheme
+        self.groups = groups
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _settings(self) -> int:
+        check_choice("scheme", self.scheme, SCHEMES)
+        check_real("tol", self.tol)
+        check_count("max_iter", self.max_iter)
+        return check_count("n_components", self.n_components)
+
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """y is no must, but where it is there it is learned from."""
+        rows = self._all_rows(X, None, sample_weight)
+        if y is not None:
+            Y = encode_responses(self, as_labels(y), rows.n_rows, None, True)
+            rows = Rows(rows.X, Y.toarray() if hasattr(Y, "toarray") else Y, rows.weight)
+        return rows.positive()
+
+    def _state(self, sample: Rows) -> Blocks:
+        columns = self._columns(sample.X.shape[1])
+        taus = per_view("tau", self.tau, len(columns))
+        if max(taus) > 1:
+            raise ValueError(f"tau={max(taus):g} is above 1: give numbers from 0 to 1.")
+        design = self._checked_design(len(columns))
+        Z = Centered(sample.X, sample.weight)
+        views = [Z.columns(own).in_one_unit() for own in columns]
+        varying = [j for j, own in enumerate(columns) if not Z.constant[own].all()]
+        made = [_block(views[j], taus[j]) for j in varying]
+        design = design[np.ix_(varying, varying)]
+        if sample.Y.shape[1]:
+            response = Centered(np.asarray(sample.Y, dtype=np.float64), sample.weight)
+            made.append(_block(response.in_one_unit(), 0.0, deflates=False))
+            design = np.pad(design, (0, 1), constant_values=1.0)
+            design[-1, -1] = 0.0
+        blocks, bases = [block for block, _ in made], [basis for _, basis in made]
+        return Blocks(Z, columns, varying, blocks, bases, design)
+
+    def _checked_design(self, n_views: int) -> Array:
+        design = np.asarray(self.design, dtype=np.float64)
+        if design.ndim == 0:
+            design = np.full((n_views, n_views), check_real("design", self.design))
+        if design.shape != (n_views, n_views):
+            raise ValueError(
+                f"design has shape {design.shape} for {n_views} views: give one number, or "
+                f"({n_views}, {n_views})."
+            )
+        if not np.all(np.isfinite(design)) or design.min() < 0:
+            raise ValueError("design holds a negative or non-finite number: give weights >= 0.")
+        if not np.allclose(design, design.T):
+            raise ValueError("design is not symmetric: give one weight to each pair of views.")
+        return np.asarray(design * (1 - np.eye(n_views)))
+
+    def _check_informative(self, problem: Blocks) -> None:
+        if not problem.varying:
+            raise ValueError(NO_VARIANCE)
+        if not problem.design.any():
+            raise ValueError(
+                "no two views that vary are joined: design needs a positive weight between views, "
+                "or fit a y."
+            )
+
+    def _solve(self, problem: Blocks, settings: int) -> list[Component]:
+        rule = Rule(problem.design, self.scheme, float(self.tol), int(self.max_iter))
+        found: list[Component] = []
+        while len(found) < settings and (one := next_component(problem.blocks, rule)) is not None:
+            found.append(one)
+        check_at_most("n_components", settings, len(found), "the rank of a view", hint="")
+        if not all(component.converged for component in found):
+            warnings.warn(
+                f"the criterion still grew after max_iter={self.max_iter} steps: give more, or a "
+                "larger tol",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return found
+
+    def _keep(self, problem: Blocks, solution: list[Component]) -> None:
+        W = np.zeros((problem.Z.shape[1], len(solution)))
+        for i, j in enumerate(problem.varying):
+            weights = np.column_stack([component.weights[i] for component in solution])
+            W[problem.columns[j]] = problem.bases[i] @ weights
+        self._keep_views(problem.columns, W * signs(W), problem.Z.mean)
+        n_blocks = len(problem.columns) + len(problem.blocks) - len(problem.varying)
+        last = range(len(problem.columns), n_blocks)
+        there = np.ix_([*problem.varying, *last], [*problem.varying, *last])
+        self.covariances_ = np.zeros((len(solution), n_blocks, n_blocks))
+        for found, component in zip(self.covariances_, solution, strict=True):
+            found[there] = component.covariances
+        self.criterion_ = np.array([component.criterion for component in solution])
+        self.n_iter_ = max(component.n_iter for component in solution)
+
+
+def _block(view: Centered, tau: float, deflates: bool = True) -> tuple[Block, Array]:
+    """The view in the coordinates of its singular vectors, and what takes them to X."""
+    U, s, V = view.triplets()
+    ridge = float(np.max(view.ridge(tau)))
+    return Block(U * s, tau, ridge, view.total, deflates), view.to_X(V)

@@ -1,0 +1,93 @@
+"""Finished folds of a comparison on disk: a run that was interrupted goes on after them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from eigenkit.files import FileError, atomic
+from eigenkit.images.annotator import ImageAnnotator
+from eigenkit.images.arrays import Array
+from eigenkit.images.files import ImageSet
+from eigenkit.images.model_file import load_annotator, save_annotator
+from eigenkit.models import versions
+
+# What a comparison does not depend on.
+_OF_THE_RUN = ("cache", "n_jobs", "progress")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a fold gave: for every rival its measures and its seconds."""
+
+    measures: dict[str, list[float]]
+    seconds: dict[str, float]
+
+
+class FinishedFolds:
+    """The folds of one comparison: a model and a line of figures each.
+
+    Parameters
+    ----------
+    annotator : ImageAnnotator
+        Folds are kept in its cache; without one, or with functions of the user's (which have
+        no name that would tell their versions apart), nothing is kept.
+    key : str
+        What tells this comparison from others.
+    """
+
+    def __init__(self, annotator: ImageAnnotator, key: str) -> None:
+        self.given = annotator.descriptors
+        own = any(d.function is not None for d in self.given)
+        keeps = annotator.cache is not None and not own
+        self.folder = Path(annotator.cache) / "folds" / key if keeps else None
+
+    def get(self, number: int) -> tuple[ImageAnnotator, Finished] | None:
+        """The fold of that number; None where it has not been finished, or is damaged."""
+        if self.folder is None or not self._figures(number).exists():
+            return None
+        try:
+            model = load_annotator(self._model(number), self.given)
+            figures = json.loads(self._figures(number).read_text())
+            return model, Finished(**figures)
+        except (FileError, OSError, ValueError, TypeError):
+            return None
+
+    def put(self, number: int, model: ImageAnnotator, found: Finished) -> None:
+        """Keep a fold; the figures come last and say that all is there."""
+        if self.folder is None:
+            return
+        self.folder.mkdir(parents=True, exist_ok=True)
+        save_annotator(model, self._model(number))
+        with atomic(self._figures(number)) as stream:
+            stream.write(json.dumps(asdict(found)).encode())
+
+    def forget(self) -> None:
+        """All folds are there: what stayed, a later version might take for its own."""
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _model(self, number: int) -> Path:
+        assert self.folder is not None
+        return self.folder / f"{number}.ek"
+
+    def _figures(self, number: int) -> Path:
+        assert self.folder is not None
+        return self.folder / f"{number}.json"
+
+
+def comparison_key(
+    sets: Sequence[ImageSet], Y: Array, annotator: ImageAnnotator, *settings: Any
+) -> str:
+    """A hash of pictures, terms, parameters, settings and versions."""
+    digest = hashlib.sha256()
+    params = {k: v for k, v in annotator.get_params().items() if k not in _OF_THE_RUN}
+    pictures = [[(p.digest, p.view) for p in one.pictures] for one in sets]
+    for part in ([one.name for one in sets], pictures, Y.tolist(), params, settings, versions()):
+        digest.update(repr(part).encode())
+    return digest.hexdigest()[:32]
