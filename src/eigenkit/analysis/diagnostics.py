@@ -75,7 +75,7 @@ def hotelling_t2(model: Any, X: Any) -> Array:
     2.99
     """
     T = _scores(model, X)
-    return np.asarray(np.sum(T**2 / _spread(model)[0], axis=1))
+    return np.asarray(np.sum((T / _spread(model)[0]) ** 2, axis=1))
 
 
 def t2_limit(model: Any, level: float = 0.95) -> float:
@@ -106,8 +106,8 @@ def t2_limit(model: Any, level: float = 0.95) -> float:
     """
     check_is_fitted(model)
     level = check_real("level", level, high=1.0)
-    variance, n = _spread(model)
-    l = len(variance)
+    deviation, n = _spread(model)
+    l = len(deviation)
     return float(l * (n**2 - 1) / (n * (n - l)) * stats.f.ppf(level, l, n - l))
 
 
@@ -198,12 +198,12 @@ def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:
 
 
 def _spread(model: Any) -> tuple[Array, float]:
-    """The variance of the scores in the training data, and the number of samples there."""
-    if not hasattr(model, "_score_variance_"):
+    """The deviation of the scores in the training data, and the number of samples there."""
+    if not hasattr(model, "_score_deviation_"):
         raise TypeError(
             f"model is a {type(model).__name__}, which has no T2: give a fitted PLS estimator."
         )
-    return model._score_variance_, model._n_samples_
+    return model._score_deviation_, model._n_samples_
 
 
 def _scores(model: Any, X: Any) -> Array:

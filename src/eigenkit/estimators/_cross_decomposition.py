@@ -195,7 +195,7 @@ class CrossDecomposition(Transformer):
         squares = found.x_norms
         if self._deflation == "svd":
             squares = np.sum(fit.X.matmat(found.x_rotations) ** 2, axis=0)
-        self._score_variance_ = self._cast(squares / fit.X.unit**2 / Z.freedom)
+        self._score_deviation_ = self._cast(np.sqrt(squares / Z.freedom) / fit.X.unit)
         self._n_samples_ = float(Z.total / (Z.total - Z.freedom))
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:

@@ -30,7 +30,7 @@ class StreamedPLS(Streaming, CrossDecomposition):
     x_scores_ = Result(_NO_SCORES)
     y_scores_ = Result(_NO_SCORES)
     n_components_ = Result()
-    _score_variance_ = Result()
+    _score_deviation_ = Result()
     _n_samples_ = Result()
     coef_ = Result()
     intercept_ = Result()
