@@ -281,8 +281,9 @@ ROWS: dict[str, Callable[[Table], None]] = {
 PAGE = """# Benchmarks
 
 Ratios with the programs that people use today, on data as people have them: correlated columns,
-means far from zero, text, many labels. All contestants take turns in one process, and the best of
-several runs counts. A ratio is how many times faster we are where the bar says "at least", and how
+means far from zero, text, many labels. All contestants take turns in one process, each after a
+short rest (idle BLAS threads of the one before would take its cores), and the best of several runs
+counts. A ratio is how many times faster we are where the bar says "at least", and how
 many times as much we take where it says "at most". `python -m benchmarks.real` runs all rows,
 `--only NAME` some of them; `python -m benchmarks.real --json {json} --page docs/benchmarks.md`
 writes this page.

@@ -1,7 +1,9 @@
 """What Python in a browser lacks is not needed: threads, processes, a compiler, some modules.
 
-Pyodide cannot be run here. A process stands in for it in which nothing can be started, our
-compiled product is switched off, and modules that Pyodide leaves out cannot be imported.
+A process stands in for Pyodide, whose numpy and scipy cannot be had without a network. It lacks
+what Pyodide 314 lacks, found by asking its core in node: there is one processor and no
+``os.sched_getaffinity``, a thread or a process that is started raises these errors, and these
+modules are not there.
 """
 
 from __future__ import annotations
@@ -17,16 +19,22 @@ ROOT = Path(__file__).parents[1]
 
 # numpy, scipy and scikit-learn are built for it there; what they import is none of our concern.
 LIKE_A_BROWSER = """
-import subprocess, sys, threading
+import os, subprocess, sys, threading
 import matplotlib, sklearn, sklearn.datasets, sklearn.svm
 matplotlib.use("Agg")
 
-def refuse(*args, **kwargs):
+def no_thread(*args, **kwargs):
     raise RuntimeError("can't start new thread")
 
-threading.Thread.start = refuse
-subprocess.Popen.__init__ = refuse
-for name in ("fcntl", "resource", "termios", "multiprocessing", "_multiprocessing", "ssl", "lzma"):
+def no_process(*args, **kwargs):
+    raise OSError(138, "emscripten does not support processes.")
+
+os.cpu_count = lambda: 1
+if hasattr(os, "sched_getaffinity"):
+    del os.sched_getaffinity
+threading.Thread.start = no_thread
+subprocess.Popen.__init__ = no_process
+for name in ("_multiprocessing", "curses", "grp", "pwd", "resource"):
     sys.modules[name] = None
 assert not any(name.partition(".")[0] == "eigenkit" for name in sys.modules)
 """

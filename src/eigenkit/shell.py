@@ -47,7 +47,7 @@ def _as_float(value: Any) -> float:
 
 def shown(value: Any) -> str:
     """The value as it would be typed, cut where that is long."""
-    text = repr(value)
+    text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

@@ -17,8 +17,9 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-# Up to this order a factorization is too small to gain from a second BLAS thread.
-SMALL = 1500
+# Up to this order a factorization gains less from a second BLAS thread than it loses to the idle
+# threads of the other BLAS.
+SMALL = 2500
 
 # With fewer multiplications than this, handing work to threads takes longer than doing it.
 WORTH_THREADS = 1e6
@@ -127,8 +128,6 @@ def blas_threads(order: int) -> AbstractContextManager[Any]:
 
 def available() -> int:
     """How many threads we may use: no more than cores, than BLAS may, and than OMP_NUM_THREADS."""
-    if not _can_start():
-        return 1
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
     else:
@@ -136,18 +135,6 @@ def available() -> int:
     given = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     asked = int(given) if given.isdecimal() and int(given) > 0 else cores
     return max(1, min(cores, asked, _ONE.allowed()))
-
-
-@cache
-def _can_start() -> bool:
-    """Whether there are threads at all: Python in a browser has none."""
-    thread = threading.Thread(target=lambda: None)
-    try:
-        thread.start()
-    except RuntimeError:
-        return False
-    thread.join()
-    return True
 
 
 def thread_map(

@@ -48,8 +48,8 @@ DEPENDENT = 1e-10
 # Eigenvalues of a whitened matrix, which lie in [0, 1], that are closer than this are one.
 EIGENVALUE_TIE = 1e-11
 
-# Gains of variables closer than this are equal: the first one wins, whatever rounding says. Ties
-# are common, as variables chosen for one pair are often collinear once its scores are taken out.
+# Gains of variables closer than this are equal, whatever rounding says. Ties are common, as
+# variables chosen for one pair are often collinear once its scores are taken out.
 GAIN_TIE = 1e-9
 
 # Entries of a vector closer than this to the largest may be the largest for another solver, which

@@ -186,6 +186,13 @@ class Blocked(Data):
         slope, drift = self.passes.run(_cross, self.frame, U)
         return np.asarray(slope - np.outer(self.frame.delta, drift))
 
+    def within(self, H: Targets) -> Array:
+        """H'H, centred, in one pass."""
+        if not fits(H.shape[1]):
+            self._refuse()
+        squares, sums = self.passes.run(_within, H)
+        return np.asarray(squares - np.outer(sums / self.total, sums))
+
     def gram(self) -> Array:
         """Z'Z."""
         G = self.passes.run(_gram, self.frame)
@@ -272,12 +279,11 @@ class Blocked(Data):
 # -- what is summed over the blocks of a part -------------------------------------------
 
 
-def survey_of(blocks: Iterable[Block], m: Array | None = None) -> Survey:
+def survey_of(blocks: Iterable[Block], m: Array | None = None) -> Survey | None:
     found = None
     for X, _, weight in blocks:
         one = Survey.of(X, weight, m)
         found = one if found is None else found.merge(one)
-    assert found is not None
     return found
 
 
@@ -331,6 +337,17 @@ def _cross(blocks: Iterable[Block], frame: Frame, H: Targets) -> tuple[Array, Ar
             _add(slope, P, U)
             drift += U.sum(axis=0)
     return slope, drift
+
+
+def _within(blocks: Iterable[Block], H: Targets) -> tuple[Array, Array]:
+    k = H.shape[1]
+    squares, sums = np.zeros((k, k)), np.zeros(k)
+    for _, Y, weight in blocks:
+        rows = H.of(Y)
+        weighted = rows if weight is None else rows * weight[:, None]
+        squares += rows.T @ weighted
+        sums += weighted.sum(axis=0)
+    return squares, sums
 
 
 def _add(slope: Array, P: Any, U: Array) -> None:

@@ -78,6 +78,10 @@ class Data:
         """Z'H for a target, which may be a :class:`~eigenkit.data.SparseTarget`."""
         return self.rmatmat(H)
 
+    def within(self, H: Any) -> Array:
+        """H'H (k x k) for a target, centred and weighted as these data are."""
+        return np.asarray(H.gram() if hasattr(H, "gram") else H.T @ H)
+
     def gram(self) -> Array:
         """Z'Z (d x d), for data with features."""
         raise NotImplementedError

@@ -40,6 +40,19 @@ class Sparse(Centered):
     def _stored(self) -> np.ndarray:
         return np.asarray(self.X.data)
 
+    def original(self) -> tuple[Any, bool]:
+        """X with 32-bit indices, which is all that foreign solvers take."""
+        X = self.X
+        if X.indices.dtype != np.int32:
+            if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+                raise ValueError(
+                    f"X stores {X.nnz} numbers, more than 2^31, which coordinate descent cannot "
+                    "take: set l1_ratio=0, or fit fewer rows."
+                )
+            index = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+            X = sparse.csr_array((X.data, *index), shape=X.shape)
+        return X, self.center
+
     # -- what the data look like -------------------------------------------------------
 
     def _mean(self) -> Array:

@@ -206,6 +206,10 @@ class Projection(Streaming, Transformer):
         -------
         array of shape (n_samples, n_components_)
         """
+        return self._projected(X)
+
+    def _projected(self, X: Any) -> Array:
+        """The scores as an array: ``transform`` may have been told to give a frame."""
         check_is_fitted(self)
         return project(self._features(X), self.mean_, self.components_.T)
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from eigenkit.data import Through
-from eigenkit.estimators._validation import check_X
+from eigenkit.estimators._validation import check_X, has_no_rows
 from eigenkit.moments import BlockedRows, Blocks
 
 
@@ -40,6 +40,8 @@ class _Reading:
 
     def __call__(self, block: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         X, y, weight = block
+        if has_no_rows(X, y):
+            return np.empty((0, 0)), None, None  # which the passes leave out
         if self.check or not _is_plain(X):
             X = check_X(self.model, X, reset=False)
         given = X, y, weight, self.classes

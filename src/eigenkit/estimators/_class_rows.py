@@ -45,16 +45,17 @@ class ClassRows:
         self.column_weight = None if column is None else np.append(column**2, 1.0)
 
     @property
-    def sparse(self) -> bool:
-        return bool(sparse.issparse(self.parts[0]))
+    def may_be_dense(self) -> bool:
+        """Whether products of the rows with dense matrices take no more room than the rows."""
+        return not sparse.issparse(self.parts[0])
 
     def grams(self) -> list[Array]:
         with np.errstate(over="ignore", invalid="ignore"):  # the solver looks at the sums
             grams: list[Any] = class_grams(self.parts)
-        return [G.toarray() for G in grams] if self.sparse else grams
+        return grams if self.may_be_dense else [G.toarray() for G in grams]
 
     def lower_grams(self) -> list[Array]:
-        return self.grams() if self.sparse else lower_grams(self.parts)
+        return lower_grams(self.parts) if self.may_be_dense else self.grams()
 
     def to_normal(self) -> Array:
         """The map from z to the normal of the plane."""

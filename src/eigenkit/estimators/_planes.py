@@ -29,7 +29,7 @@ from eigenkit.estimators._validation import check_X
 from eigenkit.kernels import Kernel, checked_kernel
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_choice, check_count, check_real, shown
 from eigenkit.solvers.planes import Planes
 
 # Sparse data with more rows and more columns than this are only multiplied with.
@@ -69,7 +69,9 @@ class ByClass:
             raise ValueError(f"y holds {k} class, but at least two are needed to separate.")
         if np.any(counts == 0):
             missing = classes[np.argmin(counts)]
-            raise ValueError(f"sample_weight is zero for every sample of the class {missing!r}.")
+            raise ValueError(
+                f"sample_weight is zero for every sample of the class {shown(missing)}."
+            )
         if len(order) <= k:
             raise ValueError(
                 f"y holds {k} classes for {len(order)} samples: some class needs more than one "
@@ -211,7 +213,7 @@ class ProximalPlanes(ClassifierMixin, Estimator):
         if X.shape[1] < X.shape[0]:
             rows = ClassRows(X, bounds, root, None)
             planes = self._from_raw(rows)
-            if planes is None and rows.sparse:
+            if planes is None and not rows.may_be_dense:
                 planes = self._planes(rows)
             if planes is not None:
                 return Found(planes, planes.Z[:, :-1])

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from eigenkit.estimators._validation import has_no_rows
 from eigenkit.moments import Moments
 from eigenkit.shell import check_above_zero, forget, is_fitted_name, unchanged_on_error
 
@@ -25,7 +26,8 @@ class Intake:
     model: Any
     moments: Moments
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """That the moments are those of the model, where both come from a file."""
         self.moments.check(self.model.n_features_in_, self.model._n_labels_)
 
     @classmethod
@@ -118,7 +120,7 @@ class Streaming:
         Parameters
         ----------
         X, y, sample_weight
-            As in :meth:`fit`; one row is enough.
+            As in :meth:`fit`; one row is enough, and a batch of none changes nothing.
         classes : array, optional
             All classes that will come, where y holds classes and the first batch may lack
             some.
@@ -132,6 +134,8 @@ class Streaming:
         """
         self._settings()
         half_life = check_half_life(half_life)
+        if has_no_rows(X, y):
+            return self
         with unchanged_on_error(self):
             first = "_intake_" not in vars(self)
             if first:
@@ -156,7 +160,8 @@ class Streaming:
         self._settings()
         if type(other) is not type(self):
             raise TypeError(
-                f"other is a {type(other).__name__}: merge needs a {type(self).__name__}."
+                f"other is of the class {type(other).__name__}: merge needs a model of the class "
+                f"{type(self).__name__}, as this one is."
             )
         new = not _described(self) and "_intake_" not in vars(self)
         for model, name in ((self, "this model"), (other, "other")):
@@ -193,10 +198,17 @@ def _check_alike(model: Any, other: Any) -> None:
             "feature_names_in_ differ: give both streams the same columns in the same order, by "
             "name or without names, to merge them."
         )
-    for name in ("n_features_in_", "_n_labels_"):
+    if not np.array_equal(*(vars(each).get("_y_names_") for each in (model, other))):
+        raise ValueError(
+            "the columns of y have other names in other: feed both streams the same, in one order."
+        )
+    if not np.array_equal(*(vars(each).get("classes_", []) for each in (model, other))):
+        raise ValueError(
+            "classes_ differ: pass classes= with all of them to the first partial_fit of both."
+        )
+    for name, what in (("n_features_in_", "columns of X"), ("_n_labels_", "columns of y")):
         mine, theirs = getattr(model, name), getattr(other, name)
         if mine != theirs:
-            what = name.strip("_")
-            raise ValueError(f"{what} differs ({mine} here, {theirs} in other): cannot merge.")
-    if not np.array_equal(*(vars(each).get("classes_", []) for each in (model, other))):
-        raise ValueError("classes_ differ: declare the same classes in both to merge.")
+            raise ValueError(
+                f"the {what} differ ({mine} here, {theirs} in other): feed both streams the same."
+            )

@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._best import BestEstimator
-from eigenkit.estimators._encoding import as_labels
+from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._estimator import check_y_given
 from eigenkit.estimators._folds import best_of
 from eigenkit.estimators._validation import check_weight, check_X
@@ -72,6 +72,10 @@ class GraphRegularized(BestEstimator):
     Rows without labels are marked: by -1 in a vector of classes, as in scikit-learn, by NaN in
     a vector or in all of a row of a matrix, or by ``labelled`` in :meth:`fit`. A row of zeros in a
     label matrix is a sample known to carry none of the labels.
+
+    Weights count in the labels only. The graph is over all rows as they are given, so for mu > 0 an
+    integer weight is not a repeated row (copies are neighbours of each other), and a row of weight
+    0 is still one of the graph: leave out what should not count at all.
 
     Examples
     --------
@@ -132,7 +136,7 @@ class GraphRegularized(BestEstimator):
         with unchanged_on_error(self):
             forget(self)
             numbers = check_X(self, X, reset=True, min_samples=2)
-            X, y = indexable(X, as_labels(y))
+            X, y = indexable(X, labels_of(self, y, reset=True))
             known = marked(y, labelled, responses=is_regressor(self.estimator))
             weight = check_weight(sample_weight, len(known))
             L = self._laplacian(numbers, len(known))

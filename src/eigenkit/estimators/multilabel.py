@@ -91,7 +91,7 @@ class MultilabelLDA(Projection):
         rows = super()._rows(*args, **options)
         count = np.asarray(rows.Y.sum(axis=1)).ravel()
         some = count > 0
-        if not some.any() and not options.get("block"):
+        if not some.any() and options.get("min_samples") != 1:  # later batches may have some
             raise ValueError("y holds no label at all: there is nothing to learn from it.")
         X = rows.X if some.all() else rows.X[some]
         Y = scaled(rows.Y[some], rows=1 / count[some])

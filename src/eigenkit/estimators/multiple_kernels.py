@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import CenteredKernel
 from eigenkit.estimators._best import Delegating
-from eigenkit.estimators._encoding import as_labels, check_same_rows
+from eigenkit.estimators._encoding import check_same_rows, labels_of
 from eigenkit.estimators._estimator import Transformer, check_y_given
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._several_kernels import FeatureRows, KernelMatrices, check_useful
@@ -166,7 +166,7 @@ class MultipleKernelProjection(Delegating, Transformer):
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> tuple[Samples, Any, Array | None]:
         check_y_given(self, y)
-        sample, y = self._training(X), as_labels(y)
+        sample, y = self._training(X), labels_of(self, y, reset=True)
         weight = check_weight(sample_weight, sample.n_samples)
         check_same_rows(sample.n_samples, y.shape[0])
         self._index_ = np.arange(sample.n_samples)

@@ -294,7 +294,7 @@ class PCA(Density, Projection):
 
     def _scores(self, X: Any) -> Array:
         if not self._skips_gaps:
-            return super().transform(X)
+            return self._projected(X)
         check_is_fitted(self)
         X = check_gaps(self, X, "solver", "auto", reset=False)
         observed, V = observed_entries(X), self.components_.T

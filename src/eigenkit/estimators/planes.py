@@ -184,7 +184,7 @@ class ReGEC(ProximalPlanes):
     def _from_raw(self, rows: ClassRows) -> Planes | None:
         if self._regularizes != "exchange":
             return None
-        return regec_from_grams(rows.grams(), None if rows.sparse else rows.parts)
+        return regec_from_grams(rows.grams(), rows.parts if rows.may_be_dense else None)
 
     def _planes(self, rows: ClassRows) -> Planes:
         if self._regularizes == "exchange":
@@ -207,6 +207,6 @@ class ReGEC(ProximalPlanes):
 
 
 def _unregularized(rows: ClassRows) -> Planes:
-    if rows.sparse:
+    if not rows.may_be_dense:
         return regec_from_singular_grams(rows.grams())
     return regec_from_rows(rows.parts, rows.to_normal())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import Centered
-from eigenkit.estimators._encoding import as_labels, encode_responses
+from eigenkit.estimators._encoding import encode_responses, labels_of
 from eigenkit.estimators._many_views import ManyViews, per_view
 from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.exceptions import ConvergenceWarning
@@ -124,7 +124,7 @@ class RGCCA(ManyViews):
         """y is no must, but where it is there it is learned from."""
         rows = self._all_rows(X, None, sample_weight)
         if y is not None:
-            Y = encode_responses(self, as_labels(y), rows.n_rows, None, True)
+            Y = encode_responses(self, labels_of(self, y, reset=True), rows.n_rows, None, True)
             rows = Rows(rows.X, Y.toarray() if hasattr(Y, "toarray") else Y, rows.weight)
         return rows.positive()
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenkit.kernels.checks import refuse_negative
 from eigenkit.linalg import Array, eigenpairs
-from eigenkit.tolerances import RANK_TOL, SYMMETRY_TOL, above_rounding
+from eigenkit.tolerances import DEPENDENT, RANK_TOL, SYMMETRY_TOL, above_rounding
 
 
 def pivots(
@@ -22,10 +22,12 @@ def pivots(
 ) -> np.ndarray:
     """Pivots of the Cholesky factorization of K: samples that stand for all of them.
 
-    Takes samples whose features are worst approximated by those before, until all residuals
+    Takes samples whose features are badly approximated by those before, until all residuals
     are below ``tol`` times the largest diagonal entry. ``columns(index)`` evaluates columns of
     K, a block of candidates at a time; a candidate is taken while its residual is at least
-    half of the largest there is, so with ``block=1`` every pivot is the best one.
+    half of the largest there is, so with ``block=1`` every pivot is the worst approximated one.
+    Of samples with equal residuals one is a candidate, so that copies of samples leave the
+    pivots as they are.
 
     Examples
     --------
@@ -39,7 +41,7 @@ def pivots(
     G = np.empty((len(residual), rank), order="F")
     chosen: list[int] = []
     while len(chosen) < rank:
-        candidates = np.argsort(-residual, kind="stable")[:block]
+        candidates = _distinct(residual, DEPENDENT * np.max(diagonal))[:block]
         if residual[candidates[0]] <= floor:
             break
         done = G[:, : len(chosen)]
@@ -51,6 +53,13 @@ def pivots(
             "than they are; use another kernel or parameters."
         )
     return np.array(chosen, dtype=np.intp)
+
+
+def _distinct(residual: Array, close: float) -> np.ndarray:
+    """The samples by decreasing residuals, of those that are close only the first."""
+    order = np.argsort(-residual, kind="stable")
+    steps = -np.diff(residual[order], prepend=np.inf)
+    return np.asarray(order[steps > close])
 
 
 def _pivots_in_block(

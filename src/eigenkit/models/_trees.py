@@ -216,6 +216,8 @@ def _object(tree: Any, arrays: Any) -> Any:
     intake = state.get("_intake_")
     if intake is not None and not (isinstance(intake, Intake) and type(intake.model) is cls):
         raise TreeError("a stream is not one")
+    if intake is not None:
+        intake.check()
     value = cls.__new__(cls)
     value.__dict__.update(state)
     return value

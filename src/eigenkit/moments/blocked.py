@@ -18,6 +18,8 @@ from eigenkit.moments.rows import Problem, Rows
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
 
+NO_BLOCK = "X holds no block of rows: there is nothing to learn from."
+
 
 class Blocks(ABC):
     """Rows that can be asked for again and again, block by block, where X would be too large."""
@@ -49,8 +51,9 @@ class _Classes:
         return _Classes(np.unique(np.concatenate([self.values, other.values])))
 
 
-def _classes(blocks: Iterable[Any]) -> _Classes:
-    return reduce(_Classes.merge, (_Classes(np.unique(np.asarray(y))) for _, y, _ in blocks))
+def _classes(blocks: Iterable[Any]) -> _Classes | None:
+    found = [_Classes(np.unique(np.asarray(y))) for _, y, _ in blocks if len(y)]
+    return reduce(_Classes.merge, found) if found else None
 
 
 @dataclass(frozen=True)
@@ -84,8 +87,9 @@ class BlockedRows:
         self, target: Target, edge_weight: Array | float, alpha: float
     ) -> tuple[Problem, Factor]:
         survey, sums = self.first.run(_sums, target, edge_weight)
-        if sums.n_rows < 2:
-            raise ValueError("X holds one row: a fit needs at least 2 samples.")
+        if sums is None or sums.n_rows < 2:
+            held = "no row that counts" if sums is None else "one row"
+            raise ValueError(f"X holds {held}: a fit needs at least 2 samples.")
         sums = sums.without_rounding()
         one = 1.0 if sums.counted else sums.total / sums.count
         labels = Labels(sums.degree, sums.R, edge_weight, one, sums.n_rows)
@@ -139,7 +143,7 @@ def _sum_of_rows(blocks: Iterable[Block], rows: TargetRows) -> tuple[Array, floa
 
 def _sums(
     blocks: Iterable[Block], target: Target, edge_weight: Array | float
-) -> tuple[Survey, Factor]:
+) -> tuple[Survey | None, Factor | None]:
     """What the columns of X look like, and the sums of the labels."""
     kept: list[Factor] = []
 
@@ -151,4 +155,4 @@ def _sums(
         kept[:] = [kept[0].merge(factor)] if kept else [factor]
         return block
 
-    return survey_of(noted(block) for block in blocks), kept[0]
+    return survey_of(noted(block) for block in blocks), kept[0] if kept else None

@@ -34,8 +34,7 @@ MANY = 2000
 
 def reduced(pencil: Pencil, rank: int | str) -> tuple[Pencil, Array, float]:
     """The pencil with the targets H V, V (k x r), and sigma_{r+1}(H)^2."""
-    squares, V = _leading(pencil.H, rank)
-    total = _total(pencil.H)
+    squares, V, total = _leading(pencil.Z, pencil.H, rank)
     r = rank if isinstance(rank, int) else _enough(squares, total)
     r = min(r, int(np.sum(above_rounding(squares, 1))))
     rest = float(squares[r]) if r < len(squares) else max(0.0, total - float(squares.sum()))
@@ -55,19 +54,21 @@ def restored(solution: Solution, V: Array, bound: float) -> Solution:
     return replace(solution, basis=V @ solution.basis, report=report)
 
 
-def _leading(H: Any, rank: int | str) -> tuple[Array, Array]:
-    """Squared singular values (decreasing) and right singular vectors: one more than ``rank``."""
+def _leading(Z: Any, H: Any, rank: int | str) -> tuple[Array, Array, float]:
+    """Squared singular values (decreasing) and right singular vectors, one more than ``rank``;
+    and the sum of all squares."""
     n, k = H.shape
-    if min(n, k) <= MANY and k <= 2 * MANY:
-        values, V = eigenpairs(_gram(H))
+    if not Z.has_rows or (min(n, k) <= MANY and k <= 2 * MANY):
+        G = Z.within(H)
+        values, V = eigenpairs(G)
         count = k if isinstance(rank, str) else rank + 1
-        return np.maximum(values[:count], 0.0), V[:, :count]
-    count = 64 if isinstance(rank, str) else rank + 1
+        return np.maximum(values[:count], 0.0), V[:, :count], float(np.trace(G))
+    count, total = 64 if isinstance(rank, str) else rank + 1, _total(H)
     while True:
         count = min(count, min(n, k) - 1)
         squares, V = _lanczos(H, count)
-        if isinstance(rank, int) or squares.sum() >= SHARE * _total(H) or count == min(n, k) - 1:
-            return squares, V
+        if isinstance(rank, int) or squares.sum() >= SHARE * total or count == min(n, k) - 1:
+            return squares, V, total
         count *= 2
 
 
@@ -84,10 +85,6 @@ def _lanczos(H: Any, count: int) -> tuple[Array, Array]:
     order = np.argsort(-s)
     # Orthonormal to rounding, which is what makes the bound true.
     return s[order] ** 2, np.asarray(sla.qr(Vt[order].T, mode="economic")[0])
-
-
-def _gram(H: Any) -> Array:
-    return np.asarray(H.gram() if hasattr(H, "gram") else H.T @ H)
 
 
 def _total(H: Any) -> float:
