@@ -15,7 +15,7 @@ NUMERICAL := $(filter-out $(ELSEWHERE:%=tests/test_%.py),$(wildcard tests/test_*
 # What the last run of the tests in random order was shuffled by can be given again.
 SHUFFLE ?= $(shell date +%s)
 
-.PHONY: demo papers test test-slow test-cpus test-other-cpu test-oldest test-shuffled test-mutants dist docs docs-open bench clean
+.PHONY: demo papers test test-slow test-cpus test-other-cpu test-oldest test-shuffled test-mutants dist docs docs-lite docs-links docs-open bench clean
 
 demo: $(VENV)/.demo
 	$(RUN) -m eigenkit demo
@@ -68,6 +68,16 @@ docs: $(VENV)/.docs
 	$(RUN) -m sphinx -W --keep-going -b html docs docs/_build/html
 	$(RUN) docs/check.py docs/_build/html
 
+# The pages with notebooks that run in the reader's browser; serve them by `python -m http.server`.
+docs-lite: $(VENV)/.docs $(VENV)/.lite
+	$(RUN) -m sphinx -t lite -W --keep-going -b html docs docs/_build/html
+	$(RUN) docs/lite.py docs/_build/html
+	$(RUN) docs/check.py docs/_build/html
+
+# Follows the links to other places, which needs a network.
+docs-links: $(VENV)/.docs
+	$(RUN) -m sphinx -b linkcheck docs docs/_build/links
+
 docs-open: docs
 	$(RUN) -m webbrowser docs/_build/html/index.html
 
@@ -89,7 +99,7 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	$(RUN) -m pip install --quiet --editable ".[cli,plot,report]"
 	touch $@
 
-$(VENV)/.test $(VENV)/.docs $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.test $(VENV)/.docs $(VENV)/.lite $(VENV)/.bench: $(VENV)/.%: pyproject.toml | $(VENV)/bin/python
 	$(RUN) -m pip install --quiet --editable ".[cli,plot,report,$*]"
 	touch $@
 

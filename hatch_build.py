@@ -1,4 +1,4 @@
-"""Compiles ``csr_product.c`` when a wheel or an editable install is built, if there is a compiler.
+"""Compiles ``products.c`` when a wheel or an editable install is built, if there is a compiler.
 
 Without one the wheel is pure Python and scipy makes the products. ``python hatch_build.py``
 compiles in place.
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "src" / "eigenkit" / "compiled"
-LIBRARY = FOLDER / "csr_product.so"
+LIBRARY = FOLDER / "products.so"
 FLAGS = ["-O3", "-shared", "-fPIC", "-fvisibility=hidden"]
 
 try:
@@ -46,7 +46,7 @@ def compile_library() -> bool:
     if not compiler:
         return False
     part = LIBRARY.with_suffix(f".{os.getpid()}.part")
-    command = [*compiler, *FLAGS, "-o", str(part), str(FOLDER / "csr_product.c")]
+    command = [*compiler, *FLAGS, "-o", str(part), str(FOLDER / "products.c")]
     try:
         subprocess.run(command, check=True, capture_output=True)
         os.replace(part, LIBRARY)

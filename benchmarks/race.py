@@ -17,6 +17,10 @@ from threadpoolctl import threadpool_info
 
 RESULTS = Path(__file__).parent / "results"
 
+# Seconds of rest before each run: the idle threads of a BLAS wait actively for some 20 ms after a
+# product, and would take a core from whoever runs next.
+REST = 0.06
+
 
 def seconds(work: Callable[[], Any]) -> float:
     """Time of one call."""
@@ -36,6 +40,7 @@ def race(
     for turn in range(repeat):
         for name, run in runners.items():
             if turn == 0 or name not in once:
+                time.sleep(REST)
                 times[name].append(seconds(run))
     return {name: min(values) for name, values in times.items()}
 

@@ -281,8 +281,9 @@ ROWS: dict[str, Callable[[Table], None]] = {
 PAGE = """# Benchmarks
 
 Ratios with the programs that people use today, on data as people have them: correlated columns,
-means far from zero, text, many labels. All contestants take turns in one process, and the best of
-several runs counts. A ratio is how many times faster we are where the bar says "at least", and how
+means far from zero, text, many labels. All contestants take turns in one process, each after a
+short rest (idle BLAS threads of the one before would take its cores), and the best of several runs
+counts. A ratio is how many times faster we are where the bar says "at least", and how
 many times as much we take where it says "at most". `python -m benchmarks.real` runs all rows,
 `--only NAME` some of them; `python -m benchmarks.real --json {json} --page docs/benchmarks.md`
 writes this page.
@@ -299,7 +300,7 @@ PRECISION = """
 
 The published split (12920 pages, 500 words, 983 tags; 3185 pages to judge by). Settings were chosen
 by a validation part of the training part; `python -m benchmarks.delicious` prints these figures.
-Seconds (of one run, not interleaved) and megabytes are of the last fit and of ranking the test
+Seconds (of the processor, in one run) and megabytes are of the last fit and of ranking the test
 part. {machine}.
 
 | method | settings | P@1 | P@3 | P@5 | seconds | MB |

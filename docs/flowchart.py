@@ -1,8 +1,8 @@
-"""Draws the page that helps to choose: one tree, as a picture with links and as text.
+"""Draws the page that helps to choose: two trees, as a picture with links and as text.
 
     python docs/flowchart.py        writes docs/_static/choosing.svg and prints the text
 
-The tree stands once, below; a test holds the picture and the text of the page to it.
+The trees stand once, below; a test holds the picture and the text of the page to them.
 """
 
 from __future__ import annotations
@@ -16,61 +16,79 @@ PICTURE = Path(__file__).parent / "_static" / "choosing.svg"
 
 @dataclass
 class Node:
-    """A question with answers, or (without answers) an estimator and the page about it."""
+    """A question with answers, or (without answers) an estimator, its page, and how to call it."""
 
     text: str
     page: str = ""
+    how: str = ""
     answers: dict[str, Node] = field(default_factory=dict)
 
 
-TREE = Node(
+WHAT = Node(
     "What is y?",
     answers={
         "labels, several a sample": Node(
             "How many labels?",
             answers={
-                "up to hundreds": Node("HypergraphSpectral, CCA", "hypergraph"),
+                "up to hundreds": Node("HypergraphSpectral, CCA", "hypergraph", "--method star"),
                 "hundreds and more": Node("ManyLabelClassifier", "multilabel"),
             },
         ),
         "one class a sample": Node(
             "What do you want?",
             answers={
-                "a projection and a classifier": Node("LDA", "lda"),
-                "scores and loadings, wide X": Node("PLSDA, SparsePLSDA", "pls"),
-                "planes close to the classes": Node("ReGEC, GEPSVM", "planes"),
+                "a projection and a classifier": Node("LDA", "lda", "--method lda"),
+                "curved borders": Node("KernelLDA", "kernels", "--method kernel_lda"),
+                "scores and loadings, wide X": Node("PLSDA, SparsePLSDA", "pls", "--method plsda"),
+                "planes close to the classes": Node("ReGEC, GEPSVM", "planes", "--method regec"),
+                "most rows have no class yet": Node("GraphRegularized", "unlabelled"),
             },
         ),
         "numbers": Node(
             "What do you want?",
             answers={
-                "predict, few components": Node("PLSRegressionCV", "pls"),
-                "the most predictable part": Node("OrthonormalizedPLS", "pls"),
-                "a few features": Node("SparsePLS", "pls"),
+                "predict, few components": Node("PLSRegressionCV", "pls", "--method pls"),
+                "the most predictable part": Node("OrthonormalizedPLS", "pls", "--method opls"),
+                "a few features": Node("SparsePLS", "pls", "--method sparse_pls"),
             },
         ),
         "another view of the samples": Node(
             "How many views?",
             answers={
-                "two": Node("CCA, CanonicalRidge", "cca_family"),
-                "two, few features of each": Node("SparseCCA", "cca_family"),
-                "three and more": Node("MultiviewCCA", "cca_family"),
+                "two": Node("CCA, CanonicalRidge", "cca_family", "--method cca"),
+                "two, few features of each": Node("SparseCCA", "cca_family", "--method sparse_cca"),
+                "two, with gaps": Node(
+                    "ProbabilisticCCA", "probabilistic", "--method probabilistic_cca"
+                ),
+                "three and more": Node(
+                    "MultiviewCCA, RGCCA", "cca_family", "--method multiview_cca"
+                ),
             },
         ),
         "sets of images with terms": Node("eigenkit annotate", "tasks_images"),
-        "there is none": Node("PCA, KernelPCA", "pca"),
+        "there is none": Node("PCA, KernelPCA", "pca", "--method pca"),
     },
 )
+SIZE = Node(
+    "How large is X?",
+    answers={
+        "it fits in memory, dense or sparse": Node("eigenkit fit", "solvers", "fit(X, y)"),
+        "rows keep arriving": Node("Stream, eigenkit follow", "streams", "partial_fit(X, y)"),
+        "larger than memory": Node("RowBlocks, eigenkit fit", "scale", "fit(blocks)"),
+        "a kernel, and many samples": Node("KernelLDA", "kernels", 'approximation="nystroem"'),
+    },
+)
+TREES = (WHAT, SIZE)
 
-LEFT, WIDTH = (10, 320, 680), (100, 150, 230)
-STEP_Y, HEIGHT = 46, 34
+LEFT, WIDTH = (10, 330, 690), (120, 150, 230)
+STEP_Y, HEIGHT = 52, 42
 
 
 def leaves(node: Node) -> int:
     return sum(leaves(child) for child in node.answers.values()) or 1
 
 
-def text(node: Node = TREE, depth: int = 0) -> str:
+def text(node: Node, depth: int = 0) -> str:
     """The tree as a nested list in Markdown."""
     lines = []
     for answer, child in node.answers.items():
@@ -78,18 +96,22 @@ def text(node: Node = TREE, depth: int = 0) -> str:
         if child.answers:
             lines += [f"{indent}- {answer}. {child.text}", text(child, depth + 1)]
         else:
-            lines.append(f"{indent}- {answer}: [{child.text}]({child.page}.md)")
+            how = f", `{child.how}`" if child.how else ""
+            lines.append(f"{indent}- {answer}: [{child.text}]({child.page}.md){how}")
     return "\n".join(lines)
 
 
 def picture() -> str:
-    """The tree as SVG, answers on the lines, estimators as links."""
-    height = leaves(TREE) * STEP_Y + 20
+    """The trees as SVG, answers on the lines, estimators as links."""
+    height = sum(leaves(tree) * STEP_Y + 30 for tree in TREES)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 930 {height}" role="img" '
-        'aria-label="Which estimator: the tree is given as text below" class="choosing">'
+        'aria-label="Which estimator: the trees are given as text below" class="choosing">'
     ]
-    draw(TREE, 0, 10.0, parts)
+    top = 10.0
+    for tree in TREES:
+        draw(tree, 0, top, parts)
+        top += leaves(tree) * STEP_Y + 30
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -115,8 +137,11 @@ def box(node: Node, depth: int, middle: float, parts: list[str]) -> None:
     x, width, y = LEFT[depth], WIDTH[depth], middle - HEIGHT / 2
     kind = "question" if node.answers else "answer"
     shape = f'<rect class="{kind}" x="{x}" y="{y}" width="{width}" height="{HEIGHT}" rx="8"/>'
-    place = f'x="{x + width / 2}" y="{middle + 5}" text-anchor="middle"'
-    word = f"<text {place}>{escape(node.text)}</text>"
+    centre = f'x="{x + width / 2}" text-anchor="middle"'
+    above = 3 if node.how else -5
+    word = f'<text {centre} y="{middle - above}">{escape(node.text)}</text>'
+    if node.how:
+        word += f'<text class="how" {centre} y="{middle + 14}">{escape(node.how)}</text>'
     link = f'<a href="{node.page}.html">{shape}{word}</a>'
     parts.append(shape + word if node.answers else link)
 
@@ -130,4 +155,4 @@ def line(a: int, y: float, b: int, to: float, answer: str, parts: list[str]) -> 
 
 if __name__ == "__main__":
     PICTURE.write_text(picture(), encoding="utf-8")
-    print(text())
+    print("\n\n".join(f"{tree.text}\n\n{text(tree)}" for tree in TREES))

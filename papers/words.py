@@ -38,7 +38,7 @@ NOT_HERE = (
     "Thesis, Figure 6.2: a drawing of the steps of the annotation.",
     "Thesis, Tables 6.1 to 6.4, the rows SVM1 and Z&P: they need the images (SVM1 a kernel of all "
     "local features, Z&P the method of Zhou and Peng on wavelets of the images). Their "
-    "numbers stand beside ours.",
+    "numbers stand beside ours; annotation-images has both rows, from other pictures.",
     "Thesis, chapter 6, the 23 pyramid match kernels: they need local descriptors of the images; "
     "18 kernels on histograms take their place, so Tables 6.1 to 6.4 compare in their "
     "order and not in their numbers.",

@@ -12,7 +12,7 @@ PACKAGE = Path(eigenkit.__file__).parent
 
 # Lower layers first; a module imports from its own layer (packages: their own files) or below.
 LAYERS = [
-    {"exceptions", "threads", "linalg", "compiled", "shell"},
+    {"exceptions", "threads", "linalg", "compiled", "shell", "tolerances"},
     {"data", "targets"},
     {"kernels", "pencil"},
     {"moments"},
@@ -80,7 +80,7 @@ def test_only_the_command_line_prints() -> None:
 # Questions that only a kind of data may ask of itself.
 KIND = re.compile(
     r"isinstance\([^()]*\b(Centered|CenteredKernel|Dense|Sparse|Rows|KernelMatrix|Moments|BlockedRows)\b"
-    r"|\bZ[xy]?\.(sparse|X|m|r|unit|center|shift|delta)\b"
+    r"|\b(rows|data)\.sparse\b|\bZ[xy]?\.(sparse|X|m|r|unit|center|shift|delta)\b"
 )
 
 
@@ -93,3 +93,34 @@ def test_nobody_asks_what_kind_of_data_it_is() -> None:
 
 def test_no_file_is_too_long_to_read_at_once() -> None:
     assert [_named(path) for path in FILES if path.read_text().count("\n") > 400] == []
+
+
+# The parts that compute.
+CORE = {"linalg", "data", "targets", "pencil", "moments", "solvers", "estimators"}
+
+
+def _unnamed(tree: ast.Module) -> list[ast.Constant]:
+    """Small numbers outside the names of a module or class and the defaults of functions."""
+    bodies = [tree, *(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))]
+    each = [node for body in bodies for node in body.body]
+    named = [node for node in each if isinstance(node, ast.Assign | ast.AnnAssign)]
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    given = [d for f in functions for d in [*f.args.defaults, *f.args.kw_defaults] if d]
+    fine = {id(node) for one in [*named, *given] for node in ast.walk(one)}
+    numbers = [node for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    return [
+        n
+        for n in numbers
+        if isinstance(n.value, float) and 0 < n.value < 1e-4 and id(n) not in fine
+    ]
+
+
+def test_every_tolerance_has_a_name_and_a_reason() -> None:
+    """In eigenkit.tolerances, or above the algorithm that it belongs to."""
+    found = [
+        f"{_named(path)}:{number.lineno}: {number.value:g}"
+        for path, tree in TREES.items()
+        if _part(path) in CORE
+        for number in _unnamed(tree)
+    ]
+    assert found == []

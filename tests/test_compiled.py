@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 from eigenkit import CCA, compiled
+from eigenkit.data import dense_rows
 from eigenkit.data.sparse_rows import SparseRows
 
 needs_library = pytest.mark.skipif(
@@ -39,6 +40,44 @@ def test_it_is_the_product(rng, real, index, k):
     np.testing.assert_allclose(out[5:23], (X @ V)[5:23], rtol=TOL[real], atol=10 * TOL[real])
     assert np.isnan(out[:5]).all()
     assert np.isnan(out[23:]).all()
+
+
+needs_dense = pytest.mark.skipif(
+    not compiled.takes_dense(np.zeros((1, 1))), reason="no compiler, or a processor without AVX2"
+)
+
+
+@needs_dense
+@pytest.mark.parametrize("n", [1, 3, 16, 37])
+@pytest.mark.parametrize("d", [1, 2, 4, 7, 30])
+@pytest.mark.parametrize("k", [4, 8, 12, 16, 20, 64])
+def test_dense_rows_with_few_columns(rng, n, d, k):
+    X = rng.normal(size=(n, d + 3))[:, 1 : d + 1]  # rows that are not next to each other
+    V, offset, H = rng.normal(size=(d, k)), rng.normal(size=(1, k)), rng.normal(size=(n, k))
+    close = {"rtol": 1e-12, "atol": 1e-12}
+    Z, slope = compiled.dense_gradient(X, V, offset, H)
+    np.testing.assert_allclose(Z, X @ V - offset, **close)
+    np.testing.assert_allclose(slope, X.T @ (X @ V - offset - H), **close)
+    without = compiled.dense_gradient(X, V, offset, None)[1]
+    np.testing.assert_allclose(without, X.T @ (X @ V - offset), **close)
+    np.testing.assert_allclose(compiled.dense_gradient(X, None, None, H)[1], X.T @ H, **close)
+    total, squares = compiled.dense_sums(X)
+    np.testing.assert_allclose(total, X.sum(axis=0), **close)
+    np.testing.assert_allclose(squares, (X * X).sum(axis=0), **close)
+
+
+def test_what_the_dense_functions_do_not_take_is_left_to_blas(rng):
+    X = rng.normal(size=(50, 6))
+    for strange in (X.astype(np.float32), np.asfortranarray(X), X[:, ::2], X.astype(">f8")):
+        assert not compiled.takes_dense(strange)
+    assert not compiled.takes_dense(X, 6)
+    assert not compiled.takes_dense(X, 68)
+    V, H = rng.normal(size=(6, 3)), rng.normal(size=(50, 3))
+    for P in (X, np.asfortranarray(X), X[::2], X[::-1]):
+        Z, slope = dense_rows.gradient(P, V, np.ones(3), H[: len(P)])
+        np.testing.assert_allclose(Z, P @ V - 1, atol=1e-12)
+        np.testing.assert_allclose(slope, P.T @ (Z - H[: len(P)]), atol=1e-12)
+        np.testing.assert_allclose(dense_rows.cross(P, H[: len(P)]), P.T @ H[: len(P)], atol=1e-12)
 
 
 @needs_library
@@ -104,7 +143,7 @@ def test_without_a_compiler_nothing_is_built_and_nothing_fails(tmp_path):
     folder = tmp_path / "src" / "eigenkit" / "compiled"
     folder.mkdir(parents=True)
     (tmp_path / "hatch_build.py").write_text(script.read_text())
-    (folder / "csr_product.c").write_text("this is not C")
+    (folder / "products.c").write_text("this is not C")
     for environment in ({"PATH": ""}, {"PATH": "/usr/bin:/bin", "CC": "no-such-compiler"}):
         command = [sys.executable, "hatch_build.py"]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True)

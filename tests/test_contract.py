@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.base import BaseEstimator, is_regressor
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -30,6 +34,7 @@ from eigenkit import (
     HypergraphSpectral,
     KeepSearchCV,
     KernelLDA,
+    KernelPCA,
     LeastSquaresProjection,
     MultipleKernelProjection,
     OrthonormalizedPLS,
@@ -218,6 +223,208 @@ def test_transform_of_both_gives_both(cls):
     x_scores, y_scores = estimator.fit(X, y).transform(X, y)
     np.testing.assert_array_equal(x_scores, estimator.transform(X))
     assert x_scores.shape == y_scores.shape
+
+
+# -- frames as output --------------------------------------------------------------------
+
+# What gives scores gives frames when told to; everything else gives what it always gives.
+SCORES = ("transform", "fit_transform")
+FURTHER_OUTPUT = [PCA(2, whiten=True), PCA(solver="nipals"), KernelPCA(2, gamma=0.1)]
+
+
+def _results(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
+    """What every method of a fitted model that takes X, or X and y, says of the data."""
+    found = {}
+    for name in dir(type(estimator)):
+        if name.startswith(("_", "fit", "partial", "get", "set", "inverse", "sample", "plan")):
+            continue
+        if not callable(getattr(estimator, name, None)):
+            continue
+        given = list(inspect.signature(getattr(estimator, name)).parameters)
+        if given[:1] == ["X"]:
+            takes_y = given[1:2] == ["y"] and name not in SCORES
+            found[name] = getattr(estimator, name)(X, y) if takes_y else getattr(estimator, name)(X)
+    return found
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, tuple | list | Iterator):
+        return all(map(_same, a, b))
+    if sparse.issparse(a):
+        return type(a) is type(b) and _same(a.toarray(), b.toarray())
+    return type(a) is type(b) and bool(np.all(np.asarray(a) == np.asarray(b)))
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize("everywhere", [False, True], ids=["set_output", "config"])
+@pytest.mark.parametrize(
+    "estimator",
+    [*(_slow_if_long(cls, default(cls)) for cls in ESTIMATORS), *FURTHER_OUTPUT],
+    ids=_described,
+)
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
+def test_only_scores_become_frames(estimator, everywhere, kind):
+    projects = hasattr(estimator, "set_output")
+    if not projects and not everywhere:
+        return
+    X, y = data_for(estimator)
+    y = y[:, 2] if isinstance(estimator, ShrinkageRegression) else y
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    plain = clone(estimator).fit(frame, y)
+    before = _results(plain, frame, y)
+    model = clone(estimator) if everywhere else clone(estimator).set_output(transform=kind)
+    with config_context(transform_output=kind if everywhere else None):
+        after = _results(model.fit(frame, y), frame, y)
+        if hasattr(estimator, "fit_transform"):
+            after["fit_transform"] = clone(model).fit_transform(frame, y)
+            before["fit_transform"] = plain.transform(frame)
+    assert after.keys() == before.keys()
+    for name, found in after.items():
+        if name in SCORES and projects:
+            assert type(found).__module__.startswith(kind), name
+            np.testing.assert_allclose(np.asarray(found), before[name], rtol=1e-9, atol=1e-12)
+        else:
+            assert _same(found, before[name]), name
+
+
+# -- names of the columns of y -----------------------------------------------------------
+
+MATRIX_Y = [cls for cls in ESTIMATORS if cls.__name__ not in ("PCA", "KernelPCA", "MultiviewCCA")]
+
+
+def _takes_a_frame(estimator: Any, X: np.ndarray) -> pd.DataFrame | None:
+    """A y of several columns that the estimator takes, if there is one."""
+    rng = np.random.default_rng(0)
+    labels = pd.DataFrame((rng.random((len(X), 3)) < 0.5).astype(float), columns=list("abc"))
+    numbers = pd.DataFrame(X[:, :3] + rng.normal(size=(len(X), 3)), columns=list("abc"))
+    for y in (numbers, labels):
+        try:
+            model = clone(estimator).fit(X, y)
+        except (ValueError, TypeError):
+            continue
+        if any("_y_names_" in vars(m) for m in (model, getattr(model, "best_estimator_", model))):
+            return y
+    return None
+
+
+@pytest.mark.parametrize(
+    "cls", [_slow_if_long(cls, cls) for cls in MATRIX_Y], ids=lambda c: c.__name__
+)
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
+def test_columns_of_y_in_another_order_are_refused(cls):
+    X = np.random.default_rng(1).normal(size=(60, 4))
+    estimator = default(cls)
+    y = _takes_a_frame(estimator, X)
+    if y is None:
+        assert cls.__name__ in ONE_COLUMN, "takes a matrix y and forgets its names"
+        return
+    other = y[["b", "a", "c"]]
+    words = r"y has the columns \['b', 'a', 'c'\], but \w+ was fitted with \['a', 'b', 'c'\]: give"
+    model = clone(estimator).fit(X, y)
+    calls = []
+    if hasattr(model, "score"):
+        calls.append(model.score)
+    if "y" in inspect.signature(getattr(model, "transform", len)).parameters:
+        calls.append(model.transform)
+    if hasattr(model, "latent"):
+        calls.append(model.latent)
+    for call in calls:
+        call(X, y)
+        call(X, y.to_numpy())
+        with pytest.raises(ValueError, match=words):
+            call(X, other)
+    if hasattr(model, "partial_fit"):
+        stream = clone(estimator).partial_fit(X, y)
+        with pytest.raises(ValueError, match=words):
+            stream.partial_fit(X, other)
+        stream.partial_fit(X, y.to_numpy())
+        with pytest.raises(ValueError, match="the columns of y have other names"):
+            stream.merge(clone(estimator).partial_fit(X, other))
+    model.fit(X, other)  # a new fit, a new y
+    model.fit(X, y.to_numpy())
+    assert "_y_names_" not in vars(model)
+
+
+# What has one class or response for every sample, or does not look at y.
+ONE_COLUMN = (
+    *("LDA", "KernelLDA", "GEPSVM", "ReGEC", "ShrinkageRegression", "HypergraphClustering"),
+    *("AlphaSearchCV", "GraphRegularized"),  # of LDA, here
+)
+
+
+# -- streams -----------------------------------------------------------------------------
+
+STREAMING = [cls for cls in ESTIMATORS if hasattr(default(cls), "partial_fit")]
+EACH_STREAM = pytest.mark.parametrize("cls", STREAMING, ids=lambda c: c.__name__)
+
+
+def _kinds_of_y(estimator: Any, X: np.ndarray) -> list[Any]:
+    """Classes in their order, and labels that some rows lack: whatever the estimator takes."""
+    rng = np.random.default_rng(0)
+    labels = (rng.random((len(X), 3)) < 0.4).astype(int)
+    labels[:10] = 0
+    numbers = X[:, :2] ** 2 + rng.normal(size=(len(X), 2))
+    kinds = []
+    for y in (np.repeat([0, 1, 2], len(X) // 3), labels, numbers):
+        try:
+            clone(estimator).fit(X, y)
+        except ValueError:
+            continue
+        kinds.append(y)
+    return kinds
+
+
+def _results_agree(model: Any, whole: Any) -> None:
+    """The attributes of a stream are those of a fit, but for what has one entry per row."""
+    for name, value in vars(whole).items():
+        if name.endswith("_") and not name.startswith("_") and name not in ROWWISE:
+            found = getattr(model, name)
+            if isinstance(value, np.ndarray | float) and name not in CHOSEN:
+                np.testing.assert_allclose(found, value, rtol=1e-6, atol=1e-7, err_msg=name)
+
+
+ROWWISE = ("x_scores_", "y_scores_")
+CHOSEN = ("n_iter_", "report_", "x_weights_", "y_weights_", "y_rotations_", "y_loadings_")
+
+
+@EACH_STREAM
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
+def test_any_partition_streams_whatever_its_first_batch(cls):
+    """One class at first, rows without a label at first or later, batches without a row."""
+    X = np.random.default_rng(1).normal(size=(60, 4))
+    estimator = default(cls)
+    kinds = _kinds_of_y(estimator, X)
+    assert kinds
+    for y in kinds:
+        X_y = X + 0.3 * y[:, None] if y.ndim == 1 else X + 0.3 * y[:, :1]
+        whole = clone(estimator).fit(X_y, y)
+        for order in (np.arange(60), np.r_[30:60, 0:30]):
+            model, classes = clone(estimator), np.unique(y) if y.ndim == 1 else None
+            for rows in np.split(order, [0, 5, 6, 6, 40, 50]):
+                model.partial_fit(X_y[rows], y[rows], classes=classes)
+            _results_agree(model, whole)
+        alone = clone(estimator).partial_fit(X_y[:5], y[:5])  # of one class, or of no label
+        assert alone.n_features_in_ == 4
+
+
+@EACH_STREAM
+def test_a_batch_of_no_rows_changes_nothing(cls):
+    X, y = data_for(default(cls))
+    model = default(cls).partial_fit(X[:0], y[:0])
+    assert not hasattr(model, "n_features_in_")
+    with pytest.raises(ValueError, match=r"X has no rows|inconsistent numbers of samples"):
+        model.partial_fit(X[:0], y[:5])
+    for empty in ([], pd.DataFrame(X[:0])):
+        model.partial_fit(X, y).partial_fit(empty, [])
+    assert model.n_features_in_ == 4
+
+
+@EACH
+def test_no_rows_are_refused_in_our_words(cls):
+    X, y = data_for(default(cls))
+    with pytest.raises(ValueError, match=r"X has no rows|holds no") as caught:
+        default(cls).fit(X[:0], y[:0])
+    assert "Found array" not in str(caught.value)
 
 
 # -- strings -----------------------------------------------------------------------------

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import traceback
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from scipy import sparse, stats
 from sklearn.base import clone
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_linnerud, load_wine
 
 from eigenkit import (
+    LDA,
     PCA,
     PLSDA,
     PLSSVD,
@@ -16,10 +20,13 @@ from eigenkit import (
     PLSCanonical,
     PLSRegression,
     PLSRegressionCV,
+    ShrinkageRegression,
     analysis,
     shrinkage_factors,
 )
 from eigenkit.analysis import hotelling_t2, spe, spe_limit, t2_limit, vip_scores
+from test_contract import ESTIMATORS as DIAGNOSED
+from test_contract import data_for, default
 
 
 @pytest.fixture
@@ -120,6 +127,62 @@ def test_plots_of_choices_show_the_numbers(data):
     np.testing.assert_allclose(ax.lines[0].get_ydata(), model.fold_errors_.mean(axis=0))
 
 
+CALLS = {
+    "vip_scores": lambda model, X, y: vip_scores(model),
+    "hotelling_t2": lambda model, X, y: hotelling_t2(model, X),
+    "t2_limit": lambda model, X, y: t2_limit(model),
+    "spe": lambda model, X, y: spe(model, X),
+    "spe_limit": lambda model, X, y: spe_limit(model, X),
+    "plot_scores": lambda model, X, y: analysis.plot_scores(model),
+    "plot_loadings": lambda model, X, y: analysis.plot_loadings(model),
+    "plot_explained_variance": lambda model, X, y: analysis.plot_explained_variance(model),
+    "plot_cross_validation": lambda model, X, y: analysis.plot_cross_validation(model),
+    "plot_outliers": lambda model, X, y: analysis.plot_outliers(model, X),
+    "plot_decision_regions": lambda model, X, y: analysis.plot_decision_regions(model, X, y),
+    "scores": lambda model, X, y: analysis.ScoresDisplay.from_estimator(model, X, y),
+    "circle": lambda model, X, y: analysis.CorrelationCircleDisplay.from_estimator(model, X),
+    "biplot": lambda model, X, y: analysis.BiplotDisplay.from_estimator(model, X),
+    "scree": lambda model, X, y: analysis.ScreeDisplay.from_estimator(model),
+    "weights": lambda model, X, y: analysis.WeightsDisplay.from_estimator(model),
+    "coefficients": lambda model, X, y: analysis.CoefficientsDisplay.from_estimator(model),
+    "regions": lambda model, X, y: analysis.RegionsDisplay.from_estimator(model, X, y),
+    "bootstrap": lambda model, X, y: analysis.bootstrap(model, X, y, n_bootstraps=2),
+    "permutation_test": lambda model, X, y: analysis.permutation_test(
+        model, X, y, n_permutations=2
+    ),
+}
+
+
+def _fine(call, *given):
+    """Whether it works, or the library itself says in one sentence why not."""
+    try:
+        call(*given)
+    except (TypeError, ValueError) as error:
+        raised_in = traceback.extract_tb(error.__traceback__)[-1].filename
+        return "eigenkit" in raised_in and str(error).endswith(".")
+    return True
+
+
+@pytest.mark.parametrize("cls", DIAGNOSED, ids=lambda c: c.__name__)
+@pytest.mark.filterwarnings("ignore")  # whether two resamples are enough is another question
+def test_every_diagnosis_of_every_estimator_works_or_says_why_not(cls):
+    estimator = default(cls)
+    X, y = data_for(estimator)
+    X, y = X[::3], y[::3]
+    y = y[:, 2] if cls is ShrinkageRegression else y
+    model = estimator.fit(X, y)
+    assert [name for name, call in CALLS.items() if not _fine(call, model, X, y)] == []
+    plt.close("all")
+
+
+@pytest.mark.parametrize("name", ["spe", "spe_limit", "plot_loadings", "plot_outliers"])
+def test_models_without_loadings_are_refused_in_one_sentence(name):
+    X, Y = load_linnerud(return_X_y=True)
+    for model in (PLSSVD(2).fit(X, Y), LDA().fit(X, np.arange(20) % 2)):
+        with pytest.raises(TypeError, match=r"model is .*, which has no .*: give a fitted PLS"):
+            CALLS[name](model, X, Y)
+
+
 @pytest.mark.parametrize(
     "model", [PLSRegression(2), PLSCanonical(2), PLSSVD(2), SIMPLS(2)], ids=repr
 )
@@ -145,5 +208,5 @@ def test_t2_of_a_stream_is_that_of_all_rows(rng):
 
 def test_t2_is_for_pls(rng):
     X = rng.normal(size=(40, 4))
-    with pytest.raises(TypeError, match="model is a PCA, which has no T2"):
+    with pytest.raises(TypeError, match="model is of the class PCA, which has no T2"):
         hotelling_t2(PCA(2).fit(X), X)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import eigenkit
+from eigenkit.registry import METHODS
 
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -29,13 +30,16 @@ def flowchart():
 def test_picture_and_text_are_up_to_date(flowchart):
     again = "run python docs/flowchart.py"
     assert flowchart.PICTURE.read_text(encoding="utf-8") == flowchart.picture(), again
-    assert flowchart.text() in (DOCS / "choosing.md").read_text(encoding="utf-8"), again
+    page = (DOCS / "choosing.md").read_text(encoding="utf-8")
+    assert all(flowchart.text(tree) in page for tree in flowchart.TREES), again
 
 
 def test_every_answer_is_an_estimator_or_a_command_with_a_page(flowchart):
-    ends = re.findall(r"\[(.+?)\]\((.+?)\)", flowchart.text())
-    assert len(ends) > 10
+    found = "\n".join(flowchart.text(tree) for tree in flowchart.TREES)
+    ends = re.findall(r"\[(.+?)\]\((.+?)\)", found)
+    assert len(ends) > 15
     for names, page in ends:
         assert (DOCS / page).exists(), page
         for name in names.split(", "):
             assert name in eigenkit.__all__ or name.startswith("eigenkit "), name
+    assert set(re.findall(r"--method (\w+)", found)) <= set(METHODS)

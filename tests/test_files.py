@@ -323,6 +323,9 @@ def test_svmlight_labels_comments_and_queries(tmp_path: Path) -> None:
         ("1 :3", "line 2: ':3' is not a pair"),
         ("1 1:", "line 2, column '1': '' is not a finite number."),
         ("1 2:1_0", "line 2, column '2': '1_0' is not a finite number."),
+        ("1 1:1 1:2", "line 2: the row holds feature 1 twice: give every feature one value."),
+        ("1 3:1 1:2 03:2", "line 2: the row holds feature 3 twice"),
+        ("1 qid:4 2:0 1:2 2:0", "line 2: the row holds feature 2 twice"),
     ],
 )
 def test_bad_svmlight(tmp_path: Path, row: str, message: str) -> None:

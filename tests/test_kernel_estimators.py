@@ -24,6 +24,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from eigenkit import (
     CCA,
+    GEPSVM,
     LDA,
     HypergraphSpectral,
     KernelCCA,
@@ -33,6 +34,7 @@ from eigenkit import (
     KernelPCA,
     KernelPLS,
     OrthonormalizedPLS,
+    ReGEC,
     alpha_path,
 )
 from eigenkit.data import CenteredKernel
@@ -562,3 +564,26 @@ def test_predictions_do_not_depend_on_units(model, scale, rng):
 def test_a_kernel_without_digits_is_refused(rng):
     with pytest.raises(ValueError, match="where numbers have lost their digits: bring X to a lar"):
         KernelPCA().fit(1e-160 * rng.normal(size=(30, 4)))
+
+
+@pytest.mark.parametrize("gamma", [0.05, 0.2, 1.0])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_copies_of_samples_leave_the_landmarks_as_they_are(kind, gamma):
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.normal(size=(60, 6)), np.arange(60) % 3, rng.integers(0, 4, 60)
+    X = X if kind == "dense" else sparse.csr_array(X * (rng.random(X.shape) < 0.6))
+    again = np.repeat(np.arange(60), weight)
+    for model in (
+        KernelLDA(gamma=gamma, approximation="cholesky", n_landmarks=10),
+        KernelPCA(3, gamma=gamma, approximation="cholesky", n_landmarks=10),
+        ReGEC(kernel="rbf", gamma=gamma, n_landmarks=10),
+        GEPSVM(kernel="rbf", gamma=gamma, n_landmarks=10),
+    ):
+        weighted, repeated = clone(model).fit(X, y, weight), clone(model).fit(X[again], y[again])
+        if hasattr(weighted, "landmark_indices_"):
+            mine, theirs = weighted.landmark_indices_, again[repeated.landmark_indices_]
+            np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
+        else:
+            mine, theirs = np.flatnonzero(weight)[weighted.landmarks_], again[repeated.landmarks_]
+            np.testing.assert_allclose(weighted.eigenvalues_, repeated.eigenvalues_, rtol=1e-6)
+        np.testing.assert_array_equal(mine, theirs)

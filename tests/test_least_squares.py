@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LinearRegression
@@ -261,3 +261,22 @@ def test_parameters_are_checked(how, message, rng):
 def test_a_path_needs_a_least_squares_model(estimator, rng):
     with pytest.raises(TypeError, match="l1_path needs a LeastSquaresProjection"):
         l1_path(estimator, *data("lda", rng))
+
+
+@pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("form", ["coo", "csr"])
+def test_sparse_data_may_have_long_indices(form, l1_ratio):
+    rng = np.random.default_rng(0)
+    A, y = rng.poisson(0.6, size=(40, 5)).astype(float), np.arange(40) % 3
+    i, j = np.nonzero(A)  # int64
+    S = sparse.coo_array((A[i, j], (i, j)), shape=A.shape).asformat(form)
+    model = LeastSquaresProjection(target="lda", alpha=0.5, l1_ratio=l1_ratio)
+    short = clone(model).fit(sparse.csr_array(A), y)
+    np.testing.assert_allclose(model.fit(S, y).eigenvalues_, short.eigenvalues_, rtol=1e-9)
+    for method in ("lars", "cd"):
+        for a, b in zip(
+            l1_path(model, S, y, method=method),
+            l1_path(model, sparse.csr_array(A), y, method=method),
+            strict=True,
+        ):
+            np.testing.assert_allclose(a[1], b[1], atol=1e-9)

@@ -69,7 +69,7 @@ def test_wide_views_take_the_other_way_to_the_same_answer(monkeypatch) -> None:
     assert model.report_.regression == "svd"
     tall = MultiviewCCA(3, alpha=5.0).fit(VIEWS)
     assert tall.report_.regression == "cholesky"
-    monkeypatch.setattr("eigenkit.solvers.multiview.TRUSTED", 2.0)
+    monkeypatch.setattr("eigenkit.solvers.multiview.TEN_DIGITS", 2.0)
     again = MultiviewCCA(3, alpha=5.0).fit(VIEWS)
     assert again.report_.regression == "svd"
     assert np.allclose(tall.components_, again.components_, atol=1e-9)

@@ -75,7 +75,65 @@ def test_f1_by_frequency_averages_within_classes_of_frequency(ranked):
 
 def test_shapes_that_do_not_fit_are_refused(ranked):
     Y, S = ranked
-    with pytest.raises(ValueError, match="different numbers of samples: 39, 40"):
+    with pytest.raises(ValueError, match=r"Y has shape \(39, 12\) and S \(40, 12\)"):
         precision_at_k(Y[1:], S)
-    with pytest.raises(ValueError, match="more labels than the 3"):
+    with pytest.raises(ValueError, match=r"Y has shape \(40, 3\) and S \(40, 12\)"):
         precision_at_k(Y[:, :3], S, 12)
+
+
+MEASURES = {
+    "precision": precision_at_k,
+    "ndcg": ndcg_at_k,
+    "propensity": lambda Y, S, k: propensity_scored_precision_at_k(Y, S, [1.0, 2.0], k),
+}
+NAN = float("nan")
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.coo_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("measure", MEASURES)
+@pytest.mark.parametrize(
+    ("Y", "S", "k", "message"),
+    [
+        ([[1, 0]], [[NAN, NAN]], 1, "S holds NaN, which cannot be ranked"),
+        ([[1, 0]], [[0.1, NAN]], 1, "S holds NaN, which cannot be ranked"),
+        ([[2, 1]], [[2.0, 1.0]], 1, "Y holds 2: give a matrix of 0 and 1"),
+        ([[1, -1]], [[2.0, 1.0]], 1, "Y holds -1: give a matrix of 0 and 1"),
+        ([[1, NAN]], [[2.0, 1.0]], 1, "Y holds nan: give a matrix of 0 and 1"),
+        ([[1, 0]], [[0.2]], 1, r"Y has shape \(1, 2\) and S \(1, 1\)"),
+        ([[1, 0]], [[0.2, 0.1, 3.0]], 1, r"Y has shape \(1, 2\) and S \(1, 3\)"),
+        ([[1, 0]], [[0.2, 0.1]] * 2, 1, r"Y has shape \(1, 2\) and S \(2, 2\)"),
+        *(([[1, 0]], [[1.0, 2.0]], k, f"k={k} is not valid: give an int") for k in (0, -1, 1.5)),
+    ],
+)
+def test_what_cannot_be_ranked_is_refused(measure, Y, S, k, message, form):
+    with pytest.raises(ValueError, match=message):
+        MEASURES[measure](form(Y), form(S), k)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: precision_at_k([1, 0], [0.1, 0.2]), "give a row of labels for every sample"),
+        (lambda: precision_at_k([[1, 0]], [0.1, 0.2]), "S has 1 dimensions"),
+        (lambda: precision_at_k([["a", "b"]], [[0.1, 0.2]]), "Y holds the string 'a'"),
+        (lambda: ndcg_at_k(np.empty((0, 2)), np.empty((0, 2))), r"Y has shape \(0, 2\)"),
+        (lambda: top_labels([[0.1, NAN]], 1), "S holds NaN"),
+        (lambda: top_labels([[0.1, 0.2]], 0), "k=0 is not valid"),
+        (lambda: inverse_propensities([[2, 0]]), "Y holds 2"),
+        (lambda: inverse_propensities([[1, 0]], a=NAN), "a=nan is not valid"),
+        (lambda: propensity_scored_precision_at_k([[1]], [[1]], [1, 2]), "weight is not valid"),
+        (lambda: propensity_scored_precision_at_k([[1]], [[1]], [NAN]), "weight is not valid"),
+        (lambda: f1_by_frequency([[1]], [[2]], [1]), "P holds 2"),
+        (lambda: f1_by_frequency([[1]], [[1, 0]], [1]), r"Y has shape \(1, 1\) and P \(1, 2\)"),
+        (lambda: f1_by_frequency([[1]], [[1]], [1, 2]), "frequency is not valid"),
+        (lambda: f1_by_frequency([[1]], [[1]], [1], bounds=(9, 3)), r"bounds=\(9, 3\) is not"),
+    ],
+)
+def test_measures_name_what_is_wrong(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_whole_numbers_of_any_kind_are_ranked():
+    for kind in (bool, np.uint8, np.int64):
+        np.testing.assert_array_equal(top_labels(np.array([[0, 1]], dtype=kind), 2), [[1, 0]])

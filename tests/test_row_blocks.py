@@ -7,8 +7,10 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file
 
 from conftest import ESTIMATORS, labels_for
@@ -17,9 +19,11 @@ from eigenkit import (
     LDA,
     PCA,
     CanonicalRidge,
+    HypergraphSpectral,
     KernelLDA,
     LeastSquaresProjection,
     MultilabelLDA,
+    OrthonormalizedPLS,
     RowBlocks,
 )
 from eigenkit.files import FileError
@@ -60,6 +64,84 @@ def test_the_model_is_that_of_all_rows(name, small, kind, rng, monkeypatch):
     np.testing.assert_allclose(model.transform(X), whole.transform(X), atol=10 * tol)
     assert model.components_.dtype == whole.components_.dtype
     assert "_intake_" not in vars(model)  # a fit, not a stream
+
+
+FORMS = {
+    "frames": lambda X, y: (pd.DataFrame(X, columns=list("abcde")), pd.DataFrame(y).squeeze()),
+    "polars": lambda X, y: (pl.DataFrame(X, schema=list("abcde"), orient="row"), pl.DataFrame(y)),
+    "lists": lambda X, y: (X.tolist(), y.tolist()),
+    "coo": lambda X, y: (sparse.coo_array(X), sparse.coo_array(y)),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["star", "pca", "cca", "lda"])
+def test_blocks_may_be_whatever_fit_takes(name, form, rng):
+    X, y = _data(name, rng)
+    given = FORMS[form](X, y)
+    if name == "lda":  # classes are a vector, which is not sparse
+        given = given[0], {"polars": pl.Series, "coo": list}.get(form, pd.Series)(y)
+    whole = MAKERS[name]().fit(X, y)
+    for blocks in (
+        RowBlocks.from_arrays([given], block_bytes=1000),
+        RowBlocks.from_arrays([lambda: given]),
+        RowBlocks(lambda: [given]),
+    ):
+        model = MAKERS[name]().fit(blocks)
+        np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, rtol=1e-9)
+        assert hasattr(model, "feature_names_in_") == (form in ("frames", "polars"))
+    train, test = next(RowBlocks.from_arrays([given]).folds(3))
+    assert sum(len(model.transform(X)) for X, _ in (*train, *test)) == N
+
+
+def test_blocks_of_frames_must_have_the_same_columns(rng):
+    X, y = _data("lda", rng)
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    parts = [(frame[:60], y[:60]), (frame[60:][list("baced")], y[60:])]
+    with pytest.raises(ValueError, match="feature names"):
+        LDA().fit(RowBlocks.from_arrays(parts))
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [
+        (([[1.0], [2.0, 3.0]], [0, 1]), "X is a ragged list"),
+        (({"a": 1}, [0, 1]), "X is a dict: give an array"),
+        ((np.ones((3, 2)), [0, 1]), "part 0 has 3 rows of X and 2 of y"),
+        ((sparse.eye_array(3), sparse.eye_array(2)), "part 0 has 3 rows of X and 2 of y"),
+    ],
+)
+def test_parts_that_are_no_rows_are_named(part, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        RowBlocks.from_arrays([part])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("rank", [2, "auto"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(OrthonormalizedPLS(), CCA(), MultilabelLDA()),
+        *(
+            HypergraphSpectral(expansion=e)
+            for e in ("star", "clique", "zhou", "bolla", "rodriguez")
+        ),
+    ],
+    ids=repr,
+)
+def test_fewer_targets_on_blocks_are_those_of_all_rows(model, rank, weighted, rng):
+    X, Y = _data("star", rng)
+    weight = rng.uniform(0.5, 2.0, N) if weighted else None
+    model = clone(model).set_params(label_rank=rank)
+    whole = clone(model).fit(X, Y, sample_weight=weight)
+    cuts = np.split(np.arange(N), (7, 40, 90))
+    parts = [(X[c], Y[c], None if weight is None else weight[c]) for c in cuts]
+    model.fit(RowBlocks.from_arrays(parts))
+    np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, rtol=1e-8)
+    assert model.report_.label_rank == whole.report_.label_rank
+    np.testing.assert_allclose(
+        model.report_.label_bound, whole.report_.label_bound, rtol=1e-6, atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("l1_ratio", [0.0, 1.0])
@@ -117,6 +199,65 @@ def test_a_memory_map_is_not_copied(tmp_path, rng):
     np.testing.assert_allclose(model.means_[0], X[y == 0].mean(axis=0), atol=1e-5)
 
 
+# -- what comes out ---------------------------------------------------------------------
+
+
+def test_scores_are_blocks_again(rng):
+    X, y = _data("lda", rng)
+    blocks = RowBlocks.from_arrays(_parts(X, y))
+    first = PCA(3).fit(blocks)
+    scores = blocks.map(first.transform)
+    chained = LDA().fit(scores)
+    np.testing.assert_allclose(chained.coef_, LDA().fit(first.transform(X), y).coef_, atol=1e-9)
+    assert [len(part) for part, _ in scores] == [7, 33, 1, 49, 30]
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "npz", "parquet"])
+def test_scores_and_classes_are_written(kind, tmp_path, rng):
+    X, y = _data("lda", rng)
+    blocks = RowBlocks.from_arrays(_parts(X, np.array(["a", "=b", "c"])[y]))
+    model = LDA().fit(blocks)
+    place = tmp_path / f"scores.{kind}"
+    names = model.get_feature_names_out()
+    assert blocks.map(model.transform).write(place, names) == N
+    read = {"csv": pd.read_csv, "tsv": partial(pd.read_csv, sep="\t"), "parquet": pd.read_parquet}
+    if kind == "npz":
+        stored = np.load(place)
+        table = {**dict(zip(names, stored["X"].T, strict=True)), "y": stored["y"]}
+    else:
+        table = read[kind](place)
+    for j, name in enumerate(names):
+        np.testing.assert_allclose(table[name], model.transform(X)[:, j], rtol=1e-12)
+    assert [v.strip("'") for v in table["y"]] == np.array(["a", "=b", "c"])[y].tolist()
+    bare = RowBlocks.from_arrays([X[:50], X[50:]])
+    assert bare.map(model.predict).write(tmp_path / f"classes.{kind}") == N
+
+
+def test_what_fails_leaves_no_file(tmp_path, rng):
+    X, y = _data("lda", rng)
+    blocks = RowBlocks.from_arrays(_parts(X, y))
+    place = tmp_path / "scores.csv"
+    place.write_text("old")
+    calls = []
+
+    def fails(X):
+        calls.append(len(X))
+        if len(calls) == 4:
+            raise KeyError("here")
+        return X
+
+    with pytest.raises(KeyError, match="here"):
+        blocks.map(fails).write(place)
+    assert place.read_text() == "old"
+    assert [each.name for each in tmp_path.iterdir()] == ["scores.csv"]
+    with pytest.raises(FileError, match=r"must end in \.csv"):
+        blocks.write(tmp_path / "scores.txt.gz")
+    with pytest.raises(ValueError, match="names has 1 names for 5 columns"):
+        blocks.write(place, ["one"])
+    with pytest.raises(TypeError, match="write is for tables"):
+        RowBlocks.from_arrays([sparse.csr_array(X)]).write(place)
+
+
 # -- files ------------------------------------------------------------------------------
 
 
@@ -146,7 +287,32 @@ def test_files_of_every_kind(kind, tmp_path, rng):
     model, whole = LDA().fit(blocks), LDA().fit(X, y)
     np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, rtol=1e-9)
     found = np.concatenate(list(blocks.apply(model.predict)))
-    np.testing.assert_array_equal([str(c)[-1] for c in found], whole.predict(X).astype(str))
+    if kind in ("csv", "parquet"):
+        np.testing.assert_array_equal(found, [f"c{k}" for k in whole.predict(X)])
+    else:  # whole numbers are what they are in memory
+        np.testing.assert_array_equal(found, whole.predict(X))
+        assert model.score(X, y) == whole.score(X, y)
+
+
+@pytest.mark.parametrize("kind", ["npz", "svm", "csv", "parquet"])
+@pytest.mark.parametrize("classes", [(0, 1, 2), (-1, 2, 10)], ids=str)
+def test_whole_numbers_in_files_are_whole_numbers_in_models(kind, classes, tmp_path, rng):
+    X, y = _data("lda", rng)
+    y = np.array(classes)[y]
+    path = tmp_path / f"a.{kind}"
+    if kind == "npz":
+        np.savez(path, X=X, y=y)
+    elif kind == "svm":
+        dump_svmlight_file(X, y, str(path), zero_based=False)
+    else:
+        frame = pd.DataFrame(X, columns=list("abcde")).assign(k=y)
+        (frame.to_csv if kind == "csv" else frame.to_parquet)(path, index=False)
+    labels = {"labels": "k"} if kind in ("csv", "parquet") else {}
+    model = LDA().fit(RowBlocks.from_files(path, task="classes", **labels))
+    whole = LDA().fit(X, y)
+    np.testing.assert_array_equal(model.classes_, whole.classes_)
+    assert model.classes_.dtype.kind == "i"
+    assert model.score(X, y) == whole.score(X, y)
 
 
 def test_files_may_be_scaled(tmp_path, rng):
@@ -193,3 +359,50 @@ def test_what_blocks_cannot_do_is_said(rng):
         RowBlocks.from_arrays([])
     with pytest.raises(ValueError, match="X holds no block"):
         LDA().fit(RowBlocks(lambda: iter([])))
+
+
+@pytest.mark.parametrize("name", ["lda", "pca", "mlda", "cca"])
+def test_blocks_without_rows_are_left_out(name, rng):
+    X, y = _data(name, rng)
+    parts = _parts(X, y)
+    gaps = [(X[:0], y[:0]), *parts[:2], (X[:0], y[:0]), *parts[2:], (X[:0], y[:0])]
+    whole = MAKERS[name]().fit(X, y)
+    for blocks in (RowBlocks.from_arrays(gaps), RowBlocks(lambda: gaps)):
+        model = MAKERS[name]().fit(blocks)
+        np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, rtol=1e-9)
+        if name == "lda":
+            assert model.classes_.dtype == y.dtype
+    with pytest.raises(ValueError, match="X holds no block of rows"):
+        MAKERS[name]().fit(RowBlocks(lambda: [(X[:0], y[:0])]))
+
+
+def test_blocks_without_labels_are_left_out(rng):
+    X, Y = _data("mlda", rng)
+    Y[:40] = 0
+    model = MultilabelLDA().fit(RowBlocks(lambda: _parts(X, Y)))
+    whole = MultilabelLDA().fit(X, Y)
+    np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, rtol=1e-9)
+    with pytest.raises(ValueError, match="X holds no row that counts"):
+        MultilabelLDA().fit(RowBlocks(lambda: _parts(X, 0 * Y)))
+
+
+def test_messages_about_files_name_arguments(tmp_path, rng):
+    X, y = _data("lda", rng)
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(k=y, word="x")
+    frame.iloc[3, 0] = np.nan
+    gaps, words = tmp_path / "gaps.csv", tmp_path / "words.csv"
+    frame.drop(columns="word").to_csv(gaps, index=False)
+    frame.to_csv(words, index=False)
+    with pytest.raises(FileError, match="is missing: fit with missing='mean'") as first:
+        RowBlocks.from_files(gaps, "k")
+    with pytest.raises(FileError, match="labels=") as second:
+        RowBlocks.from_files(words, "k", missing="mean")
+    for caught in (first, second):
+        assert "--" not in str(caught.value)
+    assert LDA().fit(RowBlocks.from_files(gaps, "k", missing="mean")).classes_.tolist() == [0, 1, 2]
+
+
+def test_classes_are_shown_as_they_would_be_typed(rng):
+    X, y = _data("lda", rng)
+    with pytest.raises(ValueError, match="y holds the class 2, which the first call"):
+        LDA().partial_fit(X[:2], y[:2]).partial_fit(X, y)

@@ -222,7 +222,7 @@ def test_deflation_takes_scores_out() -> None:
     after = view.without(t)
     assert np.allclose(t @ after.matmat(np.eye(30)), 0, atol=1e-12)
     assert np.allclose(after.gram(), after.matmat(np.eye(30)).T @ after.matmat(np.eye(30)))
-    assert np.allclose(after.squares(), np.diag(after.gram()))
+    assert np.allclose(after.squares, np.diag(after.gram()))
 
 
 def test_penalty_by_cross_validation() -> None:
@@ -329,3 +329,42 @@ def test_thresholds() -> None:
     assert np.allclose(thresholded(c, Sparsity(0.5)), [1.5, -0.5, 0])
     assert np.allclose(thresholded(c, Sparsity(0.0, nonnegative=True)), [3, 0, 1])
     assert np.allclose(thresholded(c, Sparsity(0.0, n_nonzero=9)), c)
+
+
+COUNTS = {"n_nonzero_x": 2, "n_nonzero_y": 2}
+SHAPES = [(2, 3, 3), (3, 3, 3), (3, 5, 2), (4, 1, 3), (20, 1, 3), (20, 3, 1), (6, 2, 6), (20, 4, 4)]
+
+
+@pytest.mark.parametrize("how", [{}, {"penalty_x": 0.0, "penalty_y": 0.0}, COUNTS])
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.ConvergenceWarning")
+def test_there_are_as_many_pairs_as_the_views_have_rank(shape, method, how) -> None:
+    n, d, k = shape
+    how = COUNTS if method == "greedy" else how
+    for seed in range(3):
+        draw = np.random.default_rng(seed)
+        A, B = draw.normal(size=(n, d)), draw.normal(size=(n, k))
+        if shape == (20, 4, 4):
+            A[:, 3], B[:, 2:] = A[:, 0] - 2 * A[:, 1], B[:, :2] @ draw.normal(size=(2, 2))
+        rank = min(np.linalg.matrix_rank(C - C.mean(axis=0)) for C in (A, B))
+        with pytest.raises(ValueError, match=r"n_components=\d exceeds \d, the number of pairs"):
+            SparseCCA(rank + 1, method=method, **how).fit(A, B)
+        model = SparseCCA(1, method=method, **how).fit(A, B)
+        assert np.abs(model.canonical_correlations_).max() <= 1 + 1e-12
+        assert np.all(np.isfinite(model.transform(A)))
+
+
+def test_greedy_pairs_do_not_depend_on_the_order_of_columns() -> None:
+    for seed in range(20):
+        draw = np.random.default_rng(seed)
+        A = draw.normal(size=(36, 6))
+        B = A[:, :3] @ draw.normal(size=(3, 3)) + draw.normal(size=(36, 3))
+        p, q = draw.permutation(6), draw.permutation(3)
+        first = SparseCCA(2, method="greedy", n_nonzero_x=3, n_nonzero_y=2).fit(A, B)
+        other = SparseCCA(2, method="greedy", n_nonzero_x=3, n_nonzero_y=2).fit(A[:, p], B[:, q])
+        np.testing.assert_allclose(
+            other.canonical_correlations_, first.canonical_correlations_, rtol=1e-9
+        )
+        np.testing.assert_allclose(other.x_weights_, first.x_weights_[p], atol=1e-9)
+        np.testing.assert_allclose(other.y_weights_, first.y_weights_[q], atol=1e-9)

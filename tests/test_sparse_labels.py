@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eigenkit import CCA, HypergraphSpectral, KernelOrthonormalizedPLS, OrthonormalizedPLS
+from eigenkit import (
+    CCA,
+    LDA,
+    HypergraphSpectral,
+    KernelOrthonormalizedPLS,
+    MultilabelLDA,
+    OrthonormalizedPLS,
+)
 from eigenkit.data import Centered, SparseTarget, centered_columns
 from eigenkit.moments import Rows
 from eigenkit.solvers import REGRESSIONS, Settings, solve
@@ -163,6 +170,48 @@ def test_many_labels_and_many_words_are_never_multiplied_out(rng):
         assert peak < 2e8 < 8 * d * k / 10
         assert model.report_.label_rank == 8
     assert model.transform(X).shape == (n, 4)
+
+
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.DegenerateDataWarning")
+@pytest.mark.parametrize("solver", ["two_stage", "direct"])
+@pytest.mark.parametrize("cls", [CCA, MultilabelLDA])
+def test_whitened_labels_are_ranked_by_what_X_knows_of_them(rng, cls, solver):
+    X, Y = labelled(rng)
+    whole = cls(solver=solver).fit(X, Y)
+    values = whole.eigenvalues_
+    few = cls(solver=solver, label_rank=3).fit(X, Y)
+    np.testing.assert_allclose(few.eigenvalues_, values[:3], rtol=1e-10)
+    np.testing.assert_allclose(few.components_, whole.components_[:3], atol=1e-10)
+    assert (few.report_.label_rank, few.n_components_) == (3, 3)
+    np.testing.assert_allclose(few.report_.label_bound, values[3], rtol=1e-9)
+    enough = int(np.argmax(np.cumsum(values) >= 0.99 * values.sum())) + 1
+    assert cls(solver=solver, label_rank="auto").fit(X, Y).n_components_ == enough
+    everything = cls(solver=solver, label_rank=1000).fit(X, Y)
+    np.testing.assert_allclose(everything.components_, whole.components_, atol=1e-10)
+    assert everything.report_.label_bound == 0.0
+
+
+def test_classes_are_told_apart_by_the_directions_that_are_left(rng):
+    """Reduced-rank LDA: the classifier of the first discriminants, and of nothing else."""
+    y = np.arange(200) % 5
+    X = rng.normal(size=(200, 8))
+    X[:, :4] += np.eye(5)[y][:, :4] * [9, 3, 1, 0.1]
+    whole, few = LDA(alpha=0).fit(X, y), LDA(alpha=0, label_rank=2).fit(X, y)
+    assert few.transform(X).shape == (200, 2)
+    np.testing.assert_allclose(few.transform(X), whole.transform(X)[:, :2], atol=1e-10)
+    again = LDA(alpha=0).fit(few.transform(X), y)
+    np.testing.assert_array_equal(few.predict(X), again.predict(few.transform(X)))
+
+
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.DegenerateDataWarning")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_class_balanced_lda_of_sparse_labels(rng, weighted):
+    X, Y = labelled(rng)
+    weight = rng.integers(0, 3, size=len(X)) if weighted else None
+    dense = MultilabelLDA().fit(X, Y, weight)
+    found = MultilabelLDA().fit(X, sparse.csr_array(Y), weight)
+    np.testing.assert_allclose(found.components_, dense.components_, atol=1e-10)
+    np.testing.assert_allclose(found.eigenvalues_, dense.eigenvalues_, rtol=1e-10)
 
 
 def test_a_bad_label_rank_is_refused(rng):

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from scipy import linalg as sla
 
 from eigenkit.threads import blas_threads
+from eigenkit.tolerances import ENTRY_TIE, SQUARES_RANGE, above_rounding
 
 Array = NDArray[np.float64]
 
-EPS = float(np.finfo(np.float64).eps)
-
-# Below this relative size an eigenvalue of a k x k Gram-like matrix is rounding, not signal.
-RANK_TOL = 1e-12
+# Above these pivots, W'W of columns of unit length has a factor that a second pass makes exact.
+LEAST_PIVOT = {"float64": 1e-6, "float32": 1e-2}
 
 
 def power_of_two(x: Array | float) -> Array:
@@ -37,8 +36,9 @@ def symmetric(D: Array) -> Array:
 def eigenpairs(D: Array) -> tuple[Array, Array]:
     """Eigenvalues (decreasing) and eigenvectors of a symmetric matrix given up to rounding."""
     scale = float(power_of_two(np.max(np.abs(D), initial=0.0)))
+    D = symmetric(D / scale)
     with blas_threads(len(D)):
-        values, vectors = sla.eigh(symmetric(D / scale))
+        values, vectors = sla.eigh(D)
     return values[::-1] * scale, vectors[:, ::-1]
 
 
@@ -48,7 +48,7 @@ def signs(W: Array) -> Array:
     Among entries equal up to rounding the first one decides, so that two solvers agree.
     """
     size = np.abs(W)
-    first = np.argmax(size >= (1 - 1e-6) * size.max(axis=0, initial=0.0), axis=0)
+    first = np.argmax(size >= (1 - ENTRY_TIE) * size.max(axis=0, initial=0.0), axis=0)
     return np.where(W[first, np.arange(W.shape[1])] < 0, -1.0, 1.0)
 
 
@@ -93,7 +93,7 @@ def _lengths(A: Array) -> Array:
     """Norms of the columns, at any scale; 1 for columns of zeros."""
     with np.errstate(over="ignore", under="ignore"):
         squares = np.einsum("ij,ij->j", A, A)
-    if np.all((squares > 1e-120) & (squares < 1e120)):
+    if np.all((squares > SQUARES_RANGE[0]) & (squares < SQUARES_RANGE[1])):
         return np.asarray(np.sqrt(squares))
     unit = power_of_two(np.abs(A).max(axis=0, initial=0.0))
     A = A / unit
@@ -110,7 +110,7 @@ def _right_singular(A: Array, scale: Array, n: int = 0) -> tuple[Array, Array]:
         L, info = sla.lapack.dpotrf(A.T @ A / scale / scale[:, None], lower=1)
         trusted = info == 0 and np.min(L.diagonal(), initial=1.0) > 1e-2
         _, s, Vt = sla.svd(L.T if trusted else triangular_factor(A / scale), full_matrices=False)
-    keep = s > s.max(initial=0.0) * EPS * max(n, *A.shape)
+    keep = above_rounding(s, n, *A.shape)
     return s[keep], Vt[keep]
 
 
@@ -122,7 +122,7 @@ def orthonormalize(W: np.ndarray, floor: float = 0.0) -> tuple[np.ndarray, Array
     instead, without the columns that are rounding: relative to the largest, or below
     ``floor``. Q has the precision of W, R is float64.
     """
-    limit = 1e-6 if W.dtype == np.float64 else 1e-2
+    limit = LEAST_PIVOT[W.dtype.name]
     R = np.eye(W.shape[1])
     Q = W
     for _ in range(2):

@@ -28,6 +28,13 @@ def check_real(name: str, value: Any, *, low: float = 0.0, high: float = np.inf)
     return number
 
 
+def check_above_zero(name: str, value: Any, *, hint: str = "") -> float:
+    """``value`` as a finite float above zero."""
+    if check_real(name, value) == 0.0:
+        raise ValueError(f"{name}=0 is not valid: give a number above 0{hint}.")
+    return float(value)
+
+
 def _as_float(value: Any) -> float:
     """A real number as a float; NaN where it is none, or has no float near it (10**400)."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
@@ -40,7 +47,7 @@ def _as_float(value: Any) -> float:
 
 def shown(value: Any) -> str:
     """The value as it would be typed, cut where that is long."""
-    text = repr(value)
+    text = repr(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

@@ -83,13 +83,15 @@ class Target:
     ``local`` is what a row is by itself, given the weights of the labels; ``finish`` takes the
     sums over all samples. ``linear`` says that ``finish`` is a product with a matrix: sums of
     local rows are then all that a stream must know. ``sparse`` says that H has its zeros where Y
-    has them: sparse Y then stays sparse.
+    has them: sparse Y then stays sparse. ``whitened`` says that the singular values of H are all
+    alike: which of its directions matter shows only in what X knows of them.
     """
 
     finish: Callable[[Any, Labels], Any]
     linear: bool
     local: Callable[[Any, Array | float], Any] = _as_it_is
     sparse: bool = True
+    whitened: bool = False
 
     def rows(self, Y: Any, labels: Labels) -> Any:
         """The rows of H."""
@@ -118,7 +120,7 @@ def whitened_with_ridge(share: float, ridge: float) -> Target:
     def rows(Y: Array, labels: Labels) -> Array:
         return Y @ labels.penalized(share, ridge).whitener
 
-    return Target(rows, linear=True, sparse=False)
+    return Target(rows, linear=True, sparse=False, whitened=True)
 
 
 def _classes(J: Any, labels: Labels) -> Any:
@@ -155,9 +157,9 @@ def _rodriguez(J: Any, labels: Labels) -> Any:
 
 
 TARGETS: dict[str, Target] = {
-    "cca": Target(_whitened, linear=True, sparse=False),
+    "cca": Target(_whitened, linear=True, sparse=False, whitened=True),
     "opls": Target(_responses, linear=True),
-    "lda": Target(_classes, linear=True),
+    "lda": Target(_classes, linear=True, whitened=True),
     "star": Target(_star, linear=False),
     "clique": Target(_clique, linear=False),
     "zhou": Target(_zhou, linear=True, local=_shared),

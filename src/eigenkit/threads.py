@@ -11,13 +11,15 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-# Up to this order a factorization is too small to gain from a second BLAS thread.
-SMALL = 1500
+# Up to this order a factorization gains less from a second BLAS thread than it loses to the idle
+# threads of the other BLAS.
+SMALL = 2500
 
 # With fewer multiplications than this, handing work to threads takes longer than doing it.
 WORTH_THREADS = 1e6
@@ -70,6 +72,7 @@ class _OneBlasThread:
 
 
 _ONE = _OneBlasThread()
+_OURS: ContextVar[bool] = ContextVar("eigenkit_own_threads", default=False)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_ONE.forked)
 
@@ -92,6 +95,25 @@ def one_blas_thread() -> Iterator[None]:
         yield
     finally:
         _ONE.leave()
+
+
+@contextmanager
+def own_threads() -> Iterator[None]:
+    """Products of dense data are made in our threads, and BLAS keeps to one all the while.
+
+    Its own wait actively for some 20 ms after every product, and take the cores from ours.
+    """
+    token = _OURS.set(True)
+    try:
+        with one_blas_thread():
+            yield
+    finally:
+        _OURS.reset(token)
+
+
+def ours() -> bool:
+    """Whether :func:`own_threads` is held here."""
+    return _OURS.get()
 
 
 def blas_threads(order: int) -> AbstractContextManager[Any]:

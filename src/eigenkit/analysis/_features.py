@@ -8,7 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.analysis._views import OFFSET
-from eigenkit.linalg import EPS, Array, power_of_two
+from eigenkit.linalg import Array, power_of_two
+from eigenkit.tolerances import EPS
 
 # A feature that keeps no more than this share of its squares about its mean is constant.
 CONSTANT = 1e-12

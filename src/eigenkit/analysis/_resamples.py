@@ -152,15 +152,18 @@ def _roots(model: Any, T: Array, weight: Array) -> Array:
     T = T - weight @ T / weight.sum()
     if isinstance(model, PLSCanonical):
         return np.abs(weight @ (T * np.asarray(model.y_scores_, dtype=np.float64)))
-    if len(model.y_loadings_) == 1:  # one response: nothing to choose from, so no ties
+    loadings = getattr(model, "y_loadings_", ())
+    if len(loadings) < 2:  # nothing to choose from, so no ties
         return np.full(T.shape[1], np.nan)
-    return np.asarray(np.linalg.norm(model.y_loadings_, axis=0) * (weight @ T**2))
+    return np.asarray(np.linalg.norm(loadings, axis=0) * (weight @ T**2))
 
 
 def refuse(estimator: Any) -> None:
     name = described(estimator)
     if hasattr(estimator, "kernel") or hasattr(estimator, "kernels"):
         raise TypeError(f"estimator is a {name}, which weighs samples and not features.")
+    if hasattr(estimator, "estimator"):
+        raise TypeError(f"estimator is a {name}, which fits another: give its best_estimator_.")
     fit = getattr(estimator, "fit", None)
     if fit is None or "sample_weight" not in signature(fit).parameters:
         raise TypeError(f"estimator is a {name}: bootstrap needs a fit with sample_weight.")

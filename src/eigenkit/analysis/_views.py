@@ -19,7 +19,8 @@ import numpy as np
 from scipy import linalg as sla
 from scipy import sparse
 
-from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
+from eigenkit.linalg import Array, eigenpairs, power_of_two
+from eigenkit.tolerances import EPS
 
 # The largest matrix (samples x the lesser of samples and features) that a test may keep.
 LIMIT_BYTES = 2**31

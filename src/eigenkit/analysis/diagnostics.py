@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse, stats
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.analysis._needs import check_has
 from eigenkit.data import project
 from eigenkit.data.sparse_rows import BLOCK_BYTES
 from eigenkit.estimators._validation import check_X
@@ -40,7 +41,7 @@ def vip_scores(model: Any) -> Array:
     >>> round(float(np.mean(vip**2)), 12)
     1.0
     """
-    check_is_fitted(model)
+    check_has(model, "weights of X", "a fitted PLS estimator", "x_weights_")
     if not hasattr(model, "y_explained_variance_ratio_"):
         raise ValueError(
             f"{type(model).__name__} with these parameters has components that overlap, so there "
@@ -75,7 +76,7 @@ def hotelling_t2(model: Any, X: Any) -> Array:
     2.99
     """
     T = _scores(model, X)
-    return np.asarray(np.sum(T**2 / _spread(model)[0], axis=1))
+    return np.asarray(np.sum((T / _spread(model)[0]) ** 2, axis=1))
 
 
 def t2_limit(model: Any, level: float = 0.95) -> float:
@@ -106,8 +107,8 @@ def t2_limit(model: Any, level: float = 0.95) -> float:
     """
     check_is_fitted(model)
     level = check_real("level", level, high=1.0)
-    variance, n = _spread(model)
-    l = len(variance)
+    deviation, n = _spread(model)
+    l = len(deviation)
     return float(l * (n**2 - 1) / (n * (n - l)) * stats.f.ppf(level, l, n - l))
 
 
@@ -135,7 +136,10 @@ def spe(model: Any, X: Any) -> Array:
     >>> spe(model, X).shape
     (442,)
     """
-    check_is_fitted(model)
+    needed = ("x_mean_", "x_std_", "x_rotations_", "x_loadings_")
+    check_has(
+        model, "loadings of X", "a fitted PLSRegression, SIMPLS, PLSCanonical or PLSDA", *needed
+    )
     X = check_X(model, X, reset=False)
     T = project(X, model.x_mean_, model.x_rotations_ / model.x_std_[:, None])
     return _sparse_spe(model, X, T) if sparse.issparse(X) else _dense_spe(model, X, T)
@@ -198,14 +202,11 @@ def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:
 
 
 def _spread(model: Any) -> tuple[Array, float]:
-    """The variance of the scores in the training data, and the number of samples there."""
-    if not hasattr(model, "_score_variance_"):
-        raise TypeError(
-            f"model is a {type(model).__name__}, which has no T2: give a fitted PLS estimator."
-        )
-    return model._score_variance_, model._n_samples_
+    """Standard deviations of the scores in the training data, and the number of samples there."""
+    check_has(model, "T2", "a fitted PLS estimator", "_score_std_")
+    return model._score_std_, model._n_samples_
 
 
 def _scores(model: Any, X: Any) -> Array:
-    check_is_fitted(model)
+    check_has(model, "scores", "a fitted PLS estimator", "transform")
     return np.asarray(model.transform(X))

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.analysis._needs import check_has
 from eigenkit.analysis.diagnostics import hotelling_t2, spe, spe_limit, t2_limit
 from eigenkit.estimators import PLSRegressionCV, ShrinkageRegression
 
@@ -29,8 +29,8 @@ def new_axes(ax: Any) -> Any:
     return plt.subplots(layout="constrained")[1]
 
 
-def _pair(model: Any, components: tuple[int, int]) -> tuple[int, int]:
-    check_is_fitted(model)
+def _pair(model: Any, components: tuple[int, int], what: str, needed: str) -> tuple[int, int]:
+    check_has(model, what, "a fitted PLS estimator", "x_weights_", needed)
     a, b = components
     l = model.x_weights_.shape[1]
     if not (0 <= a < l and 0 <= b < l):
@@ -67,7 +67,7 @@ def plot_scores(
     >>> ax.get_xlabel()
     'score 1'
     """
-    a, b = _pair(model, components)
+    a, b = _pair(model, components, "scores of its training samples", "x_scores_")
     ax = new_axes(ax)
     ax.scatter(model.x_scores_[:, a], model.x_scores_[:, b], c=color)
     ax.axhline(0, color="0.8", zorder=0)
@@ -105,7 +105,7 @@ def plot_loadings(
     >>> len(ax.texts)
     10
     """
-    a, b = _pair(model, components)
+    a, b = _pair(model, components, "loadings of X", "x_loadings_")
     ax = new_axes(ax)
     P = model.x_loadings_
     ax.scatter(P[:, a], P[:, b], s=8)
@@ -139,7 +139,9 @@ def plot_explained_variance(model: Any, *, ax: Any = None) -> Any:
     >>> [line.get_label() for line in ax.lines]
     ['X', 'y']
     """
-    check_is_fitted(model)
+    both = ("x_explained_variance_ratio_", "y_explained_variance_ratio_")
+    remedy = "a fitted PLSRegression, SIMPLS, PLSCanonical or PLSDA"
+    check_has(model, "shares of X and y for its components", remedy, *both)
     ax = new_axes(ax)
     for name, share in (
         ("X", model.x_explained_variance_ratio_),
@@ -174,7 +176,7 @@ def plot_cross_validation(model: PLSRegressionCV, *, ax: Any = None) -> Any:
     >>> ax.get_ylabel()
     'mean squared error'
     """
-    check_is_fitted(model)
+    check_has(model, "errors of folds", "a fitted PLSRegressionCV", "fold_errors_")
     ax = new_axes(ax)
     errors = model.fold_errors_
     bars = errors.std(axis=0, ddof=1) / np.sqrt(len(errors))
@@ -212,8 +214,9 @@ def plot_outliers(model: Any, X: Any, *, level: float = 0.95, ax: Any = None) ->
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('T2', 'SPE')
     """
+    t2, errors = hotelling_t2(model, X), spe(model, X)
     ax = new_axes(ax)
-    ax.scatter(hotelling_t2(model, X), spe(model, X), s=12)
+    ax.scatter(t2, errors, s=12)
     ax.axvline(t2_limit(model, level), color="0.6", linestyle="--")
     ax.axhline(spe_limit(model, X, level), color="0.6", linestyle="--")
     ax.set(xlabel="T2", ylabel="SPE")

@@ -128,7 +128,7 @@ class RegionsDisplay(Display):
     ) -> Self:
         """Predict a grid in the plane of two features or components, and draw it with X."""
         check_is_fitted(estimator)
-        if not hasattr(estimator, "classes_"):
+        if not hasattr(estimator, "classes_") or not hasattr(estimator, "predict"):
             raise ValueError(f"{type(estimator).__name__} predicts no classes: give a classifier.")
         if np.shape(X)[1] == 2:
             points = np.asarray(X, dtype=np.float64)

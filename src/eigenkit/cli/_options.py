@@ -61,7 +61,10 @@ Categorical = Annotated[
 ]
 Index = Annotated[
     str | None,
-    typer.Option("--index", help="The column that names the rows; a first one without a name is."),
+    typer.Option(
+        "--index",
+        help="The column that names the rows; by default a first one that has no name itself.",
+    ),
 ]
 Decimal = Annotated[
     str | None, typer.Option(help="Decimal mark in numbers, if it is not the point.")
@@ -73,7 +76,7 @@ Views = Annotated[
     typer.Option(
         "--views",
         help="Patterns of features that belong together, one for each view, with commas or blanks: "
-        "for multiview_cca and kernels_*.",
+        "for multiview_cca, rgcca and kernels_*.",
     ),
 ]
 Missing = Annotated[

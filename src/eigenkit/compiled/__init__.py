@@ -1,9 +1,11 @@
-"""The compiled product of sparse rows with a dense block: one C file, one loader, one switch.
+"""Compiled products of sparse rows, and of dense rows with few columns: one C file, one loader,
+one switch.
 
-Where there is a C compiler, installing eigenkit builds ``csr_product.c`` (see ``hatch_build.py``).
-It takes less than half the time of scipy's product, which is built for the oldest processors.
-Where it is missing, or switched off by the environment variable ``EIGENKIT_COMPILED=0``, scipy
-does the work: the same sums in the same order, up to the rounding of fused multiply-adds.
+Where there is a C compiler, installing eigenkit builds ``products.c`` (see ``hatch_build.py``).
+It takes less than half the time of scipy's product, which is built for the oldest processors, and
+two thirds of that of BLAS, which is built for many columns. Where it is missing, or switched off by
+the environment variable ``EIGENKIT_COMPILED=0``, scipy and BLAS do the work: the same sums, up to
+rounding.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ from typing import Any
 
 import numpy as np
 
-LIBRARY = Path(__file__).with_name("csr_product.so")
+LIBRARY = Path(__file__).with_name("products.so")
+
+# The most columns that the dense functions take, as in products.c.
+WIDEST = 64
 
 
 def available() -> bool:
@@ -43,6 +48,56 @@ def rows_product(X: Any, rows: slice, V: np.ndarray, out: np.ndarray) -> bool:
     assert function is not None
     function(rows.start, rows.stop, X.indptr, X.indices, X.data, V, V.shape[1], out[rows])
     return True
+
+
+def dense_gradient(
+    X: np.ndarray, V: np.ndarray | None, offset: np.ndarray | None, H: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Z = X V - 1 offset' and X'(Z - H), for what :func:`takes_dense` takes; X'H without V.
+
+    V, offset and H are float64, C-contiguous and of one width.
+    """
+    (n, d), like = X.shape, H if V is None else V
+    assert like is not None
+    k = like.shape[1]
+    Z = np.empty((0 if V is None else n, k))
+    S = np.zeros((d, k))
+    stride = X.strides[0] // X.itemsize
+    arrays = [None if A is None else A.ctypes.data for A in (V, offset, H, Z, S)]
+    _dense("dense_gradient", "qqpqqppppp")(n, d, X.ctypes.data, stride, k, *arrays)
+    return Z, S
+
+
+def dense_sums(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sums and sums of squares of the columns, for what :func:`takes_dense` takes."""
+    total, squares = np.zeros((2, X.shape[1]))
+    stride = X.strides[0] // X.itemsize
+    call = _dense("dense_sums", "qqpqpp")
+    call(*X.shape, X.ctypes.data, stride, total.ctypes.data, squares.ctypes.data)
+    return total, squares
+
+
+def takes_dense(X: np.ndarray, k: int = 4) -> bool:
+    """Whether the dense functions take X and k columns: any number of 4, up to 64."""
+    fits = k % 4 == 0 and k <= WIDEST
+    plain = X.dtype == np.float64 and X.dtype.isnative and X.flags.aligned
+    whole_rows = X.strides[1] == X.itemsize and X.strides[0] % X.itemsize == 0
+    return fits and plain and whole_rows and available() and _dense_usable()
+
+
+@cache
+def _dense_usable() -> bool:
+    usable: Any = getattr(_library(), "dense_rows_usable", None)
+    return usable is not None and bool(usable())
+
+
+@cache
+def _dense(name: str, kinds: str) -> Any:
+    """A dense function of integers (q) and addresses (p)."""
+    function: Any = getattr(_library(), name)
+    function.argtypes = [{"q": ctypes.c_int64, "p": ctypes.c_void_p}[kind] for kind in kinds]
+    function.restype = None
+    return function
 
 
 def _plain(array: np.ndarray) -> bool:

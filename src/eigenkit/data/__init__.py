@@ -8,7 +8,6 @@
 from eigenkit.data.blocked import Blocked, Targets, survey_of
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import (
-    ROUNDING,
     SAFE_RANGE,
     SCALABLE,
     centered_columns,
@@ -22,7 +21,7 @@ from eigenkit.data.columns import (
     stored,
 )
 from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
-from eigenkit.data.dense import Dense
+from eigenkit.data.dense import Dense, threads_for
 from eigenkit.data.kernel import CenteredKernel
 from eigenkit.data.label_matrix import SparseTarget, mostly_zeros, scaled
 from eigenkit.data.passes import LocalPasses, Passes, Through
@@ -33,7 +32,6 @@ from eigenkit.data.survey import Survey
 __all__ = [
     "DENSE_LIMIT_BYTES",
     "GRAM_LIMIT_BYTES",
-    "ROUNDING",
     "SAFE_RANGE",
     "SCALABLE",
     "Blocked",
@@ -60,4 +58,5 @@ __all__ = [
     "shifted",
     "stored",
     "survey_of",
+    "threads_for",
 ]

@@ -14,14 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.columns import (
-    FULL,
-    ROUNDING,
-    SAFE_RANGE,
-    SCALABLE,
-    check_size,
-    shifted,
-)
+from eigenkit.data.columns import FULL, SAFE_RANGE, SCALABLE, check_size, shifted
 from eigenkit.data.costs import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, fits
 from eigenkit.data.passes import Passes
 from eigenkit.data.protocol import Data
@@ -29,6 +22,7 @@ from eigenkit.data.sparse_rows import BLOCK_BYTES, add_transposed, product
 from eigenkit.data.survey import Survey
 from eigenkit.data.triangle import triangle
 from eigenkit.linalg import Array, power_of_two
+from eigenkit.tolerances import ROUNDING
 
 # A block as it is passed over: X, the encoded y, and the weights or None.
 Block = tuple[Any, Array, Array | None]
@@ -192,6 +186,13 @@ class Blocked(Data):
         slope, drift = self.passes.run(_cross, self.frame, U)
         return np.asarray(slope - np.outer(self.frame.delta, drift))
 
+    def within(self, H: Targets) -> Array:
+        """H'H, centred, in one pass."""
+        if not fits(H.shape[1]):
+            self._refuse()
+        squares, sums = self.passes.run(_within, H)
+        return np.asarray(squares - np.outer(sums / self.total, sums))
+
     def gram(self) -> Array:
         """Z'Z."""
         G = self.passes.run(_gram, self.frame)
@@ -278,12 +279,11 @@ class Blocked(Data):
 # -- what is summed over the blocks of a part -------------------------------------------
 
 
-def survey_of(blocks: Iterable[Block], m: Array | None = None) -> Survey:
+def survey_of(blocks: Iterable[Block], m: Array | None = None) -> Survey | None:
     found = None
     for X, _, weight in blocks:
         one = Survey.of(X, weight, m)
         found = one if found is None else found.merge(one)
-    assert found is not None
     return found
 
 
@@ -337,6 +337,17 @@ def _cross(blocks: Iterable[Block], frame: Frame, H: Targets) -> tuple[Array, Ar
             _add(slope, P, U)
             drift += U.sum(axis=0)
     return slope, drift
+
+
+def _within(blocks: Iterable[Block], H: Targets) -> tuple[Array, Array]:
+    k = H.shape[1]
+    squares, sums = np.zeros((k, k)), np.zeros(k)
+    for _, Y, weight in blocks:
+        rows = H.of(Y)
+        weighted = rows if weight is None else rows * weight[:, None]
+        squares += rows.T @ weighted
+        sums += weighted.sum(axis=0)
+    return squares, sums
 
 
 def _add(slope: Array, P: Any, U: Array) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data.sparse_rows import BLOCK_BYTES
-from eigenkit.linalg import EPS, Array
+from eigenkit.linalg import Array
+from eigenkit.tolerances import ROUNDING
 
 # Subtracting the means after the product costs (mean / std)^2 in relative accuracy.
 OFFSET_LIMIT = 10.0
@@ -18,9 +19,6 @@ OFFSET_LIMIT = 10.0
 # overflow of its sums or loss of its digits.
 SCALABLE = (1e-303, 1e305)
 
-# Numbers that differ by no more than this, relative to their size, are equal up to rounding: a
-# few units in the last place, as a shift and a scale have been computed with.
-ROUNDING = 8 * EPS
 
 # Fourth powers of numbers inside this range (norms of Gram matrices and of their inverses)
 # neither overflow nor vanish.

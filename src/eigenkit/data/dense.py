@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from eigenkit.compiled import WIDEST
+from eigenkit.data import dense_rows
 from eigenkit.data.centered import Centered
-from eigenkit.data.columns import FULL, ROUNDING, SAFE_RANGE, sum_of_squares
+from eigenkit.data.columns import FULL, SAFE_RANGE, sum_of_squares
 from eigenkit.data.costs import DENSE_RATE, READ_RATE
-from eigenkit.data.sparse_rows import BLOCK_BYTES, SparseRows
+from eigenkit.data.passes import tree_sum
+from eigenkit.data.sparse_rows import BLOCK_BYTES, SparseRows, add_transposed
 from eigenkit.linalg import Array
+from eigenkit.threads import SMALL, ours, own_threads, thread_map
+from eigenkit.tolerances import ROUNDING
+
+# Blocks of rows, or sums of them, that stay in the cache of one core.
+CACHE_BYTES = 2**20
+
+# Rows are handed to threads in so many parts: more than there are threads, so that one which
+# has to share its core holds up the others less.
+PARTS = 4
+
+# With fewer multiplications than this, parts and threads take longer than they save.
+WORTH_PARTS = 1e7
+
+
+def in_parts(n: int, d: int, width: int) -> bool:
+    """Whether a product of n x d numbers with so many columns is worth parts of the rows."""
+    return float(n) * d * width >= WORTH_PARTS and PARTS * width <= n and d <= SMALL
+
+
+def threads_for(X: Any, y: Any = None) -> AbstractContextManager[Any]:
+    """What to hold while a model is fitted: our threads where X is dense and tall, and y narrow.
+
+    With many columns of y most of the work is no product with X, and BLAS does it better.
+    """
+    n, d = X.shape if isinstance(X, np.ndarray) and X.ndim == 2 else (0, 0)
+    k = y.shape[1] if getattr(y, "ndim", 1) == 2 else 1
+    return own_threads() if k <= WIDEST and in_parts(n, d, d) else nullcontext()
 
 
 class Dense(Centered):
@@ -36,12 +68,22 @@ class Dense(Centered):
     # -- what the data look like -------------------------------------------------------
 
     def _mean(self) -> Array:
-        weight = np.ones(self.shape[0]) if self.weight is None else self.weight
+        def sums(part: slice) -> tuple[Array, Array]:
+            found: tuple[Array, Array] = tree_sum(
+                self._sums(rows, P) for rows, P in self._blocks(part, CACHE_BYTES)
+            )
+            return found
+
         with np.errstate(over="ignore", invalid="ignore"):
-            total = np.zeros(self.shape[1])
-            for rows, P in self._blocks():
-                total += weight[rows] @ P
-            return total / self.total
+            total, self._squares = tree_sum(self._in_parts(sums, 1))
+            return np.asarray(total / self.total)
+
+    def _sums(self, rows: slice, P: Array) -> tuple[Array, Array]:
+        total, squares = dense_rows.sums(P)
+        if self.weight is None:
+            return total, squares
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.weight[rows] @ P, squares
 
     def _rescale_mean(self) -> None:
         self.mean = self._mean() / np.broadcast_to(self.unit, self.shape[1:])
@@ -52,7 +94,7 @@ class Dense(Centered):
 
     @cached_property
     def _squares(self) -> Array:
-        """sum(x^2) of every column of X as it is, infinite where it overflows."""
+        """sum(x^2) of every column of P without weights, infinite where it overflows."""
         with np.errstate(over="ignore", under="ignore"):
             return sum_of_squares(self.X)
 
@@ -64,7 +106,7 @@ class Dense(Centered):
 
     def _tame_offset(self) -> None:
         squares = self._squares
-        if self.m is not None or self.weight is not None:
+        if self.weight is not None:
             squares = sum((sum_of_squares(P) for _, P in self._blocks(weighted=True)), np.zeros(1))
         mean = self._scaled(self.mean)
         if np.all(self.total * mean * mean < FULL * squares):
@@ -83,34 +125,46 @@ class Dense(Centered):
 
     # -- P, block by block -------------------------------------------------------------
 
-    def _blocks(self, weighted: bool = False) -> Iterator[tuple[slice, Array]]:
-        """Row slices and blocks of P, in float64; the whole of X at once when P is X."""
-        as_is = self.shift is None and self.m is None and not (weighted and self.r is not None)
-        if as_is and self.X.dtype == np.float64:
-            yield slice(None), self.X
-            return
-        step = max(1, BLOCK_BYTES // (8 * self.shape[1]))
-        for start in range(0, self.shape[0], step):
-            rows = slice(start, min(start + step, self.shape[0]))
-            P = self.X[rows].astype(np.float64)
-            if self.shift is not None:
-                P -= self.shift
-            if self.m is not None:
-                P *= self.m
-            if weighted and self.r is not None:
-                P *= self.r[rows, None]
-            yield rows, P
+    def _blocks(
+        self, part: slice | None = None, size: int | None = None, weighted: bool = False
+    ) -> Iterator[tuple[slice, Array]]:
+        """Row slices and blocks of P among a part of the rows, in float64.
 
-    def _cached_blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Blocks of P that stay in the cache while they are used twice."""
-        step = max(1, BLOCK_BYTES // (8 * self.shape[1]))
-        for rows, P in self._blocks():
-            if rows != slice(None):
-                yield rows, P
-                continue
-            for start in range(0, self.shape[0], step):
-                part = slice(start, min(start + step, self.shape[0]))
-                yield part, P[part]
+        Where P is X and no ``size`` (in bytes) is asked for, the part is one block.
+        """
+        first, last = (0, self.shape[0]) if part is None else (part.start, part.stop)
+        changed = self.shift is not None or self.m is not None or self.X.dtype != np.float64
+        changed |= weighted and self.r is not None
+        size = size or (BLOCK_BYTES if changed else self.X.nbytes)
+        step = max(1, size // (8 * max(1, self.shape[1])))
+        for start in range(first, max(last, first + 1), step):
+            rows = slice(start, min(start + step, last))
+            yield rows, self._changed(rows, weighted) if changed else self.X[rows]
+
+    def _changed(self, rows: slice, weighted: bool) -> Array:
+        """Some rows of P, where it is not X."""
+        P = self.X[rows].astype(np.float64)
+        if self.shift is not None:
+            P -= self.shift
+        if self.m is not None:
+            P *= self.m
+        if weighted and self.r is not None:
+            P *= self.r[rows, None]
+        return P
+
+    def _in_parts(self, function: Callable[[slice], Any], width: int) -> list[Any]:
+        """What ``function`` finds in parts of the rows, in our threads.
+
+        The parts do not depend on the number of threads, so neither do the bits. The whole is one
+        part, and BLAS has its own threads, unless :func:`own_threads` is held; and where there is
+        little to do, or where what is found (``width`` numbers for every column of X) would take
+        more room than X.
+        """
+        n, d = self.shape
+        if not ours() or not in_parts(n, d, width):
+            return [function(slice(0, n))]
+        edges = [n * i // PARTS for i in range(PARTS + 1)]
+        return thread_map(function, [slice(a, b) for a, b in pairwise(edges)])
 
     # -- the products ------------------------------------------------------------------
 
@@ -125,43 +179,64 @@ class Dense(Centered):
     def rmatmat(self, U: Array) -> Array:
         """Z'U = P'U - delta (r'U)."""
         U = self.weighted(U)
-        product = np.outer(U.sum(axis=0), -self.delta)
-        for rows, P in self._blocks():
-            product += U[rows].T @ P
-        return product.T
+
+        def product(part: slice) -> Array:
+            blocks = self._blocks(part)
+            return np.asarray(tree_sum(dense_rows.cross(P, U[rows]) for rows, P in blocks))
+
+        found: Array = tree_sum(self._in_parts(product, U.shape[1]))
+        found -= np.outer(self.delta, U.sum(axis=0))
+        return found
 
     def _plain_cross(self, S: sparse.csr_array) -> Array:
-        product = np.zeros((S.shape[1], self.shape[1]))
-        for rows, P in self._cached_blocks():
+        k, d = S.shape[1], self.shape[1]
+
+        def row_by_row(part: slice) -> Array:
+            product = np.zeros((k, d))
+            for rows, P in self._blocks(part, BLOCK_BYTES):
+                add_transposed(product, S[rows], P)
+            return product
+
+        if 8 * k * d <= CACHE_BYTES:
+            return np.asarray(tree_sum(self._in_parts(row_by_row, k))).T
+        product = np.zeros((k, d))
+        for rows, P in self._blocks(size=BLOCK_BYTES):
             product += SparseRows(S[rows].T.tocsr()) @ P
         return product.T
 
     def gradient(self, V: Array, H: Array | None = None) -> tuple[Array, Array]:
-        """Z'(Z V - H) and (Z V)'(Z V), reading the data once.
-
-        Each block is used for both products while it is in the cache.
-        """
-        slope, drift, square = np.zeros(V.shape[::-1]), 0.0, np.zeros((V.shape[1],) * 2)
+        """Z'(Z V - H) and (Z V)'(Z V), reading the data once."""
         offset = self.delta @ V
-        for rows, P in self._cached_blocks():
-            ZV = P @ V
-            ZV -= offset
-            if self.r is not None:
-                ZV *= self.r[rows, None]
-            square += ZV.T @ ZV
-            gap = ZV if H is None else ZV - H[rows]
-            if self.r is not None:
-                gap = gap * self.r[rows, None]
-            slope += gap.T @ P
-            drift = drift + gap.sum(axis=0)
-        slope -= np.outer(drift, self.delta)
-        return slope.T, square
+
+        def sums(part: slice) -> tuple[Array, Array, Array]:
+            found: tuple[Array, Array, Array] = tree_sum(
+                self._gradient(rows, P, V, offset, None if H is None else H[rows])
+                for rows, P in self._blocks(part, BLOCK_BYTES)
+            )
+            return found
+
+        slope, square, drift = tree_sum(self._in_parts(sums, V.shape[1]))
+        slope -= np.outer(self.delta, drift)
+        return slope, square
+
+    def _gradient(
+        self, rows: slice, P: Array, V: Array, offset: Array, H: Array | None
+    ) -> tuple[Array, Array, Array]:
+        """P'r gap, (r Z V)'(r Z V) and r'gap of some rows, with gap = r Z V - H."""
+        if self.r is None:
+            ZV, slope = dense_rows.gradient(P, V, offset, H)
+            drift = ZV.sum(axis=0) - (0.0 if H is None else H.sum(axis=0))
+            return slope, ZV.T @ ZV, drift
+        r = self.r[rows, None]
+        ZV = (P @ V - offset) * r
+        gap = (ZV if H is None else ZV - H) * r
+        return dense_rows.cross(P, gap), ZV.T @ ZV, gap.sum(axis=0)
 
     def _plain_gram(self) -> Array:
-        G = np.zeros((1, 1))
-        for _, P in self._blocks(weighted=True):
-            G = G + P.T @ P if G.shape == (1, 1) else np.add(G, P.T @ P, out=G)
-        return G
+        def gram(part: slice) -> Array:
+            return np.asarray(tree_sum(P.T @ P for _, P in self._blocks(part, weighted=True)))
+
+        return np.asarray(tree_sum(self._in_parts(gram, self.shape[1])))
 
     def _plain_outer(self) -> tuple[Array, Array]:
         n, d = self.shape

@@ -14,7 +14,8 @@ import numpy as np
 
 from eigenkit.data.columns import SAFE_RANGE, column_sums
 from eigenkit.data.protocol import Data
-from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two
+from eigenkit.linalg import Array, eigenpairs, power_of_two
+from eigenkit.tolerances import EPS
 
 
 class CenteredKernel(Data):

@@ -114,7 +114,12 @@ def tree_sum(values: Iterable[Any], add: Callable[[Any, Any], Any] | None = None
 
 
 def plus(a: Any, b: Any) -> Any:
-    """a + b for numbers, arrays (a is overwritten), tuples of them, and what can be merged."""
+    """a + b for numbers, arrays (a is overwritten), tuples of them, and what can be merged.
+
+    None is the sum of nothing: of a part without a row that counts.
+    """
+    if a is None or b is None:
+        return b if a is None else a
     if isinstance(a, tuple):
         return tuple(plus(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, np.ndarray):

@@ -15,8 +15,9 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.data.columns import one_sample
-from eigenkit.linalg import EPS, Array
+from eigenkit.linalg import Array
 from eigenkit.threads import blas_threads
+from eigenkit.tolerances import EPS, above_rounding
 
 
 class Data:
@@ -76,6 +77,10 @@ class Data:
     def cross(self, H: Any) -> Array:
         """Z'H for a target, which may be a :class:`~eigenkit.data.SparseTarget`."""
         return self.rmatmat(H)
+
+    def within(self, H: Any) -> Array:
+        """H'H (k x k) for a target, centred and weighted as these data are."""
+        return np.asarray(H.gram() if hasattr(H, "gram") else H.T @ H)
 
     def gram(self) -> Array:
         """Z'Z (d x d), for data with features."""
@@ -202,5 +207,5 @@ def truncated_svd(A: Array, n: int) -> tuple[Array, Array, Array]:
     """U, s, V of A without the singular values that are rounding, for n samples behind it."""
     with blas_threads(min(A.shape)):
         U, s, Vt = sla.svd(A, full_matrices=False)
-    keep = s > s.max(initial=0.0) * EPS * max(n, *A.shape)
+    keep = above_rounding(s, n, *A.shape)
     return U[:, keep], s[keep], Vt[keep].T

@@ -10,11 +10,15 @@ from scipy import sparse
 
 from eigenkit import compiled
 from eigenkit.data.centered import Centered
-from eigenkit.data.columns import FULL, ROUNDING, SAFE_RANGE, shifted
+from eigenkit.data.columns import FULL, SAFE_RANGE, shifted
 from eigenkit.data.costs import BLOCK_RATE, DENSE_LIMIT_BYTES, SPARSE_RATE
 from eigenkit.data.sparse_rows import SparseRows
 from eigenkit.linalg import Array
 from eigenkit.threads import blas_threads
+from eigenkit.tolerances import ROUNDING
+
+# Numbers between this and its inverse, and their products, are well inside the range of float32.
+SMALLEST_SINGLE = 1e-9
 
 
 class Sparse(Centered):
@@ -35,6 +39,19 @@ class Sparse(Centered):
     @property
     def _stored(self) -> np.ndarray:
         return np.asarray(self.X.data)
+
+    def original(self) -> tuple[Any, bool]:
+        """X with 32-bit indices, which is all that foreign solvers take."""
+        X = self.X
+        if X.indices.dtype != np.int32:
+            if max(X.nnz, *X.shape) > np.iinfo(np.int32).max:
+                raise ValueError(
+                    f"X stores {X.nnz} numbers, more than 2^31, which coordinate descent cannot "
+                    "take: set l1_ratio=0, or fit fewer rows."
+                )
+            index = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+            X = sparse.csr_array((X.data, *index), shape=X.shape)
+        return X, self.center
 
     # -- what the data look like -------------------------------------------------------
 
@@ -152,7 +169,10 @@ class Sparse(Centered):
         if np.ndim(self.unit) or self.unit != 1.0:
             return False
         size = np.abs(self.X.data)
-        return bool(size.max(initial=0.0) < 1e9 and size.min(initial=1.0, where=size > 0) > 1e-9)
+        return bool(
+            size.max(initial=0.0) < 1 / SMALLEST_SINGLE
+            and size.min(initial=1.0, where=size > 0) > SMALLEST_SINGLE
+        )
 
     @property
     def products(self) -> str:  # type: ignore[override]

@@ -17,11 +17,8 @@ from scipy import sparse
 
 from eigenkit.data.passes import Passes
 from eigenkit.linalg import Array, Cholesky, triangular_factor
+from eigenkit.tolerances import REPAIRABLE, TWELVE_DIGITS
 
-# Reciprocal conditions of a Gram matrix (of columns of unit length): from the first on, its factor
-# has the digits; from the second on, it makes columns that are orthonormal to a few per cent.
-TRUSTED = 1e-3
-USABLE = 1e-11
 # What Q'Q may differ from I by for its own factor to be exact to rounding.
 NEARLY = 0.1
 # Rows are factored in blocks of so many times their number of columns.
@@ -37,9 +34,9 @@ def triangle(passes: Passes, frame: Any, H: Any, live: np.ndarray) -> Array:
     d, k = len(live), H.shape[1]
     G = passes.run(_gram, frame, H, live, None)
     first = Cholesky.of(G[:-k, :-k].copy() if k else G.copy())
-    if first is not None and first.rcond > USABLE:
+    if first is not None and first.rcond > REPAIRABLE:
         R = np.tril(first.L).T * first.scale
-        if first.rcond > TRUSTED:
+        if first.rcond > TWELVE_DIGITS:
             return _assembled(R, G, live)
         G = passes.run(_gram, frame, H, live, R)
         Q = G[: len(R), : len(R)]

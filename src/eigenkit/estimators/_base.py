@@ -9,15 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._estimator import Estimator
+from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import (
     check_X,
@@ -49,7 +45,7 @@ from eigenkit.targets import Target
 _FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1}
 
 
-class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class Projection(Streaming, Transformer):
     """Supervised projection by the pencil of a target; see the subclasses."""
 
     components_ = Result()
@@ -150,6 +146,7 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
             max_iter=check_count("max_iter", self.max_iter),
             n_components=None if self._uses_all_components else self.n_components,
             label_rank=check_label_rank(getattr(self, "label_rank", None)),
+            by_eigenvalues=self._target().whitened,
         )
 
     def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
@@ -196,10 +193,6 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         check_X_varies(problem.pencil.Z)
         check_y_varies(problem.pencil.H)
 
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
     # -- using -------------------------------------------------------------------------
 
     def transform(self, X: Any) -> Array:
@@ -213,6 +206,10 @@ class Projection(Streaming, ClassNamePrefixFeaturesOutMixin, TransformerMixin, E
         -------
         array of shape (n_samples, n_components_)
         """
+        return self._projected(X)
+
+    def _projected(self, X: Any) -> Array:
+        """The scores as an array: ``transform`` may have been told to give a frame."""
         check_is_fitted(self)
         return project(self._features(X), self.mean_, self.components_.T)
 

@@ -9,6 +9,8 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.estimators._encoding import check_y_names
+
 
 def _estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
     found: Callable[[Callable[..., Any]], Any] = available_if(
@@ -50,6 +52,7 @@ class Delegating:
     @_estimator_has("score")
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The estimator's own score."""
+        check_y_names(self, y)
         weight = {} if sample_weight is None else {"sample_weight": sample_weight}
         estimator, X = self._handed(X)
         return float(estimator.score(X, y, **weight))

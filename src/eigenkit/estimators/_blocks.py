@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from eigenkit.data import Through
-from eigenkit.estimators._validation import check_X
+from eigenkit.estimators._validation import check_X, has_no_rows
 from eigenkit.moments import BlockedRows, Blocks
 
 
@@ -27,7 +27,7 @@ def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> Bloc
     for name, value in vars(model).items():
         setattr(reader, name, value)
     first, later = (Through(passes, _Reading(reader, classes, check)) for check in (True, False))
-    return BlockedRows(first, later, small=not model._in_passes)
+    return BlockedRows(first, later, not model._in_passes, sparse.issparse(X))
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class _Reading:
 
     def __call__(self, block: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         X, y, weight = block
+        if has_no_rows(X, y):
+            return np.empty((0, 0)), None, None  # which the passes leave out
         if self.check or not _is_plain(X):
             X = check_X(self.model, X, reset=False)
         given = X, y, weight, self.classes

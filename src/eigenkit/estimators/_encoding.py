@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array
 from eigenkit.data import SAFE_RANGE, check_finite, check_size, stored
 from eigenkit.estimators._validation import plain_words, refuse, tabular
 from eigenkit.linalg import Array
+from eigenkit.shell import shown
 
 
 def as_labels(y: Any, name: str = "y") -> Any:
@@ -32,6 +33,35 @@ def as_labels(y: Any, name: str = "y") -> Any:
     # pandas' missing value answers no comparison: as NaN it is found like the others.
     missing = [type(value).__name__ == "NAType" for value in y.ravel()]
     return np.where(np.reshape(missing, y.shape), np.nan, y) if any(missing) else y
+
+
+def labels_of(model: Any, y: Any, *, reset: bool) -> Any:
+    """y as an array whose columns are those that the model knows; ``reset`` makes it know them."""
+    names = _column_names(y)
+    if not reset:
+        check_y_names(model, y)
+    elif names is not None:
+        model._y_names_ = names
+    else:
+        vars(model).pop("_y_names_", None)
+    return as_labels(y)
+
+
+def check_y_names(model: Any, y: Any) -> None:
+    """Refuse a frame with other columns than that which the model was fitted to."""
+    known, names = vars(model).get("_y_names_"), _column_names(y)
+    if known is not None and names is not None and not np.array_equal(known, names):
+        raise ValueError(
+            f"y has the columns {shown(names.tolist())}, but {type(model).__name__} was fitted "
+            f"with {shown(known.tolist())}: give the same in the same order."
+        )
+
+
+def _column_names(y: Any) -> np.ndarray | None:
+    """The names of the columns of a frame, where they are strings."""
+    columns: Any = getattr(tabular(y), "columns", ())
+    names = list(columns)
+    return np.array(names) if names and all(isinstance(name, str) for name in names) else None
 
 
 def check_numeric_Y(
@@ -133,16 +163,22 @@ def check_groups(groups: Any, n: int) -> np.ndarray:
     return np.array([names[name] for name in groups.tolist()])
 
 
-def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> sparse.csr_array:
-    """Sparse 0/1 matrix with a column per class; a class that is not declared is an error."""
+def class_numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The place of every class of y among all; one that is not declared is an error."""
     index = np.searchsorted(classes, y)
     index[index == len(classes)] = 0
     unseen = classes[index] != y
     if np.any(unseen):
         raise ValueError(
-            f"y holds the class {y[unseen][0]!r}, which the first call did not declare: "
+            f"y holds the class {shown(y[unseen][0])}, which the first call did not declare: "
             "pass classes= with all of them to the first partial_fit."
         )
+    return index
+
+
+def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> sparse.csr_array:
+    """Sparse 0/1 matrix with a column per class; a class that is not declared is an error."""
+    index = class_numbers(y, classes)
     n, k = len(y), len(classes)
     return sparse.csr_array((np.ones(n), index, np.arange(n + 1)), shape=(n, k))
 
@@ -181,6 +217,7 @@ def encode_responses(model: Any, y: Any, n: int, classes: Any, reset: bool) -> A
 
 def as_numbers(model: Any, y: Any) -> Any:
     """y as what ``predict`` gives: of strings the indicator columns of the model's classes."""
+    check_y_names(model, y)
     if not hasattr(model, "classes_"):
         return y
     labels = as_labels(y)

@@ -12,11 +12,13 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import threads_for
 from eigenkit.estimators._blocks import blocked_rows
-from eigenkit.estimators._encoding import as_labels
+from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._notebook import fitted_table
 from eigenkit.estimators._validation import check_weight, check_X, owned
 from eigenkit.moments import Blocks, Rows
@@ -87,7 +89,7 @@ class Estimator(Instead, BaseEstimator):
         self
         """
         settings = self._settings()
-        with unchanged_on_error(self):
+        with unchanged_on_error(self), threads_for(X, y):
             forget(self)
             self._learn(self._sample(X, y, sample_weight), settings)
         return self
@@ -149,7 +151,7 @@ class Estimator(Instead, BaseEstimator):
         n = X.shape[0]
         Y: Any = np.empty((n, 0))
         if self._supervised:
-            Y = self._encode(as_labels(y), n, classes, reset)
+            Y = self._encode(labels_of(self, y, reset=reset), n, classes, reset)
         if sparse.issparse(Y) and (min_samples == 1 or not self._sparse_labels):
             Y = Y.toarray()
         weight = check_weight(sample_weight, n)
@@ -180,3 +182,49 @@ class Estimator(Instead, BaseEstimator):
     def _cast(self, value: Any) -> Any:
         """Arrays in the precision of X; other values as they are."""
         return value.astype(self._dtype_, copy=False) if isinstance(value, np.ndarray) else value
+
+
+class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+    """An estimator with components, of which every sample has scores."""
+
+    n_components_: int
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.n_components_)
+
+
+class BothSides(Transformer):
+    """X and y both have scores: :meth:`transform` gives one or both."""
+
+    def _scores_of_x(self, X: Any) -> Any:
+        raise NotImplementedError
+
+    def _scores_of_y(self, Y: Any) -> Any:
+        """Of y as numbers, a column each that was there in fit."""
+        raise NotImplementedError
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Scores of X, and of y too if given.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` inner products with the training samples.
+        y : array of shape (n_samples,) or (n_samples, n_targets), optional
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_), or a tuple of two of them
+        """
+        check_is_fitted(self)
+        x_scores = self._scores_of_x(X)
+        if y is None:
+            return x_scores
+        Y = self._encode(labels_of(self, y, reset=False), len(x_scores), None, reset=False)
+        if Y.shape[1] != self._n_labels_:
+            raise ValueError(
+                f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted with "
+                f"{self._n_labels_}."
+            )
+        return x_scores, self._cast(self._scores_of_y(Y))

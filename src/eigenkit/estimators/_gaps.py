@@ -12,11 +12,12 @@ from scipy import sparse
 from eigenkit.data import Data
 from eigenkit.estimators._validation import check_X
 from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import EPS, Array, signs
+from eigenkit.linalg import Array, signs
 from eigenkit.moments import Problem, Rows
 from eigenkit.pencil import Report, Solution
 from eigenkit.solvers import Settings
 from eigenkit.solvers.nipals import nipals_axes
+from eigenkit.tolerances import EPS
 
 
 def check_gaps(

@@ -18,9 +18,10 @@ from scipy import linalg as sla
 from scipy.special import expit, log_softmax, softmax
 
 from eigenkit.exceptions import EigenkitWarning
-from eigenkit.linalg import EPS, Array, eigenpairs
+from eigenkit.linalg import Array, eigenpairs
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
+from eigenkit.tolerances import EPS, above_rounding
 
 # Priors typed with five digits are meant to sum to one.
 PRIORS_TOL = 1e-5
@@ -32,7 +33,7 @@ def whitened(gram: Array) -> Array:
     inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
     values, V = eigenpairs(gram * inverse * inverse[:, None])
     # Eigenvalues of a matrix of products: rounding is EPS of the largest, for each of the l terms.
-    keep = values > len(gram) * EPS * values.max(initial=0.0)
+    keep = above_rounding(values, len(gram))
     return np.asarray(inverse[:, None] * V[:, keep] / np.sqrt(values[keep]))
 
 

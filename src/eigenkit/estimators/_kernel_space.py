@@ -14,7 +14,6 @@ from eigenkit.data import check_finite, constant_columns, project, stored
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._validation import NO_VARIANCE, check_X
 from eigenkit.kernels import (
-    KERNEL_TOL,
     KERNELS,
     Kernel,
     KernelRows,
@@ -30,6 +29,7 @@ from eigenkit.moments import KernelMatrix, Problem, Rows
 from eigenkit.pencil import Solution
 from eigenkit.shell import check_choice, check_count, check_real, check_solver
 from eigenkit.solvers import SOLVERS, Settings
+from eigenkit.tolerances import SYMMETRY_TOL
 
 APPROXIMATIONS = ("cholesky", "nystroem")
 
@@ -70,7 +70,7 @@ def symmetry_tol(X: Any, kernel: Any = "precomputed") -> float:
     """How far from symmetric a kernel of such numbers may be: ours only by rounding of ours."""
     if isinstance(kernel, str) and kernel != "precomputed":
         return float("inf")
-    return max(KERNEL_TOL, 100 * float(np.finfo(X.dtype).eps))
+    return max(SYMMETRY_TOL, 100 * float(np.finfo(X.dtype).eps))
 
 
 class KernelSpace:

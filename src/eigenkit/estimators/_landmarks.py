@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 from eigenkit.estimators._kernel_space import refuse_overflow
 from eigenkit.kernels import pivots
 from eigenkit.linalg import Array
+from eigenkit.tolerances import TINY
 
 LANDMARKS = ("cholesky", "random")
 
@@ -32,7 +33,7 @@ def landmark_rows(model: Any, X: Any, root: Array | None) -> tuple[np.ndarray, A
         return chosen, _columns(model, X, chosen), None
     if model._is_precomputed or sparse.issparse(X):
         K = _columns(model, X, np.arange(n))
-        first, group = distinct(np.round(K / max(np.abs(K).max(), 1e-300), DIGITS))
+        first, group = distinct(np.round(K / max(np.abs(K).max(), TINY), DIGITS))
         K = K if len(first) == n else K[:, first]
     else:
         first, group = distinct(X)

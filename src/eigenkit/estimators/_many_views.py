@@ -6,16 +6,15 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._estimator import Estimator
+from eigenkit.estimators._estimator import Estimator, Transformer
 from eigenkit.linalg import Array
 from eigenkit.shell import check_real
 
 
-class ManyViews(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class ManyViews(Transformer):
     """Views side by side; a subclass finds ``view_components_`` and ``components_``."""
 
     _supervised = False
@@ -40,14 +39,14 @@ class ManyViews(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         """All views side by side."""
         if not _is_views(X):
             return super()._check_X(X, reset=reset, min_samples=min_samples)
-        views = self._checked_views(X, reset)
+        views = self._checked_views(X, reset, min_samples)
         if reset:
             self.n_features_in_ = sum(view.shape[1] for view in views)
         if any(sparse.issparse(view) for view in views):
             return sparse.csr_array(sparse.hstack(views, format="csr"))
         return np.hstack(views)
 
-    def _checked_views(self, X: Any, reset: bool) -> list[Any]:
+    def _checked_views(self, X: Any, reset: bool, min_samples: int) -> list[Any]:
         """Each view checked like an X of its own; what it looked like in fit is remembered."""
         if reset:
             if self.groups is not None:
@@ -60,7 +59,7 @@ class ManyViews(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
         views = []
         for i, (shape, view) in enumerate(zip(shapes, X, strict=True)):
             try:
-                views.append(shape._check_X(view, reset=reset, min_samples=2 if reset else 1))
+                views.append(shape._check_X(view, reset=reset, min_samples=min_samples))
             except (ValueError, TypeError) as error:
                 raise type(error)(f"view {i}: {error}") from error
             if views[i].shape[0] != views[0].shape[0]:
@@ -121,10 +120,6 @@ class ManyViews(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
             project(joint[:, own], self.mean_[own], W.T)
             for own, W in zip(self._columns_, self.view_components_, strict=True)
         ]
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -14,8 +14,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from eigenkit.moments import Moments
-from eigenkit.shell import check_real, forget, is_fitted_name, unchanged_on_error
+from eigenkit.estimators._validation import has_no_rows
+from eigenkit.moments import ClassMoments, Moments
+from eigenkit.shell import check_above_zero, forget, is_fitted_name, unchanged_on_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,13 +24,14 @@ class Intake:
     """The moments of a stream, and the estimator as it was when it took them in."""
 
     model: Any
-    moments: Moments
+    moments: Moments | ClassMoments
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """That the moments are those of the model, where both come from a file."""
         self.moments.check(self.model.n_features_in_, self.model._n_labels_)
 
     @classmethod
-    def of(cls, estimator: Any, moments: Moments) -> Intake:
+    def of(cls, estimator: Any, moments: Moments | ClassMoments) -> Intake:
         """With a copy of the estimator: its parameters, and what its first batch was like."""
         return cls(_describe(clone(estimator), estimator), moments)
 
@@ -98,6 +100,9 @@ class Streaming:
     _n_labels_: int
     _intake_: Intake
 
+    # Whether fit needs nothing but products with the data, which may then come in blocks.
+    _in_passes = False
+
     def partial_fit(
         self,
         X: Any,
@@ -118,7 +123,7 @@ class Streaming:
         Parameters
         ----------
         X, y, sample_weight
-            As in :meth:`fit`; one row is enough.
+            As in :meth:`fit`; one row is enough, and a batch of none changes nothing.
         classes : array, optional
             All classes that will come, where y holds classes and the first batch may lack
             some.
@@ -132,14 +137,16 @@ class Streaming:
         """
         self._settings()
         half_life = check_half_life(half_life)
+        if has_no_rows(X, y):
+            return self
         with unchanged_on_error(self):
             first = "_intake_" not in vars(self)
             if first:
                 forget(self)
             rows = self._rows(X, y, sample_weight, classes, reset=first, min_samples=1)
-            kind = self._target(), self._edge_weight(self._n_labels_)
-            moments = Moments.begin(*kind) if first else self._intake_.moments
-            self._intake_ = Intake.of(self, moments.add(rows, *kind, half_life))
+            moments: Any = self._no_moments() if first else self._intake_.moments
+            added = moments.add(rows, *self._kind(), half_life=half_life)
+            self._intake_ = Intake.of(self, added)
         return self
 
     def merge(self, other: Self) -> Self:
@@ -156,7 +163,8 @@ class Streaming:
         self._settings()
         if type(other) is not type(self):
             raise TypeError(
-                f"other is a {type(other).__name__}: merge needs a {type(self).__name__}."
+                f"other is of the class {type(other).__name__}: merge needs a model of the class "
+                f"{type(self).__name__}, as this one is."
             )
         new = not _described(self) and "_intake_" not in vars(self)
         for model, name in ((self, "this model"), (other, "other")):
@@ -166,10 +174,18 @@ class Streaming:
             if new:
                 _describe(self, other)
             _check_alike(self, other)
-            kind = self._target(), self._edge_weight(self._n_labels_)
-            moments = Moments.begin(*kind) if new else self._intake_.moments
-            self._intake_ = Intake.of(self, moments.merge(other._intake_.moments, *kind))
+            moments: Any = self._no_moments() if new else self._intake_.moments
+            merged = moments.merge(other._intake_.moments, *self._kind())
+            self._intake_ = Intake.of(self, merged)
         return self
+
+    def _kind(self) -> tuple[Any, ...]:
+        """What the sums depend on beside the rows."""
+        return self._target(), self._edge_weight(self._n_labels_)
+
+    def _no_moments(self) -> Any:
+        """A stream that begins."""
+        return Moments.begin(*self._kind())
 
     @property
     def _is_solved(self) -> bool:
@@ -182,9 +198,7 @@ class Streaming:
 
 def check_half_life(half_life: Any) -> float | None:
     """Rows after which what was seen counts half as much; None for never."""
-    if half_life is not None and check_real("half_life", half_life) == 0:
-        raise ValueError("half_life=0 is not valid: give a number above 0, or None.")
-    return None if half_life is None else float(half_life)
+    return None if half_life is None else check_above_zero("half_life", half_life, hint=", or None")
 
 
 def _check_alike(model: Any, other: Any) -> None:
@@ -195,10 +209,17 @@ def _check_alike(model: Any, other: Any) -> None:
             "feature_names_in_ differ: give both streams the same columns in the same order, by "
             "name or without names, to merge them."
         )
-    for name in ("n_features_in_", "_n_labels_"):
+    if not np.array_equal(*(vars(each).get("_y_names_") for each in (model, other))):
+        raise ValueError(
+            "the columns of y have other names in other: feed both streams the same, in one order."
+        )
+    if not np.array_equal(*(vars(each).get("classes_", []) for each in (model, other))):
+        raise ValueError(
+            "classes_ differ: pass classes= with all of them to the first partial_fit of both."
+        )
+    for name, what in (("n_features_in_", "columns of X"), ("_n_labels_", "columns of y")):
         mine, theirs = getattr(model, name), getattr(other, name)
         if mine != theirs:
-            what = name.strip("_")
-            raise ValueError(f"{what} differs ({mine} here, {theirs} in other): cannot merge.")
-    if not np.array_equal(*(vars(each).get("classes_", []) for each in (model, other))):
-        raise ValueError("classes_ differ: declare the same classes in both to merge.")
+            raise ValueError(
+                f"the {what} differ ({mine} here, {theirs} in other): feed both streams the same."
+            )

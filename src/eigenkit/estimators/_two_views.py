@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import linalg as sla
 from scipy import sparse
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, one_sample, project, stored
-from eigenkit.estimators._encoding import as_labels, check_numeric_Y
-from eigenkit.estimators._estimator import Estimator, check_y_given
+from eigenkit.estimators._encoding import check_numeric_Y, labels_of
+from eigenkit.estimators._estimator import Transformer, check_y_given
 from eigenkit.estimators._validation import check_weight, check_X, check_X_varies, check_y_varies
 from eigenkit.linalg import Array, power_of_two, triangular_factor
 from eigenkit.shell import check_count
@@ -44,7 +43,7 @@ class Views:
         return np.hstack([self.X, self.Y]).astype(np.float64, copy=False)
 
 
-class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class TwoViewDensity(Transformer):
     """A Gaussian of two views, and of a latent variable that they share."""
 
     # -- what a subclass says ----------------------------------------------------------
@@ -62,7 +61,8 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         """Both views as they are given; NaN where an entry of dense X or of y is missing."""
         check_y_given(self, y)
         X = check_X(self, X, reset=True, min_samples=2, finite=False)
-        self._one_response_, self._dtype_ = np.ndim(as_labels(y)) == 1, X.dtype
+        self._one_response_ = np.ndim(labels_of(self, y, reset=True)) == 1
+        self._dtype_ = X.dtype
         return self._views(X, y, check_weight(sample_weight, X.shape[0]))
 
     def _state(self, views: Views) -> Views:
@@ -84,7 +84,7 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         if np.isinf(values).any() or (sparse.issparse(X) and np.isnan(values).any()):
             what = "infinity" if np.isinf(values).any() else "NaN"
             raise ValueError(f"X contains {what}: remove or impute such entries.")
-        Y = check_numeric_Y(as_labels(y), X.shape[0], gaps=True)
+        Y = check_numeric_Y(labels_of(self, y, reset=False), X.shape[0], gaps=True)
         if weight is not None and np.any(weight == 0):
             X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
         return Views(X, Y, weight)
@@ -179,12 +179,14 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         array of shape (n_samples, n_components_), or a tuple of two of them
         """
         views = self._given(X, y)
-        nothing = replace(views, Y=np.full_like(views.Y, np.nan))
-        given_x = self._expected(nothing, from_x=True)
+        given_x = self._latent_given_x(views)
         if y is None:
             return given_x
         nothing = replace(views, X=np.full(views.X.shape, np.nan))
         return given_x, self._expected(nothing, from_x=False)
+
+    def _latent_given_x(self, views: Views) -> Array:
+        return self._expected(replace(views, Y=np.full_like(views.Y, np.nan)), from_x=True)
 
     def latent(self, X: Any, y: Any) -> Array:
         """The expectation of z given both views.
@@ -235,13 +237,14 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         ----------
         X : array, frame or sparse matrix of shape (n_samples, n_features)
         return_std : bool
-            Whether to return the standard deviation of y given x too; X then must have no gaps.
+            Whether to return the standard deviation of a new y given x too; X then must have no
+            gaps. It is that of the model times sqrt(1 + 1 / n_samples), as the means are estimates.
 
         Returns
         -------
         array of shape (n_samples,) or (n_samples, n_targets), or a tuple of two of them
         """
-        expected = self.transform(X) @ self.y_loadings_.T + self.y_mean_
+        expected = self._latent_given_x(self._given(X, None)) @ self.y_loadings_.T + self.y_mean_
         spread = np.broadcast_to(self._spread(X) if return_std else 0.0, expected.shape)
         if self._one_response_:
             expected, spread = expected[:, 0], spread[:, 0]
@@ -330,10 +333,6 @@ class TwoViewDensity(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         drawn = normal @ model.R + model.mean
         drawn *= self._scale_
         return self._cast(drawn[:, : model.d_x]), drawn[:, model.d_x :]
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.n_components_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

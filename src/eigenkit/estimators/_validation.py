@@ -86,9 +86,20 @@ def plain_words(name: str) -> Iterator[None]:
                 f"{name} has one dimension (Expected 2D array, got 1D array instead). Reshape your "
                 f"data: {name}.reshape(-1, 1) is one column, {name}.reshape(1, -1) one row."
             ) from error
+        if said.startswith("Found array with 0 sample(s)"):
+            raise ValueError(f"{name} has no rows (0 samples): give at least one.") from error
         if "inhomogeneous" in said or said.startswith("setting an array element with a sequence"):
             raise ValueError(f"{name} is a ragged list: give rows of one length.") from error
         raise
+
+
+def has_no_rows(X: Any, y: Any = None) -> bool:
+    """Whether these are rows of data, but none of them."""
+    given = [A for A in (X, y) if A is not None]
+    shapes = [
+        np.shape(A) if isinstance(A, list | tuple) else getattr(A, "shape", ()) for A in given
+    ]
+    return bool(shapes) and all(shape[:1] == (0,) for shape in shapes)
 
 
 def check_scores(name: str, scores: Any, l: int) -> Array:

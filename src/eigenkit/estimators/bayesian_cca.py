@@ -15,6 +15,7 @@ from eigenkit.shell import check_at_most, check_count, check_real
 from eigenkit.solvers.relevance import Run, information, present, search
 from eigenkit.solvers.sparse_latent import Loadings, Observed
 from eigenkit.solvers.two_views import SingularView, TwoViews
+from eigenkit.tolerances import RANK_TOL
 
 # By default no more components than this are tried.
 MOST = 10
@@ -197,7 +198,7 @@ class BayesianCCA(TwoViewDensity):
 
 def _deviation(size: Array) -> Array:
     """Standard deviations to divide by: 1 where there is nothing but rounding."""
-    return np.where(size > 1e-12 * size.max(), size, 1.0)
+    return np.where(size > RANK_TOL * size.max(), size, 1.0)
 
 
 def _sorted(q: Loadings, data: Observed) -> tuple[Loadings, int]:

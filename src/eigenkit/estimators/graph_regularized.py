@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._best import BestEstimator
-from eigenkit.estimators._encoding import as_labels
+from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._estimator import check_y_given
 from eigenkit.estimators._folds import best_of
 from eigenkit.estimators._validation import check_weight, check_X
@@ -24,6 +24,7 @@ from eigenkit.moments import Rows
 from eigenkit.shell import check_choice, check_count, check_real, forget, unchanged_on_error
 from eigenkit.solvers.graph import GraphRows, laplacian, root
 from eigenkit.threads import one_blas_thread
+from eigenkit.tolerances import SYMMETRY_TOL
 
 WEIGHTS = ("heat", "uniform")
 
@@ -71,6 +72,10 @@ class GraphRegularized(BestEstimator):
     Rows without labels are marked: by -1 in a vector of classes, as in scikit-learn, by NaN in
     a vector or in all of a row of a matrix, or by ``labelled`` in :meth:`fit`. A row of zeros in a
     label matrix is a sample known to carry none of the labels.
+
+    Weights count in the labels only. The graph is over all rows as they are given, so for mu > 0 an
+    integer weight is not a repeated row (copies are neighbours of each other), and a row of weight
+    0 is still one of the graph: leave out what should not count at all.
 
     Examples
     --------
@@ -131,7 +136,7 @@ class GraphRegularized(BestEstimator):
         with unchanged_on_error(self):
             forget(self)
             numbers = check_X(self, X, reset=True, min_samples=2)
-            X, y = indexable(X, as_labels(y))
+            X, y = indexable(X, labels_of(self, y, reset=True))
             known = marked(y, labelled, responses=is_regressor(self.estimator))
             weight = check_weight(sample_weight, len(known))
             L = self._laplacian(numbers, len(known))
@@ -161,7 +166,7 @@ class GraphRegularized(BestEstimator):
             raise ValueError(f"graph has shape {A.shape}, but X has {n} rows: give ({n}, {n}).")
         if A.nnz and (not np.all(np.isfinite(A.data)) or A.data.min() < 0):
             raise ValueError("graph holds a negative or non-finite weight: give weights >= 0.")
-        if abs(A - A.T).max() > 1e-8 * abs(A).max():
+        if abs(A - A.T).max() > SYMMETRY_TOL * abs(A).max():
             raise ValueError("graph is not symmetric: give one weight to each pair of samples.")
         return laplacian(A)
 

@@ -15,6 +15,7 @@ from eigenkit.moments import Problem
 from eigenkit.shell import check_choice, filled
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Target
+from eigenkit.tolerances import SUM_ROUNDING
 
 EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")
 
@@ -36,10 +37,7 @@ class HypergraphSpectral(Projection):
         degrees of the samples, S is the part that joins samples: L = diag(S 1) - S.
     label_weights : array of shape (n_labels,), optional
         Positive weights of the labels (hyperedges); 1 by default.
-    label_rank : int or "auto", optional
-        Let so many targets, the main directions of the labels, stand for all of them; "auto" takes
-        as many as hold 99 % of their squares. ``report_.label_bound`` says by how much an
-        eigenvalue may be too small for that. By default nothing is left out.
+    {label_rank}
     {alpha}
     {computation}
 
@@ -122,5 +120,5 @@ class HypergraphSpectral(Projection):
         if "classes_" in self.__dict__:
             check_two_classes(degree)
         super()._check_informative(problem)
-        empty = (degree == 0) | (degree >= problem.total * (1 - 1e-12))
+        empty = (degree == 0) | (degree >= problem.total * (1 - SUM_ROUNDING))
         warn_degenerate(empty, "labels are carried by no sample or by every sample")

@@ -14,11 +14,12 @@ from eigenkit.data import constant_columns, one_sample
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import NO_VARIANCE, check_X
 from eigenkit.estimators.hypergraph import EXPANSIONS
-from eigenkit.linalg import EPS, Array, eigenpairs, signs
+from eigenkit.linalg import Array, eigenpairs, signs
 from eigenkit.moments import Rows
 from eigenkit.shell import check_at_most, check_choice, check_count
 from eigenkit.targets import TARGETS, Labels
 from eigenkit.threads import one_blas_thread
+from eigenkit.tolerances import EPS
 
 # These are not normalized by the degrees of the vertices: L = diag(S 1) - S.
 PLAIN = ("bolla", "rodriguez")

@@ -88,7 +88,8 @@ class KeepSearchCV(CrossValidated, BestEstimator):
         X, y, sample_weight
             As in the estimator's ``fit``; the weights do not enter the scores.
         groups : array of shape (n_samples,), optional
-            For a splitter that keeps groups together, as GroupKFold.
+            For a splitter that keeps groups together, as GroupKFold. With scikit-learn's metadata
+            routing they reach the splitter by its own request, as with GridSearchCV.
 
         Returns
         -------

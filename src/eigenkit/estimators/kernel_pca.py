@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Data, project
 from eigenkit.estimators._described import PARTS
-from eigenkit.estimators._estimator import Estimator
+from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._kernel_space import KernelSpace
 from eigenkit.estimators._validation import NO_VARIANCE, check_scores
 from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
@@ -19,10 +18,11 @@ from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Rows
 from eigenkit.shell import UNCHANGED, check_at_most, check_count, check_real, filled
 from eigenkit.solvers.kernel import principal
+from eigenkit.tolerances import SOLVABLE
 
 
 @filled(PARTS)
-class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
+class KernelPCA(KernelSpace, Transformer):
     """Principal component analysis in the space of a kernel.
 
     Kc = V diag(eigenvalues) V' for the centred kernel; the scores of the training samples are
@@ -212,10 +212,6 @@ class KernelPCA(KernelSpace, ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             )
         return self.components_.T * np.sqrt(self.eigenvalues_)
 
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not self._precomputed
@@ -229,6 +225,6 @@ def _ridge(K: Array, X: Array, alpha: float, weight: Array | None = None) -> Arr
     B = np.array(K)
     B.flat[:: len(B) + 1] += alpha if weight is None else alpha / weight
     factor = Cholesky.of(B.copy())
-    if factor is not None and factor.rcond > 1e-13:
+    if factor is not None and factor.rcond > SOLVABLE:
         return factor.solve(np.asarray(X, dtype=np.float64))
     return np.asarray(np.linalg.lstsq(B, X, rcond=None)[0])

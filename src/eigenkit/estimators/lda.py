@@ -22,12 +22,13 @@ from eigenkit.estimators._heads import (
     posterior,
 )
 from eigenkit.estimators._streams import Result
-from eigenkit.linalg import EPS, Array
+from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Solution
 from eigenkit.shell import check_choice, check_real, filled
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Target
+from eigenkit.tolerances import EPS
 
 
 @filled(PARTS)
@@ -43,6 +44,7 @@ class LDA(ClassifierMixin, Projection):
     n_components : int, optional
         Number of components of :meth:`transform`, at most n_classes - 1; all by default.
         The classifier always uses all of them.
+    {eigen_rank}
     priors : array of shape (n_classes,), optional
         Class probabilities; by default the shares of the classes in the data. The covariance is
         pooled with those shares in any case.
@@ -100,6 +102,7 @@ class LDA(ClassifierMixin, Projection):
         self,
         n_components: int | None = None,
         *,
+        label_rank: int | str | None = None,
         priors: Any = None,
         alpha: float = 1.0,
         shrinkage: Any = None,
@@ -117,6 +120,7 @@ class LDA(ClassifierMixin, Projection):
             tol=tol,
             max_iter=max_iter,
         )
+        self.label_rank = label_rank
         self.priors = priors
         self.shrinkage = shrinkage
         self.store_covariance = store_covariance

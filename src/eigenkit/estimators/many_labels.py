@@ -12,16 +12,18 @@ from sklearn.model_selection import check_cv
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.data import stored
 from eigenkit.estimators._encoding import (
-    as_labels,
     check_indicator,
     check_same_rows,
     check_two_classes,
     encode_classes,
     encode_labels,
+    labels_of,
 )
 from eigenkit.estimators._estimator import check_y_given
-from eigenkit.estimators._validation import check_weight, check_X
+from eigenkit.estimators._named import ScoresByName
+from eigenkit.estimators._validation import check_weight, check_X, plain_words, tabular
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split
 from eigenkit.linalg import Array
@@ -35,7 +37,7 @@ BLOCK_NEIGHBORS = 2**20
 FEW = 10
 
 
-class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
+class ManyLabelClassifier(ScoresByName, ClassifierMixin, BaseEstimator):
     """Labels of a sample from those of its nearest neighbours among the scores of a projection.
 
     The projection is learned from X and y; a component then counts with the root of its
@@ -105,7 +107,7 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
         with unchanged_on_error(self):
             forget(self)
             X = check_X(self, X, reset=True, min_samples=2)
-            y = as_labels(y)
+            y = labels_of(self, y, reset=True)
             self._sparse_labels_ = sparse.issparse(y)
             J = self._label_matrix(y, X.shape[0])
             weight = check_weight(sample_weight, X.shape[0])
@@ -144,7 +146,7 @@ class ManyLabelClassifier(ClassifierMixin, BaseEstimator):
     def _coordinates(self, X: Any) -> Array:
         used = slice(0, self._n_used_)
         root = np.sqrt(np.maximum(self.projection_.eigenvalues_[used], 0.0))
-        return np.asarray(self.projection_.transform(X)[:, used] * root)
+        return np.asarray(np.asarray(self.projection_.transform(X))[:, used] * root)
 
     # -- thresholds --------------------------------------------------------------------
 
@@ -316,12 +318,25 @@ def top_labels(S: Any, k: int) -> np.ndarray:
     >>> top_labels(np.array([[0.1, 0.7, 0.2]]), 2)
     array([[1, 2]])
     """
+    k, S = check_count("k", k), check_label_scores(S)
     if sparse.issparse(S):
-        return _top_sparse(sparse.csr_array(S), k)
-    S = np.asarray(S)
+        return _top_sparse(S, k)
     width = min(k, S.shape[1])
     best = np.argsort(-S, axis=1, kind="stable")[:, :width]
     return np.pad(best, ((0, 0), (0, k - width)), constant_values=-1)
+
+
+def check_label_scores(S: Any) -> Any:
+    """Scores as a CSR or float matrix without NaN, which has no place in a ranking."""
+    if not sparse.issparse(S):
+        with plain_words("S"):
+            S = np.asarray(tabular(S), dtype=np.float64)
+    if S.ndim != 2:
+        raise ValueError(f"S has {S.ndim} dimensions: give a row for every sample.")
+    S = sparse.csr_array(S) if sparse.issparse(S) else S
+    if np.isnan(stored(S)).any():
+        raise ValueError("S holds NaN, which cannot be ranked: give every label a score.")
+    return S
 
 
 def _top_sparse(S: sparse.csr_array, k: int) -> np.ndarray:

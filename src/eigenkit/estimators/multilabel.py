@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.data import scaled
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._encoding import as_labels, check_indicator, encode_labels
@@ -33,6 +34,7 @@ class MultilabelLDA(Projection):
     ----------
     n_components : int, optional
         Number of components, at most one less than labels; all by default.
+    {eigen_rank}
     {alpha}
     {computation}
 
@@ -55,6 +57,29 @@ class MultilabelLDA(Projection):
     (100, 4)
     """
 
+    _sparse_labels = True
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        label_rank: int | str | None = None,
+        alpha: float = 1.0,
+        solver: str = "auto",
+        regression: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(
+            n_components,
+            alpha=alpha,
+            solver=solver,
+            regression=regression,
+            tol=tol,
+            max_iter=max_iter,
+        )
+        self.label_rank = label_rank
+
     def _target(self) -> Target:
         return TARGETS["lda"]
 
@@ -64,12 +89,13 @@ class MultilabelLDA(Projection):
     def _rows(self, *args: Any, **options: Any) -> Rows:
         """A row stands for its copies: their number in the weight, their labels in equal parts."""
         rows = super()._rows(*args, **options)
-        count = rows.Y.sum(axis=1)
+        count = np.asarray(rows.Y.sum(axis=1)).ravel()
         some = count > 0
-        if not some.any() and not options.get("block"):
+        if not some.any() and options.get("min_samples") != 1:  # later batches may have some
             raise ValueError("y holds no label at all: there is nothing to learn from it.")
         X = rows.X if some.all() else rows.X[some]
-        return Rows(X, rows.Y[some] / count[some, None], (rows.weights() * count)[some])
+        Y = scaled(rows.Y[some], rows=1 / count[some])
+        return Rows(X, Y, (rows.weights() * count)[some])
 
     def _check_informative(self, problem: Problem) -> None:
         degree = problem.labels.degree

@@ -8,18 +8,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from sklearn.base import (
-    ClassNamePrefixFeaturesOutMixin,
-    TransformerMixin,
-    clone,
-)
+from sklearn.base import clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import CenteredKernel
 from eigenkit.estimators._best import Delegating
-from eigenkit.estimators._encoding import as_labels, check_same_rows
-from eigenkit.estimators._estimator import Estimator, check_y_given
+from eigenkit.estimators._encoding import check_same_rows, labels_of
+from eigenkit.estimators._estimator import Transformer, check_y_given
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._several_kernels import FeatureRows, KernelMatrices, check_useful
 from eigenkit.estimators._validation import check_weight, check_X
@@ -80,9 +76,7 @@ def _write_progress(step: Step) -> None:
     )
 
 
-class MultipleKernelProjection(
-    Delegating, ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
-):
+class MultipleKernelProjection(Delegating, Transformer):
     """A kernel projection on a sum of kernels whose weights are learned from y.
 
     With K = sum_j theta_j K_j the weights minimize ``alpha tr(H'(Kc + alpha I)^-1 H)``, the part
@@ -172,7 +166,7 @@ class MultipleKernelProjection(
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> tuple[Samples, Any, Array | None]:
         check_y_given(self, y)
-        sample, y = self._training(X), as_labels(y)
+        sample, y = self._training(X), labels_of(self, y, reset=True)
         weight = check_weight(sample_weight, sample.n_samples)
         check_same_rows(sample.n_samples, y.shape[0])
         self._index_ = np.arange(sample.n_samples)
@@ -217,6 +211,7 @@ class MultipleKernelProjection(
         self.estimator_.fit(K, y, sample_weight=weight)
         self.eigenvalues_ = self.estimator_.eigenvalues_
         self.components_ = self.estimator_.components_
+        self.n_components_ = self.estimator_.n_components_
         if "classes_" in self.estimator_.__dict__:
             self.classes_ = self.estimator_.classes_
 
@@ -333,15 +328,6 @@ class MultipleKernelProjection(
     def _handed(self, X: Any) -> tuple[Any, Array]:
         K = self.kernel_matrix(X)
         return self.estimator_, K
-
-    @property
-    def n_components_(self) -> int:
-        """The number of components."""
-        return len(self.components_)
-
-    @property
-    def _n_features_out(self) -> int:
-        return len(self.components_)
 
     def __sklearn_is_fitted__(self) -> bool:
         return "components_" in self.__dict__

@@ -12,10 +12,11 @@ from eigenkit.data import project
 from eigenkit.estimators._cross_decomposition import Fit, Pair
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.linalg import EPS, Array
+from eigenkit.linalg import Array
 from eigenkit.shell import check_at_most, check_count
 from eigenkit.solvers.cross_products import blocks
 from eigenkit.solvers.orthogonal import Filter, correct, predictive
+from eigenkit.tolerances import above_rounding
 
 
 class OrthogonalPLS(PLSRegressor):
@@ -91,7 +92,7 @@ class OrthogonalPLS(PLSRegressor):
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         X, Y, cross = blocks(pair.X, pair.Y, scale, l)
         U, s, _ = np.linalg.svd(cross.xy, full_matrices=False)
-        W = U[:, : int(np.sum(s[:l] > s[0] * EPS * max(cross.xy.shape)))]
+        W = U[:, : int(np.sum(above_rounding(s, *cross.xy.shape)[:l]))]
         found = correct(X, W, int(self.n_orthogonal))
         room = len(W) - W.shape[1]  # without any, nobody expects a component
         if room and len(found.w) < self.n_orthogonal:

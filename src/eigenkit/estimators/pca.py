@@ -24,7 +24,7 @@ from eigenkit.estimators._gaps import (
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import check_scores, check_X_varies
 from eigenkit.exceptions import ConditionWarning
-from eigenkit.linalg import EPS, Array
+from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import UNCHANGED, check_at_most, check_choice, check_count, check_real
@@ -32,6 +32,7 @@ from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.nipals import skip_missing_scores
 from eigenkit.solvers.spectral import METHODS, cheapest, minka, principal_axes
 from eigenkit.targets import TARGETS, Target
+from eigenkit.tolerances import EPS
 
 # scikit-learn's names of the ways to solve.
 SVD_SOLVERS = {
@@ -293,7 +294,7 @@ class PCA(Density, Projection):
 
     def _scores(self, X: Any) -> Array:
         if not self._skips_gaps:
-            return super().transform(X)
+            return self._projected(X)
         check_is_fitted(self)
         X = check_gaps(self, X, "solver", "auto", reset=False)
         observed, V = observed_entries(X), self.components_.T

@@ -17,6 +17,7 @@ from eigenkit.estimators._cross_decomposition import (
     Pair,
 )
 from eigenkit.estimators._gaps import share_of
+from eigenkit.estimators._named import ScoresByName
 from eigenkit.estimators._pls_streams import StreamedPLS
 from eigenkit.estimators._validation import check_scores
 from eigenkit.linalg import Array, power_of_two
@@ -27,7 +28,7 @@ from eigenkit.solvers.nipals import nipals
 ALGORITHMS = ("kernel", "nipals")
 
 
-class PLSRegressor(MultiOutputMixin, RegressorMixin, CrossDecomposition):
+class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecomposition):
     """The members of the family that predict y; see the subclasses."""
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
@@ -154,10 +155,6 @@ class NipalsRegressor(PLSRegressor):
         check_real("tol", self.tol)
         check_count("max_iter", self.max_iter)
         return super()._settings()
-
-    @property
-    def _iterates(self) -> bool:
-        return self.algorithm == "nipals"
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         if not self._iterates:

@@ -80,7 +80,8 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         X, y, sample_weight
             As in :class:`PLSRegression`.
         groups : array of shape (n_samples,), optional
-            For a splitter that keeps groups together, as GroupKFold.
+            For a splitter that keeps groups together, as GroupKFold. With scikit-learn's metadata
+            routing they reach the splitter by its own request, as with GridSearchCV.
 
         Returns
         -------

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
-from eigenkit.estimators._encoding import check_indicator, encode_classes
+from eigenkit.estimators._encoding import check_indicator, check_two_classes, encode_classes
+from eigenkit.estimators._named import ScoresByName
 from eigenkit.estimators._pls_streams import StreamedPLS
 from eigenkit.estimators._validation import warn_degenerate
 from eigenkit.linalg import Array, whitener
@@ -21,7 +22,7 @@ from eigenkit.shell import check_choice
 CODINGS = ("indicator", "reduced", "between")
 
 
-class PLSDA(ClassifierMixin, StreamedPLS):
+class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     """PLS discriminant analysis: PLS regression on class indicators, and a classifier.
 
     The first weight is the leading eigenvector of a weighted scatter of the class means m_j
@@ -101,10 +102,7 @@ class PLSDA(ClassifierMixin, StreamedPLS):
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         self._multilabel_ = y.ndim == 2 and y.shape[1] > 1
         if not self._multilabel_:
-            Y = encode_classes(self, y, n, classes, reset, "give one class per sample")
-            if reset and classes is None:
-                self._check_classes(n)
-            return Y
+            return encode_classes(self, y, n, classes, reset, "give one class per sample")
         if self.coding == "reduced":
             raise ValueError(
                 "coding='reduced' leaves out the last class, which is known from the others only "
@@ -113,19 +111,15 @@ class PLSDA(ClassifierMixin, StreamedPLS):
         self.classes_ = np.arange(y.shape[1])
         return check_indicator(y, n)
 
-    def _check_classes(self, n: int) -> None:
-        k = len(self.classes_)
-        if k < 2:
-            raise ValueError("y holds 1 class, but at least two are needed to separate.")
-        if k == n:
-            raise ValueError(
-                f"y holds {n} classes for {n} samples: some class needs more than one sample."
-            )
-
     def _check_informative(self, problem: Pair) -> None:
         Y = problem.Y
-        if not self._multilabel_ and np.sum(Y.mean > 0) < 2:
-            raise ValueError("y holds 1 class of positive weight, but at least two are needed.")
+        if not self._multilabel_:
+            check_two_classes(Y.mean)
+            n, present = Y.n_samples, int(np.sum(Y.mean > 0))
+            if present == n:
+                raise ValueError(
+                    f"y holds {n} classes for {n} samples: some class needs more than one sample."
+                )
         super()._check_informative(problem)
         warn_degenerate(Y.constant, "labels are carried by no sample or by every sample")
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import Centered
-from eigenkit.estimators._encoding import as_labels, encode_responses
+from eigenkit.estimators._encoding import encode_responses, labels_of
 from eigenkit.estimators._many_views import ManyViews, per_view
 from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import Rows
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.multiblock import SCHEMES, Block, Component, Rule, next_component
 
 
@@ -124,7 +124,7 @@ class RGCCA(ManyViews):
         """y is no must, but where it is there it is learned from."""
         rows = self._all_rows(X, None, sample_weight)
         if y is not None:
-            Y = encode_responses(self, as_labels(y), rows.n_rows, None, True)
+            Y = encode_responses(self, labels_of(self, y, reset=True), rows.n_rows, None, True)
             rows = Rows(rows.X, Y.toarray() if hasattr(Y, "toarray") else Y, rows.weight)
         return rows.positive()
 
@@ -174,14 +174,9 @@ class RGCCA(ManyViews):
     def _solve(self, problem: Blocks, settings: int) -> list[Component]:
         rule = Rule(problem.design, self.scheme, float(self.tol), int(self.max_iter))
         found: list[Component] = []
-        while len(found) < settings:
-            component = next_component(problem.blocks, rule)
-            if component is None:
-                raise ValueError(
-                    f"n_components={settings} exceeds {len(found)}, the rank of a view: give at "
-                    f"most {len(found)}."
-                )
-            found.append(component)
+        while len(found) < settings and (one := next_component(problem.blocks, rule)) is not None:
+            found.append(one)
+        check_at_most("n_components", settings, len(found), "the rank of a view", hint="")
         if not all(component.converged for component in found):
             warnings.warn(
                 f"the criterion still grew after max_iter={self.max_iter} steps: give more, or a "

@@ -105,7 +105,8 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
         X, y, sample_weight
             As in the projection's ``fit``; the weights count in every fit, not in the scores.
         groups : array of shape (n_samples,), optional
-            For a splitter that keeps groups together, as GroupKFold.
+            For a splitter that keeps groups together, as GroupKFold. With scikit-learn's metadata
+            routing they reach the splitter by its own request, as with GridSearchCV.
 
         Returns
         -------

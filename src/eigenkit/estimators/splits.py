@@ -21,6 +21,9 @@ from sklearn.utils.multiclass import type_of_target
 
 Split = tuple[np.ndarray, np.ndarray]
 
+# Numbers of samples that differ by less are equal: shares of them are rounded.
+TIE = 1e-9
+
 
 def stratify(Y: Any, shares: Sequence[float], rng: np.random.Generator) -> np.ndarray:
     """Deal the rows of a 0/1 label matrix into parts of the given shares.
@@ -120,7 +123,7 @@ def _stored(A: Any, i: int) -> np.ndarray:
 
 def _sizes(n: int, share: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Whole numbers near n * share that add up to n; who gets the odd sample is drawn."""
-    size = np.floor(n * share + 1e-9).astype(int)
+    size = np.floor(n * share + TIE).astype(int)
     odd = rng.permutation(len(share))[: n - size.sum()]
     size[odd] += 1
     return size
@@ -129,7 +132,7 @@ def _sizes(n: int, share: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 def _neediest(lacking: np.ndarray, room: np.ndarray, rng: np.random.Generator) -> int:
     """The part with room that lacks most of the label; ties by room, then by lot."""
     want = np.where(room > 0, lacking, -np.inf)
-    best = np.flatnonzero(want >= want.max() - 1e-9)
+    best = np.flatnonzero(want >= want.max() - TIE)
     best = best[room[best] == room[best].max()]
     return int(best[0] if len(best) == 1 else rng.choice(best))
 

@@ -14,18 +14,47 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.estimators.many_labels import top_labels
+from eigenkit.estimators._validation import plain_words
+from eigenkit.estimators.many_labels import check_label_scores, top_labels
 from eigenkit.linalg import Array
+from eigenkit.shell import check_count, check_real
+
+
+def _zeros_and_ones(name: str, Y: Any) -> sparse.csr_array:
+    """A matrix of labels, with at least one row."""
+    with plain_words(name):
+        Y = sparse.csr_array(Y if sparse.issparse(Y) else np.asarray(Y, dtype=np.float64))
+    if Y.ndim != 2 or Y.shape[0] == 0:
+        raise ValueError(f"{name} has shape {Y.shape}: give a row of labels for every sample.")
+    strange = Y.data[(Y.data != 0) & (Y.data != 1)]
+    if len(strange):
+        raise ValueError(f"{name} holds {strange[0]:g}: give a matrix of 0 and 1.")
+    return Y
+
+
+def _check_same_shape(name: str, expected: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    if shape != expected:
+        raise ValueError(
+            f"Y has shape {expected} and {name} {shape}: give both for the same samples and labels."
+        )
+
+
+def _per_label(name: str, values: Any, k: int) -> Array:
+    """One number for each of k labels."""
+    numbers: Array = np.asarray(values, dtype=np.float64)
+    if numbers.shape != (k,) or not np.all(numbers >= 0) or np.isinf(numbers).any():
+        raise ValueError(
+            f"{name} is not valid: give a number of at least 0 for each of the {k} labels."
+        )
+    return numbers
 
 
 def _hits(Y: Any, S: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     """Whether each of the first k labels is right (n x k), and the labels."""
+    check_count("k", k)
+    Y, S = _zeros_and_ones("Y", Y), check_label_scores(S)
+    _check_same_shape("S", Y.shape, S.shape)
     best = top_labels(S, k)
-    Y = sparse.csr_array(Y)
-    if Y.shape[0] != len(best):
-        raise ValueError(f"Y and S have different numbers of samples: {Y.shape[0]}, {len(best)}.")
-    if (best >= Y.shape[1]).any():
-        raise ValueError(f"S has more labels than the {Y.shape[1]} of Y.")
     rows = np.repeat(np.arange(len(best)), k)
     hit = np.asarray(Y[rows, np.maximum(best, 0).ravel()]).reshape(best.shape) != 0
     return hit & (best >= 0), best
@@ -82,7 +111,7 @@ def ndcg_at_k(Y: Any, S: Any, k: int = 5) -> float:
     """
     hits, _ = _hits(Y, S, k)
     gain = 1.0 / np.log2(np.arange(2.0, k + 2.0))
-    carried = np.minimum(np.asarray(sparse.csr_array(Y).sum(axis=1)).ravel().astype(int), k)
+    carried = np.minimum(_zeros_and_ones("Y", Y).sum(axis=1).astype(int), k)
     best = np.concatenate([[0.0], np.cumsum(gain)])[carried]
     return float(np.divide(hits @ gain, best, out=np.zeros(len(hits)), where=best > 0).mean())
 
@@ -113,8 +142,9 @@ def inverse_propensities(Y: Any, a: float = 0.55, b: float = 1.5) -> Array:
     >>> inverse_propensities(Y).round(1)
     array([1.7, 4. ])
     """
-    Y = sparse.csr_array(Y)
-    count = np.asarray((Y != 0).sum(axis=0)).ravel()
+    Y = _zeros_and_ones("Y", Y)
+    a, b = check_real("a", a), check_real("b", b)
+    count = Y.sum(axis=0)
     C = (np.log(Y.shape[0]) - 1) * (b + 1) ** a
     return np.asarray(1 + C * (count + b) ** -a)
 
@@ -144,9 +174,10 @@ def propensity_scored_precision_at_k(Y: Any, S: Any, weight: Array, k: int = 1) 
     0.25
     """
     hits, labels = _hits(Y, S, k)
-    weight = np.asarray(weight, dtype=np.float64)
+    Y = _zeros_and_ones("Y", Y)
+    weight = _per_label("weight", weight, Y.shape[1])
     got = np.sum(hits * weight[np.maximum(labels, 0)])
-    weighted = sparse.csr_array(sparse.csr_array(Y, dtype=np.float64) * weight)
+    weighted = sparse.csr_array(Y * weight)
     ideal, _ = _hits(Y, weighted, k)
     best = np.sum(ideal * weight[np.maximum(top_labels(weighted, k), 0)])
     return float(got / best) if best > 0 else 0.0
@@ -178,8 +209,12 @@ def f1_by_frequency(
     >>> f1_by_frequency(Y, P, frequency=[200, 3], bounds=(10,))
     {'1 to 9': 0.0, '10 and more': 1.0}
     """
-    Y, P, frequency = sparse.csc_array(Y) != 0, sparse.csc_array(P) != 0, np.asarray(frequency)
-    hit, told, true = (np.asarray(A.sum(axis=0)).ravel() for A in (Y.multiply(P), P, Y))
+    Y, P = _zeros_and_ones("Y", Y), _zeros_and_ones("P", P)
+    _check_same_shape("P", Y.shape, P.shape)
+    frequency = _per_label("frequency", frequency, Y.shape[1])
+    if not all(low < high for low, high in pairwise((1, *bounds))):
+        raise ValueError(f"bounds={bounds!r} is not valid: give increasing numbers above 1.")
+    hit, told, true = (A.sum(axis=0) for A in (Y.multiply(P), P, Y))
     f1 = np.divide(2.0 * hit, told + true, out=np.zeros(len(hit)), where=(told + true) > 0)
     found = {}
     for low, high in pairwise((1, *bounds, np.inf)):

@@ -36,6 +36,36 @@ class FileError(ValueError):
         self.path, self.problem, self.line, self.column = str(path), problem, line, column
 
 
+# An option of the command line, and its value where one of these follows.
+_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: (none|mean|keep|drop|standard|'[^']*'))?")
+
+
+@contextmanager
+def python_words() -> Iterator[None]:
+    """Errors that name options of the command line name arguments of functions instead.
+
+    Examples
+    --------
+    >>> with python_words():
+    ...     raise FileError("a.csv", "it has gaps: give --missing mean.")
+    Traceback (most recent call last):
+    ...
+    eigenkit.files._common.FileError: a.csv: it has gaps: give missing='mean'.
+    """
+    try:
+        yield
+    except FileError as error:
+        words = _OPTION.sub(_argument, error.problem)
+        raise type(error)(error.path, words, line=error.line, column=error.column) from error
+    except ValueError as error:
+        raise ValueError(_OPTION.sub(_argument, str(error))) from error
+
+
+def _argument(option: re.Match[str]) -> str:
+    name, value = option.groups()
+    return f"{name.replace('-', '_')}={repr(value.strip(chr(39))) if value else ''}"
+
+
 class TooLargeError(FileError):
     """A file whose numbers would not fit into the memory allowed."""
 

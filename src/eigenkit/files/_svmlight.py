@@ -121,6 +121,8 @@ class SvmLight:
             self._explain(first, lines)
         counts = np.fromiter((rest.count(b":") for rest in rests), np.int64, len(rests))
         indices, values = pairs
+        if _has_twice(indices, counts):
+            self._explain(first, lines)
         return labels, indices, values, counts
 
     def _pairs(self, rests: list[bytes]) -> Any:
@@ -145,12 +147,21 @@ class SvmLight:
         for number, line in enumerate(lines, start=first):
             words = line.split(b"#")[0].split()
             pairs = words[1:] if words and b":" not in words[0] else words
+            seen: set[int] = set()
             for word in pairs:
                 if not word.startswith(b"qid:"):
-                    self._check_pair(number, word)
+                    index = self._check_pair(number, word)
+                    if index in seen:
+                        raise FileError(
+                            self.path,
+                            f"the row holds feature {index} twice: give every feature one value.",
+                            line=number,
+                        )
+                    seen.add(index)
         raise FileError(self.path, "it cannot be read as svmlight.", line=first)
 
-    def _check_pair(self, line: int, word: bytes) -> None:
+    def _check_pair(self, line: int, word: bytes) -> int:
+        """The index of a pair, if it is one."""
         text = word.decode("latin-1")
         index, colon, value = text.partition(":")
         if not colon or not index.isascii() or not index.isdigit():
@@ -173,6 +184,16 @@ class SvmLight:
             raise FileError(
                 self.path, f"{shown(value)} is not a finite number.", line=line, column=index
             )
+        return int(index)
+
+
+def _has_twice(indices: np.ndarray, counts: np.ndarray) -> bool:
+    """Whether a row holds an index twice; in most files they increase, which is seen at once."""
+    row = np.repeat(np.arange(len(counts)), counts)
+    if not np.any((np.diff(row) == 0) & (np.diff(indices) <= 0)):
+        return False
+    order = np.lexsort((indices, row))
+    return bool(np.any((np.diff(row[order]) == 0) & (np.diff(indices[order]) == 0)))
 
 
 def _split_label(line: bytes) -> tuple[tuple[str, ...] | None, bytes]:

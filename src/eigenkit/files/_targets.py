@@ -166,6 +166,22 @@ def natural(label: str) -> tuple[int, float, str]:
     return (0, float(label), label) if label.isdecimal() else (1, 0.0, label)
 
 
+def class_values(names: Sequence[str]) -> np.ndarray:
+    """Classes as they are in memory: whole numbers where all of their names are, else the names.
+
+    Examples
+    --------
+    >>> class_values(["0", "1"]), class_values(["01", "02"])
+    (array([0, 1]), array(['01', '02'], dtype='<U2'))
+    """
+    try:
+        values = [int(name) for name in names]
+    except ValueError:
+        return np.array(names)
+    plain = all(str(value) == name for value, name in zip(values, names, strict=True))
+    return np.array(values) if plain and max(map(abs, values)) < 2**53 else np.array(names)
+
+
 def _number_names(path: Any, labels: Any, columns: Sequence[str]) -> tuple[str, ...]:
     Y = _numbers(path, labels)
     return tuple(columns) or tuple(f"y{j + 1}" for j in range(Y.shape[1]))

@@ -6,9 +6,7 @@ chooses inside them, and gives scores and thresholds for new sets.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +24,7 @@ from eigenkit.images.weights import (
 )
 from eigenkit.kernels.sets import Pooled
 from eigenkit.solvers.kernel_weights import KernelBank, silp
+from eigenkit.threads import thread_map
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +127,7 @@ def one_program_per_term(fold: Fold, C: float = 1.0, tol: float = 0.05, most: in
         S[:, j], limits[j] = scores[:, 0], limit[0]
 
     learnable = np.flatnonzero((fold.Y.sum(axis=0) >= 2) & (fold.Y.sum(axis=0) < len(fold.Y)))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(annotate, learnable))
+    thread_map(annotate, learnable)
     return S, limits
 
 

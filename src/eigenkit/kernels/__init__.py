@@ -6,7 +6,6 @@ The functions and what is checked of their matrices stand here, kernels between 
 
 from eigenkit.kernels.checks import (
     KERNEL_LIMIT_BYTES,
-    KERNEL_TOL,
     check_kernel_size,
     check_positive,
     checked_kernel,
@@ -24,7 +23,7 @@ from eigenkit.kernels.landmarks import landmark_map, pivots
 __all__ = [
     "KERNELS",
     "KERNEL_LIMIT_BYTES",
-    "KERNEL_TOL",
+    "SYMMETRY_TOL",
     "CombinedKernel",
     "Kernel",
     "KernelRows",

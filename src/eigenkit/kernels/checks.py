@@ -9,15 +9,13 @@ from eigenkit.data import check_finite
 from eigenkit.data.kernel import largest
 from eigenkit.linalg import Array
 from eigenkit.threads import blas_threads
+from eigenkit.tolerances import SYMMETRY_TOL
 
 # The largest kernel matrix that a fit may allocate (its factor takes as much again).
 KERNEL_LIMIT_BYTES = 2**31
 
-# How far from symmetric, and how negative, a kernel may be, relative to its size.
-KERNEL_TOL = 1e-8
 
-
-def checked_kernel(K: Array, name: str = "kernel", tol: float = KERNEL_TOL) -> Array:
+def checked_kernel(K: Array, name: str = "kernel", tol: float = SYMMETRY_TOL) -> Array:
     """K, symmetric to rounding; refused if not finite, square, symmetric to ``tol``, or if zero."""
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise ValueError(
@@ -38,7 +36,7 @@ def checked_kernel(K: Array, name: str = "kernel", tol: float = KERNEL_TOL) -> A
     return K if skew == 0.0 else np.subtract(K, mirrored, out=mirrored)
 
 
-def check_positive(K: Array, name: str = "kernel", tol: float = KERNEL_TOL) -> None:
+def check_positive(K: Array, name: str = "kernel", tol: float = SYMMETRY_TOL) -> None:
     """Refuse a centred kernel with eigenvalues below ``-tol`` times the largest."""
     n = len(K)
     floor = tol * max(float(np.trace(K)) / n, float(np.linalg.norm(K)) / np.sqrt(n))
@@ -52,7 +50,7 @@ def check_positive(K: Array, name: str = "kernel", tol: float = KERNEL_TOL) -> N
     refuse_negative(ends[0], ends[1], name, tol)
 
 
-def refuse_negative(low: float, high: float, name: str, tol: float = KERNEL_TOL) -> None:
+def refuse_negative(low: float, high: float, name: str, tol: float = SYMMETRY_TOL) -> None:
     if low < -tol * max(high, 0.0):
         raise ValueError(
             f"{name} is not positive semidefinite (its eigenvalues run from {low:.2g} to "

@@ -6,11 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from eigenkit.kernels.checks import KERNEL_TOL, refuse_negative
-from eigenkit.linalg import EPS, Array, eigenpairs
-
-# Residuals below this part of the largest diagonal entry are rounding to pivoted Cholesky.
-PIVOT_TOL = 1e-12
+from eigenkit.kernels.checks import refuse_negative
+from eigenkit.linalg import Array, eigenpairs
+from eigenkit.tolerances import DEPENDENT, RANK_TOL, SYMMETRY_TOL, above_rounding
 
 
 def pivots(
@@ -18,16 +16,18 @@ def pivots(
     diagonal: Array,
     rank: int,
     *,
-    tol: float = PIVOT_TOL,
+    tol: float = RANK_TOL,
     block: int = 32,
     name: str = "kernel",
 ) -> np.ndarray:
     """Pivots of the Cholesky factorization of K: samples that stand for all of them.
 
-    Takes samples whose features are worst approximated by those before, until all residuals
+    Takes samples whose features are badly approximated by those before, until all residuals
     are below ``tol`` times the largest diagonal entry. ``columns(index)`` evaluates columns of
     K, a block of candidates at a time; a candidate is taken while its residual is at least
-    half of the largest there is, so with ``block=1`` every pivot is the best one.
+    half of the largest there is, so with ``block=1`` every pivot is the worst approximated one.
+    Of samples with equal residuals one is a candidate, so that copies of samples leave the
+    pivots as they are.
 
     Examples
     --------
@@ -41,18 +41,25 @@ def pivots(
     G = np.empty((len(residual), rank), order="F")
     chosen: list[int] = []
     while len(chosen) < rank:
-        candidates = np.argsort(-residual, kind="stable")[:block]
+        candidates = _distinct(residual, DEPENDENT * np.max(diagonal))[:block]
         if residual[candidates[0]] <= floor:
             break
         done = G[:, : len(chosen)]
         C = columns(candidates) - done @ done[candidates].T
         chosen += _pivots_in_block(G, C, candidates, residual, len(chosen), floor)
-    if residual.min(initial=0.0) < -KERNEL_TOL * np.max(diagonal):
+    if residual.min(initial=0.0) < -SYMMETRY_TOL * np.max(diagonal):
         raise ValueError(
             f"{name} is not positive semidefinite: some samples are longer in the span of others "
             "than they are; use another kernel or parameters."
         )
     return np.array(chosen, dtype=np.intp)
+
+
+def _distinct(residual: Array, close: float) -> np.ndarray:
+    """The samples by decreasing residuals, of those that are close only the first."""
+    order = np.argsort(-residual, kind="stable")
+    steps = -np.diff(residual[order], prepend=np.inf)
+    return np.asarray(order[steps > close])
 
 
 def _pivots_in_block(
@@ -82,5 +89,5 @@ def landmark_map(K: Array, name: str = "kernel") -> Array:
     """
     values, V = eigenpairs(K)
     refuse_negative(values[-1], values[0], name)
-    keep = values > values.max(initial=0.0) * EPS * len(values)
+    keep = above_rounding(values, len(values))
     return np.asarray(V[:, keep] / np.sqrt(values[keep]))

@@ -11,9 +11,9 @@ import numpy as np
 
 from eigenkit.files import FileError, Reading, Target, open_file
 from eigenkit.files._many import paths
+from eigenkit.models._dask import blocks_of
 from eigenkit.models._features import learn_features
 from eigenkit.models._model import Model, versions
-from eigenkit.models._row_blocks import RowBlocks
 from eigenkit.registry import find
 
 
@@ -77,7 +77,7 @@ def fit_on_cluster(
     if source.text_names:
         raise FileError(pattern, "columns of text need all rows at once: fit without --dask.")
     reading = {} if task is None else {"task": task}
-    blocks: Any = RowBlocks.from_dask(client, pattern, labels=options.labels, **reading)
+    blocks = blocks_of(client, pattern, None, options.labels, None, reading, by_name=True)
     if blocks.kind is None:
         raise FileError(pattern, "no labels: say with --labels which columns hold them.")
     if found.kind != "classifier" and blocks.kind != "numbers":

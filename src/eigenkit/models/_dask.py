@@ -21,6 +21,7 @@ from scipy import sparse
 from eigenkit.data import Passes
 from eigenkit.data.passes import tree_sum
 from eigenkit.moments import Blocks
+from eigenkit.moments.blocked import NO_BLOCK
 
 # Products count with 32 bit indices.
 MOST_STORED = 2**31 - 1
@@ -46,8 +47,12 @@ class DaskBlocks(Blocks):
         return ClusterPasses(self.client, self._futures)
 
     def head(self) -> tuple[Any, Any, Any]:
-        if self._head is None:
-            self._head = self._submit(_first_rows, self._futures[0])
+        futures = iter(self._futures)
+        while self._head is None:
+            future = next(futures, None)
+            if future is None:
+                raise ValueError(NO_BLOCK)
+            self._head = self._submit(_first_rows, future)
         return self._head
 
     def classes(self) -> np.ndarray | None:
@@ -116,15 +121,20 @@ def _aligned(value: Any) -> Any:
 
 def _added(a: Any, b: Any) -> Any:
     """a + b, where neither may be changed: another task may ask for them again."""
+    if a is None or b is None:
+        return b if a is None else a
     if isinstance(a, tuple):
         return tuple(_added(x, y) for x, y in zip(a, b, strict=True))
     return a.merge(b) if hasattr(a, "merge") else a + b
 
 
-def _first_rows(blocks: list[Any]) -> tuple[Any, Any, Any]:
-    X, *others = blocks[0]
-    y, weight = (None if each is None else each[:2] for each in others)
-    return X[:2], y, weight
+def _first_rows(blocks: list[Any]) -> tuple[Any, Any, Any] | None:
+    """The first rows of a part; None where it has none."""
+    for X, *others in blocks:
+        if X.shape[0]:
+            y, weight = (None if each is None else each[:2] for each in others)
+            return X[:2], y, weight
+    return None
 
 
 def _applied(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
@@ -160,12 +170,19 @@ def _result(client: Any, future: Any) -> Any:
 
 
 def blocks_of(
-    client: Any, parts: Any, y: Any, labels: Any, classes: Any, reading: dict[str, Any]
+    client: Any,
+    parts: Any,
+    y: Any,
+    labels: Any,
+    classes: Any,
+    reading: dict[str, Any],
+    *,
+    by_name: bool = False,
 ) -> DaskBlocks:
-    """From delayed pairs, a collection with row chunks, or files."""
+    """From delayed pairs, a collection with row chunks, or files; classes ``by_name`` or value."""
     register_sizes()
     if isinstance(parts, str) or _all_strings(parts):
-        return _files(client, parts, labels, classes, reading)
+        return _files(client, parts, labels, classes, reading, by_name)
     return DaskBlocks(client, _parts(client, parts, y, labels, reading), classes)
 
 
@@ -244,10 +261,11 @@ def _row_blocks(name: str, collection: Any) -> list[Any]:
 
 
 def _files(
-    client: Any, files: Any, labels: Any, classes: Any, reading: dict[str, Any]
+    client: Any, files: Any, labels: Any, classes: Any, reading: dict[str, Any], by_name: bool
 ) -> DaskBlocks:
     """One part a file, read by a worker; the labels are looked at first, so that all agree."""
     from eigenkit.files._many import paths
+    from eigenkit.files._targets import class_values
 
     names = paths(files)
     looked = client.map(_label_names, names, labels=labels, reading=reading, retries=RETRIES)
@@ -260,13 +278,14 @@ def _files(
         )
     width = max(size for _, _, size, _ in found)
     known = sorted({name for _, labels_, _, _ in found for name in labels_})
+    (kind,) = kinds
+    values = class_values(known) if kind == "classes" and not by_name else None
     parts = [
-        client.submit(_read_part, path, labels, reading, known, width, retries=RETRIES)
+        client.submit(_read_part, path, labels, reading, known, values, width, retries=RETRIES)
         for path in names
     ]
-    (kind,) = kinds
     if classes is None and kind == "classes":
-        classes = np.array(known)
+        classes = np.array(known) if values is None else np.unique(values)
     made = DaskBlocks(client, parts, classes)
     made.kind, made.names, made.n_rows = kind, known, sum(n for _, _, _, n in found)
     return made
@@ -294,11 +313,18 @@ def _parsed(path: str, labels: Any, reading: dict[str, Any]) -> Any:
 
 
 def _read_part(
-    path: str, labels: Any, reading: dict[str, Any], known: list[str], width: int
+    path: str,
+    labels: Any,
+    reading: dict[str, Any],
+    known: list[str],
+    values: np.ndarray | None,
+    width: int,
 ) -> list[Any]:
     blocks, target = _parsed(path, labels, reading)
     part = []
     for block in blocks:
+        if values is not None:
+            block = replace(block, names=values[[known.index(name) for name in target.names]])
         X, y, weight = block.read(width if len(block.X) == 3 else block.shape[1])
         if target is not None and target.kind == "labels":
             place = [known.index(name) for name in target.names]

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from eigenkit.data import LocalPasses, Passes
-from eigenkit.files import Reading, open_file
+from eigenkit.estimators._validation import has_no_rows, plain_words, refuse, tabular
+from eigenkit.files import Reading, atomic, open_file, output_format, write_table
+from eigenkit.files._common import python_words
 from eigenkit.files._many import check_columns, paths
+from eigenkit.files._targets import class_values
 from eigenkit.models._parsed import parsed
 from eigenkit.models._scratch import Stored
 from eigenkit.moments import Blocks
+from eigenkit.moments.blocked import NO_BLOCK
 
 # Arrays are cut into blocks of about this size.
 BLOCK_BYTES = 2**24
@@ -64,16 +70,18 @@ class RowBlocks(Blocks):
 
     def head(self) -> tuple[Any, Any, Any]:
         for block in chain.from_iterable(self._parts()):
-            return _triple(block)
-        raise ValueError("X holds no block of rows: there is nothing to learn from.")
+            X, y, weight = _triple(block)
+            if not has_no_rows(X, y):
+                return X, y, weight
+        raise ValueError(NO_BLOCK)
 
     def classes(self) -> np.ndarray | None:
         return super().classes() if self._classes is None else self._classes
 
     @classmethod
     def from_arrays(cls, parts: Sequence[Any], *, block_bytes: int = BLOCK_BYTES) -> RowBlocks:
-        """From arrays, memory maps or sparse matrices, which are cut into blocks where they are
-        large.
+        """From arrays, memory maps, sparse matrices, frames or lists, which are cut into blocks
+        where they are large.
 
         Parameters
         ----------
@@ -94,10 +102,10 @@ class RowBlocks(Blocks):
         if all(callable(part[0]) for part in given):
             blocks._parts = lambda: (_asked(part[0]) for part in given)
             return blocks
-        triples = [_triple(part) for part in given]
+        triples = [_sliceable(*_triple(part)) for part in given]
         for i, (X, *others) in enumerate(triples):
             for name, other in zip(("y", "weights"), others, strict=True):
-                n, n_other = X.shape[0], X.shape[0] if other is None else len(other)
+                n, n_other = X.shape[0], X.shape[0] if other is None else other.shape[0]
                 if n != n_other:
                     raise ValueError(
                         f"part {i} has {n} rows of X and {n_other} of {name}: give as many."
@@ -120,6 +128,8 @@ class RowBlocks(Blocks):
         **reading: Any,
     ) -> RowBlocks:
         """From files of the same columns: CSV, svmlight, NPZ, Parquet, ARFF.
+
+        Classes are whole numbers where all of them are, and strings otherwise.
 
         They are parsed once, into a scratch file without a name that vanishes with the blocks, or
         with the process; ``scratch_`` says where it is and how large.
@@ -145,11 +155,14 @@ class RowBlocks(Blocks):
         """
         names = (labels,) if isinstance(labels, str) else tuple(labels)
         options = Reading(labels=names, stream=True, **reading)
-        sources = [open_file(path, options) for path in paths(files)]
-        check_columns(sources)
-        blocks, target = parsed(sources, task, scale, missing, scratch)
-        by_class = target is not None and target.kind == "classes"
-        return cls.stored(blocks, np.array(target.names) if target and by_class else None)
+        with python_words():
+            sources = [open_file(path, options) for path in paths(files)]
+            check_columns(sources)
+            blocks, target = parsed(sources, task, scale, missing, scratch)
+        if target is None or target.kind != "classes":
+            return cls.stored(blocks)
+        classes = class_values(target.names)
+        return cls.stored([replace(block, names=classes) for block in blocks], np.unique(classes))
 
     @classmethod
     def from_dask(
@@ -219,11 +232,12 @@ class RowBlocks(Blocks):
         """The rows of a fold, or all others."""
 
         def some(p: int, part: Iterable[Any]) -> Iterator[Any]:
-            for b, (X, *others) in enumerate(part):
+            for b, block in enumerate(part):
+                X, *others = _sliceable(*block)
                 order = np.random.default_rng([seed, p, b]).permutation(X.shape[0])
                 rows = np.flatnonzero((order % n == fold) == held_out)
                 if len(rows):
-                    yield X[rows], *(None if each is None else each[rows] for each in others)
+                    yield tuple(_taken(each, rows) for each in (X, *others))
 
         made = RowBlocks(lambda: (), self.classes())
         made._parts = lambda: (some(p, part) for p, part in enumerate(self._parts()))
@@ -234,10 +248,65 @@ class RowBlocks(Blocks):
         for X, _ in self:
             yield function(X)
 
+    def map(self, function: Callable[[Any], Any]) -> RowBlocks:
+        """Blocks with ``function`` of X in the place of X, made whenever they are asked for.
+
+        With a model's ``transform`` they are scores, to fit another model to or to :meth:`write`;
+        y and weights stay with their rows.
+        """
+
+        def mapped(part: Iterable[Any]) -> Iterator[Any]:
+            return ((function(X), *others) for X, *others in part)
+
+        made = RowBlocks(lambda: (), self._classes)
+        made._parts = lambda: (mapped(part) for part in self._parts())
+        return made
+
+    def write(self, path: str | Path, names: Sequence[str] | None = None) -> int:
+        """Write X and y as a table, as a whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in .csv or .tsv, which are written block by block, or in .npz or .parquet, for
+            which all rows are gathered first.
+        names : sequence of str, optional
+            Of the columns of X (a model's ``get_feature_names_out()``); x0, x1, ... by default.
+
+        Returns
+        -------
+        int
+            The number of rows.
+        """
+        kind = output_format(path)
+        X, y, _ = self.head()
+        columns = list(names) if names is not None else _names("x", X)
+        if len(columns) != len(_columns(X)):
+            raise ValueError(f"names has {len(columns)} names for {len(_columns(X))} columns of X.")
+        columns += [] if y is None else _names("y", y)
+        with atomic(path) as stream:
+            return write_table(stream, kind, columns, (_table(*block) for block in self))
+
 
 def _asked(function: Callable[[], Any]) -> Iterator[tuple[Any, Any, Any]]:
     found = function()
     yield _triple(found if isinstance(found, tuple) else (found,))
+
+
+def _columns(A: Any) -> list[np.ndarray]:
+    """The columns of a dense matrix, or a vector as one."""
+    if sparse.issparse(A):
+        raise TypeError("X or y is sparse: write is for tables, as those of scores or classes.")
+    A = np.asarray(A)
+    return [A] if A.ndim == 1 else list(A.T)
+
+
+def _names(letter: str, A: Any) -> list[str]:
+    return [letter] if np.ndim(A) == 1 else [f"{letter}{j}" for j in range(A.shape[1])]
+
+
+def _table(X: Any, y: Any) -> list[np.ndarray]:
+    return [*_columns(X), *([] if y is None else _columns(y))]
 
 
 def _triple(block: tuple[Any, ...]) -> tuple[Any, Any, Any]:
@@ -248,15 +317,44 @@ def _triple(block: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     return X, y, weight
 
 
+def _sliceable(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
+    """The same as things with a shape, of which rows can be taken."""
+    named = (("X", X), ("y", y), ("the weights", weight))
+    X, y, weight = (None if A is None else _with_rows(name, A) for name, A in named)
+    return X, y, weight
+
+
+def _with_rows(name: str, A: Any) -> Any:
+    if sparse.issparse(A):
+        return A.tocsr()
+    A = tabular(A)
+    if hasattr(A, "shape"):
+        return A
+    refuse(name, A)
+    with plain_words(name):
+        return np.asarray(A)
+
+
+def _taken(A: Any, rows: Any) -> Any:
+    """Some rows of an array, a matrix or a frame."""
+    return None if A is None else A.iloc[rows] if hasattr(A, "iloc") else A[rows]
+
+
+def _n_bytes(X: Any) -> int:
+    if sparse.issparse(X):
+        return int(X.nnz * 12)
+    return int(X.nbytes if hasattr(X, "nbytes") else 8 * np.prod(X.shape, dtype=np.int64))
+
+
 def _cut(X: Any, y: Any, weight: Any, block_bytes: int) -> Iterator[tuple[int, Callable[[], Any]]]:
     """Blocks of rows, each by its size and a function that gives it."""
     n = X.shape[0]
-    size = X.nnz * 12 if hasattr(X, "nnz") else n * X.shape[1] * X.dtype.itemsize
+    size = _n_bytes(X)
     step = max(1, int(n * block_bytes / max(size, 1)))
 
-    def rows_of(start: int) -> Callable[[], tuple[Any, Any, Any]]:
+    def rows_of(start: int) -> Callable[[], tuple[Any, ...]]:
         rows = slice(start, start + step)
-        return lambda: (X[rows], *(None if each is None else each[rows] for each in (y, weight)))
+        return lambda: tuple(_taken(each, rows) for each in (X, y, weight))
 
     for start in range(0, n, step):
         yield size * min(step, n - start) // n, rows_of(start)

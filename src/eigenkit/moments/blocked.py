@@ -13,10 +13,13 @@ import numpy as np
 from eigenkit.data import Blocked, Passes, Survey, Targets, survey_of
 from eigenkit.data.blocked import Block
 from eigenkit.linalg import Array
+from eigenkit.moments.by_class import ClassMoments, class_moments
 from eigenkit.moments.factor import Factor
 from eigenkit.moments.rows import Problem, Rows
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
+
+NO_BLOCK = "X holds no block of rows: there is nothing to learn from."
 
 
 class Blocks(ABC):
@@ -49,8 +52,9 @@ class _Classes:
         return _Classes(np.unique(np.concatenate([self.values, other.values])))
 
 
-def _classes(blocks: Iterable[Any]) -> _Classes:
-    return reduce(_Classes.merge, (_Classes(np.unique(np.asarray(y))) for _, y, _ in blocks))
+def _classes(blocks: Iterable[Any]) -> _Classes | None:
+    found = [_Classes(np.unique(np.asarray(y))) for _, y, _ in blocks if len(y)]
+    return reduce(_Classes.merge, found) if found else None
 
 
 @dataclass(frozen=True)
@@ -58,12 +62,14 @@ class BlockedRows:
     """Rows in blocks of encoded (X, Y, weight), as :class:`~eigenkit.moments.Rows` are.
 
     ``first`` is for the first pass, in which the rows are checked, ``passes`` for the others.
+    ``sparse_passes`` says that X is sparse, and can be passed over as often as needed.
     ``small`` states the problem on the triangle of the rows, for solvers that need rows.
     """
 
     first: Passes
     passes: Passes
     small: bool = False
+    sparse_passes: bool = False
     whole: ClassVar[Rows | None] = None
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
@@ -80,12 +86,18 @@ class BlockedRows:
         R = np.hstack([small.Z.toarray() / np.where(unit == 0, 1.0, unit), small.H])
         return replace(sums, d=Z.shape[1], mean=np.append(stated.mean, sums.mean), R=R)
 
+    def by_class(self, k: int) -> ClassMoments:
+        """The moments of the rows of k classes, whose numbers are Y, in one pass."""
+        found: ClassMoments = self.first.run(class_moments, k)
+        return found
+
     def _stated(
         self, target: Target, edge_weight: Array | float, alpha: float
     ) -> tuple[Problem, Factor]:
         survey, sums = self.first.run(_sums, target, edge_weight)
-        if sums.n_rows < 2:
-            raise ValueError("X holds one row: a fit needs at least 2 samples.")
+        if sums is None or sums.n_rows < 2:
+            held = "no row that counts" if sums is None else "one row"
+            raise ValueError(f"X holds {held}: a fit needs at least 2 samples.")
         sums = sums.without_rounding()
         one = 1.0 if sums.counted else sums.total / sums.count
         labels = Labels(sums.degree, sums.R, edge_weight, one, sums.n_rows)
@@ -139,7 +151,7 @@ def _sum_of_rows(blocks: Iterable[Block], rows: TargetRows) -> tuple[Array, floa
 
 def _sums(
     blocks: Iterable[Block], target: Target, edge_weight: Array | float
-) -> tuple[Survey, Factor]:
+) -> tuple[Survey | None, Factor | None]:
     """What the columns of X look like, and the sums of the labels."""
     kept: list[Factor] = []
 
@@ -151,4 +163,4 @@ def _sums(
         kept[:] = [kept[0].merge(factor)] if kept else [factor]
         return block
 
-    return survey_of(noted(block) for block in blocks), kept[0]
+    return survey_of(noted(block) for block in blocks), kept[0] if kept else None

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eigenkit.data import ROUNDING, Centered
+from eigenkit.data import Centered
 from eigenkit.linalg import Array, distinct_rows, triangular_factor
 from eigenkit.moments.rows import NEGLIGIBLE, Problem, Rows, among, dense
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
+from eigenkit.tolerances import ROUNDING
 
 # A column with a smaller spread, relative to its mean, is constant up to the rounding of sums of
 # sums: the means are rounded once more with every merge.

@@ -25,14 +25,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data import (
-    ROUNDING,
-    Centered,
-    CenteredKernel,
-    column_sums,
-    mostly_zeros,
-    one_sample,
-)
+from eigenkit.data import Centered, CenteredKernel, column_sums, mostly_zeros, one_sample
 from eigenkit.linalg import Array
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
@@ -40,9 +33,6 @@ from eigenkit.targets import Labels, Target
 # Rows and label sets that count less than this part of a sample are forgotten.
 NEGLIGIBLE = 1e-12
 
-# A column with a smaller spread, relative to its mean, is constant up to the rounding of sums of
-# sums: the means are rounded once more with every merge.
-STREAM_ROUNDING = 8 * ROUNDING
 
 # Columns are left out of a problem when no more than this share of them holds anything.
 WORTH_KEEPING = 0.9
@@ -147,18 +137,18 @@ class Rows:
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on these rows."""
-        Z, weight = self.centered(), self.effective
+        Z, weight, n = self.centered(), self.effective, self.n_rows
+        one = 1.0 if self.counted else Z.total / self.count
         Y = self._labels(target)
         G = target.local(Y, edge_weight)
         factor = Pencil.state(Z, G, alpha).H
-        one = 1.0 if self.counted else Z.total / self.count
-        labels = Labels(column_sums(Y, weight), factor, edge_weight, one, self.n_rows)
+        labels = Labels(column_sums(Y, weight), factor, edge_weight, one, n)
         if target.linear and not sparse.issparse(Y):
             # The centred H comes from the centred G, as Y may be far from zero.
             pencil = Pencil(Z, target.finish(factor, labels), alpha)
         else:
             pencil = Pencil.state(Z, target.finish(G, labels), alpha)
-        return Problem(pencil, labels, Z.mean, Z.total, self.n_rows)
+        return Problem(pencil, labels, Z.mean, Z.total, n)
 
     def _labels(self, target: Target) -> Any:
         """Y in float64; sparse as it came, or where it has hardly anything but zeros."""

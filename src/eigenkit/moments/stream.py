@@ -53,6 +53,12 @@ class Moments:
         if any((factor.sets is not None) is not self.by_sets for factor in self._factors()):
             raise ValueError("these moments contradict themselves")
 
+    @property
+    def n_bytes(self) -> int:
+        """The room that it takes."""
+        rows = sum(part.n_bytes for part in self.recent)
+        return rows + sum(factor.R.nbytes for factor in self._factors())
+
     def _factors(self) -> tuple[Factor, ...]:
         return () if self.factor is None else (self.factor,)
 
@@ -83,6 +89,8 @@ class Moments:
         """With some more rows; all others are older by as many."""
         self.agree(target, edge_weight)
         n, before = len(rows.Y), self
+        if n == 0:
+            return self
         if half_life is not None:
             rows = rows.faded(np.exp2(-np.arange(n - 1.0, -1.0, -1.0) / half_life))
             before = self.faded(float(np.exp2(-n / half_life)))
@@ -177,14 +185,20 @@ class Moments:
 
     def summary(self, target: Target) -> Factor:
         """The factor of everything."""
+        self._check_any()
         factor = self._folded(target).factor
         assert factor is not None
         return replace(factor, n_rows=self.n_rows)
+
+    def _check_any(self) -> None:
+        if not self.n_rows:
+            raise ValueError("none of them counts, as none has a label.")
 
     # -- what it amounts to ------------------------------------------------------------
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on all rows that were taken in."""
+        self._check_any()
         if self.factor is None:
             rows = reduce(Rows.append, self.recent)
             return replace(rows.problem(target, edge_weight, alpha), n_rows=self.n_rows)

@@ -11,10 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from eigenkit.linalg import Array
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import Choice, choose
 from eigenkit.solvers.direct import direct
-from eigenkit.solvers.label_rank import reduced, restored
+from eigenkit.solvers.label_rank import leading, reduced, restored
 from eigenkit.solvers.regression import REGRESSIONS
 from eigenkit.solvers.stages import Settings, finish, regress, settled
 from eigenkit.solvers.two_stage import diagonalize, rayleigh_ritz
@@ -46,14 +47,14 @@ def solve_path(
 ) -> list[Solution]:
     """Solve the pencil for every alpha; what does not depend on alpha is computed once."""
     settings = settings or Settings()
-    rank = settings.label_rank
+    rank = None if settings.by_eigenvalues else settings.label_rank
     if isinstance(rank, str) or (rank is not None and rank < min(pencil.H.shape)):
         return _with_fewer_targets(pencil, alphas, settings, rank)
     problems = [replace(pencil, alpha=float(alpha)) for alpha in alphas]
     for problem in problems:
         problem.__dict__["C"] = pencil.C  # the same for all: do not compute it again
     if settings.solver == "direct":
-        return [_direct(problem) for problem in problems]
+        return [_direct(problem, settings) for problem in problems]
     return _two_stage(pencil, problems, settings)
 
 
@@ -71,9 +72,11 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
     for problem, (regression, report) in zip(problems, runs, strict=True):
         report = replace(report, solver="two_stage")
         if regression.components is not None:
-            solutions.append(finish(problem, *regression.components, report))
+            (W, values, basis), report = _cut(regression.components, report, settings)
+            solutions.append(finish(problem, W, values, basis, report))
             continue
         values, basis = diagonalize(problem, regression.W1)
+        (values, basis), report = _cut((values, basis), report, settings)
         if settings.n_components is not None:
             kept = settings.n_components + GUARD
             values, basis = values[:kept], basis[:, :kept]
@@ -83,8 +86,19 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
     return solutions
 
 
-def _direct(problem: Pencil) -> Solution:
+def _cut(
+    found: tuple[Array, ...], report: Report, settings: Settings
+) -> tuple[tuple[Array, ...], Report]:
+    """([W,] eigenvalues, basis) of the directions that may stand for all labels."""
+    if settings.label_rank is None or not settings.by_eigenvalues:
+        return found, report
+    r, rest = leading(found[-2], settings.label_rank)
+    return tuple(A[..., :r] for A in found), replace(report, label_rank=r, label_bound=rest)
+
+
+def _direct(problem: Pencil, settings: Settings) -> Solution:
     W, values, basis, rcond = direct(problem.compressed())
     method = "svd" if problem.Z.may_be_dense else "eigenvalues of the Gram matrix"
     report = Report("direct", method, "as asked", condition=1 / rcond**2)
+    (W, values, basis), report = _cut((W, values, basis), report, settings)
     return finish(problem, W, values, basis, report)

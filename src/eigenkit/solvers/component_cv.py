@@ -23,9 +23,7 @@ from eigenkit.data import Centered, one_sample, project
 from eigenkit.linalg import Array
 from eigenkit.solvers.cross_products import CrossProducts, blocks, gram_pays, scaling
 from eigenkit.solvers.deflation import decompose
-
-# A training variance below this part of the whole has lost too many digits in the difference.
-CANCELLATION = 1e-5
+from eigenkit.tolerances import DIFFERENCE
 
 
 @dataclass(frozen=True)
@@ -144,7 +142,7 @@ class _Updated:
 
     @staticmethod
     def _lost(after: Array, whole: Array) -> bool:
-        return bool(np.any(after < CANCELLATION * whole.diagonal()))
+        return bool(np.any(after < DIFFERENCE * whole.diagonal()))
 
     def _cross(
         self,

@@ -18,10 +18,7 @@ from eigenkit.data import Centered
 from eigenkit.data.costs import READ_RATE, fits
 from eigenkit.linalg import Array
 from eigenkit.threads import blas_threads
-
-# A score whose squared length is below this part of what its weights could give has lost so
-# many digits to the Gram matrix that the data are asked instead.
-TRUSTED = 1e-5
+from eigenkit.tolerances import DIFFERENCE
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,7 @@ class CrossProducts:
         """X'X r and r'X'X r."""
         if self.gram is not None:
             g = self.gram @ r
-            if r @ g > TRUSTED * self.trace * (r @ r):
+            if r @ g > DIFFERENCE * self.trace * (r @ r):
                 return g, float(r @ g)
         g = self.from_data(r)
         return g, float(r @ g)

@@ -31,8 +31,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import lapack
 
-from eigenkit.linalg import EPS, Array, power_of_two, signs
+from eigenkit.linalg import Array, power_of_two, signs
 from eigenkit.solvers.cross_products import CrossProducts
+from eigenkit.tolerances import EPS
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ import numpy as np
 from scipy.sparse.linalg import eigsh
 
 from eigenkit.data import Data
-from eigenkit.linalg import RANK_TOL, Array, eigenpairs, signs
+from eigenkit.linalg import Array, eigenpairs, signs
+from eigenkit.tolerances import RANK_TOL
 
 # From this order on, and for fewer than a tenth of all components, Lanczos is faster.
 LANCZOS_ORDER = 500

@@ -31,6 +31,12 @@ from eigenkit.linalg import Array, Cholesky
 # The part of the gap that the next point need not promise to close.
 LEVEL = 0.5
 
+# The smallest tolerance of HiGHS, for cuts that are scaled to 1.
+FEASIBLE = 1e-10
+
+# A residual of non-negative least squares that is smaller says that there is no such point.
+NO_DISTANCE = 1e-14
+
 
 @dataclass(frozen=True)
 class Step:
@@ -198,7 +204,7 @@ def lower_bound(cuts: Array) -> tuple[float, Array]:
         b_eq=[1.0],
         bounds=[(0, None)] * p + [(None, None)],
         method="highs",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        options={f"{side}_feasibility_tolerance": FEASIBLE for side in ("primal", "dual")},
     )
     multipliers = np.maximum(-answer.ineqlin.marginals, 0.0)
     bound = float((multipliers @ cuts).min() / multipliers.sum())
@@ -233,4 +239,4 @@ def _least_distance(G: Array, h: Array) -> Array | None:
     except RuntimeError:
         return None
     r = E @ u - f
-    return None if abs(r[-1]) < 1e-14 else np.asarray(-r[:-1] / r[-1])
+    return None if abs(r[-1]) < NO_DISTANCE else np.asarray(-r[:-1] / r[-1])

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import EPS, Array, orthonormalize, power_of_two
+from eigenkit.linalg import Array, orthonormalize, power_of_two
+from eigenkit.tolerances import EPS
 
 Product = Callable[[np.ndarray], np.ndarray]
 

@@ -7,7 +7,9 @@ in place of k, and nothing of d x k numbers is formed. What that costs is bounde
 
 (times s^2 / (s^2 + ridge), s the largest singular value of Z, which is nearly 1 unless the ridge
 is very large). It is of no use where all singular values of H are alike, as those of CCA and LDA
-are: there the directions come by their eigenvalues (``n_components``).
+are. There V_r holds the first eigenvectors of D = H'Z B^-1 Z'H instead, which takes the k
+right-hand sides of stage one; what comes after that is done for r directions, the first r
+eigenvalues are what they are, and the bound is the next one.
 """
 
 from __future__ import annotations
@@ -19,10 +21,11 @@ import numpy as np
 from scipy import linalg as sla
 from scipy.sparse import linalg as spla
 
-from eigenkit.linalg import EPS, Array, eigenpairs
+from eigenkit.linalg import Array, eigenpairs
 from eigenkit.pencil import Pencil, Solution
+from eigenkit.tolerances import SUM_ROUNDING, above_rounding
 
-# "auto" takes as many directions as hold this share of the squares of H.
+# "auto" takes as many directions as hold this share of the squares of H, or of the eigenvalues.
 SHARE = 0.99
 
 # Up to so many labels all singular values come from H'H; beyond, a few by Lanczos.
@@ -31,13 +34,18 @@ MANY = 2000
 
 def reduced(pencil: Pencil, rank: int | str) -> tuple[Pencil, Array, float]:
     """The pencil with the targets H V, V (k x r), and sigma_{r+1}(H)^2."""
-    squares, V = _leading(pencil.H, rank)
-    total = _total(pencil.H)
+    squares, V, total = _leading(pencil.Z, pencil.H, rank)
     r = rank if isinstance(rank, int) else _enough(squares, total)
-    r = min(r, int(np.sum(squares > EPS * squares.max(initial=0.0))))
+    r = min(r, int(np.sum(above_rounding(squares, 1))))
     rest = float(squares[r]) if r < len(squares) else max(0.0, total - float(squares.sum()))
     V = np.ascontiguousarray(V[:, :r])
     return replace(pencil, H=pencil.H @ V), V, rest
+
+
+def leading(values: Array, rank: int | str) -> tuple[int, float]:
+    """How many of the (decreasing) eigenvalues of D are kept, and the first that is not."""
+    r = rank if isinstance(rank, int) else _enough(values, float(values.sum()))
+    return min(r, len(values)), float(values[r]) if r < len(values) else 0.0
 
 
 def restored(solution: Solution, V: Array, bound: float) -> Solution:
@@ -46,19 +54,21 @@ def restored(solution: Solution, V: Array, bound: float) -> Solution:
     return replace(solution, basis=V @ solution.basis, report=report)
 
 
-def _leading(H: Any, rank: int | str) -> tuple[Array, Array]:
-    """Squared singular values (decreasing) and right singular vectors: one more than ``rank``."""
+def _leading(Z: Any, H: Any, rank: int | str) -> tuple[Array, Array, float]:
+    """Squared singular values (decreasing) and right singular vectors, one more than ``rank``;
+    and the sum of all squares."""
     n, k = H.shape
-    if min(n, k) <= MANY and k <= 2 * MANY:
-        values, V = eigenpairs(_gram(H))
+    if not Z.has_rows or (min(n, k) <= MANY and k <= 2 * MANY):
+        G = Z.within(H)
+        values, V = eigenpairs(G)
         count = k if isinstance(rank, str) else rank + 1
-        return np.maximum(values[:count], 0.0), V[:, :count]
-    count = 64 if isinstance(rank, str) else rank + 1
+        return np.maximum(values[:count], 0.0), V[:, :count], float(np.trace(G))
+    count, total = 64 if isinstance(rank, str) else rank + 1, _total(H)
     while True:
         count = min(count, min(n, k) - 1)
         squares, V = _lanczos(H, count)
-        if isinstance(rank, int) or squares.sum() >= SHARE * _total(H) or count == min(n, k) - 1:
-            return squares, V
+        if isinstance(rank, int) or squares.sum() >= SHARE * total or count == min(n, k) - 1:
+            return squares, V, total
         count *= 2
 
 
@@ -77,14 +87,10 @@ def _lanczos(H: Any, count: int) -> tuple[Array, Array]:
     return s[order] ** 2, np.asarray(sla.qr(Vt[order].T, mode="economic")[0])
 
 
-def _gram(H: Any) -> Array:
-    return np.asarray(H.gram() if hasattr(H, "gram") else H.T @ H)
-
-
 def _total(H: Any) -> float:
     return float(H.squares() if hasattr(H, "squares") else np.sum(H * H))
 
 
 def _enough(squares: Array, total: float) -> int:
     """The least number of directions that holds the share."""
-    return int(np.searchsorted(np.cumsum(squares), SHARE * total * (1 - 1e-12)) + 1)
+    return int(np.searchsorted(np.cumsum(squares), SHARE * total * (1 - SUM_ROUNDING)) + 1)

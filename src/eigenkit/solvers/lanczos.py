@@ -17,8 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenkit.linalg import EPS, Array, eigenpairs, orthonormalize
+from eigenkit.linalg import Array, eigenpairs, orthonormalize
 from eigenkit.solvers.krylov import Product
+from eigenkit.tolerances import EPS
 
 # Columns multiplied at once: sparse products gain from blocks, convergence from small ones.
 BLOCK = 8

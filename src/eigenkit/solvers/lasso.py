@@ -16,15 +16,14 @@ from typing import Protocol
 
 import numpy as np
 
-from eigenkit.linalg import EPS, Array
+from eigenkit.linalg import Array
+from eigenkit.tolerances import DEPENDENT, EPS
 
 # G is kept as a matrix up to this order.
 GRAM_ORDER = 3000
 # Where the proximal gradient steps stop: change relative to the largest weight.
 TOLERANCE = 1e-9
 MAX_STEPS = 5000
-# A variable enters the path only if this share of its length is outside those that are in.
-COLLINEAR = 1e-10
 
 
 @dataclass(frozen=True)
@@ -178,7 +177,7 @@ class _Path:
         if inside:
             # What G_AA explains of the new variable: all of it, and it would add nothing.
             explained = column[inside] @ np.linalg.solve(self._block(), column[inside])
-            if column[j] - explained <= COLLINEAR * column[j]:
+            if column[j] - explained <= DEPENDENT * column[j]:
                 return
         inside.append(j)
 

@@ -27,15 +27,10 @@ from sklearn.linear_model import ElasticNet, lars_path_gram
 
 from eigenkit.data import Centered
 from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import RANK_TOL, Array, orthonormalize
+from eigenkit.linalg import Array, orthonormalize
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.stages import Settings, finish, regress, settled
-
-# Targets fitted to this, relatively, count as fitted exactly.
-EXACT = 1e-8
-# Columns of a projection have lengths up to 1 and are known to rounding: below this length, or
-# this close to parallel, they are nothing, or one.
-PARALLEL = 1e-10
+from eigenkit.tolerances import DEPENDENT, EXACT, RANK_TOL
 
 
 def targets(H: Array) -> Array:
@@ -48,9 +43,9 @@ def targets(H: Array) -> Array:
     U, _, Vt = sla.svd(R, full_matrices=False)
     T = U @ Vt
     length = np.linalg.norm(T, axis=0)
-    T, length = T[:, length > PARALLEL], length[length > PARALLEL]
+    T, length = T[:, length > DEPENDENT], length[length > DEPENDENT]
     unit = T / length
-    first = np.argmax(np.abs(unit.T @ unit) > 1 - PARALLEL, axis=1)
+    first = np.argmax(np.abs(unit.T @ unit) > 1 - DEPENDENT, axis=1)
     together = np.sqrt(np.bincount(first, length**2, minlength=len(first)))
     own = np.unique(first)
     return np.asarray(Q @ (unit[:, own] * together[own]))

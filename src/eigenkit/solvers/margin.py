@@ -19,6 +19,9 @@ MAX_STEPS = 200
 # A step that promises less than this part of the objective is rounding.
 _NOTHING = 1e-14
 
+# The part of what a step promises that it must keep (Armijo), and the step that ends the search.
+ARMIJO, SHORTEST = 1e-4, 1e-9
+
 
 def squared_hinge(Z: Array, Y: Array, C: float = 1.0) -> tuple[Array, Array]:
     """Weights (k x l) and intercepts (k,), one plane for each column of the 0/1 matrix Y.
@@ -66,6 +69,6 @@ def _step(
     while True:
         here, there = w + t * direction, gap + t * change
         found = 0.5 * (here @ here) + C * np.sum(np.maximum(there, 0.0) ** 2)
-        if found <= value - 1e-4 * t * promised or t < 1e-9:
+        if found <= value - ARMIJO * t * promised or t < SHORTEST:
             return here, there, float(found)
         t /= 2

@@ -26,8 +26,9 @@ from itertools import pairwise
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import EPS, Array
+from eigenkit.linalg import Array
 from eigenkit.threads import blas_threads
+from eigenkit.tolerances import EPS
 
 # g' of a covariance, up to a factor.
 SCHEMES: dict[str, Callable[[Array], Array]] = {

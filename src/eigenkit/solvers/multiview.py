@@ -21,15 +21,9 @@ from eigenkit.data import GRAM_LIMIT_BYTES, Centered
 from eigenkit.linalg import Array, Cholesky, eigenpairs, signs
 from eigenkit.pencil import Report, Solution
 from eigenkit.threads import blas_threads
+from eigenkit.tolerances import PRODUCTS_RANK_TOL, TEN_DIGITS
 
 Columns = Sequence[np.ndarray]
-
-# A diagonal block with a larger reciprocal condition (in the 1-norm, which is some ten times as
-# strict as the 2-norm) gives ten digits as it stands; there is no residual here to restore more.
-TRUSTED = 1e-6
-
-# Eigenvalues below this share of the largest are rounding.
-POSITIVE = 1e-10
 
 
 def solve_views(Z: Centered, columns: Columns, alphas: Sequence[float], k: int | None) -> Solution:
@@ -60,7 +54,7 @@ def _from_gram(
         constant = Z.constant[own]
         block[constant, constant] += 1.0  # their rows and columns are zero
         factor = Cholesky.of(block)
-        if factor is None or factor.rcond < TRUSTED:
+        if factor is None or factor.rcond < TEN_DIGITS:
             return None
         factors.append(factor)
     for own in columns:
@@ -131,7 +125,7 @@ def _positive(M: Array, k: int | None) -> tuple[Array, Array]:
     else:
         values, Q = eigenpairs(M)
         values, Q = values[:k], Q[:, :k]
-    keep = values > POSITIVE * max(1.0, float(values.max(initial=0.0)))
+    keep = values > PRODUCTS_RANK_TOL * max(1.0, float(values.max(initial=0.0)))
     return values[keep], Q[:, keep]
 
 

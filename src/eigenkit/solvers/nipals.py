@@ -15,8 +15,9 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import EPS, Array
+from eigenkit.linalg import Array
 from eigenkit.solvers.deflation import Components, Side, components_of
+from eigenkit.tolerances import EPS, above_rounding
 
 
 def nipals(
@@ -121,7 +122,7 @@ def nipals_axes(
     """
     X, M = X.copy(), None if observed is None else observed.astype(np.float64)
     _, sizes, starts = sla.svd(X, full_matrices=False)
-    rank = int(np.sum(sizes > sizes.max(initial=0.0) * EPS * max(X.shape)))
+    rank = int(np.sum(above_rounding(sizes, *X.shape)))
     V = np.zeros((rank if k is None else min(k, rank), X.shape[1]))
     s, steps, settled = np.zeros(len(V)), [], True
     for i, start in enumerate(starts[: len(V)]):

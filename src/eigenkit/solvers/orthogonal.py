@@ -20,9 +20,7 @@ import numpy as np
 from eigenkit.linalg import Array, eigenpairs, signs
 from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.deflation import Components
-
-# A part of the loadings outside the span of W that is this small is rounding.
-NOTHING = 1e-10
+from eigenkit.tolerances import DEPENDENT
 
 
 @dataclass
@@ -62,7 +60,7 @@ def correct(X: Block, W: Array, wanted: int) -> Filter:
         P = F.adjoint(X.rmatmat(T))
         E = P - W @ (W.T @ P)
         U, s, _ = np.linalg.svd(E, full_matrices=False)
-        if not s[0] > NOTHING * np.linalg.norm(P):
+        if not s[0] > DEPENDENT * np.linalg.norm(P):
             break
         w = U[:, 0] - W @ (W.T @ U[:, 0])
         w /= np.linalg.norm(w)
@@ -79,7 +77,7 @@ def predictive(X: Block, Y: Array, W: Array, F: Filter) -> Components:
     """Orthogonal scores of what is left of X in the span of W, and y regressed on them."""
     T = X.matmat(F.apply(W))
     norms, V = eigenpairs(T.T @ T)
-    kept = norms > NOTHING * norms[0]
+    kept = norms > DEPENDENT * norms[0]
     V, norms = V[:, kept], norms[kept]
     V = V * signs(W @ V)
     W, T = W @ V, T @ V

@@ -28,17 +28,9 @@ import numpy as np
 from scipy import linalg as sla
 from scipy.linalg import blas, lapack
 
-from eigenkit.linalg import EPS, Array, eigenpairs, power_of_two, whitener
+from eigenkit.linalg import Array, eigenpairs, power_of_two, whitener
 from eigenkit.threads import blas_threads
-
-# Eigenvalues of a whitened matrix closer than this are one eigenvalue.
-TIE = 1e-11
-
-# Directions in which a Gram matrix is smaller than this, relatively, are taken for rounding.
-GRAM_RANK_TOL = 1e-10
-
-# Below this reciprocal condition number planes are not computed from Gram matrices alone.
-GRAM_RCOND = 1e-6
+from eigenkit.tolerances import EIGENVALUE_TIE, EPS, PRODUCTS_RANK_TOL, SQUARES_RANGE, TEN_DIGITS
 
 # After one Cholesky step rows must be this well conditioned for a second to repair them.
 REPAIRED = 0.5
@@ -91,19 +83,25 @@ def regec_from_grams(grams: Sequence[Array], rows: Sequence[Array] | None = None
     """
     S = np.sum(grams, axis=0)
     diagonal = S.diagonal()
-    if not (np.isfinite(S.sum()) and diagonal.min() > 1e-140 and diagonal.max() < 1e140):
+    if not (
+        np.isfinite(S.sum())
+        and diagonal.min() > SQUARES_RANGE[0]
+        and diagonal.max() < SQUARES_RANGE[1]
+    ):
         return None
     F, rcond = _inverse_root(S)
-    if rcond < GRAM_RCOND:
+    if rcond < TEN_DIGITS:
         if rcond < EPS or rows is None:
             return None
         grams = class_grams([N @ F for N in rows])
         second, rcond = _inverse_root(np.sum(grams, axis=0))
         if rcond < REPAIRED / len(S):
             return None
-        found = _ends([second.T @ G @ second for G in _needed(grams)], F @ second, None, TIE)
+        found = _ends(
+            [second.T @ G @ second for G in _needed(grams)], F @ second, None, EIGENVALUE_TIE
+        )
     else:
-        found = _ends([F.T @ G @ F for G in _needed(grams)], F, None, 10 * EPS / GRAM_RCOND)
+        found = _ends([F.T @ G @ F for G in _needed(grams)], F, None, 10 * EPS / TEN_DIGITS)
     return found
 
 
@@ -123,9 +121,9 @@ def regec_from_singular_grams(grams: Sequence[Array]) -> Planes:
     S = np.sum(grams, axis=0)
     unit = power_of_two(np.sqrt(S.diagonal()))
     values, vectors = eigenpairs(S / unit / unit[:, None])
-    keep = values > values[0] * GRAM_RANK_TOL
+    keep = values > values[0] * PRODUCTS_RANK_TOL
     F = vectors[:, keep] / np.sqrt(values[keep]) / unit[:, None]
-    tie = 10 * EPS / GRAM_RANK_TOL
+    tie = 10 * EPS / PRODUCTS_RANK_TOL
     planes = _ends([F.T @ G @ F for G in _needed(grams)], F, F[:-1], tie)
     assert planes is not None
     return planes
@@ -139,7 +137,7 @@ def regec_from_rows(rows: Sequence[Array], R: Array) -> Planes:
     coordinates in which distances are measured.
     """
     F = whitener(np.vstack(rows))
-    planes = _ends(class_grams([N @ F for N in _needed(rows)]), F, R @ F, TIE)
+    planes = _ends(class_grams([N @ F for N in _needed(rows)]), F, R @ F, EIGENVALUE_TIE)
     assert planes is not None
     return planes
 

@@ -15,22 +15,15 @@ from scipy import linalg as sla
 
 from eigenkit.data import Data
 from eigenkit.data.protocol import truncated_svd
-from eigenkit.linalg import EPS, RANK_TOL, Array, Cholesky, power_of_two
+from eigenkit.linalg import Array, Cholesky, power_of_two
 from eigenkit.pencil import Pencil, damped
 from eigenkit.solvers.krylov import ROUND, block_cg, block_cg_mixed, block_lsqr
 from eigenkit.threads import blas_threads
+from eigenkit.tolerances import EPS, RANK_TOL, REPAIRABLE, TINY, TOLD_APART, TWELVE_DIGITS
 
-# A Gram matrix whose reciprocal condition is above TRUSTED gives twelve digits as it stands.
-# Between the two, residuals computed from the data restore them; below, it is not used: with
-# 1e-13 the tenth digit at cond(X) = 1e6 depended on the processor.
-TRUSTED = 1e-3
-USABLE = 1e-11
-# Above this the components may be told apart before the digits are restored: only those that are
-# kept need the residuals then, and they are computed where B W is needed anyway.
-CLOSE = 1e-9
 # Where a mixture of at least so many columns lacks no more than this (relative), their residuals
-# are not computed: that is twelve digits, measured where TRUSTED only fears.
-MIXED = 4
+# are not computed: that is twelve digits, measured where the condition only fears.
+MIXED = 32
 ENOUGH = 5e-13
 # The part of Z'A (relative) that may be lost to cancellation in the dual.
 CANCELLATION = 1e-11
@@ -40,6 +33,9 @@ CANCELLATION = 1e-11
 Settled = tuple[Array, Array, Array]
 # W, eigenvalues and basis
 Components = tuple[Array, Array, Array]
+
+# Refinement that has stopped to converge has found W where its last step was smaller than this.
+STALLED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -76,13 +72,13 @@ def _primal(pencil: Pencil, G: Array, ridge: float | Array) -> Regression | None
     constant = pencil.Z.constant
     B[constant, constant] += 1.0  # their rows and columns are zero, and so is their part of Z'H
     factor = Cholesky.of(B)
-    if factor is None or factor.rcond < USABLE:
+    if factor is None or factor.rcond < REPAIRABLE:
         return None
     normal = _NormalEquations(pencil, G, ridge, factor)
     W1 = factor.solve(pencil.C)
-    if factor.rcond > TRUSTED:
+    if factor.rcond > TWELVE_DIGITS:
         return Regression(W1, rcond=factor.rcond, settle=lambda T: normal.forms(W1 @ T))
-    if factor.rcond > CLOSE:
+    if factor.rcond > TOLD_APART:
         return Regression(W1, rcond=factor.rcond, settle=lambda T: normal.settled(W1 @ T, T))
     found = normal.refined(W1, np.eye(W1.shape[1]))
     return None if found is None else Regression(found[0], rcond=factor.rcond)
@@ -174,14 +170,14 @@ def _dual_coefficients(
         u = Z.weighted(np.ones((len(K), 1)))[:, 0]
         B += np.outer(u * (np.trace(K) / len(K) / (u @ u)), u)
     factor = Cholesky.of(B)
-    if factor is None or factor.rcond < USABLE:
+    if factor is None or factor.rcond < REPAIRABLE:
         return None
 
     def residual(A: Array) -> Array:
         return H - apply_K(A) - damped(ridge, A)
 
     first = factor.solve(H)
-    A = first if factor.rcond > TRUSTED else _refined(factor, first, residual)
+    A = first if factor.rcond > TWELVE_DIGITS else _refined(factor, first, residual)
     if A is None:
         return None
     # What of A lies outside the range of Z is large for a small ridge, and must cancel in Z'A.
@@ -199,9 +195,9 @@ def _refined(factor: Cholesky, W: Array, residual: Callable[[Array], Array]) -> 
     last = 1.0
     for _ in range(20):
         step = factor.solve(residual(W))
-        change = float(np.linalg.norm(step)) / max(float(np.linalg.norm(W)), 1e-300)
+        change = float(np.linalg.norm(step)) / max(float(np.linalg.norm(W)), TINY)
         if change > 0.5 * last:
-            return W if change < 1e-6 else None
+            return W if change < STALLED else None
         W = W + step
         if change * (change / last) < EPS:
             break

@@ -28,8 +28,9 @@ from functools import cached_property
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import EPS, Array, signs, triangular_factor
+from eigenkit.linalg import Array, signs, triangular_factor
 from eigenkit.solvers.two_views import SingularView, TwoViews, complete, patterns
+from eigenkit.tolerances import EPS
 
 # A correlation this close to 1 has no density; the data then are one view written twice.
 LARGEST = 1.0 - 1e-12

@@ -24,9 +24,10 @@ from scipy import linalg as sla
 
 from eigenkit.data import Centered
 from eigenkit.data.protocol import truncated_svd
-from eigenkit.linalg import EPS, Array
+from eigenkit.linalg import Array
 from eigenkit.solvers.cross_products import Block
 from eigenkit.threads import blas_threads
+from eigenkit.tolerances import EPS
 
 
 @dataclass(frozen=True)

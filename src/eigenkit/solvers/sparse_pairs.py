@@ -24,8 +24,9 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.data import Centered
-from eigenkit.linalg import RANK_TOL, Array, eigenpairs, signs
+from eigenkit.linalg import Array, eigenpairs, signs
 from eigenkit.solvers.lasso import Fit, Sparsity, lasso, thresholded
+from eigenkit.tolerances import DEPENDENT, GAIN_TIE, RANK_TOL
 
 # Start vectors from this many power steps on X'Y Y'X.
 POWER_STEPS = 50
@@ -34,20 +35,20 @@ CROSS_LIMIT = 10**7
 # From then on targets are averaged with the last ones: sweeps that go back and forth between
 # two sets of variables settle.
 FREE_SWEEPS = 20
-# A variable with less than this share of its length outside those chosen adds nothing.
-COLLINEAR = 1e-10
-# Gains this close are equal: the first variable wins, whatever rounding says. Ties are common,
-# as variables chosen for one pair are often collinear once its scores are taken out.
-TIE = 1e-9
 
 
 @dataclass(frozen=True)
 class View:
-    """The columns of Z at unit length, without the span of the orthonormal T."""
+    """The columns of Z at unit length, without the span of the orthonormal T.
+
+    ``squares`` holds the squared lengths of what is left of the columns, ``whole`` those of all.
+    """
 
     Z: Centered
     inverse_length: Array
     T: Array
+    squares: Array
+    whole: Array
 
     @classmethod
     def of(cls, Z: Centered, scale: bool) -> View:
@@ -56,7 +57,8 @@ class View:
         squares[Z.constant] = 0.0
         lengths = np.sqrt(squares) if scale else np.full(Z.shape[1], np.sqrt(squares.max()))
         inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=squares > 0)
-        return cls(Z, inverse, np.empty((Z.shape[0], 0)))
+        whole = squares * inverse**2
+        return cls(Z, inverse, np.empty((Z.shape[0], 0)), whole, whole)
 
     @property
     def width(self) -> int:
@@ -78,20 +80,20 @@ class View:
 
     def gram(self) -> Array:
         """X'(I - T T') X."""
-        gone = self._taken_out()
+        gone = self.Z.rmatmat(self.T) * self.inverse_length[:, None]
         return self.Z.gram() * np.outer(self.inverse_length, self.inverse_length) - gone @ gone.T
 
-    def squares(self) -> Array:
-        """Squared lengths of the columns."""
-        whole = self.Z.column_squares() * self.inverse_length**2
-        return np.asarray(np.maximum(whole - np.sum(self._taken_out() ** 2, axis=1), 0.0))
-
-    def _taken_out(self) -> Array:
-        return self.Z.rmatmat(self.T) * self.inverse_length[:, None]
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether nothing but rounding is left of any column: all of the rank is taken out."""
+        return bool(np.all(self.squares <= DEPENDENT * self.whole))
 
     def without(self, t: Array) -> View:
         """The view without the direction of the score t (in its span already)."""
-        return replace(self, T=np.column_stack([self.T, t / np.linalg.norm(t)]))
+        t = t[:, None] / np.linalg.norm(t)
+        taken = self.rmatmat(t)[:, 0]
+        left = np.maximum(self.squares - taken**2, 0.0)
+        return replace(self, T=np.hstack([self.T, t]), squares=left)
 
     def in_units_of_X(self, w: Array) -> Array:
         """Weights (d x l) of unit-length columns as weights of X."""
@@ -128,8 +130,10 @@ def sparse_pairs(
     x, y = View.of(Zx, scale), View.of(Zy, scale)
     if method == "least_squares":
         return _least_squares(x, y, l, request)
-    columns_x, columns_y, sweeps, converged = [], [], 0, True
-    for _ in range(min(l, x.width, y.width)):
+    columns_x: list[Array] = []
+    columns_y: list[Array] = []
+    sweeps, converged = 0, True
+    while len(columns_x) < l and not x.is_exhausted and not y.is_exhausted:
         a, b, n_iter, done = FINDERS[method](x, y, request)
         t, u = x.matmat(a[:, None])[:, 0], y.matmat(b[:, None])[:, 0]
         if not np.any(t) or not np.any(u) or abs(t @ u) <= RANK_TOL * _norm(t) * _norm(u):
@@ -248,7 +252,7 @@ class _Side:
     def __init__(self, view: View, limit: int) -> None:
         self.view, self.limit = view, min(limit, view.width)
         self.chosen: list[int] = []
-        self.squares = view.squares()
+        self.squares = view.squares
         n = view.Z.shape[0]
         self.Q = np.empty((n, 0))
         self.onto_own = np.empty((view.width, 0))
@@ -257,7 +261,7 @@ class _Side:
     def free(self) -> Array:
         """Squared length of every variable outside the span of the chosen; 0 where none is left."""
         rest = self.squares - np.sum(self.onto_own**2, axis=1)
-        rest[rest <= COLLINEAR * np.maximum(self.squares, self.squares.max())] = 0.0
+        rest[rest <= DEPENDENT * np.maximum(self.squares, self.squares.max())] = 0.0
         rest[self.chosen] = 0.0
         return np.asarray(rest)
 
@@ -272,7 +276,7 @@ class _Side:
         )
         grown = M.T @ M + rows[:, :, None] * rows[:, None, :]
         gain = np.where(rest > 0, np.linalg.eigvalsh(grown)[:, -1], -1.0)
-        return float(gain.max()), _first_largest(gain)
+        return float(gain.max()), _largest(gain, rest)
 
     def add(self, index: int, other: _Side) -> None:
         unit = np.zeros((self.view.width, 1))
@@ -309,7 +313,7 @@ def greedy(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]
         (gain_x, i), (gain_y, j) = left.best(M), right.best(M.T)
         if max(gain_x, gain_y) < 0:
             break
-        if gain_x >= (1 - TIE) * gain_y:
+        if gain_x >= (1 - GAIN_TIE) * gain_y:
             left.add(i, right)
         else:
             right.add(j, left)
@@ -320,8 +324,8 @@ def greedy(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]
 
 def _best_pair(x: View, y: View, squares_x: Array, squares_y: Array) -> tuple[int, int]:
     """The variables of largest absolute correlation, or -1 where there is none."""
-    best, pair = 0.0, (-1, -1)
-    floor_x, floor_y = COLLINEAR * squares_x.max(), COLLINEAR * squares_y.max()
+    found: list[tuple[float, float, int, int]] = []
+    floor_x, floor_y = DEPENDENT * squares_x.max(), DEPENDENT * squares_y.max()
     step = max(1, CROSS_LIMIT // x.width)
     Y = y.toarray()
     for start in range(0, y.width, step):
@@ -330,14 +334,21 @@ def _best_pair(x: View, y: View, squares_x: Array, squares_y: Array) -> tuple[in
         size = np.sqrt(np.outer(squares_x, squares_y[columns]))
         usable = np.outer(squares_x > floor_x, squares_y[columns] > floor_y)
         r = np.divide(np.abs(C), size, out=np.zeros_like(C), where=usable)
-        if r.max() > best * (1 + TIE):
-            best, at = float(r.max()), np.unravel_index(_first_largest(r.ravel()), r.shape)
-            pair = int(at[0]), start + int(at[1])
-    return pair
+        i, j = np.unravel_index(_largest(r.ravel(), size.ravel()), r.shape)
+        found.append((float(r[i, j]), float(size[i, j]), int(i), start + int(j)))
+    gain, left = (np.array(part) for part in list(zip(*found, strict=True))[:2])
+    best, _, *pair = found[_largest(gain, left)]
+    return (pair[0], pair[1]) if best > 0 else (-1, -1)
 
 
-def _first_largest(values: Array) -> int:
-    return int(np.argmax(values >= (1 - TIE) * values.max()))
+def _largest(gain: Array, left: Array) -> int:
+    """The variable of largest gain; of equal ones that of which most is left, or the first.
+
+    What is left of a variable is what earlier pairs do not explain. The answer does not depend on
+    the order of the variables, unless they are alike in both.
+    """
+    tied = np.flatnonzero(gain >= (1 - GAIN_TIE) * gain.max())
+    return int(tied[np.argmax(left[tied] >= (1 - GAIN_TIE) * left[tied].max())])
 
 
 FINDERS: dict[str, Finder] = {"pmd": pmd, "alternating": alternating, "greedy": greedy}
@@ -348,7 +359,8 @@ METHODS = (*FINDERS, "least_squares")
 
 
 def _least_squares(x: View, y: View, l: int, request: Request) -> Pairs:
-    """Lasso of each column of Y (Y'Y)^(-1/2) on X; the best correlated l of them."""
+    """Lasso of each column of Y (Y'Y)^(-1/2) on X; the best correlated l of them, as far as their
+    scores are linearly independent."""
     values, V = eigenpairs(y.gram())
     keep = values > RANK_TOL * values.max(initial=0.0)
     root = (V[:, keep] / np.sqrt(values[keep])) @ V[:, keep].T
@@ -359,5 +371,24 @@ def _least_squares(x: View, y: View, l: int, request: Request) -> Pairs:
     size = np.linalg.norm(scores, axis=0) * np.linalg.norm(targets, axis=0)
     product = np.abs(np.sum(scores * targets, axis=0))
     r = np.divide(product, size, out=np.zeros_like(size), where=size > 0)
-    order = [j for j in np.argsort(-r, kind="stable")[:l] if r[j] > RANK_TOL]
+    best = [j for j in np.argsort(-r, kind="stable") if r[j] > RANK_TOL]
+    order = _independent(best, l, scores, targets)
     return _finish(x, y, [W[:, j] for j in order], [root[:, j] for j in order], free=True)
+
+
+def _independent(order: list[int], l: int, *scores: Array) -> list[int]:
+    """The first l columns, in this order, that are in no span of those before them."""
+    kept: list[int] = []
+    bases = [np.empty((len(S), 0)) for S in scores]
+    for j in order:
+        rests = [S[:, j] for S in scores]
+        for _ in range(2):
+            rests = [rest - Q @ (Q.T @ rest) for rest, Q in zip(rests, bases, strict=True)]
+        sizes = [(_norm(rest), _norm(S[:, j])) for rest, S in zip(rests, scores, strict=True)]
+        if len(kept) < l and all(left**2 > DEPENDENT * whole**2 for left, whole in sizes):
+            kept.append(j)
+            bases = [
+                np.column_stack([Q, rest / _norm(rest)])
+                for Q, rest in zip(bases, rests, strict=True)
+            ]
+    return kept

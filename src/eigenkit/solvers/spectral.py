@@ -24,17 +24,15 @@ from scipy.special import gammaln
 from eigenkit.data import Data
 from eigenkit.data.costs import DENSE_RATE, fits
 from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import EPS, Array, eigenpairs, signs, triangular_factor
+from eigenkit.linalg import Array, eigenpairs, signs, triangular_factor
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.lanczos import BLOCK, largest_eigenpairs
 from eigenkit.threads import blas_threads
+from eigenkit.tolerances import EPS, TEN_DIGITS, above_rounding
 
 IDENTITY = "B is the identity"
 
 METHODS = ("auto", "gram", "svd", "lanczos")
-
-# Eigenvalues of a Gram matrix below this share of the largest give fewer than ten digits.
-TRUSTED = 1e-6
 
 
 @dataclass(frozen=True)
@@ -97,10 +95,10 @@ def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array, bool] | None:
     primal, d = _primal(Z), Z.shape[1]
     values, vectors = _leading(Z.gram() if primal else Z.outer(), k)
     largest = max(float(values[0]), 0.0)
-    lost = values[-1] < TRUSTED * largest
+    lost = values[-1] < TEN_DIGITS * largest
     if largest and lost and (Z.may_be_dense or not Z.has_rows):
         return None
-    keep = values > largest * EPS * max(Z.n_samples, d)
+    keep = above_rounding(values, Z.n_samples, d)
     s, vectors = np.sqrt(values[keep]), vectors[:, keep]
     return s, vectors if primal else Z.rmatmat(vectors) / s, k is None or not keep.all()
 
@@ -127,7 +125,7 @@ def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array, bool]:
         A = triangular_factor(A)
     with blas_threads(len(A)):
         _, s, Vt = sla.svd(A, full_matrices=False)
-    s = s[s > s.max(initial=0.0) * EPS * max(Z.n_samples, *Z.shape)]
+    s = s[above_rounding(s, Z.n_samples, *Z.shape)]
     return s[:k], Vt[: len(s[:k])].T, True if k is None else k >= len(s)
 
 
@@ -170,7 +168,7 @@ def covariance_axes(pencil: Pencil) -> Solution:
     smallest = 1.0 / float(size.max())
     with blas_threads(pencil.C.shape[1]):
         W, s, Vt = sla.svd(pencil.C * (smallest * size), full_matrices=False)
-    keep = s > s.max(initial=0.0) * EPS * max(pencil.C.shape)
+    keep = above_rounding(s, *pencil.C.shape)
     W, V = W[:, keep], Vt[keep].T
     with np.errstate(over="ignore", under="ignore"):
         values = (s[keep] / smallest) ** 2

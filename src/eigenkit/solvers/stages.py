@@ -25,7 +25,8 @@ class Settings:
     ``solver`` is one of SOLVERS ("auto" is "two_stage", which is always exact),
     ``regression`` "auto" or a key of REGRESSIONS, ``tol`` and ``max_iter`` steer iterative
     methods. With ``n_components`` few beyond it are solved for; None is for all.
-    ``label_rank`` is the number of targets that stand for all labels (:mod:`.label_rank`).
+    ``label_rank`` is the number of directions that stand for all labels (:mod:`.label_rank`): of
+    the targets, or ``by_eigenvalues`` where those are all alike.
     """
 
     solver: str = "auto"
@@ -34,6 +35,7 @@ class Settings:
     max_iter: int = 1000
     n_components: int | None = None
     label_rank: int | str | None = None
+    by_eigenvalues: bool = False
 
 
 def regress(

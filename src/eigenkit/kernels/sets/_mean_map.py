@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 from eigenkit.kernels.sets._sets import SetKernel, sample, sums
 from eigenkit.linalg import Array
-from eigenkit.shell import check_real
+from eigenkit.shell import check_above_zero
 
 # Pairs of vectors whose distances are looked at to find their median; rows in one product.
 PAIRS, ROWS = 2000, 1024
@@ -54,8 +54,7 @@ class MeanMap(SetKernel):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        if check_real("gamma", self.gamma) == 0:
-            raise ValueError("gamma=0 is not valid: give a positive number.")
+        check_above_zero("gamma", self.gamma)
 
     def _learn(self, points: Array) -> None:
         random = check_random_state(self.random_state)

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from eigenkit.kernels.sets._mean_map import gaussian, typical_distance
 from eigenkit.kernels.sets._sets import SetKernel, sums
 from eigenkit.linalg import Array
-from eigenkit.shell import check_real
+from eigenkit.shell import check_above_zero
 
 
 class Pooled(SetKernel):
@@ -50,8 +50,7 @@ class Pooled(SetKernel):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        if check_real("gamma", self.gamma) == 0:
-            raise ValueError("gamma=0 is not valid: give a positive number.")
+        check_above_zero("gamma", self.gamma)
 
     def _learn(self, points: Array) -> None:
         pass

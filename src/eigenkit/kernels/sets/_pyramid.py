@@ -29,7 +29,7 @@ from sklearn.utils import check_random_state
 from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, members, sample
 from eigenkit.kernels.sets._vocabulary import Vocabulary
 from eigenkit.linalg import Array
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_above_zero, check_choice, check_count, check_real
 
 BINS = ("uniform", "vocabulary")
 
@@ -224,8 +224,8 @@ class PyramidMatch(SetKernel):
         check_count("n_levels", self.n_levels)
         check_count("branching", self.branching)
         check_real("coordinate_weight", self.coordinate_weight)
-        if self.side is not None and check_real("side", self.side) == 0:
-            raise ValueError("side=0 is not valid: give a positive number, or None.")
+        if self.side is not None:
+            check_above_zero("side", self.side, hint=", or None")
         if self.branching < 2:
             raise ValueError("branching=1 is not valid: give an integer of at least 2.")
 

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, members, sample
 from eigenkit.kernels.sets._vocabulary import cluster, nearest
 from eigenkit.linalg import Array
-from eigenkit.shell import check_count, check_real
+from eigenkit.shell import check_above_zero, check_count
 
 
 class VisualWords(SetKernel):
@@ -54,8 +54,7 @@ class VisualWords(SetKernel):
 
     def _check_parameters(self) -> None:
         check_count("n_words", self.n_words)
-        if check_real("gamma", self.gamma) == 0:
-            raise ValueError("gamma=0 is not valid: give a positive number.")
+        check_above_zero("gamma", self.gamma)
 
     def _learn_from_sets(self) -> None:
         distances = _chi_squared(self._fit_sets_, self._fit_sets_)

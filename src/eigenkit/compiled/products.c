@@ -1,5 +1,7 @@
-/* Rows of Y = A V for a CSR matrix A and a dense row-major V: the product in which block
- * methods on sparse data spend their time.
+/* The products in which fits spend their time: of sparse rows, and of dense rows with few columns.
+ * There is no Python API in here: ctypes loads the library.
+ *
+ * Part one: rows of Y = A V for a CSR matrix A and a dense row-major V.
  *
  * The columns of V are taken in panels whose width is known to the compiler, so that the sums of
  * a row stay in registers while its non-zeros go by, and the rows of V that come next are
@@ -8,7 +10,7 @@
  *
  * Four functions (float and double, 32 and 64 bit indices), each compiled for every processor
  * and, by GCC and Clang on x86, once more for AVX2 with FMA; the processor decides which one is
- * used. There is no Python API in here: ctypes loads the library.
+ * used.
  */
 #include <stdint.h>
 #include <string.h>
@@ -111,3 +113,109 @@ EXPORTED(csr_product_float64_int32, double, int32_t)
 EXPORTED(csr_product_float64_int64, double, int64_t)
 EXPORTED(csr_product_float32_int32, float, int32_t)
 EXPORTED(csr_product_float32_int64, float, int64_t)
+
+/* Part two: Z = X V - 1 offset' and S += X'(Z - H) for dense rows X and a few columns.
+ *
+ * BLAS copies X into panels for such products, which takes as long as the sums. Here a tile of
+ * 4 x 12 sums stays in registers, and a block of rows is used for both products while it is in
+ * the cache. k is a multiple of 4 and at most WIDEST. Without V, Z is taken as 0 and S gets X'H.
+ * Only for AVX2 with FMA: dense_rows_usable() says whether that is there.
+ */
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+#define FMA __attribute__((target("avx2,fma")))
+#define BLOCK 16
+#define WIDEST 64
+
+typedef double four __attribute__((vector_size(32), aligned(8)));
+
+/* Tiles of R x 4P sums over m terms: out[r, :] (+)= sum_i x[r, i] v[i, :]. The sums go along the rows
+ * of X (forward, for X V), or along its columns (backward, for X'U). */
+#define TILE(NAME, P, R, ACROSS, ALONG, ADD)                                                    \
+    FMA static void NAME##_##P##_##R(int64_t m, const double *X, int64_t stride,                \
+                                     const double *V, int64_t k, double *out) {                 \
+        four sum[R][P] = {{{0}}};                                                               \
+        for (int64_t i = 0; i < m; i++) {                                                       \
+            const four *v = (const four *)(V + i * k);                                          \
+            UNROLLED for (int r = 0; r < R; r++) {                                              \
+                const double x = X[r * ACROSS + i * ALONG];                                     \
+                UNROLLED for (int p = 0; p < P; p++) sum[r][p] += x * v[p];                     \
+            }                                                                                   \
+        }                                                                                       \
+        UNROLLED for (int r = 0; r < R; r++) {                                                  \
+            four *to = (four *)(out + r * k);                                                   \
+            UNROLLED for (int p = 0; p < P; p++) to[p] = ADD ? to[p] + sum[r][p] : sum[r][p];   \
+        }                                                                                       \
+    }
+
+/* All n x k sums, tile by tile. */
+#define TILES(NAME, ACROSS, ALONG, ADD)                                                         \
+    TILE(NAME, 3, 4, ACROSS, ALONG, ADD)                                                        \
+    TILE(NAME, 2, 4, ACROSS, ALONG, ADD)                                                        \
+    TILE(NAME, 1, 4, ACROSS, ALONG, ADD)                                                        \
+    TILE(NAME, 3, 1, ACROSS, ALONG, ADD)                                                        \
+    TILE(NAME, 2, 1, ACROSS, ALONG, ADD)                                                        \
+    TILE(NAME, 1, 1, ACROSS, ALONG, ADD)                                                        \
+    static void NAME(int64_t n, int64_t m, const double *X, int64_t stride, const double *V,    \
+                     int64_t k, double *out) {                                                  \
+        for (int64_t i = 0, rows; i < n; i += rows) {                                           \
+            rows = n - i >= 4 ? 4 : 1;                                                          \
+            for (int64_t c = 0, width; c < k; c += 4 * width) {                                 \
+                const int64_t left = (k - c) / 4;                                               \
+                width = left >= 3 && left != 4 ? 3 : left >= 2 ? 2 : 1;                         \
+                (rows == 4 ? width == 3 ? NAME##_3_4 : width == 2 ? NAME##_2_4 : NAME##_1_4     \
+                           : width == 3 ? NAME##_3_1 : width == 2 ? NAME##_2_1 : NAME##_1_1)(   \
+                    m, X + i * ACROSS, stride, V + c, k, out + i * k + c);                      \
+            }                                                                                   \
+        }                                                                                       \
+    }
+
+TILES(forward, stride, 1, 0)
+TILES(backward, 1, stride, 1)
+
+EXPORT int dense_rows_usable(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+/* X has n rows of d numbers, `stride` apart. S may be NULL, and V, with offset and Z; H too. */
+EXPORT void dense_gradient(int64_t n, int64_t d, const double *X, int64_t stride, int64_t k,
+                           const double *V, const double *offset, const double *H, double *Z,
+                           double *S) {
+    double gap[BLOCK * WIDEST];
+    for (int64_t i = 0; i < n; i += BLOCK) {
+        const int64_t rows = n - i < BLOCK ? n - i : BLOCK;
+        const double *x = X + i * stride, *h = H ? H + i * k : H;
+        if (V) {
+            double *z = Z + i * k;
+            forward(rows, d, x, stride, V, k, z);
+            for (int64_t r = 0; r < rows; r++)
+                for (int64_t c = r * k; c < r * k + k; c++) {
+                    z[c] -= offset[c - r * k];
+                    gap[c] = h ? z[c] - h[c] : z[c];
+                }
+        }
+        if (S) backward(d, rows, x, stride, V ? gap : h, k, S);
+    }
+}
+
+/* Sums and sums of squares of d columns, added to what is there. */
+FMA static void sums_of_four(int64_t d, const double *X, int64_t stride, double *restrict sum,
+                             double *restrict square) {
+    for (int64_t j = 0; j < d; j++) {
+        const double a = X[j], b = X[j + stride], c = X[j + 2 * stride], e = X[j + 3 * stride];
+        sum[j] += (a + b) + (c + e);
+        square[j] += (a * a + b * b) + (c * c + e * e);
+    }
+}
+
+EXPORT void dense_sums(int64_t n, int64_t d, const double *X, int64_t stride, double *sum,
+                       double *square) {
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) sums_of_four(d, X + i * stride, stride, sum, square);
+    for (; i < n; i++)
+        for (int64_t j = 0; j < d; j++) {
+            const double x = X[i * stride + j];
+            sum[j] += x;
+            square[j] += x * x;
+        }
+}
+#endif

@@ -1,0 +1,57 @@
+"""Products of dense rows with few columns: compiled ones where they can be had, BLAS otherwise.
+
+BLAS copies the rows into panels first, which for few columns takes as long as the sums.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eigenkit import compiled
+from eigenkit.data.columns import sum_of_squares
+from eigenkit.linalg import Array
+
+
+def cross(P: Array, U: Array) -> Array:
+    """P'U."""
+    k = U.shape[1]
+    if compiled.takes_dense(P, _padded(k)):
+        return compiled.dense_gradient(P, None, None, _wide(U))[1][:, :k]
+    return np.asarray((U.T @ P).T)
+
+
+def gradient(P: Array, V: Array, offset: Array, H: Any = None) -> tuple[Array, Array]:
+    """Z = P V - 1 offset' and P'(Z - H)."""
+    k = V.shape[1]
+    if compiled.takes_dense(P, _padded(k)):
+        wide = [None if A is None else _wide(A) for A in (V, offset[None, :], H)]
+        Z, slope = compiled.dense_gradient(P, *wide)
+        return Z[:, :k], slope[:, :k]
+    Z = P @ V
+    Z -= offset
+    gap = Z if H is None else Z - H
+    return Z, np.asarray((gap.T @ P).T)
+
+
+def sums(P: Array) -> tuple[Array, Array]:
+    """Sums and sums of squares of the columns, infinite where they overflow."""
+    if compiled.takes_dense(P):
+        return compiled.dense_sums(P)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return np.ones(len(P)) @ P, sum_of_squares(P)
+
+
+def _padded(k: int) -> int:
+    return -(-k // 4) * 4
+
+
+def _wide(A: Array) -> Array:
+    """A with columns of zeros up to a multiple of four, in the order of rows."""
+    n, k = A.shape
+    if k % 4 == 0:
+        return np.ascontiguousarray(A, dtype=np.float64)
+    wide = np.zeros((n, _padded(k)))
+    wide[:, :k] = A
+    return wide

@@ -1,0 +1,98 @@
+"""The one home of tolerances: what counts as rounding, as equal, as well conditioned, and why.
+
+All are relative to the size of what they are compared with. Where an iteration stops is a matter
+of its algorithm and of ``tol``, and stands there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+# The distance from 1 to the next number.
+EPS = float(np.finfo(np.float64).eps)
+
+# Divisors of zero become this: the quotient is large, and finite where its dividend is below 1.
+TINY = 1e-300
+
+# Squares of numbers inside this range, and their sums, neither overflow nor vanish.
+SQUARES_RANGE = (1e-140, 1e140)
+
+# -- rounding ---------------------------------------------------------------------------
+
+# Numbers that differ by no more than this are equal: a few units in the last place, as a shift
+# and a scale have been computed with.
+ROUNDING = 8 * EPS
+
+# A column with a smaller spread, relative to its mean, is constant up to the rounding of sums of
+# sums: the means are rounded once more with every merge.
+STREAM_ROUNDING = 8 * ROUNDING
+
+# Sums of up to some thousand weights or shares that differ by less are equal.
+SUM_ROUNDING = 1e-12
+
+# Below this an eigenvalue of a k x k matrix of products, or a pivot of one, is rounding: with
+# k of some hundreds, EPS k is about a tenth of it.
+RANK_TOL = 1e-12
+
+# Directions in which a matrix of products of the data has less than this share of its largest
+# eigenvalue are rounding of its sums, which have as many terms as there are rows.
+PRODUCTS_RANK_TOL = 1e-10
+
+# A vector with less than this share of its length outside a span lies in it, and two closer than
+# this are parallel: a length comes from squares that are known to 1e-15 or so, times a few
+# hundred terms, and this is far below what two variables differ by that are not copies.
+DEPENDENT = 1e-10
+
+# Eigenvalues of a whitened matrix, which lie in [0, 1], that are closer than this are one.
+EIGENVALUE_TIE = 1e-11
+
+# Gains of variables closer than this are equal, whatever rounding says. Ties are common, as
+# variables chosen for one pair are often collinear once its scores are taken out.
+GAIN_TIE = 1e-9
+
+# Entries of a vector closer than this to the largest may be the largest for another solver, which
+# has found the vector to eight digits or more.
+ENTRY_TIE = 1e-6
+
+# -- products instead of the data ---------------------------------------------------------
+# Z'Z has the square of the condition of Z: a reciprocal condition r of Z'Z leaves -log10(EPS / r)
+# digits. These compare r, or what stands for it.
+
+# Twelve digits as it stands.
+TWELVE_DIGITS = 1e-3
+
+# Ten digits: enough where there is no residual that could restore more.
+TEN_DIGITS = 1e-6
+
+# The components may be told apart before the digits are restored: only those that are kept need
+# the residuals then, and they are computed where B W is needed anyway.
+TOLD_APART = 1e-9
+
+# Residuals from the data restore the digits; below, the factor is not used: with 1e-13 the tenth
+# digit at cond(X) = 1e6 depended on the processor.
+REPAIRABLE = 1e-11
+
+# Solved as it is, where a few digits are all that is asked for; below, the solution of least norm.
+SOLVABLE = 1e-13
+
+# A difference of squares below this share of them has lost too many digits: eleven are left here.
+DIFFERENCE = 1e-5
+
+# -- what users give -----------------------------------------------------------------------
+
+# How far from symmetric, and how negative, a kernel or a graph may be: those that come from files
+# or from float32 have seven to eight digits.
+SYMMETRY_TOL = 1e-8
+
+# Targets fitted to this count as fitted exactly, and correlations this close to 1 as 1.
+EXACT = 1e-8
+
+
+def above_rounding(values: Any, *sizes: int) -> Any:
+    """Which singular values (or eigenvalues) of a matrix of these sizes are not rounding.
+
+    LAPACK's bound: they are known to EPS times the largest, times the larger size.
+    """
+    return values > values.max(initial=0.0) * EPS * max(sizes)
