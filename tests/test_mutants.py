@@ -36,3 +36,12 @@ def test_every_mutant_changes_the_program(tool) -> None:
 def test_constants_become_others(tool) -> None:
     for value in (0, 1, 2, 0.0, 1.0, 1e-12, -0.5, True):
         assert ast.literal_eval(tool._other(value)) != value
+
+
+def test_what_changes_nothing_is_not_tried(tool, tmp_path, monkeypatch) -> None:
+    code = "def f(A, sign):\n    return [a * sign for a, _ in zip(A, A, strict=True)]\n"
+    (tmp_path / "f.py").write_text(code)
+    monkeypatch.setattr(tool, "ROOT", tmp_path)
+    assert tool.mutants_of(Path("f.py")) == []
+    (tmp_path / "f.py").write_text(code.replace("sign", "size"))
+    assert [m.new for m in tool.mutants_of(Path("f.py"))] == ["/"]

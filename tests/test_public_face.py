@@ -8,6 +8,7 @@ from dataclasses import replace
 from html import escape
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from eigenkit import LDA, HypergraphSpectral
@@ -41,6 +42,10 @@ def test_every_attribute_is_described(cls):
         assert fitted <= FACE["described"](cls, "Attributes")
     if cls in PROJECTIONS and "n_components" in FACE["parameters"](cls):
         assert model.n_components_ == model.transform(X).shape[1]
+        assert hasattr(model, "mean_") or hasattr(model, "x_mean_") or hasattr(model, "kernels_")
+    if "max_iter" in FACE["parameters"](cls):
+        assert "tol" in FACE["parameters"](cls)
+        assert min(np.ravel(model.n_iter_)) >= 1
 
 
 def test_the_table_has_a_row_for_everyone():

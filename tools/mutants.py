@@ -40,6 +40,7 @@ TESTS = [
     "graph_regularized",
     "hostile",
     "hypergraph_clustering",
+    "invariances",
     "kernel_estimators",
     "kernels",
     "large_planes",
@@ -96,6 +97,11 @@ OPERATORS: dict[type[ast.AST], str] = {
 NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "True": "False"}
 NAMES |= {"False": "True", "argmin": "argmax", "argmax": "argmin", "any": "all", "all": "any"}
 
+# Switches that say what is known or may be reused, and change no result.
+SWITCHES = {"strict", "copy", "overwrite", "overwrite_a", "overwrite_b", "check_finite"}
+# Factors of 1 and -1, by which a product is a quotient.
+SIGNS = {"sign", "sign[:, None]"}
+
 
 @dataclass(frozen=True)
 class Mutant:
@@ -142,18 +148,22 @@ def mutants_of(path: Path) -> list[Mutant]:
 
 
 def _code(tree: ast.AST) -> Iterator[ast.AST]:
-    """Nodes that compute: no annotations, no docstrings, nothing inside a raise."""
+    """Nodes that compute: no annotations, docstrings or switches, nothing inside a raise."""
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list"):
             continue
         for node in value if isinstance(value, list) else [value]:
             if isinstance(node, ast.Raise | ast.JoinedStr) or not isinstance(node, ast.AST):
                 continue
+            if isinstance(node, ast.keyword) and node.arg in SWITCHES:
+                continue
             yield node
             yield from _code(node)
 
 
 def _changes(node: ast.AST, at, text: str) -> Iterator[tuple[int, int, str]]:
+    if isinstance(node, ast.BinOp) and ast.unparse(node.right) in SIGNS:
+        return
     if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
         yield from _between(node.left, node.right, node.op, at, text)
     elif isinstance(node, ast.Compare):

@@ -36,8 +36,9 @@ def symmetric(D: Array) -> Array:
 def eigenpairs(D: Array) -> tuple[Array, Array]:
     """Eigenvalues (decreasing) and eigenvectors of a symmetric matrix given up to rounding."""
     scale = float(power_of_two(np.max(np.abs(D), initial=0.0)))
+    D = symmetric(D / scale)
     with blas_threads(len(D)):
-        values, vectors = sla.eigh(symmetric(D / scale))
+        values, vectors = sla.eigh(D)
     return values[::-1] * scale, vectors[:, ::-1]
 
 

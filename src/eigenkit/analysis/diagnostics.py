@@ -76,7 +76,7 @@ def hotelling_t2(model: Any, X: Any) -> Array:
     2.99
     """
     T = _scores(model, X)
-    return np.asarray(np.sum(T**2 / _spread(model)[0], axis=1))
+    return np.asarray(np.sum((T / _spread(model)[0]) ** 2, axis=1))
 
 
 def t2_limit(model: Any, level: float = 0.95) -> float:
@@ -107,8 +107,8 @@ def t2_limit(model: Any, level: float = 0.95) -> float:
     """
     check_is_fitted(model)
     level = check_real("level", level, high=1.0)
-    variance, n = _spread(model)
-    l = len(variance)
+    deviation, n = _spread(model)
+    l = len(deviation)
     return float(l * (n**2 - 1) / (n * (n - l)) * stats.f.ppf(level, l, n - l))
 
 
@@ -202,9 +202,9 @@ def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:
 
 
 def _spread(model: Any) -> tuple[Array, float]:
-    """The variance of the scores in the training data, and the number of samples there."""
-    check_has(model, "T2", "a fitted PLS estimator", "_score_variance_")
-    return model._score_variance_, model._n_samples_
+    """Standard deviations of the scores in the training data, and the number of samples there."""
+    check_has(model, "T2", "a fitted PLS estimator", "_score_std_")
+    return model._score_std_, model._n_samples_
 
 
 def _scores(model: Any, X: Any) -> Array:

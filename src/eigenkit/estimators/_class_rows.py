@@ -23,13 +23,21 @@ class ClassRows:
     """
 
     def __init__(
-        self,
+        self, parts: list[Any], R: Array | None = None, column: Array | None = None
+    ) -> None:
+        self.parts, self.R = parts, R
+        self.column_weight = None if column is None else np.append(column**2, 1.0)
+
+    @classmethod
+    def of(
+        cls,
         F: Any,
         bounds: np.ndarray,
         root: Array | None,
-        R: Array | None,
+        R: Array | None = None,
         column: Array | None = None,
-    ) -> None:
+    ) -> ClassRows:
+        """From features sorted by class, and the roots of the weights of their rows."""
         n = F.shape[0]
         if sparse.issparse(F):
             N = sparse.hstack([F, np.ones((n, 1))], format="csr")
@@ -40,21 +48,20 @@ class ClassRows:
             N[:, -1] = 1.0
             if root is not None:
                 N *= root[:, None]
-        self.parts = [N[a:b] for a, b in pairwise(bounds)]
-        self.R = R
-        self.column_weight = None if column is None else np.append(column**2, 1.0)
+        return cls([N[a:b] for a, b in pairwise(bounds)], R, column)
 
     @property
-    def sparse(self) -> bool:
-        return bool(sparse.issparse(self.parts[0]))
+    def may_be_dense(self) -> bool:
+        """Whether products of the rows with dense matrices take no more room than the rows."""
+        return not sparse.issparse(self.parts[0])
 
     def grams(self) -> list[Array]:
         with np.errstate(over="ignore", invalid="ignore"):  # the solver looks at the sums
             grams: list[Any] = class_grams(self.parts)
-        return [G.toarray() for G in grams] if self.sparse else grams
+        return grams if self.may_be_dense else [G.toarray() for G in grams]
 
     def lower_grams(self) -> list[Array]:
-        return self.grams() if self.sparse else lower_grams(self.parts)
+        return lower_grams(self.parts) if self.may_be_dense else self.grams()
 
     def to_normal(self) -> Array:
         """The map from z to the normal of the plane."""
@@ -69,13 +76,23 @@ def standardized(X: Array) -> tuple[Array, Array, Array]:
     """
     shift = X.mean(axis=0, dtype=np.float64)
     Z = X - shift
-    size = np.abs(Z).max(axis=0)
-    if np.all(size <= ROUNDING * np.abs(shift)):
+    high, low = Z.max(axis=0), Z.min(axis=0)
+    size = np.maximum(high, -low)
+    # The mean is a rounded sum, so what is constant shows in differences, not in sizes.
+    constant = high - low <= ROUNDING * np.abs(shift)
+    if constant.all():
         raise ValueError(NO_VARIANCE)
+    if constant.any():  # or the rounding of their mean would become a feature
+        Z, size = np.where(constant, 0.0, Z), np.where(constant, 0.0, size)
     unit = power_of_two(size)
+    return shift, Z / unit, to_planes(shift, unit)
+
+
+def to_planes(shift: Array, unit: Array) -> Array:
+    """R that takes planes of (X - shift) / unit to planes of X."""
     R = np.diag([*(1 / unit), 1.0])
     R[-1, :-1] = -shift / unit
-    return shift, Z / unit, R
+    return R
 
 
 def row_space(X: Any) -> tuple[Array, Array]:

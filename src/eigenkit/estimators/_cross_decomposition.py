@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import SCALABLE, Centered, project
-from eigenkit.estimators._encoding import check_numeric_Y, labels_of
-from eigenkit.estimators._estimator import Transformer
+from eigenkit.estimators._encoding import check_numeric_Y
+from eigenkit.estimators._estimator import BothSides
 from eigenkit.estimators._gaps import check_gaps, filled, observed_entries
 from eigenkit.estimators._validation import check_X_varies, check_y_varies
 from eigenkit.exceptions import DegenerateDataWarning
@@ -67,7 +66,7 @@ class Fit:
     squares: tuple[float, float]
 
 
-class CrossDecomposition(Transformer):
+class CrossDecomposition(BothSides):
     """What the PLS family shares: validate, decompose X'Y, keep; see the subclasses."""
 
     _instead: ClassVar = {"copy": UNCHANGED}
@@ -90,8 +89,8 @@ class CrossDecomposition(Transformer):
 
     @property
     def _iterates(self) -> bool:
-        """Whether X itself is deflated, as NIPALS does."""
-        return False
+        """Whether X itself is deflated, as NIPALS does, where that can be asked for."""
+        return bool(getattr(self, "algorithm", None) == "nipals")
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         if reset:
@@ -195,7 +194,7 @@ class CrossDecomposition(Transformer):
         squares = found.x_norms
         if self._deflation == "svd":
             squares = np.sum(fit.X.matmat(found.x_rotations) ** 2, axis=0)
-        self._score_variance_ = self._cast(squares / fit.X.unit**2 / Z.freedom)
+        self._score_std_ = self._cast(np.sqrt(squares / Z.freedom) / fit.X.unit)
         self._n_samples_ = float(Z.total / (Z.total - Z.freedom))
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
@@ -226,30 +225,11 @@ class CrossDecomposition(Transformer):
             self._cast(skip_missing_scores(centred, observed, self.x_weights_, self.x_loadings_))
         )
 
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """Scores of X, and of y too if given.
+    def _scores_of_x(self, X: Any) -> Array:
+        return self._x_scores(self._check_X(X, reset=False))
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,) or (n_samples, n_targets), optional
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_), or a tuple of two of them
-        """
-        check_is_fitted(self)
-        X = self._check_X(X, reset=False)
-        x_scores = self._x_scores(X)
-        if y is None:
-            return x_scores
-        Y = self._encode(labels_of(self, y, reset=False), X.shape[0], None, reset=False)
-        if Y.shape[1] != self._n_labels_:
-            raise ValueError(
-                f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted with "
-                f"{self._n_labels_}."
-            )
-        return x_scores, self._cast((Y - self.y_mean_) / self.y_std_ @ self.y_rotations_)
+    def _scores_of_y(self, Y: Any) -> Array:
+        return np.asarray((Y - self.y_mean_) / self.y_std_ @ self.y_rotations_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -27,6 +27,8 @@ random_state : int or RandomState, optional
     For ``approximation="nystroem"``.
 """,
     "kernel_attributes": """
+components_ : array of shape (n_components_, n_fit)
+    Dual coefficients: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
 mean_ : array of shape (n_fit,)
     Mean of the training rows of the kernel.
 X_fit_ : array or sparse matrix of shape (n_fit, n_features)
@@ -82,6 +84,12 @@ dual_coef_ : array of shape (n_classes, n_landmarks)
     Unit coefficient vectors of the surfaces (other kernels).
 intercept_ : array of shape (n_classes,)
     Distances are ``|X @ coef_.T + intercept_|``.
+""",
+    "label_rank": """
+label_rank : int or "auto", optional
+    Let so many targets, the main directions of the labels, stand for all of them; "auto" takes
+    as many as hold 99 % of their squares. ``report_.label_bound`` says by how much an
+    eigenvalue may be too small for that. By default nothing is left out.
 """,
     "alpha": """
 alpha : float

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import estimator_html_repr
+from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import threads_for
 from eigenkit.estimators._blocks import blocked_rows
@@ -191,3 +192,39 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components_)
+
+
+class BothSides(Transformer):
+    """X and y both have scores: :meth:`transform` gives one or both."""
+
+    def _scores_of_x(self, X: Any) -> Any:
+        raise NotImplementedError
+
+    def _scores_of_y(self, Y: Any) -> Any:
+        """Of y as numbers, a column each that was there in fit."""
+        raise NotImplementedError
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Scores of X, and of y too if given.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` inner products with the training samples.
+        y : array of shape (n_samples,) or (n_samples, n_targets), optional
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_), or a tuple of two of them
+        """
+        check_is_fitted(self)
+        x_scores = self._scores_of_x(X)
+        if y is None:
+            return x_scores
+        Y = self._encode(labels_of(self, y, reset=False), len(x_scores), None, reset=False)
+        if Y.shape[1] != self._n_labels_:
+            raise ValueError(
+                f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted with "
+                f"{self._n_labels_}."
+            )
+        return x_scores, self._cast(self._scores_of_y(Y))

@@ -30,14 +30,12 @@ class StreamedPLS(Streaming, CrossDecomposition):
     x_scores_ = Result(_NO_SCORES)
     y_scores_ = Result(_NO_SCORES)
     n_components_ = Result()
-    _score_variance_ = Result()
+    _score_std_ = Result()
     _n_samples_ = Result()
     coef_ = Result()
     intercept_ = Result()
     n_iter_ = Result()
     singular_values_ = Result()
-
-    _in_passes = False
 
     def _target(self) -> Target:
         return TARGETS["opls"]

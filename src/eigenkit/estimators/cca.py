@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
 from eigenkit.estimators._described import PARTS
-from eigenkit.estimators._encoding import labels_of
+from eigenkit.estimators._estimator import BothSides
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import check_scores, check_X
@@ -24,7 +24,7 @@ from eigenkit.targets import Target, whitened_with_ridge
 
 
 @filled(PARTS)
-class CCA(ResponseProjection):
+class CCA(BothSides, ResponseProjection):
     """Canonical correlation analysis with a ridge on either side.
 
     Solves ``Xc'Yc (Yc'Yc + alpha_y I)^+ Yc'Xc w = lambda (Xc'Xc + alpha I) w`` and the
@@ -182,32 +182,11 @@ class CCA(ResponseProjection):
             XtT = np.where(values > 0, C @ (basis / np.sqrt(values)) - alpha * W, 0.0)
         return np.asarray(XtT @ np.linalg.pinv(W.T @ XtT))
 
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """Project X, and y too if given.
+    def _scores_of_x(self, X: Any) -> Array:
+        return project(check_X(self, X, reset=False), self.mean_, self.x_rotations_)
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,) or (n_samples, n_targets), optional
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_), or a tuple of two of them
-        """
-        check_is_fitted(self)
-        if y is None:
-            return project(check_X(self, X, reset=False), self.mean_, self.x_rotations_)
-        return self._both_scores(X, y)
-
-    def _both_scores(self, X: Any, y: Any) -> tuple[Array, Array]:
-        X = check_X(self, X, reset=False)
-        x_scores = project(X, self.mean_, self.x_rotations_)
-        Y = self._encode(labels_of(self, y, reset=False), X.shape[0], None, reset=False)
-        if Y.shape[1] != self._n_labels_:
-            raise ValueError(
-                f"y has {Y.shape[1]} columns, but CCA was fitted with {self._n_labels_}."
-            )
-        return x_scores, project(Y, self.y_mean_, self.y_rotations_)
+    def _scores_of_y(self, Y: Any) -> Array:
+        return project(Y, self.y_mean_, self.y_rotations_)
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Map scores back: the best approximation of X (and y) from them.

@@ -37,10 +37,7 @@ class HypergraphSpectral(Projection):
         degrees of the samples, S is the part that joins samples: L = diag(S 1) - S.
     label_weights : array of shape (n_labels,), optional
         Positive weights of the labels (hyperedges); 1 by default.
-    label_rank : int or "auto", optional
-        Let so many targets, the main directions of the labels, stand for all of them; "auto" takes
-        as many as hold 99 % of their squares. ``report_.label_bound`` says by how much an
-        eigenvalue may be too small for that. By default nothing is left out.
+    {label_rank}
     {alpha}
     {computation}
 

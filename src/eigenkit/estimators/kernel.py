@@ -9,7 +9,7 @@ import numpy as np
 
 from eigenkit.data import project
 from eigenkit.estimators._described import PARTS
-from eigenkit.estimators._encoding import labels_of
+from eigenkit.estimators._estimator import BothSides
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators.hypergraph import HypergraphSpectral
@@ -45,8 +45,6 @@ class KernelOrthonormalizedPLS(OrthonormalizedPLS, KernelProjection):
 
     Attributes
     ----------
-    components_ : array of shape (n_components_, n_fit)
-        Dual coefficients: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
     {kernel_attributes}
     eigenvalues_ : array of shape (n_components_,)
     coef_ : array of shape (n_targets, n_fit)
@@ -70,7 +68,7 @@ class KernelOrthonormalizedPLS(OrthonormalizedPLS, KernelProjection):
 
 
 @filled(PARTS)
-class KernelCCA(ResponseProjection, KernelProjection):
+class KernelCCA(BothSides, ResponseProjection, KernelProjection):
     """Canonical correlation analysis in the space of a kernel, with a ridge on its side.
 
     Maximizes ``tr(B'Kc H H'Kc B)`` over ``B'(Kc Kc + alpha Kc) B = I`` with H = Yc (Yc'Yc)^(-1/2)
@@ -91,15 +89,10 @@ class KernelCCA(ResponseProjection, KernelProjection):
     ----------
     canonical_correlations_ : array of shape (n_components_,)
         Square roots of the eigenvalues; with a ridge they are shrunken accordingly.
-    components_ : array of shape (n_components_, n_fit)
-        Dual coefficients: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
+    {kernel_attributes}
     y_rotations_ : array of shape (n_targets, n_components_)
         The projection of y.
-    mean_, y_mean_ : array
-    X_fit_ : array or sparse matrix of shape (n_fit, n_features)
-        The training samples, or the landmarks (of a precomputed kernel: their indices).
-    kernel_, gamma_
-        The kernel as it was used.
+    y_mean_ : array of shape (n_targets,)
     eigenvalues_ : array of shape (n_components_,)
     coef_ : array of shape (n_targets, n_fit)
     intercept_ : array of shape (n_targets,)
@@ -136,29 +129,11 @@ class KernelCCA(ResponseProjection, KernelProjection):
                 stacklevel=2,
             )
 
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """Project X, and y too if given.
+    def _scores_of_x(self, X: Any) -> Array:
+        return self._scores(X)
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            With ``kernel="precomputed"`` inner products with the training samples.
-        y : array of shape (n_samples,) or (n_samples, n_targets), optional
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_), or a tuple of two of them
-        """
-        x_scores = self._scores(X)
-        if y is None:
-            return x_scores
-        Y = self._encode(labels_of(self, y, reset=False), len(x_scores), None, reset=False)
-        if Y.shape[1] != self._n_labels_:
-            raise ValueError(
-                f"y has {Y.shape[1]} columns, but KernelCCA was fitted with {self._n_labels_}."
-            )
-        y_scores = project(Y, self.y_mean_, self.y_rotations_)
-        return x_scores, y_scores.astype(self._dtype_, copy=False)
+    def _scores_of_y(self, Y: Any) -> Array:
+        return project(Y, self.y_mean_, self.y_rotations_)
 
 
 @filled(PARTS)
@@ -184,8 +159,6 @@ class KernelLDA(LDA, KernelProjection):
 
     Attributes
     ----------
-    components_ : array of shape (n_components_, n_fit)
-        Dual coefficients: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
     {kernel_attributes}
     explained_variance_ratio_ : array of shape (n_components_,)
         As in :class:`LDA`.
@@ -269,8 +242,6 @@ class KernelHypergraphSpectral(HypergraphSpectral, KernelProjection):
 
     Attributes
     ----------
-    components_ : array of shape (n_components_, n_fit)
-        Dual coefficients: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
     {kernel_attributes}
     eigenvalues_ : array of shape (n_components_,)
     {landmark_attributes}

@@ -36,8 +36,6 @@ class KernelPLS(ResponseProjection, KernelProjection):
 
     Attributes
     ----------
-    components_ : array of shape (n_components_, n_fit)
-        Dual rotations: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
     {kernel_attributes}
     eigenvalues_ : array of shape (n_components_,)
         Squared covariances of the components with what was left of y.

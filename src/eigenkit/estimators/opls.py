@@ -22,10 +22,7 @@ class OrthonormalizedPLS(ResponseProjection):
     ----------
     n_components : int, optional
         Number of components, at most the rank of Xc'Yc; all by default.
-    label_rank : int or "auto", optional
-        Let so many targets, the main directions of the labels, stand for all of them; "auto" takes
-        as many as hold 99 % of their squares. ``report_.label_bound`` says by how much an
-        eigenvalue may be too small for that. By default nothing is left out.
+    {label_rank}
     {alpha}
     {computation}
 

@@ -156,10 +156,6 @@ class NipalsRegressor(PLSRegressor):
         check_count("max_iter", self.max_iter)
         return super()._settings()
 
-    @property
-    def _iterates(self) -> bool:
-        return self.algorithm == "nipals"
-
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         if not self._iterates:
             return super()._decompose(pair, scale, l)

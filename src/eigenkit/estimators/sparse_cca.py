@@ -6,11 +6,10 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import SCALABLE, Centered, project
-from eigenkit.estimators._encoding import check_numeric_Y, labels_of
-from eigenkit.estimators._estimator import Transformer
+from eigenkit.estimators._encoding import check_numeric_Y
+from eigenkit.estimators._estimator import BothSides
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
@@ -20,7 +19,7 @@ from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
 
 
-class SparseCCA(Transformer):
+class SparseCCA(BothSides):
     """Canonical correlation analysis with few variables in each projection.
 
     Pairs of projections are found one after the other; the scores of a pair are taken out of
@@ -168,29 +167,11 @@ class SparseCCA(Transformer):
         )
         self.components_ = np.ascontiguousarray(self.x_weights_.T)
 
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """Scores of X, and of y too if given.
+    def _scores_of_x(self, X: Any) -> Array:
+        return project(check_X(self, X, reset=False), self.mean_, self.x_weights_)
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,) or (n_samples, n_targets), optional
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_), or a tuple of two of them
-        """
-        check_is_fitted(self)
-        X = check_X(self, X, reset=False)
-        x_scores = project(X, self.mean_, self.x_weights_)
-        if y is None:
-            return x_scores
-        Y = self._encode(labels_of(self, y, reset=False), X.shape[0], None, reset=False)
-        if Y.shape[1] != len(self.y_mean_):
-            raise ValueError(
-                f"y has {Y.shape[1]} columns, but SparseCCA was fitted with {len(self.y_mean_)}."
-            )
-        return x_scores, project(Y, self.y_mean_, self.y_weights_)
+    def _scores_of_y(self, Y: Any) -> Array:
+        return project(Y, self.y_mean_, self.y_weights_)
 
     def score(self, X: Any, y: Any) -> float:
         """The mean over the pairs of the correlation of their scores.

@@ -31,6 +31,8 @@ CLASSES = {
     "Rows": "eigenkit.moments:Rows",
     "Factor": "eigenkit.moments:Factor",
     "Moments": "eigenkit.moments:Moments",
+    "ClassMoments": "eigenkit.moments:ClassMoments",
+    "Estimator": "eigenkit.estimators._estimator:Estimator",  # a view of several
     "Step": "eigenkit.solvers.kernel_weights:Step",
     "PyramidMatch": "eigenkit.kernels.sets:PyramidMatch",
     "UniformBins": "eigenkit.kernels.sets._pyramid:UniformBins",
@@ -216,6 +218,8 @@ def _object(tree: Any, arrays: Any) -> Any:
     intake = state.get("_intake_")
     if intake is not None and not (isinstance(intake, Intake) and type(intake.model) is cls):
         raise TreeError("a stream is not one")
+    if intake is not None:
+        intake.check()
     value = cls.__new__(cls)
     value.__dict__.update(state)
     return value

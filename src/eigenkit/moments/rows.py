@@ -137,18 +137,18 @@ class Rows:
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on these rows."""
-        Z, weight = self.centered(), self.effective
+        Z, weight, n = self.centered(), self.effective, self.n_rows
+        one = 1.0 if self.counted else Z.total / self.count
         Y = self._labels(target)
         G = target.local(Y, edge_weight)
         factor = Pencil.state(Z, G, alpha).H
-        one = 1.0 if self.counted else Z.total / self.count
-        labels = Labels(column_sums(Y, weight), factor, edge_weight, one, self.n_rows)
+        labels = Labels(column_sums(Y, weight), factor, edge_weight, one, n)
         if target.linear and not sparse.issparse(Y):
             # The centred H comes from the centred G, as Y may be far from zero.
             pencil = Pencil(Z, target.finish(factor, labels), alpha)
         else:
             pencil = Pencil.state(Z, target.finish(G, labels), alpha)
-        return Problem(pencil, labels, Z.mean, Z.total, self.n_rows)
+        return Problem(pencil, labels, Z.mean, Z.total, n)
 
     def _labels(self, target: Target) -> Any:
         """Y in float64; sparse as it came, or where it has hardly anything but zeros."""

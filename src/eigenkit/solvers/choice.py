@@ -56,12 +56,13 @@ def choose(Z: Data, n_targets: int, alphas: Sequence[float], tol: float) -> Choi
     >>> choose(Centered(rng.normal(size=(20, 500))), 3, [1.0], 1e-8).regression
     'dual_cholesky'
     """
+    one_ridge = Z.one_ridge
     costs = _factorization_costs(Z, len(alphas))
-    if not Z.one_ridge:
+    if not one_ridge:
         costs.pop("dual_cholesky", None)
     exact = min(costs.values(), default=np.inf)
     iteration = _iteration_cost(Z, n_targets, len(alphas))
-    possible = Z.one_ridge and (min(alphas) > 0 or not Z.has_rows)
+    possible = one_ridge and (min(alphas) > 0 or not Z.has_rows)
     if possible and exact > max(SHORT, FEW * iteration):
         condition = 1 + Z.spectral_norm_squared() / max(float(np.min(Z.ridge(min(alphas)))), TINY)
         # Where rounding keeps it from tol it goes on in vain: any factorization is better.

@@ -42,11 +42,12 @@ def rayleigh_ritz(
     pencil: Pencil, W: Array, BW: Array, WBW: Array, values: Array, U: Array
 ) -> tuple[Array, Array, Array, Array]:
     """W, B W, eigenvalues and basis of the pencil on the span of W, in which they lie already."""
+    WBW, WC = symmetric(WBW), pencil.Z.inner(W, pencil.C)
     with blas_threads(W.shape[1]):
-        L, info = sla.lapack.dpotrf(symmetric(WBW), lower=1)
+        L, info = sla.lapack.dpotrf(WBW, lower=1)
         if info or W.shape[1] == 0:
             return W, BW, values, U
-        half = sla.solve_triangular(L, pencil.Z.inner(W, pencil.C), lower=True)
+        half = sla.solve_triangular(L, WC, lower=True)
         turn, s, basis = sla.svd(half, full_matrices=False)
         # Rounding may have passed for a component in D: here its eigenvalue shows.
         rank = int(np.sum(s**2 > RANK_TOL * s.max() ** 2))
