@@ -5,7 +5,8 @@ fits LDA on them by the iterative solver, in a process whose address space is li
 ``--limit`` gigabytes. ``python -m benchmarks.scale dense`` writes a float32 matrix of ``--rows`` x
 ``--features`` and fits LDA on a memory map of it, with a limit on memory of its own. Both print
 the time beside that of bare passes over the same blocks, as many as the fit has made; ``stream``
-prints what checkpoints cost a stream.
+prints what checkpoints cost a stream, ``cluster`` what workers cost and bring on this machine (in
+one thread: ``OPENBLAS_NUM_THREADS=1``).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -146,25 +148,64 @@ def bare_gram(blocks: Any, d: int) -> np.ndarray:
 # -- a stream with checkpoints ----------------------------------------------------------
 
 
-def stream(n: int = 200, rows: int = 200, d: int = 100) -> dict[str, float]:
-    """Seconds of a stream without and with checkpoints, the best of three interleaved runs."""
+def stream(seconds: float, rows: int = 200, d: int = 100) -> dict[str, float]:
+    """Seconds of two streams that are fed in turn, without and with checkpoints every 30 s."""
     from eigenkit import LDA, Stream
 
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(rows, d)), np.arange(rows) % 3
-    found: dict[str, list[float]] = {"without": [], "with": []}
-    for _ in range(3):
-        begun, model = time.perf_counter(), LDA()
-        for _ in range(n):
-            model.partial_fit(X, y)
-        found["without"].append(time.perf_counter() - begun)
-        with tempfile.TemporaryDirectory() as folder:
-            begun = time.perf_counter()
-            with Stream(LDA(), Path(folder) / "state.ek") as fed:
-                for i in range(n):
-                    fed.update(X, y, position=i)
-            found["with"].append(time.perf_counter() - begun)
-    return {name: min(times) for name, times in found.items()}
+    model, took, i = LDA(), {"without": 0.0, "with": 0.0}, 0
+    with tempfile.TemporaryDirectory() as folder:
+        fed = Stream(LDA(), Path(folder) / "state.ek")
+        while took["with"] < seconds:
+            took["without"] += timed(lambda: model.partial_fit(X, y))
+            took["with"] += timed(lambda i=i: fed.update(X, y, position=i))
+            i += 1
+        took["with"] += timed(fed.close)
+    return {**took, "batches": i}
+
+
+def timed(function: Callable[[], Any]) -> float:
+    begun = time.perf_counter()
+    function()
+    return time.perf_counter() - begun
+
+
+# -- a cluster of this machine ----------------------------------------------------------
+
+
+def cluster(n_parts: int = 8, rows: int = 25_000, d: int = 20_000) -> dict[str, float]:
+    """Seconds of one fit of rows in memory: here in one thread, by one worker, and by two."""
+    import dask
+    from distributed import Client, LocalCluster
+
+    from eigenkit import LDA, RowBlocks
+
+    def part(seed: int) -> tuple[sparse.csr_array, np.ndarray]:
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, CLASSES, rows)
+        column = (d * rng.random((rows, PER_ROW)) ** 3).astype(np.int32)
+        column[:, 0] = y
+        indptr = np.arange(0, column.size + 1, PER_ROW, dtype=np.int32)
+        X = sparse.csr_array((rng.random(column.size), column.ravel(), indptr), shape=(rows, d))
+        X.sum_duplicates()
+        return X, y
+
+    model = LDA(alpha=1.0, regression="cg", tol=1e-8)
+    held = [part(seed) for seed in range(n_parts)]
+    blocks = RowBlocks.from_arrays([lambda pair=pair: pair for pair in held])
+    found = {"here": min(timed(lambda: model.fit(blocks)) for _ in range(2))}
+    for n in (1, 2):
+        with (
+            LocalCluster(
+                n_workers=n, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+            ) as local,
+            Client(local) as client,
+        ):
+            there = RowBlocks.from_dask(client, [dask.delayed(part)(i) for i in range(n_parts)])
+            model.fit(there)  # the workers make their parts
+            found[f"workers {n}"] = min(timed(partial(model.fit, there)) for _ in range(2))
+    return found
 
 
 # -- running ----------------------------------------------------------------------------
@@ -205,19 +246,29 @@ def child(kind: str, path: Path, limit: float) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kind", choices=["csr", "dense", "stream"], default="csr", nargs="?")
+    kinds = ["csr", "dense", "stream", "cluster"]
+    parser.add_argument("kind", choices=kinds, default="csr", nargs="?")
     parser.add_argument("--gigabytes", type=float, default=4.0)
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--features", type=int, default=2_500)
     parser.add_argument("--limit", type=float, help="GB; 2 for csr, 0.5 for dense")
+    parser.add_argument("--seconds", type=float, default=100.0, help="of the stream")
     parser.add_argument("--child", type=Path)
     given = parser.parse_args()
     limit = given.limit or (2.0 if given.kind == "csr" else 0.5)
     if given.kind == "stream":
-        found = stream()
+        found = stream(given.seconds)
         share = found["with"] / found["without"] - 1
-        print(f"stream {found['without']:.2f} s, with checkpoints {found['with']:.2f} s", end="")
-        print(f" ({share:+.1%})")
+        print(f"stream of {found['batches']} batches: {found['without']:.1f} s", end="")
+        print(f", with checkpoints {found['with']:.1f} s ({share:+.1%})")
+        return
+    if given.kind == "cluster":
+        found = cluster()
+        one, two = found["workers 1"], found["workers 2"]
+        print(f"one thread here {found['here']:.2f} s, one worker {one:.2f} s", end="")
+        print(
+            f" ({one / found['here']:.2f} times), two workers {two:.2f} s ({one / two:.2f} times)"
+        )
         return
     if given.child is not None:
         fit = fit_csr if given.kind == "csr" else fit_dense

@@ -22,7 +22,7 @@ settings.load_profile("eigenkit")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in random order")
     parser.addoption("--kills", type=int, default=200, help="kills of a stream in the slow test")
-    parser.addoption("--dask-fits", type=int, default=0, help="fits with killed Dask workers")
+    parser.addoption("--dask-fits", type=int, default=2, help="fits with killed Dask workers")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -51,7 +51,7 @@ def test_what_cannot_be_done_is_found():
     }
     assert {"LDA", "ReGEC"} <= set(cannot["numbers"])
     assert {"PLSRegression"} <= set(cannot["classes"])
-    assert {"KernelCCA", "ReGEC"} <= set(cannot["streams"])
+    assert {"KernelCCA", "KernelLDA"} <= set(cannot["streams"])
     assert {"LDA", "CCA"} <= set(cannot["missing values"])
     assert not cannot["estimator"]
     assert not cannot["sparse X"]

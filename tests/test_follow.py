@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import io
+import multiprocessing
+import os
+import random
+import signal
 import sys
+import time
+import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from typer.testing import CliRunner
 
-from eigenkit import LDA
+from eigenkit import LDA, ReGEC
 from eigenkit.cli import app
-from eigenkit.files import FileError
+from eigenkit.files import FileError, Reading
+from eigenkit.models import _follow as module
 from eigenkit.models import load
 
 
@@ -28,9 +36,9 @@ def _run(*arguments, code=0):
     return result.output
 
 
-def _start(folder, frame, name="m.ek"):
+def _start(folder, frame, name="m.ek", method="lda"):
     frame.to_csv(folder / "first.csv", index=False)
-    _run("fit", folder / "first.csv", "--labels", "c", "--method", "lda", "--no-quality",
+    _run("fit", folder / "first.csv", "--labels", "c", "--method", method, "--no-quality",
          "--out", folder / name, "--force")  # fmt: skip
     return folder / name
 
@@ -58,8 +66,6 @@ def test_standard_input(tmp_path, rng, monkeypatch):
     frame = _frame(rng)
     model = _start(tmp_path, frame[:60])
     stdin = io.TextIOWrapper(io.BufferedReader(io.BytesIO(frame.to_csv(index=False).encode())))
-    from eigenkit.models import _follow as module
-
     batches = list(module._from_input(stdin.buffer, 0))
     assert b"".join(b.text for b in batches) == frame.to_csv(index=False).encode()
     assert [b.begin for b in batches[1:]] == [b.end for b in batches[:-1]]
@@ -155,3 +161,103 @@ def test_moments_find_the_places_of_their_labels(small, rng, monkeypatch):
         mine, theirs = (m.problem(*kind, 1.0) for m in (moved, model._intake_.moments))
         C, C2 = mine.pencil.C, theirs.pencil.C
         np.testing.assert_allclose(C @ C.T, C2 @ C2.T, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["regec", "gepsvm", "plsda", "ls_lda"])
+def test_all_that_predict_by_themselves_follow_and_merge(method, tmp_path, rng):
+    frame = _frame(rng)
+    for name, rows in (("a", slice(0, 100)), ("b", slice(100, 200))):
+        model = _start(tmp_path, frame[:60], f"{name}.ek", method)
+        data = tmp_path / f"{name}.csv"
+        frame[rows].to_csv(data, index=False)
+        assert "100 rows" in _follow(tmp_path, data, model)
+    _run("merge", tmp_path / "a.ek", tmp_path / "b.ek", "--out", tmp_path / "all.ek")
+    merged = load(tmp_path / "all.ek").estimator
+    X, y = frame[["u", "v", "w"]].to_numpy(), frame["c"].to_numpy()
+    whole = clone(merged).fit(X, y)
+    np.testing.assert_allclose(np.abs(merged.coef_), np.abs(whole.coef_), rtol=1e-8, atol=1e-10)
+    np.testing.assert_array_equal(merged.predict(X), whole.predict(X))
+
+
+def test_a_class_that_one_site_has_never_seen(tmp_path, rng):
+    frame, other = _frame(rng), _frame(rng, classes="abd")
+    for name, rows in (("a", frame), ("b", other)):
+        model = _start(tmp_path, rows, f"{name}.ek", "regec")
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+        _follow(tmp_path, tmp_path / f"{name}.csv", model)
+    _run("merge", tmp_path / "a.ek", tmp_path / "b.ek", "--out", tmp_path / "all.ek")
+    merged, both = load(tmp_path / "all.ek").estimator, pd.concat([frame, other])
+    whole = ReGEC().fit(both[["u", "v", "w"]].to_numpy(), both["c"].to_numpy())
+    assert merged.classes_.tolist() == list("abcd")
+    np.testing.assert_allclose(np.abs(merged.coef_), np.abs(whole.coef_), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ("1,2,3,4,a", "data.csv, line 152: 5 cells, where the first row has 4"),
+        ("x,2,3,a", "data.csv, line 152, column 'u': 'x' is not a number"),
+        (",2,3,a", "data.csv: the value in row 151, column 'u' is missing"),
+        ("1,2,3,z", "data.csv: the class 'z' in row 151 is not one that the model knows"),
+    ],
+)
+@pytest.mark.parametrize("chunk", [2**22, 400])
+def test_bad_rows_are_named_wherever_they_come(bad, message, chunk, tmp_path, rng, monkeypatch):
+    monkeypatch.setattr(module, "_CHUNK", chunk)
+    frame = _frame(rng)
+    model, data = _start(tmp_path, frame[:60]), tmp_path / "data.csv"
+    text = frame.to_csv(index=False).splitlines()
+    text[151] = bad
+    data.write_text("\n".join(text) + "\n")
+    said = " ".join(_follow(tmp_path, data, model, code=1).split())
+    assert message in said
+    said = _follow(tmp_path, data, model, "--on-error", "skip")
+    assert " ".join(message.split()) in " ".join(said.split())
+    n = load(model).how["n_rows"]
+    assert n == 60 if chunk > 400 else 180 < n < 200  # the batch that it came with
+
+
+# -- kills ------------------------------------------------------------------------------
+
+
+def _follow_all(data, model, state):
+    """In a process of its own: follow to the end, with a checkpoint after every few lines."""
+    warnings.simplefilter("ignore")
+    follower = module.Follower(load(model), model, state, Reading(labels=("c",)), every=0.0)
+    follower.follow(str(data), once=True, say=lambda line: None)
+
+
+def _killed_until_done(kills, seed, *arguments):
+    chance, context = random.Random(seed), multiprocessing.get_context("fork")
+    killed, code = 0, None
+    while code != 0:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # fork in a threaded process
+            process = context.Process(target=_follow_all, args=arguments)
+            process.start()
+        if killed < kills:
+            time.sleep(chance.uniform(0.0, 0.2))
+            os.kill(process.pid, signal.SIGKILL)
+        process.join(60)
+        code = process.exitcode
+        killed += code == -signal.SIGKILL
+        assert code in (0, -signal.SIGKILL)
+        load(arguments[1])  # the model file is whole at every moment
+    return killed
+
+
+@pytest.mark.parametrize("kills", [3, pytest.param(40, marks=pytest.mark.slow)])
+def test_a_follower_that_is_killed_goes_on(kills, tmp_path, rng, monkeypatch):
+    monkeypatch.setattr(module, "_CHUNK", 400)
+    frame = _frame(rng, 300)
+    data = tmp_path / "data.csv"
+    frame.to_csv(data, index=False)
+    found = []
+    for name, n in (("quiet", 0), ("killed", kills)):
+        model = _start(tmp_path, frame[:60], f"{name}.ek")
+        killed = _killed_until_done(n, 0, data, model, tmp_path / f"{name}.state")
+        assert killed == n
+        fitted = load(model)
+        assert fitted.how["n_rows"] == 300  # none lost, none counted twice
+        found.append(fitted.estimator.coef_)
+    np.testing.assert_array_equal(*found)

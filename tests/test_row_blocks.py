@@ -199,6 +199,65 @@ def test_a_memory_map_is_not_copied(tmp_path, rng):
     np.testing.assert_allclose(model.means_[0], X[y == 0].mean(axis=0), atol=1e-5)
 
 
+# -- what comes out ---------------------------------------------------------------------
+
+
+def test_scores_are_blocks_again(rng):
+    X, y = _data("lda", rng)
+    blocks = RowBlocks.from_arrays(_parts(X, y))
+    first = PCA(3).fit(blocks)
+    scores = blocks.map(first.transform)
+    chained = LDA().fit(scores)
+    np.testing.assert_allclose(chained.coef_, LDA().fit(first.transform(X), y).coef_, atol=1e-9)
+    assert [len(part) for part, _ in scores] == [7, 33, 1, 49, 30]
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "npz", "parquet"])
+def test_scores_and_classes_are_written(kind, tmp_path, rng):
+    X, y = _data("lda", rng)
+    blocks = RowBlocks.from_arrays(_parts(X, np.array(["a", "=b", "c"])[y]))
+    model = LDA().fit(blocks)
+    place = tmp_path / f"scores.{kind}"
+    names = model.get_feature_names_out()
+    assert blocks.map(model.transform).write(place, names) == N
+    read = {"csv": pd.read_csv, "tsv": partial(pd.read_csv, sep="\t"), "parquet": pd.read_parquet}
+    if kind == "npz":
+        stored = np.load(place)
+        table = {**dict(zip(names, stored["X"].T, strict=True)), "y": stored["y"]}
+    else:
+        table = read[kind](place)
+    for j, name in enumerate(names):
+        np.testing.assert_allclose(table[name], model.transform(X)[:, j], rtol=1e-12)
+    assert [v.strip("'") for v in table["y"]] == np.array(["a", "=b", "c"])[y].tolist()
+    bare = RowBlocks.from_arrays([X[:50], X[50:]])
+    assert bare.map(model.predict).write(tmp_path / f"classes.{kind}") == N
+
+
+def test_what_fails_leaves_no_file(tmp_path, rng):
+    X, y = _data("lda", rng)
+    blocks = RowBlocks.from_arrays(_parts(X, y))
+    place = tmp_path / "scores.csv"
+    place.write_text("old")
+    calls = []
+
+    def fails(X):
+        calls.append(len(X))
+        if len(calls) == 4:
+            raise KeyError("here")
+        return X
+
+    with pytest.raises(KeyError, match="here"):
+        blocks.map(fails).write(place)
+    assert place.read_text() == "old"
+    assert [each.name for each in tmp_path.iterdir()] == ["scores.csv"]
+    with pytest.raises(FileError, match=r"must end in \.csv"):
+        blocks.write(tmp_path / "scores.txt.gz")
+    with pytest.raises(ValueError, match="names has 1 names for 5 columns"):
+        blocks.write(place, ["one"])
+    with pytest.raises(TypeError, match="write is for tables"):
+        RowBlocks.from_arrays([sparse.csr_array(X)]).write(place)
+
+
 # -- files ------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+import resource
 import signal
 import time
 import warnings
@@ -16,7 +17,7 @@ from scipy import sparse
 from sklearn.decomposition import IncrementalPCA
 
 from conftest import ESTIMATORS, labels_for
-from eigenkit import CCA, LDA, PCA, HypergraphSpectral, KernelLDA, ReGEC, Stream
+from eigenkit import CCA, LDA, PCA, HypergraphSpectral, KernelLDA, ReGEC, RowBlocks, Stream
 from eigenkit.exceptions import RepeatedBatchWarning
 from eigenkit.files import FileError
 
@@ -331,6 +332,59 @@ def test_a_kill_in_the_middle_of_a_checkpoint(where, tmp_path, monkeypatch):
         assert stream.position == (3 if where == "after" else 2)
     _same_bits(_feed("lda", path), _undisturbed("lda"))
     assert [p.name for p in Path(tmp_path).iterdir()] == ["s.ek"]  # nothing is left behind
+
+
+def _with_little_room(target, *arguments):
+    """In a process that may not write files beyond some bytes; what it said."""
+    context = multiprocessing.get_context("fork")
+    mine, theirs = context.Pipe()
+
+    def run():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+        try:
+            target(*arguments)
+        except FileError as error:
+            theirs.send(str(error))
+        except BaseException as error:
+            theirs.send(repr(error))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process = context.Process(target=run)
+        process.start()
+    process.join(60)
+    assert mine.poll()
+    return mine.recv()
+
+
+def test_a_full_disk_leaves_the_last_checkpoint(tmp_path):
+    path = tmp_path / "s.ek"
+    _feed("lda", path, upto=3)
+    before = path.read_bytes()
+    rng = np.random.default_rng(0)
+
+    def run():
+        with Stream(LDA(), tmp_path / "wide.ek", every=0.0) as stream:
+            stream.update(rng.normal(size=(60, 50)), np.arange(60) % 3, position=0)
+
+    assert "wide.ek: it cannot be written (File too large)" in _with_little_room(run)
+    assert [p.name for p in tmp_path.iterdir()] == ["s.ek"]
+    assert path.read_bytes() == before
+
+
+def test_a_full_disk_for_parsed_rows_is_said(tmp_path):
+    data = tmp_path / "data.csv"
+    rows = np.random.default_rng(0).normal(size=(300, 4)).round(3)
+    np.savetxt(data, np.column_stack([rows, np.arange(300) % 3]), delimiter=",", fmt="%g",
+               header="a,b,c,d,y", comments="")  # fmt: skip
+
+    def run():
+        RowBlocks.from_files(str(data), "y", task="classes", scratch=str(tmp_path))
+
+    said = _with_little_room(run)
+    assert "the disk is full after" in said
+    assert "set TMPDIR, or scratch=" in said
+    assert [p.name for p in tmp_path.iterdir()] == ["data.csv"]
 
 
 def test_expansions_of_one_stream(tmp_path):

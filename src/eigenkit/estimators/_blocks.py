@@ -27,7 +27,7 @@ def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> Bloc
     for name, value in vars(model).items():
         setattr(reader, name, value)
     first, later = (Through(passes, _Reading(reader, classes, check)) for check in (True, False))
-    return BlockedRows(first, later, small=not model._in_passes)
+    return BlockedRows(first, later, not model._in_passes, sparse.issparse(X))
 
 
 @dataclass(frozen=True)

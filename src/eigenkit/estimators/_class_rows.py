@@ -23,13 +23,21 @@ class ClassRows:
     """
 
     def __init__(
-        self,
+        self, parts: list[Any], R: Array | None = None, column: Array | None = None
+    ) -> None:
+        self.parts, self.R = parts, R
+        self.column_weight = None if column is None else np.append(column**2, 1.0)
+
+    @classmethod
+    def of(
+        cls,
         F: Any,
         bounds: np.ndarray,
         root: Array | None,
-        R: Array | None,
+        R: Array | None = None,
         column: Array | None = None,
-    ) -> None:
+    ) -> ClassRows:
+        """From features sorted by class, and the roots of the weights of their rows."""
         n = F.shape[0]
         if sparse.issparse(F):
             N = sparse.hstack([F, np.ones((n, 1))], format="csr")
@@ -40,9 +48,7 @@ class ClassRows:
             N[:, -1] = 1.0
             if root is not None:
                 N *= root[:, None]
-        self.parts = [N[a:b] for a, b in pairwise(bounds)]
-        self.R = R
-        self.column_weight = None if column is None else np.append(column**2, 1.0)
+        return cls([N[a:b] for a, b in pairwise(bounds)], R, column)
 
     @property
     def may_be_dense(self) -> bool:
@@ -70,13 +76,23 @@ def standardized(X: Array) -> tuple[Array, Array, Array]:
     """
     shift = X.mean(axis=0, dtype=np.float64)
     Z = X - shift
-    size = np.abs(Z).max(axis=0)
-    if np.all(size <= ROUNDING * np.abs(shift)):
+    high, low = Z.max(axis=0), Z.min(axis=0)
+    size = np.maximum(high, -low)
+    # The mean is a rounded sum, so what is constant shows in differences, not in sizes.
+    constant = high - low <= ROUNDING * np.abs(shift)
+    if constant.all():
         raise ValueError(NO_VARIANCE)
+    if constant.any():  # or the rounding of their mean would become a feature
+        Z, size = np.where(constant, 0.0, Z), np.where(constant, 0.0, size)
     unit = power_of_two(size)
+    return shift, Z / unit, to_planes(shift, unit)
+
+
+def to_planes(shift: Array, unit: Array) -> Array:
+    """R that takes planes of (X - shift) / unit to planes of X."""
     R = np.diag([*(1 / unit), 1.0])
     R[-1, :-1] = -shift / unit
-    return shift, Z / unit, R
+    return R
 
 
 def row_space(X: Any) -> tuple[Array, Array]:

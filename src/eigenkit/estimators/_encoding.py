@@ -163,8 +163,8 @@ def check_groups(groups: Any, n: int) -> np.ndarray:
     return np.array([names[name] for name in groups.tolist()])
 
 
-def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> sparse.csr_array:
-    """Sparse 0/1 matrix with a column per class; a class that is not declared is an error."""
+def class_numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """The place of every class of y among all; one that is not declared is an error."""
     index = np.searchsorted(classes, y)
     index[index == len(classes)] = 0
     unseen = classes[index] != y
@@ -173,6 +173,12 @@ def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> sparse.csr_array:
             f"y holds the class {shown(y[unseen][0])}, which the first call did not declare: "
             "pass classes= with all of them to the first partial_fit."
         )
+    return index
+
+
+def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> sparse.csr_array:
+    """Sparse 0/1 matrix with a column per class; a class that is not declared is an error."""
+    index = class_numbers(y, classes)
     n, k = len(y), len(classes)
     return sparse.csr_array((np.ones(n), index, np.arange(n + 1)), shape=(n, k))
 

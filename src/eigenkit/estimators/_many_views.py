@@ -39,14 +39,14 @@ class ManyViews(Transformer):
         """All views side by side."""
         if not _is_views(X):
             return super()._check_X(X, reset=reset, min_samples=min_samples)
-        views = self._checked_views(X, reset)
+        views = self._checked_views(X, reset, min_samples)
         if reset:
             self.n_features_in_ = sum(view.shape[1] for view in views)
         if any(sparse.issparse(view) for view in views):
             return sparse.csr_array(sparse.hstack(views, format="csr"))
         return np.hstack(views)
 
-    def _checked_views(self, X: Any, reset: bool) -> list[Any]:
+    def _checked_views(self, X: Any, reset: bool, min_samples: int) -> list[Any]:
         """Each view checked like an X of its own; what it looked like in fit is remembered."""
         if reset:
             if self.groups is not None:
@@ -59,7 +59,7 @@ class ManyViews(Transformer):
         views = []
         for i, (shape, view) in enumerate(zip(shapes, X, strict=True)):
             try:
-                views.append(shape._check_X(view, reset=reset, min_samples=2 if reset else 1))
+                views.append(shape._check_X(view, reset=reset, min_samples=min_samples))
             except (ValueError, TypeError) as error:
                 raise type(error)(f"view {i}: {error}") from error
             if views[i].shape[0] != views[0].shape[0]:

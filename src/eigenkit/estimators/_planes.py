@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,13 @@ from eigenkit.estimators._class_rows import (
     row_space,
     standardized,
 )
-from eigenkit.estimators._encoding import check_classes
+from eigenkit.estimators._class_sums import (
+    ClassSums,
+    PlaneStreams,
+    check_class_counts,
+    plane_sums,
+)
+from eigenkit.estimators._encoding import check_classes, class_numbers
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._kernel_space import check_kernel_params, refuse_overflow, symmetry_tol
 from eigenkit.estimators._landmarks import LANDMARKS, landmark_rows
@@ -29,7 +35,8 @@ from eigenkit.estimators._validation import check_X
 from eigenkit.kernels import Kernel, checked_kernel
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
-from eigenkit.shell import check_choice, check_count, check_real, shown
+from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.solvers.large_planes import PlaneSums
 from eigenkit.solvers.planes import Planes
 
 # Sparse data with more rows and more columns than this are only multiplied with.
@@ -65,18 +72,8 @@ class ByClass:
         if rows.weight is not None:
             order = order[rows.weight[order] > 0]
         counts = np.bincount(codes[order], minlength=k)
-        if k < 2:
-            raise ValueError(f"y holds {k} class, but at least two are needed to separate.")
-        if np.any(counts == 0):
-            missing = classes[np.argmin(counts)]
-            raise ValueError(
-                f"sample_weight is zero for every sample of the class {shown(missing)}."
-            )
-        if len(order) <= k:
-            raise ValueError(
-                f"y holds {k} classes for {len(order)} samples: some class needs more than one "
-                "sample."
-            )
+        absent = "sample_weight is zero for every sample of the class {}."
+        check_class_counts(classes, counts > 0, len(order), absent)
         return cls(rows.take(order), order, np.concatenate([[0], np.cumsum(counts)]))
 
     @property
@@ -99,7 +96,7 @@ class Found:
     column: Array | None = None
 
 
-class ProximalPlanes(ClassifierMixin, Estimator):
+class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
     """One plane per class, near to it and far from the rest; the nearest plane wins."""
 
     alpha: float
@@ -138,7 +135,7 @@ class ProximalPlanes(ClassifierMixin, Estimator):
         """Planes from uncentred features, where the method and the data allow for it."""
         return None
 
-    def _from_products(self, rows: ClassRows) -> Planes:
+    def _from_products(self, rows: PlaneSums) -> Planes:
         """Planes of sparse rows too many and too wide for matrices of either order."""
         raise TypeError(f"{type(self).__name__} finds no planes")
 
@@ -152,10 +149,20 @@ class ProximalPlanes(ClassifierMixin, Estimator):
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         return self._all_rows(X, y, sample_weight)
 
-    def _state(self, sample: Rows) -> ByClass:
-        return ByClass.of(sample, self.classes_)
+    def _state(self, sample: Any) -> ByClass | ClassSums | PlaneSums:
+        if sample.whole is not None:
+            return ByClass.of(sample, self.classes_)
+        self._by_products_ = sample.sparse_passes and self.n_features_in_ > LARGE_ORDER
+        if self._by_products_:
+            return plane_sums(sample, self.classes_)
+        return ClassSums.of(sample.by_class(len(self.classes_)), self.classes_)
 
-    def _solve(self, problem: ByClass, settings: None) -> Found:
+    def _solve(self, problem: ByClass | ClassSums | PlaneSums, settings: None) -> Found:
+        if isinstance(problem, PlaneSums):
+            return self._large_planes(problem)
+        if isinstance(problem, ClassSums):
+            shift, rows = problem.standardized()
+            return self._standard_planes(rows, shift)
         if self._is_linear:
             return self._linear_planes(problem)
         return self._kernel_planes(problem)
@@ -185,7 +192,7 @@ class ProximalPlanes(ClassifierMixin, Estimator):
             check_finite("X", X)
             self.n_features_in_ = X.shape[1]
         else:
-            X = check_X(self, X, reset=True, min_samples=2)
+            X = check_X(self, X, reset=True, min_samples=min_samples)
         if self._is_precomputed:
             if sparse.issparse(X):
                 raise TypeError(
@@ -199,8 +206,12 @@ class ProximalPlanes(ClassifierMixin, Estimator):
         """The number of the class of every row."""
         if not (y.dtype.kind in "iub" and y.shape == (n,)):
             y = check_classes(y, n, instead="use one classifier per label")
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        return codes[:, None]
+        if reset and classes is None:
+            self.classes_, codes = np.unique(y, return_inverse=True)
+            return codes[:, None]
+        if reset:
+            self.classes_ = np.unique(np.asarray(classes))
+        return class_numbers(y, self.classes_)[:, None]
 
     def _linear_planes(self, problem: ByClass) -> Found:
         X, bounds, root = problem.rows.X, problem.bounds, problem.root
@@ -208,10 +219,9 @@ class ProximalPlanes(ClassifierMixin, Estimator):
             X = X.toarray()
         self._by_products_ = bool(sparse.issparse(X) and min(X.shape) > LARGE_ORDER)
         if self._by_products_:
-            found = self._from_products(ClassRows(X, bounds, root, None))
-            return Found(found, found.Z[:, :-1])
+            return self._large_planes(PlaneSums.of(ClassRows.of(X, bounds, root).parts))
         if X.shape[1] < X.shape[0]:
-            rows = ClassRows(X, bounds, root, None)
+            rows = ClassRows.of(X, bounds, root)
             planes = self._from_raw(rows)
             if planes is None and not rows.may_be_dense:
                 planes = self._planes(rows)
@@ -223,9 +233,16 @@ class ProximalPlanes(ClassifierMixin, Estimator):
         else:
             basis = None
             shift, Z, R = standardized(X)
-        planes = self._planes(ClassRows(Z, bounds, root, R))
-        z = planes.Z @ R.T
-        return Found(planes, z[:, :-1] if basis is None else z[:, :-1] @ basis, shift)
+        standard = self._standard_planes(ClassRows.of(Z, bounds, root, R), shift)
+        return standard if basis is None else replace(standard, normals=standard.normals @ basis)
+
+    def _large_planes(self, rows: PlaneSums) -> Found:
+        found = self._from_products(rows)
+        return Found(found, found.Z[:, :-1])
+
+    def _standard_planes(self, rows: ClassRows, shift: Array) -> Found:
+        planes = self._planes(rows)
+        return Found(planes, planes.Z @ rows.to_normal().T, shift)
 
     def _kernel_planes(self, problem: ByClass) -> Found:
         X, bounds, root = problem.rows.X, problem.bounds, problem.root
@@ -239,14 +256,14 @@ class ProximalPlanes(ClassifierMixin, Estimator):
         unit = kernel_unit(K)
         K = K if column is None else K * column
         R = None if unit == 1.0 else np.diag([*np.full(K.shape[1], 1 / unit), 1.0])
-        planes = self._planes(ClassRows(K if R is None else K / unit, bounds, root, R, column))
+        planes = self._planes(ClassRows.of(K if R is None else K / unit, bounds, root, R, column))
         z = planes.Z if R is None else planes.Z @ R.T
         self.landmark_indices_ = problem.order[chosen]
         if not self._is_precomputed:
             self.landmarks_ = X[chosen]
         return Found(planes, z[:, :-1], column=column)
 
-    def _keep(self, problem: ByClass, solution: Found) -> None:
+    def _keep(self, problem: Any, solution: Found) -> None:
         """Planes with unit normals."""
         normals, shift, column = solution.normals, solution.shift, solution.column
         size = np.max(np.abs(normals), axis=1, keepdims=True)

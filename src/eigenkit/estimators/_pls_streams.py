@@ -37,8 +37,6 @@ class StreamedPLS(Streaming, CrossDecomposition):
     n_iter_ = Result()
     singular_values_ = Result()
 
-    _in_passes = False
-
     def _target(self) -> Target:
         return TARGETS["opls"]
 

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from eigenkit.estimators._validation import has_no_rows
-from eigenkit.moments import Moments
+from eigenkit.moments import ClassMoments, Moments
 from eigenkit.shell import check_above_zero, forget, is_fitted_name, unchanged_on_error
 
 
@@ -24,14 +24,14 @@ class Intake:
     """The moments of a stream, and the estimator as it was when it took them in."""
 
     model: Any
-    moments: Moments
+    moments: Moments | ClassMoments
 
     def check(self) -> None:
         """That the moments are those of the model, where both come from a file."""
         self.moments.check(self.model.n_features_in_, self.model._n_labels_)
 
     @classmethod
-    def of(cls, estimator: Any, moments: Moments) -> Intake:
+    def of(cls, estimator: Any, moments: Moments | ClassMoments) -> Intake:
         """With a copy of the estimator: its parameters, and what its first batch was like."""
         return cls(_describe(clone(estimator), estimator), moments)
 
@@ -100,6 +100,9 @@ class Streaming:
     _n_labels_: int
     _intake_: Intake
 
+    # Whether fit needs nothing but products with the data, which may then come in blocks.
+    _in_passes = False
+
     def partial_fit(
         self,
         X: Any,
@@ -141,9 +144,9 @@ class Streaming:
             if first:
                 forget(self)
             rows = self._rows(X, y, sample_weight, classes, reset=first, min_samples=1)
-            kind = self._target(), self._edge_weight(self._n_labels_)
-            moments = Moments.begin(*kind) if first else self._intake_.moments
-            self._intake_ = Intake.of(self, moments.add(rows, *kind, half_life))
+            moments: Any = self._no_moments() if first else self._intake_.moments
+            added = moments.add(rows, *self._kind(), half_life=half_life)
+            self._intake_ = Intake.of(self, added)
         return self
 
     def merge(self, other: Self) -> Self:
@@ -171,10 +174,18 @@ class Streaming:
             if new:
                 _describe(self, other)
             _check_alike(self, other)
-            kind = self._target(), self._edge_weight(self._n_labels_)
-            moments = Moments.begin(*kind) if new else self._intake_.moments
-            self._intake_ = Intake.of(self, moments.merge(other._intake_.moments, *kind))
+            moments: Any = self._no_moments() if new else self._intake_.moments
+            merged = moments.merge(other._intake_.moments, *self._kind())
+            self._intake_ = Intake.of(self, merged)
         return self
+
+    def _kind(self) -> tuple[Any, ...]:
+        """What the sums depend on beside the rows."""
+        return self._target(), self._edge_weight(self._n_labels_)
+
+    def _no_moments(self) -> Any:
+        """A stream that begins."""
+        return Moments.begin(*self._kind())
 
     @property
     def _is_solved(self) -> bool:

@@ -153,7 +153,7 @@ class LeastSquaresProjection(Projection):
             max_iter=check_count("max_iter", self.max_iter),
         )
 
-    _in_passes = False
+    _in_passes = False  # it needs rows, or as many as a triangle has
 
     def _target(self) -> Target:
         return TARGETS[self.target]

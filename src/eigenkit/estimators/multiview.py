@@ -9,11 +9,12 @@ import numpy as np
 
 from eigenkit.data import Centered
 from eigenkit.estimators._many_views import ManyViews, per_view
+from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import check_X_varies
-from eigenkit.moments import Rows
 from eigenkit.pencil import Solution
 from eigenkit.shell import check_at_most, check_count
 from eigenkit.solvers.multiview import solve_views
+from eigenkit.targets import TARGETS, Target
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Views:
     alphas: list[float]
 
 
-class MultiviewCCA(ManyViews):
+class MultiviewCCA(Streaming, ManyViews):
     """Canonical correlation analysis of two or more views of the same samples.
 
     Finds projections under which all views agree, by the block pencil
@@ -94,10 +95,30 @@ class MultiviewCCA(ManyViews):
             return None
         return check_count("n_components", self.n_components, hint=", or None for all")
 
-    def _state(self, sample: Rows) -> Views:
-        columns = self._columns(sample.X.shape[1])
+    components_ = Result()
+    view_components_ = Result()
+    mean_ = Result()
+    n_components_ = Result()
+    n_views_ = Result()
+    _columns_ = Result()
+    eigenvalues_ = Result()
+    canonical_correlations_ = Result()
+    report_ = Result()
+
+    def _target(self) -> Target:
+        return TARGETS["opls"]  # of no labels: nothing stands beside X
+
+    def _edge_weight(self, n_labels: int) -> float:
+        return 1.0
+
+    def _state(self, sample: Any) -> Views:
+        columns = self._columns(self.n_features_in_)
         alphas = per_view("alpha", self.alpha, len(columns))
-        return Views(Centered(sample.X, sample.weight), columns, alphas)
+        if sample.whole is None:
+            Z, _ = sample.summary(self._target()).without_rounding().sides()
+        else:
+            Z = Centered(sample.X, sample.weight)
+        return Views(Z, columns, alphas)
 
     def _check_informative(self, problem: Views) -> None:
         Z = problem.Z

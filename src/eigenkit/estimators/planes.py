@@ -11,7 +11,7 @@ from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._planes import ProximalPlanes
 from eigenkit.linalg import Array
 from eigenkit.shell import check_choice, filled
-from eigenkit.solvers.large_planes import planes_from_products
+from eigenkit.solvers.large_planes import PlaneSums, planes_from_products
 from eigenkit.solvers.planes import (
     Planes,
     gepsvm_from_grams,
@@ -78,10 +78,10 @@ class GEPSVM(ProximalPlanes):
             return gepsvm_from_grams(rows.lower_grams(), float(self.alpha))
         return gepsvm_from_rows(rows.parts, float(self.alpha), rows.R)
 
-    def _from_products(self, rows: ClassRows) -> Planes:
+    def _from_products(self, rows: PlaneSums) -> Planes:
         if self.alpha == 0:
             raise ValueError(TOO_LARGE.format("alpha=0", "give alpha > 0"))
-        return planes_from_products(rows.parts, float(self.alpha), 0.0)
+        return planes_from_products(rows, float(self.alpha), 0.0)
 
 
 @filled(PARTS)
@@ -193,11 +193,11 @@ class ReGEC(ProximalPlanes):
             return regec_with_ridge(rows.lower_grams(), float(self.alpha), rows.R)
         return regec_with_diagonals(rows.lower_grams(), float(self.alpha), rows.column_weight)
 
-    def _from_products(self, rows: ClassRows) -> Planes:
+    def _from_products(self, rows: PlaneSums) -> Planes:
         if self._regularizes == "exchange":
             given = "alpha=0" if self.alpha == 0 else "regularization='exchange'"
             raise ValueError(TOO_LARGE.format(given, "give alpha > 0 and regularization='ridge'"))
-        return planes_from_products(rows.parts, float(self.alpha), float(self.alpha))
+        return planes_from_products(rows, float(self.alpha), float(self.alpha))
 
     def _eigenvalues(self, shares: Array) -> Array:
         if self._regularizes != "exchange":

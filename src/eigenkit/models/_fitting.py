@@ -257,7 +257,7 @@ def _fit_blocks(
     method: Method, estimator: Any, rows: FitRows, alphas: Any, cv: int
 ) -> tuple[Any, dict[str, Any]]:
     """In one pass where the moments are small, by passes over a scratch file elsewhere."""
-    if not method.streams:
+    if not hasattr(estimator, "partial_fit"):
         raise ValueError(f"{method.name} cannot be fitted in blocks: raise --max-memory.")
     extra: dict[str, Any] = {}
     if rows.target.kind == "classes":
@@ -274,7 +274,8 @@ def _fit_blocks(
             estimator.partial_fit(X, y, **extra)
     else:
         blocks = rows.store()
-        rows.say(estimator.plan(blocks).reason)
+        if hasattr(estimator, "plan"):
+            rows.say(estimator.plan(blocks).reason)
         return estimator.fit(blocks), {}
     estimator._intake_.fitted()  # a stream is solved when it is first asked: now
     return estimator, {}

@@ -12,11 +12,14 @@ from typing import IO, Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from eigenkit.files import Block, FileError, Reading, open_file
 from eigenkit.files._reading import rows_per_block
 from eigenkit.models._model import Model, save
+from eigenkit.models._parsed import numbered
 from eigenkit.models._stream import Stream
+from eigenkit.shell import shown
 
 # Text that is taken in at once.
 _CHUNK = 2**22
@@ -112,6 +115,7 @@ class Follower:
             estimator, checkpoint, every=every, half_life=half_life, on_error=on_error
         )
         self._header = b""
+        self._n_passed = self.stream.n_rows  # rows that came, whether they were taken or skipped
         self._saved = time.monotonic()
 
     def follow(
@@ -147,19 +151,29 @@ class Follower:
             if batch.begin == 0:
                 text = text[len(self._header) :]
         if text.strip():
-            feed = _Rows(self, path, kind, self._header + text)
+            feed = _Rows(self, path, kind, self._header + text, batch.begin, self._n_passed)
             self.stream.feed(feed, position=batch.end, after=batch.begin)
+            self._n_passed += text.count(b"\n")
 
     def save(self, say: Callable[[str], None]) -> None:
         """Replace the model file, if the stream can be solved."""
         self._saved = time.monotonic()
         estimator = self.stream.estimator
-        if not hasattr(estimator, "components_"):
+        if not _is_solvable(estimator):
             return
         how = {**self.model.how, "n_rows": self.stream.n_rows, "followed": True}
         save(replace(self.model, estimator=estimator, how=how), self.place)
         skipped = f", {self.stream.n_skipped} batches skipped" if self.stream.n_skipped else ""
         say(f"{self.stream.n_rows} rows in {self.place.name}{skipped}")
+
+
+def _is_solvable(estimator: Any) -> bool:
+    """Whether a stream has come far enough to be solved."""
+    intake = vars(estimator).get("_intake_")
+    try:
+        return intake is not None and intake.fitted() is not None
+    except NotFittedError:
+        return False
 
 
 def _first(path: str) -> bytes:
@@ -178,6 +192,8 @@ class _Rows:
     path: str
     kind: str
     text: bytes
+    begin: int
+    n_before: int
 
     def __call__(self) -> tuple[Any, np.ndarray, dict[str, Any]]:
         model, options = self.follower.model, self.follower.options
@@ -186,13 +202,13 @@ class _Rows:
             file.flush()
             try:
                 source = open_file(file.name, replace(options, format=self.kind))
-                parts = [self._encoded(block) for block in source.blocks(rows_per_block(source))]
+                blocks = numbered(source.blocks(rows_per_block(source)))
+                parts = [self._encoded(block) for block in blocks]
             except FileError as error:
                 if error.path != file.name:
                     raise
-                raise FileError(
-                    self.path, f"in the rows that came last, {error.problem}"
-                ) from error
+                line = self._line(error.line)
+                raise FileError(self.path, error.problem, line=line, column=error.column) from error
         X = parts[0][0] if len(parts) == 1 else _stacked([X for X, _ in parts])
         extra = {}
         if model.target.kind == "classes":
@@ -201,11 +217,34 @@ class _Rows:
 
     def _encoded(self, block: Block) -> tuple[Any, np.ndarray]:
         model = self.follower.model
-        block = replace(block, start=self.follower.stream.n_rows, path=self.path)
+        block = replace(block, start=self.n_before + block.start, path=self.path)
         if block.labels is None:
             names = ", ".join(model.target.columns)
             raise FileError(self.path, f"its rows hold no labels: the model knows {names}.")
-        return model.features.matrix(self.path, block), model.target.encode(self.path, block.labels)
+        y = model.target.encode(self.path, block.labels)
+        if model.target.kind == "classes":
+            self._check_known(block.start, y)
+        return model.features.matrix(self.path, block), y
+
+    def _check_known(self, start: int, y: np.ndarray) -> None:
+        known = self.follower.model.target.names
+        for i in np.flatnonzero(~np.isin(y.astype(str), known)):
+            raise FileError(
+                self.path,
+                f"the class {shown(y[i])} in row {start + i + 1} is not one that the model knows: "
+                "correct it, leave such rows out with --on-error skip, or fit a model to rows "
+                "that have it.",
+            )
+
+    def _line(self, line: int | None) -> int | None:
+        """The line of the file that a line of the text is; looked for only when it is needed."""
+        if line is None or self.begin == 0 or self.path == "-":
+            return line if self.begin == 0 else None
+        with open(self.path, "rb") as stream:
+            before, left = 0, self.begin
+            while left and (piece := stream.read(min(left, _CHUNK))):
+                before, left = before + piece.count(b"\n"), left - len(piece)
+        return before + line - (1 if _LINES[self.kind] else 0)
 
 
 def _stacked(parts: list[Any]) -> Any:

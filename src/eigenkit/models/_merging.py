@@ -89,7 +89,8 @@ def _relabelled(model: Model, names: tuple[str, ...]) -> Any:
     if model.target.kind != "numbers":
         order = _order(stream, model.target.names)
         moments = moments.relabelled(place[order], len(names))
-        made._n_labels_ = len(names)
+        if made._n_labels_ == len(place):  # planes have the number of a class in one column
+            made._n_labels_ = len(names)
     if hasattr(made, "classes_"):
         made.classes_ = np.array(names)
     made._intake_ = Intake.of(made, moments)

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from eigenkit.data import LocalPasses, Passes
 from eigenkit.estimators._validation import has_no_rows, plain_words, refuse, tabular
-from eigenkit.files import Reading, open_file
+from eigenkit.files import Reading, atomic, open_file, output_format, write_table
 from eigenkit.files._common import python_words
 from eigenkit.files._many import check_columns, paths
 from eigenkit.files._targets import class_values
@@ -248,10 +248,65 @@ class RowBlocks(Blocks):
         for X, _ in self:
             yield function(X)
 
+    def map(self, function: Callable[[Any], Any]) -> RowBlocks:
+        """Blocks with ``function`` of X in the place of X, made whenever they are asked for.
+
+        With a model's ``transform`` they are scores, to fit another model to or to :meth:`write`;
+        y and weights stay with their rows.
+        """
+
+        def mapped(part: Iterable[Any]) -> Iterator[Any]:
+            return ((function(X), *others) for X, *others in part)
+
+        made = RowBlocks(lambda: (), self._classes)
+        made._parts = lambda: (mapped(part) for part in self._parts())
+        return made
+
+    def write(self, path: str | Path, names: Sequence[str] | None = None) -> int:
+        """Write X and y as a table, as a whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in .csv or .tsv, which are written block by block, or in .npz or .parquet, for
+            which all rows are gathered first.
+        names : sequence of str, optional
+            Of the columns of X (a model's ``get_feature_names_out()``); x0, x1, ... by default.
+
+        Returns
+        -------
+        int
+            The number of rows.
+        """
+        kind = output_format(path)
+        X, y, _ = self.head()
+        columns = list(names) if names is not None else _names("x", X)
+        if len(columns) != len(_columns(X)):
+            raise ValueError(f"names has {len(columns)} names for {len(_columns(X))} columns of X.")
+        columns += [] if y is None else _names("y", y)
+        with atomic(path) as stream:
+            return write_table(stream, kind, columns, (_table(*block) for block in self))
+
 
 def _asked(function: Callable[[], Any]) -> Iterator[tuple[Any, Any, Any]]:
     found = function()
     yield _triple(found if isinstance(found, tuple) else (found,))
+
+
+def _columns(A: Any) -> list[np.ndarray]:
+    """The columns of a dense matrix, or a vector as one."""
+    if sparse.issparse(A):
+        raise TypeError("X or y is sparse: write is for tables, as those of scores or classes.")
+    A = np.asarray(A)
+    return [A] if A.ndim == 1 else list(A.T)
+
+
+def _names(letter: str, A: Any) -> list[str]:
+    return [letter] if np.ndim(A) == 1 else [f"{letter}{j}" for j in range(A.shape[1])]
+
+
+def _table(X: Any, y: Any) -> list[np.ndarray]:
+    return [*_columns(X), *([] if y is None else _columns(y))]
 
 
 def _triple(block: tuple[Any, ...]) -> tuple[Any, Any, Any]:

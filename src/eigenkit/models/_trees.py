@@ -31,6 +31,8 @@ CLASSES = {
     "Rows": "eigenkit.moments:Rows",
     "Factor": "eigenkit.moments:Factor",
     "Moments": "eigenkit.moments:Moments",
+    "ClassMoments": "eigenkit.moments:ClassMoments",
+    "Estimator": "eigenkit.estimators._estimator:Estimator",  # a view of several
     "Step": "eigenkit.solvers.kernel_weights:Step",
     "PyramidMatch": "eigenkit.kernels.sets:PyramidMatch",
     "UniformBins": "eigenkit.kernels.sets._pyramid:UniformBins",

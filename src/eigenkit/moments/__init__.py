@@ -17,8 +17,19 @@ weights fade by that factor, R by its root.
 """
 
 from eigenkit.moments.blocked import BlockedRows, Blocks
+from eigenkit.moments.by_class import ClassMoments
 from eigenkit.moments.factor import Factor
 from eigenkit.moments.rows import KernelMatrix, Problem, Rows, dense
 from eigenkit.moments.stream import Moments
 
-__all__ = ["BlockedRows", "Blocks", "Factor", "KernelMatrix", "Moments", "Problem", "Rows", "dense"]
+__all__ = [
+    "BlockedRows",
+    "Blocks",
+    "ClassMoments",
+    "Factor",
+    "KernelMatrix",
+    "Moments",
+    "Problem",
+    "Rows",
+    "dense",
+]

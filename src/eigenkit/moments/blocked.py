@@ -13,6 +13,7 @@ import numpy as np
 from eigenkit.data import Blocked, Passes, Survey, Targets, survey_of
 from eigenkit.data.blocked import Block
 from eigenkit.linalg import Array
+from eigenkit.moments.by_class import ClassMoments, class_moments
 from eigenkit.moments.factor import Factor
 from eigenkit.moments.rows import Problem, Rows
 from eigenkit.pencil import Pencil
@@ -61,12 +62,14 @@ class BlockedRows:
     """Rows in blocks of encoded (X, Y, weight), as :class:`~eigenkit.moments.Rows` are.
 
     ``first`` is for the first pass, in which the rows are checked, ``passes`` for the others.
+    ``sparse_passes`` says that X is sparse, and can be passed over as often as needed.
     ``small`` states the problem on the triangle of the rows, for solvers that need rows.
     """
 
     first: Passes
     passes: Passes
     small: bool = False
+    sparse_passes: bool = False
     whole: ClassVar[Rows | None] = None
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
@@ -82,6 +85,11 @@ class BlockedRows:
         unit = Z.to_X(np.ones((Z.shape[1], 1)))[:, 0]
         R = np.hstack([small.Z.toarray() / np.where(unit == 0, 1.0, unit), small.H])
         return replace(sums, d=Z.shape[1], mean=np.append(stated.mean, sums.mean), R=R)
+
+    def by_class(self, k: int) -> ClassMoments:
+        """The moments of the rows of k classes, whose numbers are Y, in one pass."""
+        found: ClassMoments = self.first.run(class_moments, k)
+        return found
 
     def _stated(
         self, target: Target, edge_weight: Array | float, alpha: float

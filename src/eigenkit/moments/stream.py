@@ -53,6 +53,12 @@ class Moments:
         if any((factor.sets is not None) is not self.by_sets for factor in self._factors()):
             raise ValueError("these moments contradict themselves")
 
+    @property
+    def n_bytes(self) -> int:
+        """The room that it takes."""
+        rows = sum(part.n_bytes for part in self.recent)
+        return rows + sum(factor.R.nbytes for factor in self._factors())
+
     def _factors(self) -> tuple[Factor, ...]:
         return () if self.factor is None else (self.factor,)
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
@@ -37,14 +38,28 @@ TOL = 1e-2
 STEPS = 300
 
 
-def planes_from_products(rows: Sequence[sparse.csr_array], alpha: float, below: float) -> Planes:
+@dataclass(frozen=True)
+class PlaneSums:
+    """What planes ask of rows: products, and of every class (k, d) the sums and squares of N_c."""
+
+    products: Products
+    sums: Array
+    squares: Array
+
+    @classmethod
+    def of(cls, rows: Sequence[sparse.csr_array]) -> PlaneSums:
+        """Of the rows of every class."""
+        squares = np.array([N.power(2).sum(axis=0) for N in rows])
+        return cls(_both_sides(rows), np.array([N.sum(axis=0) for N in rows]), squares)
+
+
+def planes_from_products(rows: PlaneSums, alpha: float, below: float) -> Planes:
     """One plane per class; ``alpha`` is the ridge of its own side, ``below`` of the other."""
-    scale = np.array([N.power(2).sum(axis=0) for N in rows]) + alpha
-    sums = np.array([N.sum(axis=0) for N in rows])
+    scale, sums = rows.squares + alpha, rows.sums
     # Towards the other classes, and any fixed vector, should that miss the plane.
     start = np.stack([(sums.sum(axis=0) - sums) / scale, _waves(scale.shape[1]) / np.sqrt(scale)])
     found, Z, steps, residuals = largest_quotients(
-        _both_sides(rows), (below, alpha), scale, start, TOL, STEPS
+        rows.products, (below, alpha), scale, start, TOL, STEPS
     )
     worst = float(residuals.max())
     if worst > TOL:
