@@ -23,7 +23,14 @@ from eigenkit.images import (
 from eigenkit.images.cache import Cache
 from eigenkit.images.extraction import extract
 from eigenkit.images.kernels import fit_kernels
-from eigenkit.images.ridge import ALPHAS, Spectrum, best_thresholds, calibrate, fit_ridge
+from eigenkit.images.ridge import (
+    ALPHAS,
+    Spectrum,
+    best_thresholds,
+    calibrate,
+    fit_ridge,
+    thresholds,
+)
 from eigenkit.images.weights import Candidate, choose, kernel_weights, mixed
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
@@ -127,6 +134,18 @@ def test_thresholds_reach_the_best_f1():
 
     for j in range(3):
         assert f1(j, found[j]) == pytest.approx(max(f1(j, t - 1e-9) for t in S[:, j]))
+
+
+def test_thresholds_are_halfway_to_those_of_the_best_expected_f1():
+    rng = np.random.default_rng(5)
+    S = rng.normal(size=(60, 3))
+    P = 1 / (1 + np.exp(-S))
+    Y = (rng.random(S.shape) < P).astype(float)
+    for j, both in enumerate(2 * thresholds(Y, S)):
+        expected = both - best_thresholds(Y, S)[j]
+        cuts = [P[S[:, j] > t, j] for t in (expected, *S[:, j] - 1e-9)]
+        f1 = [2 * cut.sum() / (len(cut) + P[:, j].sum()) for cut in cuts]
+        assert f1[0] == pytest.approx(max(f1))
 
 
 def test_calibration_never_turns_scores_around():
@@ -486,6 +505,7 @@ def test_the_default_is_chosen_from_set_kernels_and_plain_pooling(shapes):
         "set kernels without colour",
         "plain pooling",
         "set kernels and plain pooling",
+        "set kernels without colour and plain pooling",
     ]
     assert model.kernels_chosen_ == max(choices, key=choices.get)
     used = {name for name, w in model.weights_.items() if w > 0}

@@ -247,3 +247,11 @@ def _slopes(model, K, Y):
     """Of the log-odds, from the raw coefficients of all sets."""
     raw = [Spectrum.of(K).coefficients(Y[:, [j]], a)[:, 0] for j, a in enumerate(model.alpha_)]
     return [c @ r / (r @ r) for c, r in zip(model._coefficients_.T, raw, strict=True)]
+
+
+def test_figures_of_the_training_sets_are_not_taken_for_those_of_new_ones():
+    sets, Y, terms = make_shapes(30, size=64)
+    model = ImageAnnotator(["hsv"], size=(64, 64)).fit(sets, Y, terms)
+    note = "F1 and AUC are those of the training sets"
+    assert note in render_page(predicted_record(model, sets[:2], "new"))
+    assert note not in render_page(predicted_record(model, sets[:2], "new", Y[:2]))

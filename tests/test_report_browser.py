@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
-from eigenkit.report import write_html
+from eigenkit.cli import app
+from eigenkit.report import compare_html, write_html
 from report_records import classes, hostile, many, numbers
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -46,7 +48,8 @@ class Visit:
         self.page.on("console", self._heard)
         self.page.on("dialog", lambda d: (self.errors.append(d.message), d.dismiss()))
         self.page.goto(path.as_uri())
-        self.page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+        if "<script" in path.read_text(encoding="utf-8"):
+            self.page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
 
     def _heard(self, message: Any) -> None:
         if message.type == "error":
@@ -162,12 +165,60 @@ AXE = next(
 @pytest.mark.parametrize("make", [hostile, classes, numbers, many])
 def test_axe_finds_nothing(browser, tmp_path, make, scheme):
     page = write_html(make(), tmp_path / "page.html")
+    assert violations(browser, page, scheme) == []
+
+
+def violations(browser: Any, page: Path, scheme: str) -> list[tuple[str, str]]:
+    """What axe-core finds in a page of 400 pixels with all that is folded unfolded."""
     visit = Visit(browser, page, width=400, color_scheme=scheme, bypass_csp=True)
     visit.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
     visit.page.evaluate(AXE.read_text())
     found = visit.page.evaluate("axe.run(document)")["violations"]
-    assert [(v["id"], v["nodes"][0]["html"]) for v in found] == []
     visit.context.close()
+    return [(v["id"], v["nodes"][0]["html"]) for v in found]
+
+
+def side_by_side(folder: Path) -> Path:
+    """Several runs, of the same data and of others, as one page."""
+    page = folder / "runs.html"
+    page.write_text(compare_html({"a": hostile(), "b": hostile(), "c": many()}), encoding="utf-8")
+    return page
+
+
+def model_page(folder: Path) -> Path:
+    """A model with everything that its page may show."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4)).round(4)
+    names = ["a_rather_long_name_of_a_feature_that_goes_on", "<b>", "c", "d", "class"]
+    lines = [",".join([*map(str, x), "uv"[int(x[0] > 0)]]) for x in X]
+    (folder / "t.csv").write_text("\n".join([",".join(names), *lines]))
+    page = folder / "model.html"
+    fit = ["fit", str(folder / "t.csv"), "--labels", "class", "-m", "lda", "--alpha", "cv"]
+    for words in (
+        [*fit, "--stability", "20", "-o", str(folder / "m.ek")],
+        ["inspect", str(folder / "m.ek"), "--report", str(page)],
+    ):
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 0, result.output
+    return page
+
+
+PAGES = pytest.mark.parametrize("make", [side_by_side, model_page])
+
+
+@PAGES
+def test_other_pages_fit_a_narrow_screen_and_ask_for_nothing(browser, tmp_path, make):
+    visit = Visit(browser, make(tmp_path), width=400)
+    assert visit.page.evaluate("document.documentElement.scrollWidth") == 400
+    assert visit.errors == []
+    assert len(visit.requests) == 1
+    visit.context.close()
+
+
+@pytest.mark.skipif(AXE is None, reason="needs npm install axe-core here, or AXE_CORE=axe.min.js")
+@pytest.mark.slow
+def test_axe_finds_nothing_in_several_runs(browser, tmp_path):
+    assert violations(browser, side_by_side(tmp_path), "light") == []
 
 
 def test_metric_and_curves_follow_their_menus(visit):

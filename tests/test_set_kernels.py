@@ -380,3 +380,23 @@ def test_children_are_the_clusters_of_their_bin(dtype):
         for child in _children(tree, node):
             mine = own[inside[:, 2] == child]
             np.testing.assert_allclose(tree.centers[child], mine.mean(axis=0), rtol=1e-5)
+
+
+def test_few_sets_are_like_others_too():
+    """Their points are soon alone in a bin, which must not outweigh the bins that are shared."""
+    rng = np.random.default_rng(0)
+    sets = [rng.normal(size=(9, 8)) + rng.normal(size=8) for _ in range(30)]
+    K = pyramid_match(sets, bins="vocabulary", random_state=0)
+    assert np.median(K[np.triu_indices(30, 1)]) > 0.1  # it was 0.004
+
+
+def test_copies_of_a_point_weigh_as_other_bins_of_their_level():
+    rng = np.random.default_rng(0)
+    points = np.vstack([np.zeros((200, 3)), rng.normal(size=(400, 3))])
+    tree = PyramidMatch("vocabulary", n_levels=4, random_state=0).fit([points]).bins_
+    path = tree.paths(points)
+    level = int(np.flatnonzero(path[0] >= 0)[-1])
+    others, sizes = np.unique(path[200:, level], return_counts=True)
+    told = others[(sizes > 1) & (others >= 0)]
+    around = tree.weights[path[0, level - 1]]
+    assert tree.weights[path[0, level]] <= max(around, tree.weights[told].max())

@@ -197,7 +197,7 @@ _LIST = [
         "rgcca",
         f"{_OURS}:RGCCA",
         "projection",
-        _ANY,
+        _BOTH,
         "multi-block PLS of the views of --views, towards the labels",
         views="groups",
         needs_views=True,

@@ -159,7 +159,7 @@ def compare(
 
 
 def _say(line: str) -> None:
-    typer.echo(clean(line), err=True)
+    typer.echo(textwrap.fill(clean(line), width()), err=True)
 
 
 def _nothing_said(line: str) -> None:

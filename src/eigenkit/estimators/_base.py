@@ -225,6 +225,33 @@ class Projection(Streaming, Transformer):
         return tags
 
 
+class ManyTargets(Projection):
+    """A projection towards labels so many that a few targets may stand for all of them."""
+
+    _sparse_labels = True
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        label_rank: int | str | None = None,
+        alpha: float = 1.0,
+        solver: str = "auto",
+        regression: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        super().__init__(
+            n_components,
+            alpha=alpha,
+            solver=solver,
+            regression=regression,
+            tol=tol,
+            max_iter=max_iter,
+        )
+        self.label_rank = label_rank
+
+
 def check_has_alpha(estimator: Any) -> None:
     """Refuse what :func:`alpha_path` cannot fit."""
     if not isinstance(estimator, Projection) or "alpha" not in estimator.get_params():

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.estimators._base import Projection
+from eigenkit.estimators._base import ManyTargets
 from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._encoding import check_two_classes, encode_labels
 from eigenkit.estimators._validation import warn_degenerate
@@ -21,7 +21,7 @@ EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")
 
 
 @filled(PARTS)
-class HypergraphSpectral(Projection):
+class HypergraphSpectral(ManyTargets):
     """Hypergraph spectral learning: a projection for multi-label data.
 
     Every label is a hyperedge around the samples that carry it. Solves
@@ -79,6 +79,7 @@ class HypergraphSpectral(Projection):
     ) -> None:
         super().__init__(
             n_components,
+            label_rank=label_rank,
             alpha=alpha,
             solver=solver,
             regression=regression,
@@ -87,9 +88,7 @@ class HypergraphSpectral(Projection):
         )
         self.expansion = expansion
         self.label_weights = label_weights
-        self.label_rank = label_rank
 
-    _sparse_labels = True
     _uses_all_components = False
 
     def _settings(self) -> Settings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eigenkit.estimators._base import ManyTargets
 from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.moments import Problem
@@ -11,7 +12,7 @@ from eigenkit.targets import TARGETS, Target
 
 
 @filled(PARTS)
-class OrthonormalizedPLS(ResponseProjection):
+class OrthonormalizedPLS(ManyTargets, ResponseProjection):
     """Orthonormalized partial least squares: the best few directions for regressing y on X.
 
     Solves ``Xc'Yc Yc'Xc w = lambda (Xc'Xc + alpha I) w``. With all components,
@@ -45,29 +46,6 @@ class OrthonormalizedPLS(ResponseProjection):
     >>> OrthonormalizedPLS(n_components=2).fit_transform(X, Y).shape
     (20, 2)
     """
-
-    _sparse_labels = True
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        label_rank: int | str | None = None,
-        alpha: float = 1.0,
-        solver: str = "auto",
-        regression: str = "auto",
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-    ) -> None:
-        super().__init__(
-            n_components,
-            alpha=alpha,
-            solver=solver,
-            regression=regression,
-            tol=tol,
-            max_iter=max_iter,
-        )
-        self.label_rank = label_rank
 
     def _target(self) -> Target:
         return TARGETS["opls"]

@@ -26,7 +26,7 @@ from eigenkit.images.explain import Explainer, Explanation
 from eigenkit.images.extraction import Progress, Vectors, common_size, extract, fitted
 from eigenkit.images.files import ImageSet
 from eigenkit.images.kernels import ViewKernel, equal_weights, fit_kernels, plans_of, subsets
-from eigenkit.images.ridge import best_thresholds, fit_ridge, probabilities
+from eigenkit.images.ridge import fit_ridge, probabilities, thresholds
 from eigenkit.images.term_reports import term_reports
 from eigenkit.images.weights import (
     WEIGHTS,
@@ -265,7 +265,7 @@ class ImageAnnotator(BaseEstimator):
         ridge = fit_ridge(K, Y, groups)
         self._coefficients_, self._intercept_ = ridge.coefficients, ridge.intercept
         self._held_out_, self.alpha_ = ridge.held_out, ridge.alpha
-        self.thresholds_ = np.where(learnable, best_thresholds(Y, ridge.held_out), NEVER)
+        self.thresholds_ = np.where(learnable, thresholds(Y, ridge.held_out), NEVER)
         self.report_ = term_reports(self.terms_, Y, ridge.held_out, self.thresholds_)
         self.few_ = [r.term for r in self.report_ if r.support < FEW or r.support == len(Y)]
         if self.few_:

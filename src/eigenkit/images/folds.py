@@ -84,10 +84,12 @@ class FinishedFolds:
 def comparison_key(
     sets: Sequence[ImageSet], Y: Array, annotator: ImageAnnotator, *settings: Any
 ) -> str:
-    """A hash of pictures, terms, parameters, settings and versions."""
+    """A hash of pictures, terms, parameters, settings, versions and the code itself."""
     digest = hashlib.sha256()
     params = {k: v for k, v in annotator.get_params().items() if k not in _OF_THE_RUN}
     pictures = [[(p.digest, p.view) for p in one.pictures] for one in sets]
     for part in ([one.name for one in sets], pictures, Y.tolist(), params, settings, versions()):
         digest.update(repr(part).encode())
+    for file in sorted(Path(__file__).parents[1].rglob("*.py")):
+        digest.update(file.read_bytes())
     return digest.hexdigest()[:32]

@@ -99,6 +99,7 @@ def subsets(kernels: Any, fitted: Sequence[ViewKernel]) -> dict[str, np.ndarray]
         "set kernels without colour": ~pooled & ~coloured,
         "plain pooling": pooled,
         "set kernels and plain pooling": everything,
+        "set kernels without colour and plain pooling": ~coloured,
     }
 
 

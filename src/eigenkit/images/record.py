@@ -22,6 +22,10 @@ from eigenkit.images.term_reports import TermReport, term_reports
 # Pictures of a set that are shown, their longer side, and terms whose evidence is drawn.
 PICTURES, SIDE, EVIDENCE = 4, 96, 3
 LIKELY = 0.02
+NOT_KNOWN = (
+    "new sets whose terms are not known, so F1 and AUC are those of the training sets, every one "
+    "predicted by all others"
+)
 
 
 def thumbnail(pixels: np.ndarray, side: int = SIDE) -> str:
@@ -96,7 +100,7 @@ def predicted_record(
         reports = term_reports(model.terms_, Y[known], S[known], model.thresholds_)
     given = np.full((len(sets), len(model.terms_)), np.nan) if Y is None else Y
     return {
-        **_head(model, title, "new sets"),
+        **_head(model, title, "new sets" if known.any() else NOT_KNOWN),
         "terms": _terms(reports),
         **_sets(model, sets, S, given, K, (), _of_reasons(model, S, reasons)),
     }

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.svm import SVC
 
 from eigenkit.images.arrays import Array
-from eigenkit.images.ridge import best_thresholds, calibrate, fit_ridge
+from eigenkit.images.ridge import calibrate, fit_ridge, thresholds
 from eigenkit.images.weights import (
     Candidate,
     bank_of,
@@ -84,7 +84,7 @@ def on_sum(fold: Fold, theta: Array) -> Scores:
 def on_kernel(K: Array, K_new: Array, fold: Fold) -> Scores:
     """Ridge regression on one kernel."""
     ridge = fit_ridge(K, fold.Y, fold.groups)
-    return ridge.scores(K_new), best_thresholds(fold.Y, ridge.held_out)
+    return ridge.scores(K_new), thresholds(fold.Y, ridge.held_out)
 
 
 # -- one program per term ---------------------------------------------------------------
@@ -116,19 +116,19 @@ def one_program_per_term(fold: Fold, C: float = 1.0, tol: float = 0.05, most: in
     """SVM1: for every term weights of its own, by the criterion of its SVM; ridge on the sum."""
     used = fold.base > 0
     bank, scales = bank_of(fold.K[used])
-    S, thresholds = np.zeros((len(fold.own_new[0]), fold.Y.shape[1])), np.zeros(fold.Y.shape[1])
+    S, limits = np.zeros((len(fold.own_new[0]), fold.Y.shape[1])), np.zeros(fold.Y.shape[1])
 
     def annotate(j: int) -> None:
         found = silp(SvmBank(bank, fold.Y[:, j], C), tol, most)  # type: ignore[arg-type]
         theta = np.zeros(len(used))
         theta[used] = found.weights * scales
         alone = Fold(**{**vars(fold), "Y": fold.Y[:, [j]]})
-        scores, limits = on_sum(alone, theta / theta.sum())
-        S[:, j], thresholds[j] = scores[:, 0], limits[0]
+        scores, limit = on_sum(alone, theta / theta.sum())
+        S[:, j], limits[j] = scores[:, 0], limit[0]
 
     learnable = np.flatnonzero((fold.Y.sum(axis=0) >= 2) & (fold.Y.sum(axis=0) < len(fold.Y)))
     thread_map(annotate, learnable)
-    return S, thresholds
+    return S, limits
 
 
 # -- without kernels between sets -------------------------------------------------------
@@ -171,7 +171,7 @@ def image_wise(fold: Fold) -> Scores:
     ridge = fit_ridge(K, fold.Y[of], groups)
     held_out, S = _means(ridge.held_out, sizes), _means(ridge.scores(K_new), sizes_new)
     slopes, offsets = calibrate(fold.Y, held_out)
-    return slopes * S + offsets, best_thresholds(fold.Y, slopes * held_out + offsets)
+    return slopes * S + offsets, thresholds(fold.Y, slopes * held_out + offsets)
 
 
 def _means(S: Array, sizes: list[int]) -> Array:

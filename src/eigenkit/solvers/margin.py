@@ -11,7 +11,7 @@ LinearSVC with its defaults, and the same answer to the tolerance of that.
 from __future__ import annotations
 
 import numpy as np
-from scipy import linalg as scipy_linalg
+from scipy.linalg import lapack
 
 from eigenkit.linalg import Array
 
@@ -58,7 +58,11 @@ def _minimum_inside(A: Array, y: Array, C: float) -> Array:
     """The minimum of the quadratic that the objective is while these rows are inside."""
     H = 2 * C * (A.T @ A)
     H.flat[:: len(H) + 1] += 1.0
-    return np.asarray(scipy_linalg.solve(H, 2 * C * (A.T @ y), assume_a="pos", overwrite_a=True))
+    # Many small systems: what scipy.linalg.solve checks each time would take longer than these.
+    _, w, info = lapack.dposv(H, 2 * C * (A.T @ y), lower=1)
+    if info:
+        raise np.linalg.LinAlgError("the scores are too large for a margin of 1: scale them.")
+    return np.asarray(w)
 
 
 def _step(

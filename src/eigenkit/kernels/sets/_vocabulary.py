@@ -20,7 +20,7 @@ from eigenkit.linalg import Array
 # Lloyd iterations per split: bins need not be optimal clusters, only small and stable ones.
 ITERATIONS = 10
 
-# The smallest diameter that weights tell apart, relative to that of all points.
+# Bins of a smaller diameter, relative to the bin around them, hold copies of one point.
 SMALLEST = 1e-3
 
 # Sizes of the clusters of one stack differ by no more than this factor, and a stack has no more
@@ -36,9 +36,10 @@ class Vocabulary:
     """Clusters of clusters of points, weighted by 1 / diameter.
 
     The diameter of a bin is taken as twice the largest distance to its centre, and as no
-    larger than that of the bin around it, so that weights grow from coarse to fine. Bins
-    below a thousandth of the whole count as of that size: weights stay within 1 to 1000, and
-    equal points do not outweigh all others.
+    larger than that of the bin around it, so that weights grow from coarse to fine. Where points
+    do not tell a diameter, none is made up: a bin of one point counts as the bin around it
+    (or a few sets, whose points are soon alone, would be like themselves only), and a bin of
+    copies of a point as the median one of its level.
 
     Parameters
     ----------
@@ -62,11 +63,12 @@ class Vocabulary:
         """Grow the tree on points, level by level."""
         levels: list[tuple[np.ndarray, ...]] = []
         inside, largest, n_bins = np.zeros(len(points), dtype=np.int64), np.array([np.inf]), 0
-        for level in range(n_levels if len(points) else 0):
+        for level in range(n_levels):
+            if not len(points):
+                break
             order = np.argsort(inside, kind="stable")
             points, inside = points[order], inside[order]
-            centers, widths = _extents(points, inside)
-            widths = np.minimum(widths, largest)
+            centers, widths = _extents(points, inside, largest)
             n_bins += len(centers)
             deepest = level == n_levels - 1
             part = _split(points - centers[inside], inside, 0 if deepest else branching, random)
@@ -79,7 +81,8 @@ class Vocabulary:
         if not levels:
             return cls(n_levels, *(np.zeros(0, dtype=kind) for kind in (float, int, int, float)))
         centers, first, n_children, widths = (np.concatenate(x) for x in zip(*levels, strict=True))
-        return cls(n_levels, centers, first, n_children, _weights(widths))
+        weights = widths[0] / widths if widths[0] > 0 else np.ones(len(widths))
+        return cls(n_levels, centers, first, n_children, weights)
 
     @property
     def n_bins(self) -> int:
@@ -118,18 +121,19 @@ class Vocabulary:
         return deeper
 
 
-def _extents(points: Array, inside: np.ndarray) -> tuple[Array, Array]:
-    """Centres and diameters of the bins of a level, whose points follow each other."""
+def _extents(points: Array, inside: np.ndarray, largest: Array) -> tuple[Array, Array]:
+    """Centres and diameters of the bins of a level; the bins around them have the largest ones."""
     sizes = np.bincount(inside)
     centers = sums(points, sizes) / sizes[:, None].astype(points.dtype)
     distance = np.sum((points - centers[inside]) ** 2, axis=1)
     furthest = np.maximum.reduceat(distance, np.cumsum(sizes) - sizes)
-    return centers, 2 * np.sqrt(furthest.astype(np.float64))
-
-
-def _weights(widths: Array) -> Array:
-    smallest = SMALLEST * widths[0] if widths[0] > 0 else 1.0
-    return np.asarray(smallest / np.maximum(widths, smallest))
+    widths = 2 * np.sqrt(furthest.astype(np.float64))
+    if np.isinf(largest[0]):  # the bin of everything
+        return centers, widths
+    extended = widths > SMALLEST * largest
+    widths[~extended] = np.median(widths[extended]) if extended.any() else np.inf
+    widths[sizes == 1] = np.inf
+    return centers, np.minimum(widths, largest)
 
 
 def _split(points: Array, inside: np.ndarray, k: int, random: Any) -> np.ndarray:
