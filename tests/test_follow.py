@@ -227,8 +227,9 @@ def _follow_all(data, model, state):
     follower.follow(str(data), once=True, say=lambda line: None)
 
 
-def _killed_until_done(kills, seed, *arguments):
-    chance, context = random.Random(seed), multiprocessing.get_context("fork")
+def _killed_until_done(kills, window, *arguments):
+    """How many were killed, each within so many seconds, before one came to the end."""
+    chance, context = random.Random(0), multiprocessing.get_context("fork")
     killed, code = 0, None
     while code != 0:
         with warnings.catch_warnings():
@@ -236,7 +237,7 @@ def _killed_until_done(kills, seed, *arguments):
             process = context.Process(target=_follow_all, args=arguments)
             process.start()
         if killed < kills:
-            time.sleep(chance.uniform(0.0, 0.2))
+            time.sleep(chance.uniform(0.0, window))
             os.kill(process.pid, signal.SIGKILL)
         process.join(60)
         code = process.exitcode
@@ -252,10 +253,12 @@ def test_a_follower_that_is_killed_goes_on(kills, tmp_path, rng, monkeypatch):
     frame = _frame(rng, 300)
     data = tmp_path / "data.csv"
     frame.to_csv(data, index=False)
-    found = []
+    found, window = [], 0.0
     for name, n in (("quiet", 0), ("killed", kills)):
         model = _start(tmp_path, frame[:60], f"{name}.ek")
-        killed = _killed_until_done(n, 0, data, model, tmp_path / f"{name}.state")
+        begun = time.monotonic()
+        killed = _killed_until_done(n, window, data, model, tmp_path / f"{name}.state")
+        window = (time.monotonic() - begun) / kills  # so that all of them come in time
         assert killed == n
         fitted = load(model)
         assert fitted.how["n_rows"] == 300  # none lost, none counted twice

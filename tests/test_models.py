@@ -80,8 +80,9 @@ def test_blocks_give_the_model_of_the_whole(
     parts = load(tmp_path / "parts.ek")
     assert parts.how["in_blocks"]
     assert parts.how["n_rows"] == len(X)
-    Z, Z2 = (np.abs(m.transform("", Block(X))) for m in (whole, parts))
-    np.testing.assert_allclose(Z, Z2, atol=1e-8)
+    if hasattr(whole.estimator, "transform"):
+        Z, Z2 = (np.abs(m.transform("", Block(X))) for m in (whole, parts))
+        np.testing.assert_allclose(Z, Z2, atol=1e-8)
     assert np.array_equal(whole.predict("", Block(X))[0], parts.predict("", Block(X))[0])
 
 
@@ -112,15 +113,17 @@ def test_a_stream_goes_on_after_its_file_was_read(
     stream, y = model.estimator, TARGETS[kind] if kind != CLASSES else TARGETS[kind][:, 0]
     for _ in range(3 * many):
         stream.partial_fit(X[:20], y[:20])
+    answer = "transform" if hasattr(stream, "transform") else "distances"
     if looked:
-        stream.transform(X)
+        getattr(stream, answer)(X)
     save(model, tmp_path / "a.ek")
     again = load(tmp_path / "a.ek").estimator
-    np.testing.assert_array_equal(again.transform(X), stream.transform(X))
+    np.testing.assert_array_equal(getattr(again, answer)(X), getattr(stream, answer)(X))
     for each in (again, stream):
         each.partial_fit(X[20:25], y[20:25])
-    np.testing.assert_array_equal(again.transform(X), stream.transform(X))
-    name = next(name for name in ("components_", "x_rotations_") if hasattr(stream, name))
+    np.testing.assert_array_equal(getattr(again, answer)(X), getattr(stream, answer)(X))
+    names = ("components_", "x_rotations_", "coef_")
+    name = next(name for name in names if hasattr(stream, name))
     np.testing.assert_array_equal(getattr(again, name), getattr(stream, name))
 
 

@@ -149,7 +149,7 @@ def test_a_failed_batch_changes_nothing(interrupt, rng, monkeypatch):
     model = HypergraphSpectral().partial_fit(X, y)
     state = pickle.dumps(vars(model))
 
-    def fail(*args):
+    def fail(*args, **options):
         raise interrupt("stopped half-way")
 
     monkeypatch.setattr("eigenkit.moments.Moments.add", fail)

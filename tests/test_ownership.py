@@ -285,7 +285,7 @@ def test_results_of_a_stream_are_no_door_to_its_moments(name, rng):
         for value in [getattr(other, n, None) for n in ("components_", "mean_", "means_")]:
             if isinstance(value, np.ndarray) and value.flags.writeable:
                 value[...] = -7.0
-        model.transform(X)
+        _results(model, X)
     more = rng.normal(size=(4, D)), y[:4]
     expected = _results(model.partial_fit(*more), X)
     for key, value in _results(other.partial_fit(*more), X).items():

@@ -33,7 +33,7 @@ from eigenkit.estimators._landmarks import LANDMARKS, landmark_rows
 from eigenkit.estimators._probabilities import held_out_distances, softmax_scale
 from eigenkit.estimators._validation import check_X
 from eigenkit.kernels import Kernel, checked_kernel
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, signs
 from eigenkit.moments import Rows
 from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers.large_planes import PlaneSums
@@ -264,7 +264,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
         return Found(planes, z[:, :-1], column=column)
 
     def _keep(self, problem: Any, solution: Found) -> None:
-        """Planes with unit normals."""
+        """Planes with unit normals, whose largest entries are positive."""
         normals, shift, column = solution.normals, solution.shift, solution.column
         size = np.max(np.abs(normals), axis=1, keepdims=True)
         if not np.all(np.isfinite(size)) or np.any(size == 0):
@@ -273,6 +273,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
                 "smaller alpha, or scale the features."
             )
         length = size * np.linalg.norm(normals / size, axis=1, keepdims=True)
+        length *= signs(normals.T)[:, None]
         coef, bias = normals / length, solution.planes.Z[:, -1] / length[:, 0]
         coef = coef if column is None else coef * column
         name = "coef_" if self._is_linear else "dual_coef_"
