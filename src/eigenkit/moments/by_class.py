@@ -74,7 +74,7 @@ class ClassMoments:
             raise ValueError(
                 f"the sums of {len(self.parts)} classes take {held / 2**30:.1f} GB, a matrix of "
                 f"the features for each, and the limit is {LIMIT_BYTES / 2**30:g} GB: use fewer "
-                "features"
+                "features."
             )
         return self
 
