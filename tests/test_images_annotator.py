@@ -499,7 +499,7 @@ def test_kernels_and_views_are_chosen():
 def test_the_default_is_chosen_from_set_kernels_and_plain_pooling(shapes):
     sets, Y, terms = shapes
     model = ImageAnnotator(size=(64, 64), random_state=1).fit(sets[:40], Y[:40], terms)
-    choices = dict(list(model.weights_scores_.items())[:4])
+    choices = dict(list(model.weights_scores_.items())[:5])
     assert list(choices) == [
         "set kernels",
         "set kernels without colour",
