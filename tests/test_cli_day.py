@@ -163,6 +163,7 @@ def test_columns_as_people_have_them(folder: Path) -> None:
     found = run_json("fit", "people.csv", *OPTIONS, "-m", "lda", "-o", "m.ek")
     assert found["n_features"] == 6
     assert run_json("score", "m.ek", "people.csv")["scores"]["accuracy"] > 0.8
+    assert "categories" not in run("predict", "m.ek", "people.csv", "-o", "all.csv")
     new = people(3)
     new[0][2] = "Paris"
     write_rows("new.csv", NAMES[:-1], [row[:-1] for row in new])

@@ -84,7 +84,7 @@ class Model:
 
     def row_of_zeros(self) -> Block:
         """One row to try things out on."""
-        text = {column.name: ["a"] for column in self.features.text}
+        text = {column.name: [""] for column in self.features.text}
         return Block(np.zeros((1, self.features.n_numbers)), text)
 
     def predict(self, path: str, block: Block) -> tuple[np.ndarray, Array | None]:
