@@ -33,7 +33,7 @@ LABELS[:8] = np.tile(np.eye(4), (2, 1))  # no label without samples
 NUMBERS = X[:, :2] + rng.normal(size=(40, 2))
 KINDS = {"classes": CLASSES, "labels": LABELS, "numbers": NUMBERS}
 # What an estimator that cannot do a thing says when it is asked to.
-REFUSALS = (ValueError, TypeError, AttributeError, NotImplementedError)
+REFUSALS = (ValueError, TypeError, AttributeError)
 # Settings under which an estimator can do what it cannot do by default.
 GAPS = ({"algorithm": "nipals"}, {"solver": "nipals"})
 PROBABILITIES = {"probability": True}

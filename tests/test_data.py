@@ -171,3 +171,11 @@ def test_a_kernel_is_solved_by_the_linear_code(solver: str) -> None:
     for name in ("sparse", "kernel"):
         for mine, theirs in zip(answers[name], answers["dense"], strict=True):
             np.testing.assert_allclose(mine, theirs, rtol=1e-10, atol=1e-12)
+
+
+def test_a_verb_that_a_kind_leaves_out_is_named():
+    class Nothing(Data):
+        pass
+
+    with pytest.raises(TypeError, match="Nothing does not define matmat, which is needed here"):
+        Nothing().matmat(np.eye(2))

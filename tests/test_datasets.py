@@ -313,7 +313,7 @@ def test_what_openml_points_to_is_limited_and_no_file_of_ours(folder, server, mo
     points_to(server.address + "bomb")
     with pytest.raises(DatasetNotFound, match="expands to more than 1000000 bytes"):
         load_dataset("yeast")
-    points_to("file:///a.arff")
+    points_to("file://localhost/a.arff")
     with pytest.raises(DatasetNotFound, match="is no address to fetch from"):
         load_dataset("yeast")
     for answer in (b"{}", b"[1]", b"<html>", b'{"data_set_description": 3}'):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from textwrap import indent
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
 import numpy as np
 
@@ -97,6 +97,16 @@ def check_label_rank(value: Any) -> int | str | None:
     if value is None or (isinstance(value, str) and value == "auto"):
         return value
     return check_count("label_rank", value, hint=", 'auto' or None for all")
+
+
+def lacks(owner: Any, verb: str) -> NoReturn:
+    """Say that a class leaves out something that was asked of it.
+
+    A kind of data, a kernel or an estimator defines the verbs that it can answer; those of the
+    base classes end here.
+    """
+    name = owner.__name__ if isinstance(owner, type) else type(owner).__name__
+    raise TypeError(f"{name} does not define {verb}, which is needed here: define it in the class.")
 
 
 # -- the fitted state -------------------------------------------------------------------

@@ -31,6 +31,7 @@ from eigenkit.data.columns import SAFE_RANGE, SCALABLE, check_finite, check_size
 from eigenkit.data.label_matrix import SparseTarget
 from eigenkit.data.protocol import Data
 from eigenkit.linalg import Array, power_of_two
+from eigenkit.shell import lacks
 
 
 class Centered(Data):
@@ -77,7 +78,7 @@ class Centered(Data):
     @classmethod
     def takes(cls, X: Any) -> bool:
         """Whether X is of this kind."""
-        raise NotImplementedError
+        lacks(cls, "takes")
 
     def __init__(
         self,
@@ -119,32 +120,32 @@ class Centered(Data):
 
     def _take(self, X: Any) -> None:
         """Keep X in the form that products need."""
-        raise NotImplementedError
+        lacks(self, "_take")
 
     @property
     def _stored(self) -> np.ndarray:
         """All numbers of X."""
-        raise NotImplementedError
+        lacks(self, "_stored")
 
     def _mean(self) -> Array:
         """w'X / sum(w)."""
-        raise NotImplementedError
+        lacks(self, "_mean")
 
     def _is_safe(self) -> bool:
         """A quick answer to whether squares neither overflow nor vanish: True is certain."""
-        raise NotImplementedError
+        lacks(self, "_is_safe")
 
     def _column_sizes(self) -> Array:
         """The largest number of each column, in absolute value."""
-        raise NotImplementedError
+        lacks(self, "_column_sizes")
 
     def _tame_offset(self) -> None:
         """Set shift where the means dwarf the spread, and find the constant columns."""
-        raise NotImplementedError
+        lacks(self, "_tame_offset")
 
     def column_squares(self) -> Array:
         """The diagonal of Z'Z: squared lengths of the columns, without the rest of it."""
-        raise NotImplementedError
+        lacks(self, "column_squares")
 
     # -- units and weights -------------------------------------------------------------
 
@@ -261,12 +262,12 @@ class Centered(Data):
 
     def _plain_cross(self, S: sparse.csr_array) -> Array:
         """P'diag(r)^-1 S for sparse S."""
-        raise NotImplementedError
+        lacks(self, "_plain_cross")
 
     def _plain_gram(self) -> Array:
         """P'P."""
-        raise NotImplementedError
+        lacks(self, "_plain_gram")
 
     def _plain_outer(self) -> tuple[Array, Array]:
         """P P' and P delta."""
-        raise NotImplementedError
+        lacks(self, "_plain_outer")

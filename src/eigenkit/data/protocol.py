@@ -16,6 +16,7 @@ from scipy import linalg as sla
 
 from eigenkit.data.columns import one_sample
 from eigenkit.linalg import Array
+from eigenkit.shell import lacks
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import EPS, above_rounding
 
@@ -68,11 +69,11 @@ class Data:
 
     def matmat(self, V: Array) -> Array:
         """Z V: the (root-weighted) scores of directions."""
-        raise NotImplementedError
+        lacks(self, "matmat")
 
     def rmatmat(self, U: Array) -> Array:
         """Z'U: directions."""
-        raise NotImplementedError
+        lacks(self, "rmatmat")
 
     def cross(self, H: Any) -> Array:
         """Z'H for a target, which may be a :class:`~eigenkit.data.SparseTarget`."""
@@ -84,15 +85,15 @@ class Data:
 
     def gram(self) -> Array:
         """Z'Z (d x d), for data with features."""
-        raise NotImplementedError
+        lacks(self, "gram")
 
     def outer(self) -> Array:
         """Z Z' (n x n)."""
-        raise NotImplementedError
+        lacks(self, "outer")
 
     def toarray(self) -> Array:
         """Z itself, where it may be dense."""
-        raise NotImplementedError
+        lacks(self, "toarray")
 
     def inner(self, V: Array, W: Array) -> Array:
         """V'W: inner products of directions."""
@@ -119,11 +120,11 @@ class Data:
 
     def ridge(self, alpha: float) -> float | Array:
         """The ridge alpha on directions of X as one on directions of Z: a number, or one each."""
-        raise NotImplementedError
+        lacks(self, "ridge")
 
     def to_X(self, W: Array) -> Array:
         """Directions of Z as directions of X: scores are (X - mean) to_X(W)."""
-        raise NotImplementedError
+        lacks(self, "to_X")
 
     def from_X(self, W: Array) -> Array:
         """Directions of X as directions of Z; Z'H as Xc'H."""
@@ -188,15 +189,15 @@ class Data:
 
     def seconds_for_passes(self, k: int) -> float:
         """One product with Z and one with Z', for k vectors."""
-        raise NotImplementedError
+        lacks(self, "seconds_for_passes")
 
     def seconds_for_gram(self) -> float:
         """Z'Z."""
-        raise NotImplementedError
+        lacks(self, "seconds_for_gram")
 
     def seconds_for_outer(self) -> float:
         """Z Z'."""
-        raise NotImplementedError
+        lacks(self, "seconds_for_outer")
 
     def own_threads(self) -> AbstractContextManager[Any]:
         """What to hold while products are made one after the other; see the sparse kind."""

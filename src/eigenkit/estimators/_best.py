@@ -10,6 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._encoding import check_y_names
+from eigenkit.shell import lacks
 
 
 def _estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
@@ -24,11 +25,11 @@ class Delegating:
 
     def _asked(self) -> Any:
         """The estimator that says which methods there are, fitted or not."""
-        raise NotImplementedError
+        lacks(self, "_asked")
 
     def _handed(self, X: Any) -> tuple[Any, Any]:
         """The fitted estimator, and X as it takes it."""
-        raise NotImplementedError
+        lacks(self, "_handed")
 
     def _answer(self, method: str, X: Any) -> Any:
         estimator, X = self._handed(X)

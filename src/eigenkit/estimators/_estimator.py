@@ -22,7 +22,7 @@ from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._notebook import fitted_table
 from eigenkit.estimators._validation import check_weight, check_X, owned
 from eigenkit.moments import Blocks, Rows
-from eigenkit.shell import Instead, forget, unchanged_on_error
+from eigenkit.shell import Instead, forget, lacks, unchanged_on_error
 
 
 def check_y_given(model: Any, y: Any) -> None:
@@ -47,7 +47,7 @@ class Estimator(Instead, BaseEstimator):
 
     def _settings(self) -> Any:
         """The computational choices, all parameters checked."""
-        raise NotImplementedError
+        lacks(self, "_settings")
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         """y as the matrix Y (n x k); with ``reset`` remember what its columns mean."""
@@ -62,11 +62,11 @@ class Estimator(Instead, BaseEstimator):
 
     def _solve(self, problem: Any, settings: Any) -> Any:
         """The solution of the problem."""
-        raise NotImplementedError
+        lacks(self, "_solve")
 
     def _keep(self, problem: Any, solution: Any) -> None:
         """The attributes of the fitted model."""
-        raise NotImplementedError
+        lacks(self, "_keep")
 
     # -- fitting -----------------------------------------------------------------------
 
@@ -198,11 +198,11 @@ class BothSides(Transformer):
     """X and y both have scores: :meth:`transform` gives one or both."""
 
     def _scores_of_x(self, X: Any) -> Any:
-        raise NotImplementedError
+        lacks(self, "_scores_of_x")
 
     def _scores_of_y(self, Y: Any) -> Any:
         """Of y as numbers, a column each that was there in fit."""
-        raise NotImplementedError
+        lacks(self, "_scores_of_y")
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Scores of X, and of y too if given.

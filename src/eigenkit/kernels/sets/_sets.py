@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.linalg import Array
-from eigenkit.shell import unchanged_on_error
+from eigenkit.shell import lacks, unchanged_on_error
 
 # Clustering and mixtures look at no more points than this.
 SAMPLE = 40_000
@@ -210,7 +210,7 @@ class SetKernel(TransformerMixin, BaseEstimator):
         pass
 
     def _learn(self, points: Array) -> None:
-        raise NotImplementedError
+        lacks(self, "_learn")
 
     def _learn_from_sets(self) -> None:
         """What is left to learn when the sets are represented."""
@@ -220,13 +220,13 @@ class SetKernel(TransformerMixin, BaseEstimator):
         return len(kept[1]) if isinstance(kept, tuple) else int(kept.shape[0])
 
     def _represent(self, points: Array, sizes: np.ndarray) -> Any:
-        raise NotImplementedError
+        lacks(self, "_represent")
 
     def _inner(self, new: Any, fitted: Any) -> Array:
-        raise NotImplementedError
+        lacks(self, "_inner")
 
     def _square(self, sets: Any) -> Array:
-        raise NotImplementedError
+        lacks(self, "_square")
 
 
 def _unit_diagonal(K: Array, own: Array, other: Array) -> Array:
