@@ -38,16 +38,7 @@ class ClassRows:
         column: Array | None = None,
     ) -> ClassRows:
         """From features sorted by class, and the roots of the weights of their rows."""
-        n = F.shape[0]
-        if sparse.issparse(F):
-            N = sparse.hstack([F, np.ones((n, 1))], format="csr")
-            N = N if root is None else sparse.csr_array(sparse.diags_array(root) @ N)
-        else:
-            N = np.empty((n, F.shape[1] + 1))
-            N[:, :-1] = F
-            N[:, -1] = 1.0
-            if root is not None:
-                N *= root[:, None]
+        N = with_ones(F, root)
         return cls([N[a:b] for a, b in pairwise(bounds)], R, column)
 
     @property
@@ -67,6 +58,27 @@ class ClassRows:
         """The map from z to the normal of the plane."""
         order = self.parts[0].shape[1]
         return np.eye(order)[:-1] if self.R is None else self.R[:-1]
+
+
+def with_ones(F: Any, root: Array | None) -> Any:
+    """sqrt(w) [F, 1]."""
+    n, d = F.shape
+    if sparse.issparse(F):
+        last = F.indptr[1:]  # the one is the last number of its row
+        data, column = (
+            np.insert(F.data.astype(np.float64), last, 1.0),
+            np.insert(F.indices, last, d),
+        )
+        indptr = F.indptr + np.arange(n + 1, dtype=F.indptr.dtype)
+        if root is not None:
+            data *= np.repeat(root, np.diff(indptr))
+        return sparse.csr_array((data, column, indptr), shape=(n, d + 1))
+    N = np.empty((n, d + 1))
+    N[:, :-1] = F
+    N[:, -1] = 1.0
+    if root is not None:
+        N *= root[:, None]
+    return N
 
 
 def standardized(X: Array) -> tuple[Array, Array, Array]:

@@ -19,6 +19,7 @@ from eigenkit.estimators._class_rows import (
     kernel_unit,
     row_space,
     standardized,
+    with_ones,
 )
 from eigenkit.estimators._class_sums import (
     ClassSums,
@@ -219,7 +220,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
             X = X.toarray()
         self._by_products_ = bool(sparse.issparse(X) and min(X.shape) > LARGE_ORDER)
         if self._by_products_:
-            return self._large_planes(PlaneSums.of(ClassRows.of(X, bounds, root).parts))
+            return self._large_planes(PlaneSums.of(with_ones(X, root), bounds))
         if X.shape[1] < X.shape[0]:
             rows = ClassRows.of(X, bounds, root)
             planes = self._from_raw(rows)

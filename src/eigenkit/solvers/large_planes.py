@@ -17,7 +17,7 @@ all that a step reads of the data: a product with a few columns takes hardly lon
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,10 +47,14 @@ class PlaneSums:
     squares: Array
 
     @classmethod
-    def of(cls, rows: Sequence[sparse.csr_array]) -> PlaneSums:
-        """Of the rows of every class."""
-        squares = np.array([N.power(2).sum(axis=0) for N in rows])
-        return cls(_both_sides(rows), np.array([N.sum(axis=0) for N in rows]), squares)
+    def of(cls, N: sparse.csr_array, bounds: np.ndarray) -> PlaneSums:
+        """Of rows sorted by class: the class c has the rows bounds[c] to bounds[c + 1]."""
+        rows, k = SparseRows(N), len(bounds) - 1
+        own = np.repeat(np.arange(k), np.diff(bounds))[:, None] == np.arange(k)
+        squared = sparse.csr_array(N.T)
+        squared.data = squared.data**2
+        member = own.astype(np.float64)
+        return cls(_both_sides(rows, own), (rows.T @ member).T, (squared @ member).T)
 
 
 def planes_from_products(rows: PlaneSums, alpha: float, below: float) -> Planes:
@@ -76,16 +80,16 @@ def _waves(n: int) -> Array:
     return np.asarray(np.cos(np.arange(1.0, n + 1.0)))
 
 
-def _both_sides(rows: Sequence[sparse.csr_array]) -> Products:
-    """Products with the Gram matrices of the rows of other classes, and of the class itself."""
-    N = SparseRows(sparse.csr_array(sparse.vstack(rows)))
-    k = len(rows)
-    own = np.repeat(np.arange(k), [part.shape[0] for part in rows])[:, None] == np.arange(k)
+def _both_sides(N: SparseRows, own: np.ndarray) -> Products:
+    """Products with the Gram matrices of the rows of other classes, and of the class itself.
+
+    ``own``, (n, k), tells which rows are of which class.
+    """
 
     def images(V: Array) -> Array:
         U = N @ V.T
         sides = np.hstack([np.where(own, 0, U), np.where(own, U, 0)])
-        return np.asarray((N.T @ sides).T.reshape(2, k, -1))
+        return np.asarray((N.T @ sides).T.reshape(2, own.shape[1], -1))
 
     return images
 
@@ -106,25 +110,29 @@ def largest_quotients(
     vectors to begin with, (any number, k, d).
     """
     ridge = np.array(ridges)[:, None, None]
-    basis = np.swapaxes(start, 0, 1)
-    images = np.stack([products(V) + ridge * V for V in start], axis=2)
+
+    def with_images(V: Array) -> Array:
+        return np.concatenate([V[None], products(V) + ridge * V])
+
+    # Of every problem some vectors and their images by both sides, (3, k, vectors, d).
+    known = np.stack([with_images(V) for V in start], axis=2)
     for step in range(1, max_iter + 1):
-        values, weights = _best(np.einsum("skid,kjd->skij", images, basis))
+        values, weights = _best(known[1:] @ np.swapaxes(known[0], -1, -2))
         # The best vector, and the step that led there: what is left of it without the one before.
         pair = np.stack([weights, weights], axis=1)
         pair[:, 1, 0] = 0.0
-        basis, images = pair @ basis, pair @ images
-        Az, Bz = images[:, :, 0]
+        kept, known = known, np.empty((*known.shape[:2], 3, known.shape[3]))
+        np.matmul(pair, kept, out=known[:, :, :2])
+        z, Az, Bz = known[:, :, 0]
         r = Az - values[:, None] * Bz
         new = r / scale
-        whole = Az - ridge[0] * basis[:, 0]
+        whole = Az - ridge[0] * z
         residuals = np.sqrt(_inner(r, new) / _inner(whole, whole / scale))
         if step == max_iter or residuals.max() <= tol:
             break
         new *= _inverse_root(_inner(new, new))[:, None]
-        basis = np.concatenate([basis, new[:, None]], axis=1)
-        images = np.concatenate([images, (products(new) + ridge * new)[:, :, None]], axis=2)
-    return values, basis[:, 0], step, residuals
+        known[:, :, 2] = with_images(new)
+    return values, z, step, residuals
 
 
 def _inner(U: Array, V: Array) -> Array:
