@@ -26,7 +26,7 @@ def parameters(cls: type) -> list[str]:
 def described(cls: type, section: str) -> set[str]:
     """The names that a section of the class's docstring describes."""
     text = inspect.getdoc(cls) or ""
-    match = re.search(rf"{section}\n-+\n(.*?)(\n\n\w+\n-+\n|\Z)", text, flags=re.S)
+    match = re.search(rf"{section}\n-+\n(.*?)(\n\n\w[\w ]*\n-+\n|\Z)", text, flags=re.S)
     heads = re.findall(r"^(\w[\w, ]*?)(?: :.*)?$", match[1] if match else "", flags=re.M)
     return {name for head in heads for name in re.split(r",\s*", head)}
 

@@ -11,7 +11,10 @@ from scipy import sparse
 from eigenkit import (
     CCA,
     LDA,
+    CanonicalRidge,
     HypergraphSpectral,
+    KernelCCA,
+    KernelHypergraphSpectral,
     KernelOrthonormalizedPLS,
     MultilabelLDA,
     OrthonormalizedPLS,
@@ -189,6 +192,36 @@ def test_whitened_labels_are_ranked_by_what_X_knows_of_them(rng, cls, solver):
     everything = cls(solver=solver, label_rank=1000).fit(X, Y)
     np.testing.assert_allclose(everything.components_, whole.components_, atol=1e-10)
     assert everything.report_.label_bound == 0.0
+
+
+KERNELS = [KernelCCA, KernelOrthonormalizedPLS, KernelHypergraphSpectral]
+
+
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.DegenerateDataWarning")
+@pytest.mark.parametrize("solver", ["two_stage", "direct"])
+@pytest.mark.parametrize("cls", KERNELS)
+def test_kernels_take_a_label_rank_too(rng, cls, solver):
+    X, Y = labelled(rng)
+    linear = {KernelCCA: CCA, KernelOrthonormalizedPLS: OrthonormalizedPLS}
+    few = cls(kernel="linear", solver=solver, label_rank=3).fit(X, Y)
+    same = linear.get(cls, HypergraphSpectral)(solver=solver, label_rank=3).fit(X, Y)
+    np.testing.assert_allclose(few.eigenvalues_, same.eigenvalues_, rtol=1e-9)
+    assert few.report_.label_rank == same.report_.label_rank == 3
+    np.testing.assert_allclose(few.report_.label_bound, same.report_.label_bound, rtol=1e-9)
+    many = cls(kernel="linear", solver=solver, label_rank=1000).fit(X, Y)
+    whole = cls(kernel="linear", solver=solver).fit(X, Y)
+    np.testing.assert_allclose(many.transform(X), whole.transform(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("gamma_x", [0.0, 0.3, 1.0])
+def test_the_canonical_ridge_keeps_the_directions_of_the_largest_eigenvalues(rng, gamma_x):
+    X, Y = labelled(rng)
+    whole = CanonicalRidge(gamma_x=gamma_x).fit(X, Y)
+    few = CanonicalRidge(gamma_x=gamma_x, label_rank=3).fit(X, Y)
+    np.testing.assert_allclose(few.eigenvalues_, whole.eigenvalues_[:3], rtol=1e-9)
+    np.testing.assert_allclose(few.transform(X), whole.transform(X)[:, :3], atol=1e-9)
+    assert few.report_.label_rank == 3
+    np.testing.assert_allclose(few.report_.label_bound, whole.eigenvalues_[3], rtol=1e-9)
 
 
 def test_classes_are_told_apart_by_the_directions_that_are_left(rng):

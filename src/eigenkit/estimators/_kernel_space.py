@@ -27,7 +27,13 @@ from eigenkit.kernels import (
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import KernelMatrix, Problem, Rows
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_choice, check_count, check_real, check_solver
+from eigenkit.shell import (
+    check_choice,
+    check_count,
+    check_label_rank,
+    check_real,
+    check_solver,
+)
 from eigenkit.solvers import SOLVERS, Settings
 from eigenkit.tolerances import SYMMETRY_TOL
 
@@ -221,6 +227,7 @@ class KernelProjection(KernelSpace, Projection):
         self,
         n_components: int | None = None,
         *,
+        label_rank: int | str | None = None,
         kernel: Any = "rbf",
         gamma: Any = None,
         degree: float = 3,
@@ -233,6 +240,7 @@ class KernelProjection(KernelSpace, Projection):
         random_state: Any = None,
     ) -> None:
         self.n_components = n_components
+        self.label_rank = label_rank
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -253,7 +261,12 @@ class KernelProjection(KernelSpace, Projection):
         # Features of landmarks are few: Cholesky, and a singular value decomposition where
         # that is not enough, take them all.
         few = self.approximation is not None
-        return Settings(solver=solver, regression="cholesky" if few else "dual_cholesky")
+        return Settings(
+            solver=solver,
+            regression="cholesky" if few else "dual_cholesky",
+            label_rank=check_label_rank(self.label_rank),
+            by_eigenvalues=self._target().whitened,
+        )
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, **how: Any) -> Rows:
         rows = self._all_rows(X, y, sample_weight, classes, **how)

@@ -12,8 +12,9 @@ from eigenkit.estimators.cca import CCA
 from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import check_choice, check_count, check_real, filled
+from eigenkit.shell import check_choice, check_count, check_label_rank, check_real, filled
 from eigenkit.solvers import REGRESSIONS, Choice, Settings, solve
+from eigenkit.solvers.label_rank import cut
 from eigenkit.solvers.spectral import IDENTITY, covariance_axes
 
 SOLVERS = ("auto", "two_stage", "direct")
@@ -46,6 +47,9 @@ class CanonicalRidge(CCA):
         Number of components, at most the rank of Xc'Yc; all by default.
     gamma_x, gamma_y : float between 0 and 1
         Where in the family: 0 looks for correlation, 1 for covariance, on either side.
+    label_rank : int or "auto", optional
+        Keep so many directions of y, those of the largest eigenvalues; "auto" as many as hold
+        99 % of their sum. By default nothing is left out.
     solver : {"auto", "two_stage", "direct"}
         How the pencil is solved; for ``gamma_x=1`` it is a singular value decomposition.
     regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
@@ -95,6 +99,7 @@ class CanonicalRidge(CCA):
         *,
         gamma_x: float = 0.5,
         gamma_y: float = 0.5,
+        label_rank: int | str | None = None,
         solver: str = "auto",
         regression: str = "auto",
         tol: float = 1e-8,
@@ -103,6 +108,7 @@ class CanonicalRidge(CCA):
         self.n_components = n_components
         self.gamma_x = gamma_x
         self.gamma_y = gamma_y
+        self.label_rank = label_rank
         self.solver = solver
         self.regression = regression
         self.tol = tol
@@ -118,6 +124,8 @@ class CanonicalRidge(CCA):
             regression=check_choice("regression", self.regression, ("auto", *REGRESSIONS)),
             tol=check_real("tol", self.tol),
             max_iter=check_count("max_iter", self.max_iter),
+            label_rank=check_label_rank(self.label_rank),
+            by_eigenvalues=True,
         )
 
     def _x_penalty(self) -> tuple[float, float]:
@@ -139,12 +147,14 @@ class CanonicalRidge(CCA):
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         share = 1.0 - float(self.gamma_x)
         if share == 0:
-            solution = covariance_axes(problem.pencil)
+            solution = cut(covariance_axes(problem.pencil), settings.label_rank)
         else:
             solution = solve(problem.pencil, settings)
             # The pencil has Xc'Xc + gamma / (1 - gamma) I: divide by what it is too large.
-            values = solution.eigenvalues / share
-            solution = replace(solution, W=solution.W / np.sqrt(share), eigenvalues=values)
+            values, report = solution.eigenvalues / share, solution.report
+            report = replace(report, label_bound=report.label_bound / share)
+            W = solution.W / np.sqrt(share)
+            solution = replace(solution, W=W, eigenvalues=values, report=report)
         # y is predicted by least squares on the scores
         return replace(solution, gram=_normal(problem, solution.W)[1])
 

@@ -37,6 +37,7 @@ class KernelOrthonormalizedPLS(OrthonormalizedPLS, KernelProjection):
     ----------
     n_components : int, optional
         Number of components, at most the rank of Kc Yc; all by default.
+    {label_rank}
     {kernel}
     alpha : float
         Ridge, on the scale of scikit-learn's KernelRidge. 0 is the pseudoinverse problem.
@@ -79,6 +80,7 @@ class KernelCCA(BothSides, ResponseProjection, KernelProjection):
     ----------
     n_components : int, optional
         Number of components, at most the rank of Kc Yc; all by default.
+    {label_rank}
     {kernel}
     alpha : float
         Ridge, on the scale of scikit-learn's KernelRidge.
@@ -151,6 +153,7 @@ class KernelLDA(LDA, KernelProjection):
         The classifier always uses all of them.
     priors : array of shape (n_classes,), optional
         Class probabilities; by default the shares of the classes in the data.
+    {label_rank}
     {kernel}
     alpha : float
         Ridge, on the scale of scikit-learn's KernelRidge. 0 is the pseudoinverse problem.
@@ -183,6 +186,7 @@ class KernelLDA(LDA, KernelProjection):
         n_components: int | None = None,
         *,
         priors: Any = None,
+        label_rank: int | str | None = None,
         kernel: Any = "rbf",
         gamma: Any = None,
         degree: float = 3,
@@ -197,6 +201,7 @@ class KernelLDA(LDA, KernelProjection):
         KernelProjection.__init__(
             self,
             n_components,
+            label_rank=label_rank,
             kernel=kernel,
             gamma=gamma,
             degree=degree,
@@ -234,6 +239,7 @@ class KernelHypergraphSpectral(HypergraphSpectral, KernelProjection):
         Which Laplacian of the hypergraph.
     label_weights : array of shape (n_labels,), optional
         Positive weights of the labels (hyperedges); 1 by default.
+    {label_rank}
     {kernel}
     alpha : float
         Ridge, on the scale of scikit-learn's KernelRidge. 0 is the pseudoinverse problem.
@@ -264,6 +270,7 @@ class KernelHypergraphSpectral(HypergraphSpectral, KernelProjection):
         *,
         expansion: str = "star",
         label_weights: Any = None,
+        label_rank: int | str | None = None,
         kernel: Any = "rbf",
         gamma: Any = None,
         degree: float = 3,
@@ -278,6 +285,7 @@ class KernelHypergraphSpectral(HypergraphSpectral, KernelProjection):
         KernelProjection.__init__(
             self,
             n_components,
+            label_rank=label_rank,
             kernel=kernel,
             gamma=gamma,
             degree=degree,

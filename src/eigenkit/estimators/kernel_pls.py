@@ -82,6 +82,7 @@ class KernelPLS(ResponseProjection, KernelProjection):
     # There is no ridge, and one way to solve.
     alpha: Any = 0.0
     solver: Any = "auto"
+    label_rank: Any = None
 
     def _target(self) -> Target:
         return TARGETS["opls"]

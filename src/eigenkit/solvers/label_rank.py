@@ -48,6 +48,16 @@ def leading(values: Array, rank: int | str) -> tuple[int, float]:
     return min(r, len(values)), float(values[r]) if r < len(values) else 0.0
 
 
+def cut(solution: Solution, rank: int | str | None) -> Solution:
+    """The first components, as many as ``rank`` says, with the bound in the report."""
+    if rank is None:
+        return solution
+    r, rest = leading(solution.eigenvalues, rank)
+    report = replace(solution.report, label_rank=r, label_bound=rest)
+    W, values, basis = solution.W[:, :r], solution.eigenvalues[:r], solution.basis[:, :r]
+    return replace(solution, W=W, eigenvalues=values, basis=basis, report=report)
+
+
 def restored(solution: Solution, V: Array, bound: float) -> Solution:
     """The solution in terms of all labels, with the bound in its report."""
     report = replace(solution.report, label_rank=V.shape[1], label_bound=bound)
