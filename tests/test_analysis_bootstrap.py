@@ -118,6 +118,7 @@ def test_intervals_are_not_narrowed_by_rotation() -> None:
     assert np.all(width > 0.01)
 
 
+@pytest.mark.slow
 def test_zeros_are_covered_and_others_found() -> None:
     """5 sets of 10 zeros: fewer than 40 covered would hardly ever come up."""
     covered, found = 0, 0

@@ -158,6 +158,7 @@ def test_methods_that_need_all_rows_say_so(rng):
         LDA(regression="dual_cholesky").fit(blocks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 def test_threads_change_no_bit(kind, rng, monkeypatch):
     X = rng.normal(size=(400, 30)) * (rng.random((400, 30)) < 0.3)

@@ -70,6 +70,7 @@ def test_pls_is_the_limit_of_regularized_opls() -> None:
     assert np.allclose(near, pls, atol=1e-4)
 
 
+@pytest.mark.slow
 @given(
     st.floats(0, 1e4),
     st.floats(0, 1e4),

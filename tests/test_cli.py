@@ -107,6 +107,7 @@ def test_numbers_are_predicted_as_numbers(data: Path) -> None:
     assert all(np.isfinite(float(line)) for line in lines[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "npz", "parquet"])
 def test_outputs_of_every_format_agree(data: Path, suffix: str) -> None:
     if suffix == "parquet":

@@ -44,6 +44,7 @@ def spectra(folder: Path) -> Path:
 NUMBERS = ["--labels", "fat,water"]
 
 
+@pytest.mark.slow
 def test_numbers_are_compared_by_what_they_explain(spectra: Path) -> None:
     record = run_json("compare", "spectra.csv", *NUMBERS, "-m", "pls,cca", "--cv", "3")
     scores = {m["name"]: m["scores"] for m in record["methods"]}
@@ -400,6 +401,7 @@ def test_views_have_a_kernel_each(views: Path) -> None:
     assert run_json("score", "m.ek", "views.csv")["scores"]["accuracy"] > 0.85
 
 
+@pytest.mark.slow
 def test_views_are_compared_and_tested(views: Path) -> None:
     words = [*VIEWS, "-m", "multiview_cca,lda", "--cv", "3", "--no-baselines"]
     record = run_json("compare", "views.csv", *words)
@@ -430,6 +432,7 @@ def test_views_that_cannot_be(views: Path, words: list[str], code: int, message:
     assert message in " ".join(shown.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [40, 100])
 def test_output_fits_the_terminal(data: Path, monkeypatch, columns: int) -> None:  # noqa: F811
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -442,6 +445,7 @@ def test_output_fits_the_terminal(data: Path, monkeypatch, columns: int) -> None
 # -- a model for people and for other programs ------------------------------------------
 
 
+@pytest.mark.slow
 def test_examples_are_written_once(folder: Path) -> None:
     assert run_json("example")["files"]
     for name in run_json("example")["files"]:
@@ -455,6 +459,7 @@ AFFINE += [("tags.csv", "tag_*", "star"), ("spectra.csv", "fat,water", "pls")]
 AFFINE += [("spectra.csv", "fat,water", "cca"), ("tags.csv", "tag_*", "pca")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "labels", "method"), AFFINE)
 @pytest.mark.parametrize("scale", ["none", "standard"])
 def test_an_explanation_adds_up_to_the_score(
@@ -471,6 +476,7 @@ def test_an_explanation_adds_up_to_the_score(
             assert sum(item["components"]) == pytest.approx(parts, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "labels", "method"), AFFINE)
 def test_an_exported_model_says_the_same(folder: Path, name: str, labels: str, method: str) -> None:
     pytest.importorskip("onnx")

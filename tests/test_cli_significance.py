@@ -52,6 +52,7 @@ def test_numbers_and_nuisance_variables() -> None:
     assert found[0] == 0.02
 
 
+@pytest.mark.slow
 def test_classes_groups_and_words() -> None:
     options = ["--labels", "class", "--ignore", "out_*", "--method", "lda", "--groups", "site"]
     text = run(*options, "--level", "0.1")
@@ -70,6 +71,7 @@ def test_messages() -> None:
     assert "estimator is a ReGEC: permutation_test takes CCA" in wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -89,6 +91,7 @@ def test_the_option_that_is_wrong_is_named(options: list[str], message: str) -> 
     assert message in " ".join(output.split())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["site", "si*", "-1"])
 def test_groups_by_name_pattern_or_position(name: str) -> None:
     options = ["--labels", "class", "--ignore", "out_*", "--method", "lda"]

@@ -154,6 +154,7 @@ def test_scikit_learn_checks(estimator):
     assert {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "cls", [_slow_if_long(cls, cls) for cls in PROJECTIONS], ids=lambda c: c.__name__
 )
@@ -255,6 +256,7 @@ def _same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and bool(np.all(np.asarray(a) == np.asarray(b)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pandas", "polars"])
 @pytest.mark.parametrize("everywhere", [False, True], ids=["set_output", "config"])
 @pytest.mark.parametrize(
@@ -307,6 +309,7 @@ def _takes_a_frame(estimator: Any, X: np.ndarray) -> pd.DataFrame | None:
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "cls", [_slow_if_long(cls, cls) for cls in MATRIX_Y], ids=lambda c: c.__name__
 )
@@ -443,6 +446,7 @@ NUMBERS_ONLY = (
 )
 
 
+@pytest.mark.slow
 @EACH
 @pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
 def test_what_takes_strings_scores_them(cls):

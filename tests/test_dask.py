@@ -57,6 +57,7 @@ def client():
         yield client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "kind"),
     [

@@ -163,6 +163,7 @@ def _fine(call, *given):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", DIAGNOSED, ids=lambda c: c.__name__)
 @pytest.mark.filterwarnings("ignore")  # whether two resamples are enough is another question
 def test_every_diagnosis_of_every_estimator_works_or_says_why_not(cls):

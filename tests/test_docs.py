@@ -18,6 +18,7 @@ def test_public_names_are_in_the_reference(name):
     assert re.search(rf"auto(class|function):: (eigenkit\.)?{name}\b", reference), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
 def test_code_on_the_page_runs(page, capsys):
     text = (ROOT / page).read_text()

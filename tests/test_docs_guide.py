@@ -49,6 +49,7 @@ def test_a_page_of_the_guide_has_all_its_parts(page):
     assert page in WITH_EXAMPLES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_EXAMPLES)
 @pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
 def test_examples_give_what_they_show(page):

@@ -44,6 +44,7 @@ def test_the_registry_promises_no_more_than_is_so(method):
         assert FOUND["works"](lambda: method.make(**method.gaps).fit(rows, y))
 
 
+@pytest.mark.slow
 def test_what_cannot_be_done_is_found():
     cannot = {
         name: [cls.__name__ for cls in FOUND["estimators"]() if cell(cls) == FOUND["NO"]]
@@ -57,6 +58,7 @@ def test_what_cannot_be_done_is_found():
     assert not cannot["sparse X"]
 
 
+@pytest.mark.slow
 def test_the_table_has_a_row_for_everyone():
     head, _, *rows = FOUND["table"]().splitlines()
     assert len(rows) == len(FOUND["estimators"]())

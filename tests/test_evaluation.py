@@ -39,6 +39,7 @@ def labelled_scores(draw: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return Y, S, (S > 0).astype(float)
 
 
+@pytest.mark.slow
 @given(labelled_scores())
 @settings(max_examples=25, deadline=None)
 def test_metrics_equal_those_of_scikit_learn(case: tuple[np.ndarray, np.ndarray, np.ndarray]):
@@ -155,6 +156,7 @@ def scores(record: dict[str, Any], name: str) -> dict[str, Any]:
     return method["scores"]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_record_and_another_seed_another():
     X, Y = data()
     runs = [evaluate(X, Y, {"cca": CCA()}, cv=2, inner_cv=2, seed=s) for s in (3, 3, 4)]
@@ -220,6 +222,7 @@ def test_neither_the_choice_of_alpha_nor_the_fit_sees_a_test_row():
     assert all(seen < set(range(40)) for seen in Spy.seen[:-1])
 
 
+@pytest.mark.slow
 def test_permuted_labels_give_the_auc_of_chance_though_training_rows_fit_perfectly():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(160, 200))
@@ -298,6 +301,7 @@ def test_an_interruption_is_not_taken_for_a_failure():
         evaluate(X, Y, {"stop": Stop()}, cv=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "classifier", ["svm", LogisticRegression(C=0.1), *slow_but(["knn", "logistic"])]
 )

@@ -163,6 +163,7 @@ def test_another_run_does_not_go_on_from_it(tmp_path):
     assert seen[0] == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", ["", "nonsense\n", "[]\n", '{"run": 3}\n{"split": 0}\n', "\x00\xff"]
 )

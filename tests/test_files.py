@@ -249,6 +249,7 @@ def test_an_expanding_line_is_refused_in_little_memory(tmp_path: Path) -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_reading_does_not_hold_the_numbers_twice(tmp_path: Path) -> None:
     X = np.random.default_rng(0).normal(size=(30_000, 50))
     path = tmp_path / "a.csv"

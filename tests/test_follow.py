@@ -163,6 +163,7 @@ def test_moments_find_the_places_of_their_labels(small, rng, monkeypatch):
         np.testing.assert_allclose(C @ C.T, C2 @ C2.T, rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["regec", "gepsvm", "plsda", "ls_lda"])
 def test_all_that_predict_by_themselves_follow_and_merge(method, tmp_path, rng):
     frame = _frame(rng)
@@ -179,6 +180,7 @@ def test_all_that_predict_by_themselves_follow_and_merge(method, tmp_path, rng):
     np.testing.assert_array_equal(merged.predict(X), whole.predict(X))
 
 
+@pytest.mark.slow
 def test_a_class_that_one_site_has_never_seen(tmp_path, rng):
     frame, other = _frame(rng), _frame(rng, classes="abx")
     for name, rows in (("a", frame), ("b", other)):
@@ -192,6 +194,7 @@ def test_a_class_that_one_site_has_never_seen(tmp_path, rng):
     np.testing.assert_allclose(np.abs(merged.coef_), np.abs(whole.coef_), rtol=1e-8, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bad", "message"),
     [

@@ -169,6 +169,7 @@ def fuzz_reader(kind: str, folder: Path, count: int) -> None:
             raise AssertionError(f"{kind}, mutation {seed}: {error!r}") from error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", FILES)
 def test_a_damaged_file_is_read_or_refused_in_one_sentence(kind: str, tmp_path: Path) -> None:
     fuzz_reader(kind, tmp_path, FEW)

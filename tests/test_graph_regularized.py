@@ -42,6 +42,7 @@ def _cannot_hold(estimator):
     }
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [GraphRegularized(LDA(), n_neighbors=3), GraphRegularized(OrthonormalizedPLS(), mu=0.0)],
     expected_failed_checks=_cannot_hold,
@@ -251,6 +252,7 @@ def test_what_cannot_be_done_is_said(data):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
+@pytest.mark.slow
 def test_long_edges_that_bridge_classes_say_little():
     """Noisy moons: some nearest neighbours are of the other moon, and further away than most."""
     shares = []

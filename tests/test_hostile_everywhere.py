@@ -69,6 +69,7 @@ def test_what_is_not_a_matrix_of_numbers(cls, case):
     _one_sentence(_outcome(cls, make(X), y), sentence)
 
 
+@pytest.mark.slow
 @EACH
 @pytest.mark.parametrize("form", [str, object])
 def test_numbers_in_disguise_are_read(cls, form):
@@ -88,6 +89,7 @@ Y_CASES = {
 }
 
 
+@pytest.mark.slow
 @EACH
 @pytest.mark.parametrize("case", Y_CASES)
 def test_labels_that_are_missing_or_none(cls, case):
@@ -101,6 +103,7 @@ def test_labels_that_are_missing_or_none(cls, case):
     _one_sentence(error, sentence)
 
 
+@pytest.mark.slow
 @EACH
 @pytest.mark.parametrize("value", [10**400, "1", np.array(1.0), None, {}, np.nan, True, -1])
 def test_ridges_that_are_no_numbers(cls, value):
@@ -114,6 +117,7 @@ def test_ridges_that_are_no_numbers(cls, value):
         estimator.fit(X, y)
 
 
+@pytest.mark.slow
 @EACH
 @pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
 def test_numpy_scalars_are_numbers(cls):
@@ -125,6 +129,7 @@ def test_numpy_scalars_are_numbers(cls):
     estimator.fit(X, y[:, 0] if cls.__name__ == "ShrinkageRegression" else y)
 
 
+@pytest.mark.slow
 @EACH
 @pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
 def test_names_of_features_do_not_outlive_a_refit(cls):

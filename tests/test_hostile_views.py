@@ -69,6 +69,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @each_model
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused_with_a_sentence(model, case) -> None:
@@ -123,6 +124,7 @@ SAME = {
 }
 
 
+@pytest.mark.slow
 @each_model
 @pytest.mark.parametrize("case", SAME)
 def test_containers_do_not_matter(model, case) -> None:

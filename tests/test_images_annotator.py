@@ -194,6 +194,7 @@ def test_a_view_that_is_missing_shrinks_nothing():
 # -- annotator --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_planted_terms_are_found(model):
     sets, Y, _ = make_shapes(30, size=64, seed=5)
     P = model.predict(sets)

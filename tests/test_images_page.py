@@ -40,6 +40,7 @@ def record() -> dict[str, Any]:
     return predicted_record(model, new, f"run {EVIL}", given)
 
 
+@pytest.mark.slow
 def test_a_record_is_plain_and_complete(record):
     assert json.loads(json.dumps(record, allow_nan=False)) == json.loads(json.dumps(record))
     assert len(record["sets"]) == 30
@@ -61,6 +62,7 @@ def test_nothing_of_the_data_is_markup(record):
     assert page.count("<script") == 2
 
 
+@pytest.mark.slow
 def test_fitted_and_compared_records():
     sets, Y, terms = make_shapes(40, size=64)
     model = ImageAnnotator(PLANS, size=(64, 64), weights="equal")
@@ -127,6 +129,7 @@ def cards(page: Any, n: int) -> None:
     expect(page.locator(".card")).to_have_count(n)
 
 
+@pytest.mark.slow
 @needs_browser
 def test_cards_names_and_no_request(visit, path):
     page = visit.page

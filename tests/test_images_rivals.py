@@ -114,6 +114,7 @@ def test_single_images_are_averaged():
     np.testing.assert_allclose(image_wise(doubled)[0], S, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_comparison_is_paired_and_names_those_level():
     sets, Y, terms = make_shapes(40, size=64)
     model = ImageAnnotator([Plan("thumbnail"), Plan("hsv")], size=(64, 64), weights="equal")
@@ -149,6 +150,7 @@ def test_measures_against_scikit_learn():
     assert p1 == np.mean([y[s.argmax()] for y, s in zip(Y[carried], S[carried], strict=True)])
 
 
+@pytest.mark.slow
 def test_the_plain_machine_can_be_fitted():
     sets, Y, terms = make_shapes(30, size=64)
     model = ImageAnnotator("pooled", size=(64, 64)).fit(sets, Y, terms)
@@ -163,6 +165,7 @@ def test_a_recommendation_says_how_to_fit_it():
     assert "no option of annotate fit" in advice("mean of vectors, linear")
 
 
+@pytest.mark.slow
 def test_an_interrupted_comparison_goes_on_after_the_folds_it_had(tmp_path, monkeypatch):
     sets, Y, terms = make_shapes(40, size=64)
     model = ImageAnnotator([Plan("thumbnail"), Plan("hsv")], size=(64, 64), cache=tmp_path)

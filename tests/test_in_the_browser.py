@@ -68,6 +68,7 @@ def run(code: str, folder: Path) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_estimators_fit_where_nothing_can_be_started(tmp_path):
     pytest.importorskip("matplotlib")
     assert run(EVERYTHING_ELSE, tmp_path).count("residual") >= 2

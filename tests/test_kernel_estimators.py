@@ -519,6 +519,7 @@ def test_kernel_components_of_rank_d() -> None:
         assert KernelPCA(kernel="linear").fit(factor * X + offset).n_components_ <= 13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "laplacian"])
 def test_principal_components_are_no_more_than_the_rank(kernel):
     """Few rows that repeat, where the digits lost by centring are about all that is left over."""

@@ -263,6 +263,7 @@ def test_a_path_needs_a_least_squares_model(estimator, rng):
         l1_path(estimator, *data("lda", rng))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("l1_ratio", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("form", ["coo", "csr"])
 def test_sparse_data_may_have_long_indices(form, l1_ratio):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -153,3 +155,18 @@ def test_bad_labels_are_named(data):
         ManyLabelClassifier().fit(data[0], sparse.csr_array(2 * data[1]))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         ManyLabelClassifier().fit(data[0], sparse.csr_array(data[1][:-1]))
+
+
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.DegenerateDataWarning")
+def test_thousands_of_labels_need_no_matrix_of_features_and_labels(rng):
+    n, d, k = 200, 4000, 20_000
+    X = sparse.random_array((n, d), density=20 / d, rng=rng, format="csr")
+    Y = sparse.random_array((n, k), density=3 / k, rng=rng, format="csr")
+    Y.data[:] = 1.0
+    tracemalloc.start()
+    model = ManyLabelClassifier(n_neighbors=5).fit(X, Y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * d * k / 4
+    assert model.projection_.report_.label_rank == 200
+    assert model.predict(X).shape == (n, k)

@@ -42,6 +42,7 @@ def fitted(folder: Path, method: str, kind: str = CLASSES, **options: object) ->
 PAIRS = [(name, kind) for name, method in METHODS.items() for kind in method.targets]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "kind"), PAIRS)
 def test_every_method_survives_its_file_bit_for_bit(tmp_path: Path, method: str, kind: str) -> None:
     model = fitted(tmp_path, method, kind, scale="standard", missing="mean")
@@ -66,6 +67,7 @@ def better_than_guesses(model: Model, kind: str) -> None:
         assert np.mean(found.reshape(truth.shape) == truth) > 0.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [CLASSES, LABELS])
 @pytest.mark.parametrize("method", [n for n, m in METHODS.items() if m.streams])
 def test_blocks_give_the_model_of_the_whole(
@@ -95,6 +97,7 @@ STREAMED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", [False, True], ids=["rows", "factor"])
 @pytest.mark.parametrize("looked", [False, True])
 @pytest.mark.parametrize(("method", "kind"), STREAMED)

@@ -245,6 +245,7 @@ def test_sets_of_tags_take_no_more_room_than_the_rows(rng):
     np.testing.assert_allclose(zhou.eigenvalues_, whole.eigenvalues_, rtol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(ESTIMATORS))
 def test_sparse_rows_are_kept_while_they_are_smaller_than_the_factor(name, rng):
     X, y = _data(name, 600, 300, rng, "sparse")
@@ -256,6 +257,7 @@ def test_sparse_rows_are_kept_while_they_are_smaller_than_the_factor(name, rng):
     np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", [3, 7])
 @pytest.mark.parametrize("name", ["pca", *sorted(ESTIMATORS)])
 def test_streams_and_fit_judge_rank_alike(name, rank, rng):
@@ -307,6 +309,7 @@ def test_a_stream_without_label_sets_says_what_it_cannot_become(rng):
 # -- forgetting -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10**6),

@@ -188,6 +188,7 @@ def _as_given(X, kind):
     return X.copy()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
 @pytest.mark.parametrize("kind", ["dense", "csr", "float32", "fortran", "view", "frame"])
 @pytest.mark.parametrize("name", MODELS)
@@ -204,6 +205,7 @@ def test_fitted_models_own_what_they_keep(name, kind, rng):
     _check_unmoved(model, new, X, y, weight)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
 @pytest.mark.parametrize("looked", [False, True])
 @pytest.mark.parametrize("kind", ["dense", "csr", "float32", "fortran", "view", "frame"])

@@ -164,6 +164,7 @@ def test_text_is_harmless_on_both_pages():
     assert len(re.findall(r"(?<!\\)\|", row)) == 3  # two columns, whatever the text holds
 
 
+@pytest.mark.slow
 def test_a_figure_is_the_same_text_every_time():
     figure = Figure("f", "c", curve)
     assert svg(figure) == svg(figure)
@@ -217,6 +218,7 @@ def test_every_experiment_has_a_test_of_its_quick_version():
     assert [name for name in EXPERIMENTS if f'"{name}"' not in tests] == []
 
 
+@pytest.mark.slow
 def test_the_page_grows_while_experiments_run(tmp_path, monkeypatch):
     def first(study):
         yield Figure("f", "caption", curve)

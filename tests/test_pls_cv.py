@@ -43,6 +43,7 @@ def _by_hand(X, Y, l, folds, scale, weight=None):
     return errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [True, False, (True, False)])
 @pytest.mark.parametrize(
     "cv",

@@ -69,6 +69,7 @@ def test_batches_give_the_model_of_all_rows(name, small, weights, rng, monkeypat
         model.x_scores_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dense", "sparse"])
 @pytest.mark.parametrize("name", MAKERS)
 def test_blocks_give_the_model_of_all_rows(name, kind, rng):

@@ -17,6 +17,7 @@ from eigenkit.linalg import triangular_factor
 from eigenkit.solvers.shared_latent import closed_form, expectation_maximization
 
 
+@pytest.mark.slow
 @parametrize_with_checks([ProbabilisticCCA(), ProbabilisticCCA(1, alpha=0.1)])
 @pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
 def test_scikit_learn_checks(estimator, check):
@@ -167,6 +168,7 @@ def test_em_without_gaps_is_the_closed_form(rng):
     np.testing.assert_allclose(run.model.covariance, exact.covariance, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_em_increases_the_likelihood_and_beats_the_mean(rng):
     X, Y = planted(rng, n=300)
     holes = rng.random((300, 9)) < 0.2

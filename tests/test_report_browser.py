@@ -78,6 +78,7 @@ def coloured(pixels: np.ndarray) -> int:
     return int(np.sum(np.ptp(pixels, axis=2) > 60))
 
 
+@pytest.mark.slow
 def test_every_figure_is_drawn_without_error_or_request(visit, path):
     assert visit.errors == []
     assert visit.requests == [path.as_uri()]
@@ -94,6 +95,7 @@ def test_names_are_shown_as_text(visit):
     assert "<b>&amp;</b>" in drawn
 
 
+@pytest.mark.slow
 def test_selecting_a_label_changes_the_scatter(visit):
     before = visit.pixels("#plot-scatter")
     boxes = visit.page.locator("#chips input")
@@ -107,6 +109,7 @@ def test_selecting_a_label_changes_the_scatter(visit):
     assert coloured(visit.pixels("#plot-scatter")) > 200
 
 
+@pytest.mark.slow
 def test_fewer_samples_three_dimensions_and_another_method(visit):
     count = "document.getElementById('plot-scatter').data.reduce((n, t) => n + t.x.length, 0)"
     assert visit.page.evaluate(count) == 150
@@ -122,6 +125,7 @@ def test_fewer_samples_three_dimensions_and_another_method(visit):
     assert visit.page.evaluate(count) == 150
 
 
+@pytest.mark.slow
 def test_tables_are_sorted_and_searched(browser, tmp_path):
     visit = Visit(browser, write_html(many(), tmp_path / "many.html"))
     table = visit.page.locator("table.sortable", has_text="By label").first
@@ -139,6 +143,7 @@ def test_tables_are_sorted_and_searched(browser, tmp_path):
     visit.context.close()
 
 
+@pytest.mark.slow
 def test_many_labels_are_shown_by_the_hardest_or_in_small(browser, tmp_path):
     visit = Visit(browser, write_html(many(), tmp_path / "many.html"))
     assert visit.page.evaluate("document.getElementById('plot-roc').data.length") == 9
@@ -206,6 +211,7 @@ def model_page(folder: Path) -> Path:
 PAGES = pytest.mark.parametrize("make", [side_by_side, model_page])
 
 
+@pytest.mark.slow
 @PAGES
 def test_other_pages_fit_a_narrow_screen_and_ask_for_nothing(browser, tmp_path, make):
     visit = Visit(browser, make(tmp_path), width=400)
@@ -229,6 +235,7 @@ def test_metric_and_curves_follow_their_menus(visit):
         assert before.shape != after.shape or np.any(before != after)
 
 
+@pytest.mark.slow
 def test_the_theme_follows_the_system_and_the_button_by_keyboard(browser, path):
     visit = Visit(browser, path, color_scheme="dark")
     corner = "#plot-scree"

@@ -10,6 +10,7 @@ import pytest
 PAGES = Path(__file__).parents[1] / "docs"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["evaluation", "report"])
 def test_examples_run(name, tmp_path, monkeypatch, capsys):
     pytest.importorskip("plotly")

@@ -335,6 +335,7 @@ COUNTS = {"n_nonzero_x": 2, "n_nonzero_y": 2}
 SHAPES = [(2, 3, 3), (3, 3, 3), (3, 5, 2), (4, 1, 3), (20, 1, 3), (20, 3, 1), (6, 2, 6), (20, 4, 4)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [{}, {"penalty_x": 0.0, "penalty_y": 0.0}, COUNTS])
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

@@ -159,6 +159,7 @@ def test_the_bound_of_fewer_targets_holds(rng, monkeypatch, target, form, most):
     assert solve(pencil, Settings(label_rank="auto")).report.label_rank == enough
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::eigenkit.exceptions.DegenerateDataWarning")
 def test_many_labels_and_many_words_are_never_multiplied_out(rng):
     n, d, k = 1500, 20_000, 50_000

@@ -40,6 +40,7 @@ def _cannot_hold(estimator):
     return {f"check_sample_weight_equivalence_on_{kind}_data": FOLDS_DIFFER for kind in kinds}
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [
         SparsePLS(),

@@ -146,6 +146,7 @@ def test_eight_estimators_in_eight_threads_give_what_they_give_alone(kind: str) 
     assert blas() == before
 
 
+@pytest.mark.slow
 def test_neighbours_and_means_of_scikit_learn_leave_the_threads_as_they_were(two_threads):
     """They set the threads of BLAS without counting: overlapping, they would leave one."""
     X, Y = make_multilabel_classification(300, 6, n_classes=4, random_state=0)

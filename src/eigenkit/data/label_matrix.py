@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,11 @@ class SparseTarget:
         self.shape: tuple[int, int] = S.shape
         self.mean = self.sums / (S.shape[0] if weight is None else weight.sum())
 
+    @cached_property
+    def _rows(self) -> SparseRows:
+        """S for products; its transpose is made once, not for each of them."""
+        return SparseRows(self.S)
+
     def counted(self) -> sparse.csr_array:
         """diag(r^2) S: what sums over the samples are made of."""
         return self.S if self.weight is None else scaled(self.S, rows=self.weight)
@@ -58,7 +64,7 @@ class SparseTarget:
         return bool(np.any(self.S.data))
 
     def __matmul__(self, T: Array) -> Array:
-        product = SparseRows(self.S) @ T
+        product = self._rows @ T
         product -= self.mean @ T
         return self._weighted(product)
 
@@ -96,7 +102,7 @@ class _Transposed:
 
     def __matmul__(self, U: Array) -> Array:
         U = self.H._weighted(U)
-        product = SparseRows(self.H.S.T.tocsr()) @ U
+        product = self.H._rows.T @ U
         product -= np.outer(self.H.mean, U.sum(axis=0))
         return product
 

@@ -33,6 +33,11 @@ from eigenkit.threads import one_blas_thread
 # Votes are counted for as many new samples at a time as this many neighbours make.
 BLOCK_NEIGHBORS = 2**20
 
+# Components of the projection that is taken by default. Beyond so many labels their main
+# directions stand for them, as features x labels would not fit in memory.
+COMPONENTS = 100
+MANY_LABELS, MAIN_DIRECTIONS = 2000, 200
+
 # A label with fewer training samples takes the threshold that is best for all labels together.
 FEW = 10
 
@@ -50,7 +55,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, BaseEstimator):
     ----------
     projection : projection of eigenkit, optional
         Has ``transform`` and ``eigenvalues_``. By default orthonormalized PLS with at most 100
-        components.
+        components, and with ``label_rank=200`` where there are more than 2000 labels.
     n_neighbors : int
         How many neighbours vote; as many as there are samples where those are fewer.
     cv : int, splitter or iterable
@@ -133,12 +138,11 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, BaseEstimator):
         self, X: Any, J: sparse.csr_array, weight: Array | None, rows: np.ndarray
     ) -> None:
         X, J, weight = X[rows], J[rows], None if weight is None else weight[rows]
-        projection = OrthonormalizedPLS() if self.projection is None else clone(self.projection)
+        own = self.projection is None
+        projection = _default_projection(J.shape[1]) if own else clone(self.projection)
         self.projection_ = projection.fit(X, J, sample_weight=weight)
-        if self.projection is None:
-            self._n_used_ = min(100, self.projection_.n_components_)
-        else:
-            self._n_used_ = self.projection_.n_components_
+        found = self.projection_.n_components_
+        self._n_used_ = min(COMPONENTS, found) if own else found
         self._labels_ = J
         self._counts_ = None if weight is None else _as_counts(weight)
         self._neighbors_ = NearestNeighbors(algorithm="brute").fit(self._coordinates(X))
@@ -273,6 +277,10 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _default_projection(n_labels: int) -> OrthonormalizedPLS:
+    return OrthonormalizedPLS(label_rank=MAIN_DIRECTIONS if n_labels > MANY_LABELS else None)
 
 
 def _encode_classes(model: Any, y: Any, n: int, classes: Any, reset: bool) -> Array:

@@ -48,7 +48,7 @@ def solve_path(
     """Solve the pencil for every alpha; what does not depend on alpha is computed once."""
     settings = settings or Settings()
     rank = None if settings.by_eigenvalues else settings.label_rank
-    if isinstance(rank, str) or (rank is not None and rank < min(pencil.H.shape)):
+    if isinstance(rank, str) or (rank is not None and rank < pencil.H.shape[1]):
         return _with_fewer_targets(pencil, alphas, settings, rank)
     problems = [replace(pencil, alpha=float(alpha)) for alpha in alphas]
     for problem in problems:

@@ -31,6 +31,9 @@ SHARE = 0.99
 # Up to so many labels all singular values come from H'H; beyond, a few by Lanczos.
 MANY = 2000
 
+# Where samples are fewer than labels, H of at most so many entries is decomposed as it is.
+FEW_ENTRIES = 2**23
+
 
 def reduced(pencil: Pencil, rank: int | str) -> tuple[Pencil, Array, float]:
     """The pencil with the targets H V, V (k x r), and sigma_{r+1}(H)^2."""
@@ -68,6 +71,11 @@ def _leading(Z: Any, H: Any, rank: int | str) -> tuple[Array, Array, float]:
     """Squared singular values (decreasing) and right singular vectors, one more than ``rank``;
     and the sum of all squares."""
     n, k = H.shape
+    if Z.has_rows and n < k and n * k <= FEW_ENTRIES:
+        # H = R'Q' with Q of k x n: no squares are formed, and nothing of k x k
+        Q, R = sla.qr(np.asarray(H).T, mode="economic")
+        _, s, Vt = sla.svd(R.T)
+        return s**2, np.asarray(Q @ Vt.T), float(np.sum(s**2))
     if not Z.has_rows or (min(n, k) <= MANY and k <= 2 * MANY):
         G = Z.within(H)
         values, V = eigenpairs(G)
