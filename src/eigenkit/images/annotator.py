@@ -36,7 +36,7 @@ from eigenkit.images.weights import (
     mixed,
     unit_diagonal,
 )
-from eigenkit.shell import check_choice, unchanged_on_error
+from eigenkit.shell import check_choice, shown, unchanged_on_error
 
 # A term with fewer sets is learned, but neither its threshold nor its scores mean much.
 FEW = 5
@@ -214,10 +214,10 @@ class ImageAnnotator(BaseEstimator):
 
     def _fit_kernels(self, sets: Sequence[ImageSet], vectors: Vectors) -> np.ndarray:
         plans = plans_of(self.kernels, self.descriptors)
-        shown = sorted({v for one in sets for v in one.views})
+        seen = sorted({v for one in sets for v in one.views})
         views: list[str | None] = [None]
-        if len(shown) > 1 and self.views is not False:
-            views = [*shown] if self.views is True else [None, *shown]
+        if len(seen) > 1 and self.views is not False:
+            views = [*seen] if self.views is True else [None, *seen]
         start = time.monotonic()
 
         def tell(done: int, total: int, name: str) -> None:
@@ -301,6 +301,7 @@ class ImageAnnotator(BaseEstimator):
 
     def _each_kernel(self, sets: Sequence[ImageSet], vectors: Vectors) -> tuple[Array, Array]:
         """Kernels of new sets with the labelled ones, and whether sets have the views."""
+        self._name_new_views(sets)
         places = self._places()
         rows = []
         for kernel in self._kernels_:
@@ -311,6 +312,22 @@ class ImageAnnotator(BaseEstimator):
             for kernel in self._kernels_
         ]
         return np.array(rows), np.array(own)
+
+    def _name_new_views(self, sets: Sequence[ImageSet]) -> None:
+        """A view that no training set has is compared with nothing within its view."""
+        known = {kernel.view for kernel in self._kernels_}
+        if known == {None}:
+            return
+        for one in sets:
+            new = [view for view in one.views if view not in known]
+            if new:
+                warnings.warn(
+                    f"set {shown(one.name)} has pictures of the view {shown(new[0])}, which no "
+                    "training set shows: kernels within views leave them out",
+                    ImageWarning,
+                    stacklevel=4,
+                )
+                return
 
     def decision_function(self, sets: Sequence[ImageSet]) -> Array:
         """Log-odds of terms; those above ``thresholds_`` are predicted."""
