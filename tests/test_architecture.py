@@ -66,6 +66,36 @@ def test_imports_point_downwards() -> None:
     assert upward == []
 
 
+def _module(path: Path) -> str:
+    return ".".join(("eigenkit", *path.relative_to(PACKAGE).with_suffix("").parts))
+
+
+def _files_imported(tree: ast.AST, modules: dict[str, Path]) -> set[Path]:
+    """Within functions and for annotations too; of a package a file of it, where that is named."""
+    found = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= inside if inside <= modules.keys() else {str(node.module)}
+    return {modules[name] for name in found & modules.keys()}
+
+
+def _union(imports: dict[Path, set[Path]]) -> set[Path]:
+    return set().union(*imports.values())
+
+
+def test_no_files_import_each_other() -> None:
+    """Nor in a circle of several: a file can be read after those that it imports."""
+    modules = {_module(path).removesuffix(".__init__"): path for path in FILES}
+    left = {path: _files_imported(tree, modules) for path, tree in TREES.items()}
+    del left[PACKAGE / "__init__.py"]  # the front door: what asks it for a name asks the others
+    # What imports nothing that is left, or is imported by nothing that is left, is in no circle.
+    while free := left.keys() - ({p for p in left if left[p] & left.keys()} & _union(left)):
+        for path in free:
+            del left[path]
+    assert sorted(_named(path) for path in left) == []
+
+
 def test_only_the_command_line_prints() -> None:
     calls = [
         (path, node.func)

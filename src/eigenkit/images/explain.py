@@ -12,18 +12,15 @@ its n points: so every point of an image has its part, and the parts add up.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from eigenkit.images.arrays import Array
+from eigenkit.images.descriptors import Descriptor
+from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet
-
-if TYPE_CHECKING:
-    from eigenkit.images.annotator import ImageAnnotator
-    from eigenkit.images.descriptors import Descriptor
-    from eigenkit.images.extraction import Vectors
-    from eigenkit.images.kernels import ViewKernel
+from eigenkit.images.kernels import ViewKernel
 
 NEIGHBOURS = 5
 
@@ -97,7 +94,7 @@ class Explainer:
         A fitted one.
     """
 
-    def __init__(self, model: ImageAnnotator) -> None:
+    def __init__(self, model: Any) -> None:
         self.model = model
         self.pyramids = [
             (j, _Pyramid(model, kernel))
@@ -145,7 +142,7 @@ class Explainer:
 class _Pyramid:
     """The parts of points in scores, by one pyramid kernel."""
 
-    def __init__(self, model: ImageAnnotator, kernel: ViewKernel) -> None:
+    def __init__(self, model: Any, kernel: ViewKernel) -> None:
         self.model, self.kernel = model, kernel
         self.descriptor = next(d for d in model._descriptors_ if d.name == kernel.plan.descriptor)
         counts = kernel.kernel_.counts_[model._labelled_]
@@ -197,14 +194,14 @@ class _Pyramid:
         return np.asarray(np.sqrt(steps)[:, None] * parts)
 
 
-def _factors(model: ImageAnnotator, own: Array) -> Array:
+def _factors(model: Any, own: Array) -> Array:
     """theta over the root of the self-similarity of the set."""
     size = float(model._theta_ @ own)
     return np.asarray(model._theta_ / np.sqrt(size if size > 0 else 1.0))
 
 
 def nearest_sets(
-    model: ImageAnnotator, similarity: Array, most: int = NEIGHBOURS
+    model: Any, similarity: Array, most: int = NEIGHBOURS
 ) -> list[tuple[str, float, list[str]]]:
     """The labelled sets that a row of the mixed kernel says are most alike."""
     order = np.argsort(-similarity, kind="stable")[:most]
