@@ -168,5 +168,8 @@ def test_thousands_of_labels_need_no_matrix_of_features_and_labels(rng):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 8 * d * k / 4
-    assert model.projection_.report_.label_rank == 200
+    # fewer than the 200 main directions asked for: samples without any label are alike
+    labels = Y.toarray()
+    rank = np.linalg.matrix_rank(labels - labels.mean(axis=0))
+    assert model.projection_.report_.label_rank == rank < 200
     assert model.predict(X).shape == (n, k)

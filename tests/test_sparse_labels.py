@@ -159,6 +159,20 @@ def test_the_bound_of_fewer_targets_holds(rng, monkeypatch, target, form, most):
     assert solve(pencil, Settings(label_rank="auto")).report.label_rank == enough
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(("many", "entries"), [(2000, 2**23), (2000, 0), (5, 0)])
+def test_more_targets_than_labels_have_rank_are_not_made_up(rng, monkeypatch, many, entries, form):
+    monkeypatch.setattr("eigenkit.solvers.label_rank.MANY", many)
+    monkeypatch.setattr("eigenkit.solvers.label_rank.FEW_ENTRIES", entries)
+    X, Y = rng.standard_normal((40, 6)), np.where(rng.random((40, 60)) < 0.1, 1.0, 0.0)
+    Y[:10] = 0.0  # alike, which makes the rank 30
+    pencil = Rows(X, form(Y), None).problem(TARGETS["opls"], 1.0, 0.5).pencil
+    whole, few = solve(pencil), solve(pencil, Settings(label_rank=50))
+    assert few.report.label_rank == np.linalg.matrix_rank(np.asarray(pencil.H)) == 30
+    np.testing.assert_allclose(few.eigenvalues, whole.eigenvalues, rtol=1e-10)
+    np.testing.assert_allclose(few.cross, whole.cross, atol=1e-10)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::eigenkit.exceptions.DegenerateDataWarning")
 def test_many_labels_and_many_words_are_never_multiplied_out(rng):
