@@ -63,6 +63,7 @@ class Projection(Streaming, Transformer):
         self,
         n_components: int | None = None,
         *,
+        label_rank: int | str | None = None,
         alpha: float = 1.0,
         solver: str = "auto",
         regression: str = "auto",
@@ -70,6 +71,7 @@ class Projection(Streaming, Transformer):
         max_iter: int = 1000,
     ) -> None:
         self.n_components = n_components
+        self.label_rank = label_rank
         self.alpha = alpha
         self.solver = solver
         self.regression = regression
@@ -138,16 +140,19 @@ class Projection(Streaming, Transformer):
         """The computational choices, all parameters checked."""
         if self.n_components is not None:
             check_count("n_components", self.n_components, hint=", or None for all")
-        check_real("alpha", self.alpha)
+        self._check_ridges()
         return Settings(
             solver=check_solver(self.solver, SOLVERS),
             regression=check_choice("regression", self.regression, ("auto", *REGRESSIONS)),
             tol=check_real("tol", self.tol),
             max_iter=check_count("max_iter", self.max_iter),
             n_components=None if self._uses_all_components else self.n_components,
-            label_rank=check_label_rank(getattr(self, "label_rank", None)),
+            label_rank=check_label_rank(self.label_rank),
             by_eigenvalues=self._target().whitened,
         )
+
+    def _check_ridges(self) -> None:
+        check_real("alpha", self.alpha)
 
     def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         edge_weight = self._edge_weight(self._n_labels_)
@@ -223,33 +228,6 @@ class Projection(Streaming, Transformer):
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-class ManyTargets(Projection):
-    """A projection towards labels so many that a few targets may stand for all of them."""
-
-    _sparse_labels = True
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        label_rank: int | str | None = None,
-        alpha: float = 1.0,
-        solver: str = "auto",
-        regression: str = "auto",
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-    ) -> None:
-        super().__init__(
-            n_components,
-            alpha=alpha,
-            solver=solver,
-            regression=regression,
-            tol=tol,
-            max_iter=max_iter,
-        )
-        self.label_rank = label_rank
 
 
 def check_has_alpha(estimator: Any) -> None:

@@ -12,12 +12,10 @@ from eigenkit.estimators.cca import CCA
 from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import check_choice, check_count, check_label_rank, check_real, filled
-from eigenkit.solvers import REGRESSIONS, Choice, Settings, solve
+from eigenkit.shell import check_real, filled
+from eigenkit.solvers import Choice, Settings, solve
 from eigenkit.solvers.label_rank import cut
 from eigenkit.solvers.spectral import IDENTITY, covariance_axes
-
-SOLVERS = ("auto", "two_stage", "direct")
 
 
 @filled(PARTS)
@@ -114,19 +112,9 @@ class CanonicalRidge(CCA):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _settings(self) -> Settings:
-        if self.n_components is not None:
-            check_count("n_components", self.n_components, hint=", or None for all")
+    def _check_ridges(self) -> None:
         check_real("gamma_x", self.gamma_x, high=1.0)
         check_real("gamma_y", self.gamma_y, high=1.0)
-        return Settings(
-            solver=check_choice("solver", self.solver, SOLVERS),
-            regression=check_choice("regression", self.regression, ("auto", *REGRESSIONS)),
-            tol=check_real("tol", self.tol),
-            max_iter=check_count("max_iter", self.max_iter),
-            label_rank=check_label_rank(self.label_rank),
-            by_eigenvalues=True,
-        )
 
     def _x_penalty(self) -> tuple[float, float]:
         return 1.0 - float(self.gamma_x), float(self.gamma_x)

@@ -19,7 +19,6 @@ from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import UNCHANGED, check_real, filled
-from eigenkit.solvers import Settings
 from eigenkit.targets import Target, whitened_with_ridge
 
 
@@ -95,13 +94,13 @@ class CCA(BothSides, ResponseProjection):
     ) -> None:
         super().__init__(
             n_components,
+            label_rank=label_rank,
             alpha=alpha,
             solver=solver,
             regression=regression,
             tol=tol,
             max_iter=max_iter,
         )
-        self.label_rank = label_rank
         self.alpha_y = alpha_y
 
     x_scores_ = Result("no scores of samples are kept; use transform")
@@ -112,9 +111,9 @@ class CCA(BothSides, ResponseProjection):
     y_mean_ = Result()
     _x_loadings_ = Result()
 
-    def _settings(self) -> Settings:
+    def _check_ridges(self) -> None:
+        super()._check_ridges()
         check_real("alpha_y", self.alpha_y)
-        return super()._settings()
 
     def _x_penalty(self) -> tuple[float, float]:
         """(a, b) of the matrix a Xc'Xc + b I that normalizes the projection of X."""

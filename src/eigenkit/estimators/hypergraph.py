@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.estimators._base import ManyTargets
+from eigenkit.estimators._base import Projection
 from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._encoding import check_two_classes, encode_labels
 from eigenkit.estimators._validation import warn_degenerate
@@ -21,7 +21,7 @@ EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")
 
 
 @filled(PARTS)
-class HypergraphSpectral(ManyTargets):
+class HypergraphSpectral(Projection):
     """Hypergraph spectral learning: a projection for multi-label data.
 
     Every label is a hyperedge around the samples that carry it. Solves
@@ -90,6 +90,7 @@ class HypergraphSpectral(ManyTargets):
         self.label_weights = label_weights
 
     _uses_all_components = False
+    _sparse_labels = True
 
     def _settings(self) -> Settings:
         check_choice("expansion", self.expansion, EXPANSIONS)

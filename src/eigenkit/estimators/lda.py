@@ -114,13 +114,13 @@ class LDA(ClassifierMixin, Projection):
     ) -> None:
         super().__init__(
             n_components,
+            label_rank=label_rank,
             alpha=alpha,
             solver=solver,
             regression=regression,
             tol=tol,
             max_iter=max_iter,
         )
-        self.label_rank = label_rank
         self.priors = priors
         self.shrinkage = shrinkage
         self.store_covariance = store_covariance
@@ -160,10 +160,10 @@ class LDA(ClassifierMixin, Projection):
     _offset_ = Result()
     _precision_ = Result()
 
+    _sparse_labels = True
+
     def _target(self) -> Target:
         return TARGETS["lda"]
-
-    _sparse_labels = True
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         instead = "for several labels use HypergraphSpectral or CCA"

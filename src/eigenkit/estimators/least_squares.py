@@ -31,8 +31,8 @@ from eigenkit.estimators._streams import Result
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_choice, check_count, check_real
-from eigenkit.solvers import REGRESSIONS, Choice, Settings
+from eigenkit.shell import check_choice, check_real
+from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.least_squares import least_squares_path
 from eigenkit.targets import TARGETS, Target
 
@@ -135,6 +135,10 @@ class LeastSquaresProjection(Projection):
         self.tol = tol
         self.max_iter = max_iter
 
+    # There is one way to solve it, and every label has a target of its own.
+    solver = "auto"
+    label_rank = None
+
     coef_ = Result()
     intercept_ = Result()
     _offset_ = Result()
@@ -142,16 +146,9 @@ class LeastSquaresProjection(Projection):
     # -- stating and solving -----------------------------------------------------------
 
     def _settings(self) -> Settings:
-        if self.n_components is not None:
-            check_count("n_components", self.n_components, hint=", or None for all")
         check_choice("target", self.target, TARGETS)
-        check_real("alpha", self.alpha)
         check_real("l1_ratio", self.l1_ratio, high=1.0)
-        return Settings(
-            regression=check_choice("regression", self.regression, ("auto", *REGRESSIONS)),
-            tol=check_real("tol", self.tol),
-            max_iter=check_count("max_iter", self.max_iter),
-        )
+        return super()._settings()
 
     _in_passes = False  # it needs rows, or as many as a triangle has
 

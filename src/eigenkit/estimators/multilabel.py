@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import scaled
-from eigenkit.estimators._base import ManyTargets
+from eigenkit.estimators._base import Projection
 from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._encoding import as_labels, check_indicator, encode_labels
 from eigenkit.estimators._validation import check_X, warn_degenerate
@@ -18,7 +18,7 @@ from eigenkit.targets import TARGETS, Target
 
 
 @filled(PARTS)
-class MultilabelLDA(ManyTargets):
+class MultilabelLDA(Projection):
     """Class-balanced linear discriminant analysis of multi-label data.
 
     A sample counts once for every label that it carries, in the label means m_j, the overall
@@ -56,6 +56,8 @@ class MultilabelLDA(ManyTargets):
     >>> MultilabelLDA().fit_transform(X, Y).shape
     (100, 4)
     """
+
+    _sparse_labels = True
 
     def _target(self) -> Target:
         return TARGETS["lda"]

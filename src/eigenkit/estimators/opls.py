@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from eigenkit.estimators._base import ManyTargets
 from eigenkit.estimators._described import PARTS
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.moments import Problem
@@ -12,7 +11,7 @@ from eigenkit.targets import TARGETS, Target
 
 
 @filled(PARTS)
-class OrthonormalizedPLS(ManyTargets, ResponseProjection):
+class OrthonormalizedPLS(ResponseProjection):
     """Orthonormalized partial least squares: the best few directions for regressing y on X.
 
     Solves ``Xc'Yc Yc'Xc w = lambda (Xc'Xc + alpha I) w``. With all components,
@@ -46,6 +45,8 @@ class OrthonormalizedPLS(ManyTargets, ResponseProjection):
     >>> OrthonormalizedPLS(n_components=2).fit_transform(X, Y).shape
     (20, 2)
     """
+
+    _sparse_labels = True
 
     def _target(self) -> Target:
         return TARGETS["opls"]
