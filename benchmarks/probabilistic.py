@@ -1,7 +1,8 @@
 """Probabilistic and Bayesian CCA: planted dimensions and supports, intervals, missing entries.
 
 ``python -m benchmarks.probabilistic [--quick]`` prints for 0 to 3 planted components the sets in
-which each criterion finds the number, and the planted correlations where BIC does not; supports
+which each criterion finds the number, and the planted correlations where BIC does not; how strong
+three planted correlations have to be for BIC to find them; supports
 and coverage of BayesianCCA on sparse loadings; its time; and the error of imputing 20 % of the
 entries beside scikit-learn's imputers. HQC was chosen on sets with seeds from 1000 on, and so were
 the starts of the Bayesian search; the seeds printed here are others.
@@ -92,6 +93,25 @@ def dimensions(sets: int) -> None:
         )
 
 
+def equal_roots(seed: int, q: int, root: float) -> tuple[np.ndarray, np.ndarray]:
+    """Views with q canonical correlations of the same size, and no others."""
+    rng = np.random.default_rng([seed, q])
+    z, X, Y = (rng.normal(size=(N, d)) for d in (q, D_X, D_Y))
+    for V in (X, Y):
+        V[:, :q] = np.sqrt(root) * z + np.sqrt(1 - root) * V[:, :q]
+    return X, Y
+
+
+def strengths(sets: int, q: int = 3) -> None:
+    print(f"\n{q} planted correlations of the same size: found by BIC, sets of {sets}")
+    for root in (0.3, 0.4, 0.45, 0.5, 0.55, 0.6):
+        models = (
+            ProbabilisticCCA("bic", alpha=0.0).fit(*equal_roots(seed, q, root))
+            for seed in range(sets)
+        )
+        print(f"  {root:.2f} {sum(m.n_components_ == q for m in models):7d}", flush=True)
+
+
 def sparse_planted(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
     """Two shared components on few of 10 and 8 columns, and one of X alone; the loadings."""
     W_x, W_y = np.zeros((10, 3)), np.zeros((8, 3))
@@ -179,6 +199,7 @@ def main() -> None:
     quick = parser.parse_args().quick
     warnings.simplefilter("ignore")
     dimensions(10 if quick else 100)
+    strengths(10 if quick else 100)
     sparse_loadings(10 if quick else 100)
     gaps(2 if quick else 20)
 

@@ -29,6 +29,7 @@ from eigenkit.estimators._validation import check_weight
 from eigenkit.estimators.splits import LabelStratifiedKFold
 from eigenkit.exceptions import EigenkitWarning
 from eigenkit.linalg import Array
+from eigenkit.tolerances import SUM_ROUNDING
 
 RULES = ("one_standard_error", "min")
 
@@ -60,6 +61,7 @@ def _weights(head: Any, weight: Array | None) -> dict[str, Array]:
 def best_of(scores: Array, rule: str = "min") -> int:
     """Which column of scores is best over the folds (rows), or first within one standard error.
 
+    Of equal ones the first: means of the same votes in another order differ by rounding only.
     A candidate that a fold has no score for (NaN) is not taken.
     """
     judged = np.asarray(~np.isnan(scores).any(axis=0))
@@ -77,7 +79,8 @@ def best_of(scores: Array, rule: str = "min") -> int:
         )
     scores = np.where(judged, scores, -np.inf)
     if rule == "min":
-        return int(np.argmax(scores.mean(axis=0)))
+        mean = scores.mean(axis=0)
+        return int(np.argmax(mean >= mean.max() - SUM_ROUNDING * abs(mean.max())))
     return one_standard_error(-scores)
 
 

@@ -43,7 +43,8 @@ class GraphRegularized(BestEstimator):
         method), as differences of sparse rows fill up.
     mu : float or sequence of float
         Weight of the graph; 0 is the projection of the labelled rows alone, exactly. Of several
-        one is chosen by cross-validation over the labelled rows: have 0 among them.
+        one is chosen by cross-validation over the labelled rows, the largest of equally good
+        ones: have 0 among them.
     n_neighbors : int
         Every sample is joined to so many nearest ones (Euclidean), and to those that it is
         among the nearest of.
@@ -171,7 +172,11 @@ class GraphRegularized(BestEstimator):
         return laplacian(A)
 
     def _choose(self, problem: _Problem, grid: list[float]) -> float:
-        """The mu of the best mean score on labelled rows whose labels were hidden."""
+        """The mu of the best mean score on labelled rows whose labels were hidden.
+
+        Few labels have few votes, and many ties: those go to the largest mu, the smoothest of
+        models that are equally good.
+        """
         rows = np.flatnonzero(problem.known)
         y = _safe_indexing(problem.y, rows)
         classes = is_classifier(self.estimator) or y.ndim == 1
@@ -182,7 +187,8 @@ class GraphRegularized(BestEstimator):
             kept[rows[train]] = True
             scores.append([problem.score(kept, rows[test], mu) for mu in grid])
         self.fold_scores_ = np.array(scores)
-        return grid[best_of(self.fold_scores_)]
+        down = np.argsort(grid)[::-1]
+        return grid[down[best_of(self.fold_scores_[:, down])]]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -36,6 +36,8 @@ Products = Callable[[Array], Array]
 # quotient is off by about the square of the residual.
 TOL = 1e-2
 STEPS = 300
+# The ridge, in mean squared lengths of a row, from which on some tens of steps are enough.
+ENOUGH = 10
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,12 @@ def planes_from_products(rows: PlaneSums, alpha: float, below: float) -> Planes:
     )
     worst = float(residuals.max())
     if worst > TOL:
+        # The last column of N holds the roots of the weights.
+        length = float(rows.squares[:, :-1].sum() / rows.squares[:, -1].sum())
         warnings.warn(
             f"the planes are not exact: after {STEPS} steps the residual of a plane is {worst:.0e} "
-            "of its parts; a larger alpha, or rows of unit length, converge sooner",
+            f"of its parts; alpha={alpha:g} is small beside the mean squared length of a row, "
+            f"{length:.2g}: try values from {ENOUGH * length:.2g} on",
             ConvergenceWarning,
             stacklevel=2,
         )
