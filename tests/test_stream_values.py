@@ -14,7 +14,23 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit import CCA, LDA, PCA, CanonicalRidge, HypergraphSpectral, MultilabelLDA
+from eigenkit import (
+    CCA,
+    GEPSVM,
+    LDA,
+    PCA,
+    PLSDA,
+    CanonicalRidge,
+    HypergraphSpectral,
+    LeastSquaresProjection,
+    MultilabelLDA,
+    MultiviewCCA,
+    PLSCanonical,
+    PLSRegression,
+    ReGEC,
+    RowBlocks,
+    SparsePLSDA,
+)
 from eigenkit import OrthonormalizedPLS as OPLS
 
 N, D = 40, 4
@@ -184,3 +200,47 @@ def test_a_stream_that_forgets_follows_classes_that_move(rng):
         remembers.partial_fit(X, y, classes=[0, 1])
         forgets.partial_fit(X, y, classes=[0, 1], half_life=160)
     assert right[1] / 10 > 0.85 > 0.7 > right[0] / 10
+
+
+WEIGHTED = {
+    **STREAMS,
+    "PLSRegression": (PLSRegression, _labels),
+    "PLSCanonical": (PLSCanonical, _labels),
+    "PLSDA": (PLSDA, _classes),
+    "SparsePLSDA": (SparsePLSDA, _classes),
+    "LeastSquaresProjection": (LeastSquaresProjection, _labels),
+    "MultiviewCCA": (lambda: MultiviewCCA(groups=[0, 0, 1, 1]), _none),
+    "ReGEC": (ReGEC, _classes),
+    "GEPSVM": (GEPSVM, _classes),
+}
+
+
+def _shown(model, X):
+    return (model.transform if hasattr(model, "transform") else model.decision_function)(X)
+
+
+@pytest.mark.parametrize("silent", ["first", "second", "last"])
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_batches_of_zero_weight_change_nothing(rng, name, silent):
+    make, labels = WEIGHTED[name]
+    X, Y, weight = rng.normal(size=(N, D)), labels(rng), rng.random(N) + 0.5
+    parts = np.split(np.arange(N), 4)
+    weight[parts[{"first": 0, "second": 1, "last": 3}[silent]]] = 0.0
+    whole = make().fit(X, Y, sample_weight=weight)
+    blocks = RowBlocks.from_arrays([(X[rows], Y[rows], weight[rows]) for rows in parts])
+    stream = make()
+    for rows in parts:
+        stream.partial_fit(X[rows], Y[rows], sample_weight=weight[rows])
+    for model in (stream, make().fit(blocks)):
+        np.testing.assert_allclose(_shown(model, X), _shown(whole, X), atol=1e-8)
+
+
+def test_weights_that_are_all_zero_are_nothing_to_learn_from(rng):
+    X, y, nothing = rng.normal(size=(N, D)), np.arange(N) % 3, np.zeros(N)
+    stream = LDA().partial_fit(X, y, sample_weight=nothing)
+    with pytest.raises(NotFittedError):
+        check_is_fitted(stream)
+    with pytest.raises(ValueError, match="no block"):
+        LDA().fit(RowBlocks.from_arrays([(X, y, nothing)]))
+    with pytest.raises(ValueError, match="zero for every sample"):
+        LDA().fit(X, y, sample_weight=nothing)

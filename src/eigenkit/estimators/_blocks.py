@@ -40,7 +40,7 @@ class _Reading:
 
     def __call__(self, block: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         X, y, weight = block
-        if has_no_rows(X, y):
+        if has_no_rows(X, y, weight):
             return np.empty((0, 0)), None, None  # which the passes leave out
         if self.check or not _is_plain(X):
             X = check_X(self.model, X, reset=False)

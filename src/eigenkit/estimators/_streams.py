@@ -123,7 +123,8 @@ class Streaming:
         Parameters
         ----------
         X, y, sample_weight
-            As in :meth:`fit`; one row is enough, and a batch of none changes nothing.
+            As in :meth:`fit`; one row is enough, and a batch of none, or of weights that are
+            all zero, changes nothing.
         classes : array, optional
             All classes that will come, where y holds classes and the first batch may lack
             some.
@@ -137,7 +138,7 @@ class Streaming:
         """
         self._settings()
         half_life = check_half_life(half_life)
-        if has_no_rows(X, y):
+        if has_no_rows(X, y, sample_weight):
             return self
         with unchanged_on_error(self):
             first = "_intake_" not in vars(self)

@@ -93,8 +93,10 @@ def plain_words(name: str) -> Iterator[None]:
         raise
 
 
-def has_no_rows(X: Any, y: Any = None) -> bool:
-    """Whether these are rows of data, but none of them."""
+def has_no_rows(X: Any, y: Any = None, weight: Any = None) -> bool:
+    """Whether these are rows of data, but none of them, or none that counts."""
+    if weight is not None and np.size(weight) and not np.any(weight):
+        return True
     given = [A for A in (X, y) if A is not None]
     shapes = [
         np.shape(A) if isinstance(A, list | tuple) else getattr(A, "shape", ()) for A in given

@@ -71,7 +71,7 @@ class RowBlocks(Blocks):
     def head(self) -> tuple[Any, Any, Any]:
         for block in chain.from_iterable(self._parts()):
             X, y, weight = _triple(block)
-            if not has_no_rows(X, y):
+            if not has_no_rows(X, y, weight):
                 return X, y, weight
         raise ValueError(NO_BLOCK)
 

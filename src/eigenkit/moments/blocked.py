@@ -19,7 +19,7 @@ from eigenkit.moments.rows import Problem, Rows
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
 
-NO_BLOCK = "X holds no block of rows: there is nothing to learn from."
+NO_BLOCK = "X holds no block of rows that count: there is nothing to learn from."
 
 
 class Blocks(ABC):
