@@ -110,5 +110,6 @@ def test_what_is_singular_is_refused_and_what_is_inexact_is_told(rng, by_product
         warnings.simplefilter("error")
         GEPSVM(alpha=1.0).fit(X, y)
     monkeypatch.setattr(large_planes, "STEPS", 5)
-    with pytest.warns(ConvergenceWarning, match=r"after 5 steps .* mean squared length of a row, [0-9.]+: try values from"):
+    told = r"after 5 steps .* mean squared length of a row, [0-9.]+: try values from"
+    with pytest.warns(ConvergenceWarning, match=told):
         ReGEC().fit(X, y)
