@@ -187,7 +187,7 @@ class GraphRegularized(BestEstimator):
             kept[rows[train]] = True
             scores.append([problem.score(kept, rows[test], mu) for mu in grid])
         self.fold_scores_ = np.array(scores)
-        down = np.argsort(grid)[::-1]
+        down = sorted(range(len(grid)), key=lambda i: -grid[i])
         return grid[down[best_of(self.fold_scores_[:, down])]]
 
     def __sklearn_tags__(self) -> Any:
