@@ -104,9 +104,13 @@ def check_notebook(root: Path) -> Iterator[str]:
         yield f"{NOTEBOOK}: {error}"
 
 
+def find_browser() -> str | None:
+    return next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
 def check_in_browser(root: Path) -> Iterator[str]:
     """Open pages as readers do."""
-    program = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    program = find_browser()
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:

@@ -8,10 +8,12 @@ from pathlib import Path
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.util import logging
+from sphinx_gallery.sorting import ExplicitOrder
 
 sys.path.insert(0, str(Path(__file__).parent))
 import generate
 import related
+import thumbnails
 
 log = logging.getLogger(__name__)
 FITTED = re.compile(r"(?<=[\s(])([A-Za-z]\w*)_(?=[^\w`*]|$)")
@@ -36,8 +38,12 @@ sphinx_gallery_conf = {
     "doc_module": ("eigenkit",),
     "min_reported_time": 5,
     "write_computation_times": False,
+    "subsection_order": ExplicitOrder(
+        [f"../examples/{name}" for name in ("labels", "numbers", "views", "trust", "large", "own")]
+    ),
     "within_subsection_order": "FileNameSortKey",
     "show_signature": False,
+    "reset_modules": ("matplotlib", thumbnails.style),
     # Notebooks are for where eigenkit may not be installed yet.
     "first_notebook_cell": "# pip install 'eigenkit[plot]'\n%matplotlib inline",
 }
@@ -46,7 +52,7 @@ html_theme = "furo"
 html_title = "eigenkit"
 html_static_path = ["_static"]
 html_extra_path = ["generated/site"]
-html_css_files = ["tables.css", "choosing.css", "pictures.css"]
+html_css_files = ["tables.css", "choosing.css", "pictures.css", "landing.css"]
 # Formulas are MathML, which browsers draw by themselves: the pages need no network.
 html_math_renderer = "mathml"
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
@@ -111,6 +117,7 @@ def block_math(translator, node):
 
 
 def setup(app):
+    app.connect("builder-inited", thumbnails.write, priority=900)  # after the gallery has run
     app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
     app.connect("autodoc-skip-member", skip_routing)
     app.connect("autodoc-process-signature", own_signature)

@@ -27,55 +27,59 @@ class Node:
 WHAT = Node(
     "What is y?",
     answers={
-        "labels, several a sample": Node(
+        "several labels per sample": Node(
             "How many labels?",
             answers={
-                "up to hundreds": Node("HypergraphSpectral, CCA", "hypergraph", "--method star"),
-                "hundreds and more": Node("ManyLabelClassifier", "multilabel"),
+                "up to a few hundred": Node(
+                    "HypergraphSpectral, CCA", "hypergraph", "--method star"
+                ),
+                "hundreds or more": Node("ManyLabelClassifier", "multilabel"),
             },
         ),
-        "one class a sample": Node(
+        "one class per sample": Node(
             "What do you want?",
             answers={
                 "a projection and a classifier": Node("LDA", "lda", "--method lda"),
-                "curved borders": Node("KernelLDA", "kernels", "--method kernel_lda"),
+                "curved boundaries": Node("KernelLDA", "kernels", "--method kernel_lda"),
                 "scores and loadings, wide X": Node("PLSDA, SparsePLSDA", "pls", "--method plsda"),
-                "planes close to the classes": Node("ReGEC, GEPSVM", "planes", "--method regec"),
-                "most rows have no class yet": Node("GraphRegularized", "unlabelled"),
+                "one plane per class": Node("ReGEC, GEPSVM", "planes", "--method regec"),
+                "most samples are unlabelled": Node("GraphRegularized", "unlabelled"),
             },
         ),
         "numbers": Node(
             "What do you want?",
             answers={
-                "predict, few components": Node("PLSRegressionCV", "pls", "--method pls"),
+                "predict from few components": Node("PLSRegressionCV", "pls", "--method pls"),
                 "the most predictable part": Node("OrthonormalizedPLS", "pls", "--method opls"),
-                "a few features": Node("SparsePLS", "pls", "--method sparse_pls"),
+                "select a few features": Node("SparsePLS", "pls", "--method sparse_pls"),
             },
         ),
-        "another view of the samples": Node(
+        "a second view of the samples": Node(
             "How many views?",
             answers={
                 "two": Node("CCA, CanonicalRidge", "cca_family", "--method cca"),
-                "two, few features of each": Node("SparseCCA", "cca_family", "--method sparse_cca"),
-                "two, with gaps": Node(
+                "two, selecting features": Node("SparseCCA", "cca_family", "--method sparse_cca"),
+                "two, with missing values": Node(
                     "ProbabilisticCCA", "probabilistic", "--method probabilistic_cca"
                 ),
-                "three and more": Node(
+                "three or more": Node(
                     "MultiviewCCA, RGCCA", "cca_family", "--method multiview_cca"
                 ),
             },
         ),
-        "sets of images with terms": Node("eigenkit annotate", "tasks_images"),
-        "there is none": Node("PCA, KernelPCA", "pca", "--method pca"),
+        "terms for sets of images": Node("eigenkit annotate", "tasks_images"),
+        "there is no y": Node("PCA, KernelPCA", "pca", "--method pca"),
     },
 )
 SIZE = Node(
     "How large is X?",
     answers={
-        "it fits in memory, dense or sparse": Node("eigenkit fit", "solvers", "fit(X, y)"),
+        "fits in memory, dense or sparse": Node("eigenkit fit", "solvers", "fit(X, y)"),
         "rows keep arriving": Node("Stream, eigenkit follow", "streams", "partial_fit(X, y)"),
         "larger than memory": Node("RowBlocks, eigenkit fit", "scale", "fit(blocks)"),
-        "a kernel, and many samples": Node("KernelLDA", "kernels", 'approximation="nystroem"'),
+        "many samples and a kernel method": Node(
+            "KernelLDA", "kernels", 'approximation="nystroem"'
+        ),
     },
 )
 TREES = (WHAT, SIZE)

@@ -24,6 +24,7 @@ from eigenkit.analysis import permutation_test
 from eigenkit.registry import METHODS
 
 YES, NO = "✓", "·"
+WITH_SETTING = f"({YES})"
 rng = np.random.default_rng(0)
 X = np.abs(rng.normal(size=(40, 6)))
 CLASSES = np.array(["a", "b", "c"])[np.arange(40) % 3]  # not numbers: those would be regressed
@@ -150,7 +151,7 @@ def kernel_of(cls: type) -> str:
     if {"kernel", "kernels"} & set(inspect.signature(cls).parameters):
         return YES
     version = f"Kernel{cls.__name__}"
-    return f"{{class}}`~eigenkit.{version}`" if version in eigenkit.__all__ else NO
+    return f"{{class}}`{YES} <eigenkit.{version}>`" if version in eigenkit.__all__ else NO
 
 
 def takes_weights(cls: type) -> bool:
@@ -205,10 +206,17 @@ COLUMNS: dict[str, Callable[[type], str]] = {
 
 
 def table() -> str:
-    """Estimators in rows, properties in columns, as Markdown."""
+    """Estimators in rows, properties in columns, as Markdown; settings that are needed below."""
     lines = [f"| {' | '.join(COLUMNS)} |", f"|---|{':-:|' * (len(COLUMNS) - 2)}---|"]
+    needed = []
     for cls in estimators():
-        lines.append(f"| {' | '.join(cell(cls) for cell in COLUMNS.values())} |")
+        cells = {name: cell(cls) for name, cell in COLUMNS.items()}
+        for name in ("missing values", "probabilities"):
+            if cells[name] not in (YES, NO):
+                needed.append(f"{name}: `{cls.__name__}({cells[name].strip('`')})`")
+                cells[name] = WITH_SETTING
+        lines.append(f"| {' | '.join(cells.values())} |")
+    lines += ["", f"{WITH_SETTING} needs a setting. {'; '.join(sorted(needed))}."]
     return "\n".join(lines) + "\n"
 
 
