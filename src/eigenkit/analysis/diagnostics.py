@@ -113,7 +113,7 @@ def t2_limit(model: Any, level: float = 0.95) -> float:
 
 
 def spe(model: Any, X: Any) -> Array:
-    """Squared prediction error of X: what of each (scaled) sample the model leaves out.
+    """Squared prediction error: how much of each (scaled) sample the model does not reproduce.
 
     ``||x - t P'||^2``, also known as Q or DModX squared. Sparse X stays sparse.
 

@@ -165,7 +165,7 @@ class ScoresDisplay(Display):
 
 
 class CorrelationCircleDisplay(Display):
-    """Features by their correlations with two components; on the circle these tell all of them.
+    """Features by their correlations with two components; those on the circle are fully explained.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ class CorrelationCircleDisplay(Display):
 
 
 class BiplotDisplay(Display):
-    """Samples in the plane of two components, with arrows that say how features go with them.
+    """Samples in the plane of two components, with arrows for the correlations of the features.
 
     Arrows are correlations, stretched to the extent of the samples.
 

@@ -54,7 +54,7 @@ class Intervals:
 
 @dataclass(frozen=True, repr=False)
 class Bootstrap:
-    """What resampling says about a projection.
+    """Intervals and selection frequencies of a projection, as :func:`bootstrap` returns them.
 
     Attributes
     ----------

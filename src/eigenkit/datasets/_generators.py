@@ -80,7 +80,7 @@ def make_noise(
     multilabel: bool = False,
     random_state: Any = None,
 ) -> tuple[Array, np.ndarray]:
-    """Gaussian noise with labels that know nothing of it.
+    """Gaussian noise with labels that are independent of it.
 
     Whatever a method finds here is chance: the sets Syn1 to Syn4 of the papers are of this kind.
 

@@ -67,7 +67,7 @@ def load_dataset(
     sha256: str | None = None,
     random_state: Any = 0,
 ) -> Dataset:
-    """A data set by its name.
+    """Load a data set by its name.
 
     A copy ``NAME.npz`` in the data folder comes first. Without one, the set is drawn, taken from
     scikit-learn, or fetched from its public source, checked and kept in the data folder.

@@ -37,7 +37,7 @@ Splits = list[tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Dataset:
-    """Samples, what is known of them, and how others have split them.
+    """A data set: features, targets, and the splits that others have used.
 
     Attributes
     ----------

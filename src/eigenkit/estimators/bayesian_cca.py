@@ -22,7 +22,7 @@ MOST = 10
 
 
 class BayesianCCA(TwoViewDensity):
-    """Two views of few latent variables, with sparse loadings; the data say how many.
+    """Bayesian CCA: sparse loadings, and a number of components found from the data.
 
     ``z ~ N(0, I),  x = Wx z + mx + ex,  y = Wy z + my + ey`` with independent noise. A loading
     is zero or of the size of its component in its view (a beta-Bernoulli prior, the Indian

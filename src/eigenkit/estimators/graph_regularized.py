@@ -30,7 +30,7 @@ WEIGHTS = ("heat", "uniform")
 
 
 class GraphRegularized(BestEstimator):
-    """A projection that is also asked to change little along a graph over all samples.
+    """Semi-supervised projection: neighbouring samples, labelled or not, get similar scores.
 
     ``Xl'H H'Xl w = lambda (Xl'Xl + alpha I + mu n_l/n X'L X) w``, with the labelled rows Xl,
     all rows X, and the Laplacian L of a graph over them: neighbours get similar scores, whether

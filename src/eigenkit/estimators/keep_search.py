@@ -169,10 +169,10 @@ def selection_frequency(
     fraction: float = 0.5,
     random_state: Any = None,
 ) -> Selection:
-    """How often each variable of X is kept when a part of the samples is drawn anew.
+    """How often each variable of X is selected on random parts of the samples.
 
-    What is kept in nearly every draw is there for a reason; what comes and goes is one of many
-    that would do as well. Samples are drawn without replacement, from each class alike.
+    A variable that is selected in nearly every draw matters; one that comes and goes is one of
+    many that would do as well. Samples are drawn without replacement, within each class.
 
     Parameters
     ----------

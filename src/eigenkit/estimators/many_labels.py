@@ -43,7 +43,7 @@ FEW = 10
 
 
 class ManyLabelClassifier(ScoresByName, ClassifierMixin, BaseEstimator):
-    """Labels of a sample from those of its nearest neighbours among the scores of a projection.
+    """Ranks many labels by the votes of the nearest neighbours among the scores of a projection.
 
     The projection is learned from X and y; a component then counts with the root of its
     eigenvalue, its share in explaining the labels. A neighbour at distance r votes for its labels

@@ -26,7 +26,7 @@ TIE = 1e-9
 
 
 def stratify(Y: Any, shares: Sequence[float], rng: np.random.Generator) -> np.ndarray:
-    """Deal the rows of a 0/1 label matrix into parts of the given shares.
+    """Divide the rows of a 0/1 label matrix into parts of the given shares.
 
     Parameters
     ----------

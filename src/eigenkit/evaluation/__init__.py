@@ -93,7 +93,7 @@ def evaluate(
     command: str = "",
     seed: int = 0,
 ) -> dict[str, Any]:
-    """Compare methods by what a classifier makes of their projections.
+    """Compare methods by how well a classifier does on their projections.
 
     For every split and method: choose alpha by cross-validation inside the training part,
     fit the projection there, train one classifier per label on the projected training rows

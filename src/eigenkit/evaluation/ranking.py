@@ -117,7 +117,7 @@ def ndcg_at_k(Y: Any, S: Any, k: int = 5) -> float:
 
 
 def inverse_propensities(Y: Any, a: float = 0.55, b: float = 1.5) -> Array:
-    """How much a hit on each label counts, 1 / p_j, when rare labels are often missing.
+    """The weight 1 / p_j of a hit on each label, when rare labels are often missing from the data.
 
     ``1 / p_j = 1 + C (n_j + b)^(-a)`` with ``C = (log(n) - 1) (b + 1)^a`` and n_j the number of
     training samples with label j (Jain, Prabhu and Varma, 2016).

@@ -23,7 +23,7 @@ _NOT_KEPT: dict[str, Any] = {"cache": None, "n_jobs": None, "progress": None, "d
 
 
 def save_annotator(model: ImageAnnotator, path: str | os.PathLike[str]) -> None:
-    """Write a fitted annotator, all or nothing.
+    """Write a fitted annotator to a file, completely or not at all.
 
     Descriptors of your own are kept by name only: give them to :func:`load_annotator` again.
 

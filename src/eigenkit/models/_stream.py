@@ -29,7 +29,7 @@ MESSAGES = 100
 
 
 class Stream:
-    """A stream with checkpoints: exactly once, through crashes.
+    """A stream with checkpoints: every batch counts exactly once, even through crashes.
 
     Parameters
     ----------

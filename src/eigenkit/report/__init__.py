@@ -75,7 +75,7 @@ def render_text(record: dict[str, Any], *, style: str = "auto", width: int = 100
 
 
 def render_html(record: dict[str, Any]) -> str:
-    """The record as one HTML page that holds all it needs.
+    """The record as one self-contained HTML page.
 
     The page loads nothing, and its content security policy forbids it to. Needs plotly
     (``pip install 'eigenkit[report]'``), whose JavaScript is embedded once, compressed.
@@ -103,7 +103,7 @@ def render_html(record: dict[str, Any]) -> str:
 
 
 def write_html(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
-    """Write :func:`render_html` to a file, whole or not at all.
+    """Write the page of :func:`render_html` to a file, completely or not at all.
 
     Parameters
     ----------
