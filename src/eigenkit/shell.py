@@ -9,6 +9,7 @@ import numbers
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from inspect import isfunction
 from textwrap import indent
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
 
@@ -165,14 +166,21 @@ class Instead:
 
 
 def filled(parts: Mapping[str, str]) -> Callable[[type[T]], type[T]]:
-    """A decorator of classes: lines ``{name}`` of the docstring become the part of that name."""
+    """A decorator of classes: lines ``{name}`` of docstrings become the part of that name.
+
+    In the docstring of the class and in those of the methods that it defines.
+    """
+
+    def part(line: re.Match[str]) -> str:
+        return indent(parts[line[2]].strip("\n"), line[1])
 
     def fill(cls: type[T]) -> type[T]:
-        def part(line: re.Match[str]) -> str:
-            return indent(parts[line[2]].strip("\n"), line[1])
-
-        if cls.__doc__:  # not under python -OO
-            cls.__doc__ = re.sub(r"^( *)\{(\w+)\}$", part, cls.__doc__, flags=re.M)
+        # Methods that scikit-learn's available_if hides at times are functions within it.
+        methods = [getattr(value, "fn", value) for value in vars(cls).values()]
+        for documented in (cls, *filter(isfunction, methods)):
+            if documented.__doc__:  # not under python -OO
+                text = re.sub(r"^( *)\{(\w+)\}$", part, documented.__doc__, flags=re.M)
+                documented.__doc__ = text
         return cls
 
     return fill

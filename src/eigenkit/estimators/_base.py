@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
+from eigenkit.estimators._described import described
 from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import (
@@ -45,6 +46,7 @@ from eigenkit.targets import Target
 _FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1}
 
 
+@described
 class Projection(Streaming, Transformer):
     """Supervised projection by the pencil of a target; see the subclasses."""
 
@@ -203,9 +205,7 @@ class Projection(Streaming, Transformer):
     def transform(self, X: Any) -> Array:
         """Project new samples: ``(X - mean_) @ components_.T``.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------

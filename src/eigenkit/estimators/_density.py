@@ -9,10 +9,12 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
+from eigenkit.estimators._described import described
 from eigenkit.estimators._validation import check_X
 from eigenkit.linalg import Array
 
 
+@described
 class Density:
     """What follows from components, their variances, and the same variance in all directions left.
 
@@ -65,9 +67,7 @@ class Density:
     def score_samples(self, X: Any) -> Array:
         """Log-likelihood of each sample under the model (Gaussian, :meth:`get_covariance`).
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------

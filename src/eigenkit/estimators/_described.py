@@ -1,4 +1,6 @@
-"""Parts of docstrings that several classes share; :func:`eigenkit.shell.filled` puts them in."""
+"""Parts of docstrings that several classes share: a line ``{name}`` stands for one of them."""
+
+from eigenkit.shell import filled
 
 PARTS = {
     "kernel": """
@@ -103,4 +105,43 @@ regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
 tol, max_iter : float, int
     Relative residual and number of iterations at which iterative methods stop.
 """,
+    "samples": """
+Parameters
+----------
+X : array, frame or sparse matrix of shape (n_samples, n_features)
+""",
+    "scored": """
+Parameters
+----------
+X : array, frame or sparse matrix of shape (n_samples, n_features)
+y : array of shape (n_samples,) or (n_samples, n_targets)
+sample_weight : array of shape (n_samples,), optional
+
+Returns
+-------
+float
+""",
+    "back": """
+Parameters
+----------
+X : array of shape (n_samples, n_components_)
+    Scores of X.
+y : array of shape (n_samples, n_components_), optional
+    Scores of y.
+
+Returns
+-------
+array of shape (n_samples, n_features), or a tuple with the approximation of y
+""",
+    "groups": """
+groups : array of shape (n_samples,), optional
+    For a splitter that keeps groups together, as GroupKFold. With scikit-learn's metadata
+    routing they reach the splitter by its own request, as with GridSearchCV.
+
+Returns
+-------
+self
+""",
 }
+
+described = filled(PARTS)

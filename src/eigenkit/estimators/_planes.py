@@ -27,6 +27,7 @@ from eigenkit.estimators._class_sums import (
     check_class_counts,
     plane_sums,
 )
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_classes, class_numbers
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._kernel_space import check_kernel_params, refuse_overflow, symmetry_tol
@@ -97,6 +98,7 @@ class Found:
     column: Array | None = None
 
 
+@described
 class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
     """One plane per class, near to it and far from the rest; the nearest plane wins."""
 
@@ -322,9 +324,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
     def decision_function(self, X: Any) -> Array:
         """How much nearer a sample is to the plane of a class.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
@@ -340,9 +340,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """The class whose plane is nearest.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
@@ -357,9 +355,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
 
         ``softmax(-probability_scale_ * distances(X))``: the nearest class is the most probable.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
@@ -371,9 +367,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities, with ``probability=True``.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------

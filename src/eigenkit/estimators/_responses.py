@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_numbers, encode_responses
 from eigenkit.estimators._heads import regression
 from eigenkit.estimators._streams import Result
@@ -18,6 +19,7 @@ from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
 
 
+@described
 class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
     """A projection of X towards responses, and the reduced-rank regression that goes with it."""
 
@@ -51,9 +53,7 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
 
         With all components this is ridge regression on X itself.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
@@ -67,15 +67,7 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination; of strings that of the columns that stand for them.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
+        {scored}
         """
         return float(super().score(X, as_numbers(self, y), sample_weight))
 

@@ -7,18 +7,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from eigenkit.estimators._described import PARTS
+from eigenkit.estimators._described import described
 from eigenkit.estimators.cca import CCA
 from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import check_real, filled
+from eigenkit.shell import check_real
 from eigenkit.solvers import Choice, Settings, solve
 from eigenkit.solvers.label_rank import cut
 from eigenkit.solvers.spectral import IDENTITY, covariance_axes
 
 
-@filled(PARTS)
+@described
 class CanonicalRidge(CCA):
     """Canonical ridge analysis: CCA, orthonormalized PLS and PLS as corners of one family.
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._described import PARTS
+from eigenkit.estimators._described import described
 from eigenkit.estimators._estimator import BothSides
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators._streams import Result
@@ -18,11 +18,11 @@ from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import UNCHANGED, check_real, filled
+from eigenkit.shell import UNCHANGED, check_real
 from eigenkit.targets import Target, whitened_with_ridge
 
 
-@filled(PARTS)
+@described
 class CCA(BothSides, ResponseProjection):
     """Canonical correlation analysis with a ridge on either side.
 
@@ -190,16 +190,7 @@ class CCA(BothSides, ResponseProjection):
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Map scores back: the best approximation of X (and y) from them.
 
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_components_)
-            Scores of X.
-        y : array of shape (n_samples, n_components_), optional
-            Scores of y.
-
-        Returns
-        -------
-        array of shape (n_samples, n_features), or a tuple with the approximation of y
+        {back}
         """
         check_is_fitted(self)
         l = self.n_components_

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators._base import Projection
-from eigenkit.estimators._described import PARTS
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_two_classes, encode_labels
 from eigenkit.estimators._validation import warn_degenerate
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
-from eigenkit.shell import check_choice, filled
+from eigenkit.shell import check_choice
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Target
 from eigenkit.tolerances import SUM_ROUNDING
@@ -20,7 +20,7 @@ from eigenkit.tolerances import SUM_ROUNDING
 EXPANSIONS = ("star", "clique", "zhou", "bolla", "rodriguez")
 
 
-@filled(PARTS)
+@described
 class HypergraphSpectral(Projection):
     """Hypergraph spectral learning: a projection for multi-label data.
 

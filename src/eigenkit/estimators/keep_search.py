@@ -12,6 +12,7 @@ from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
 from eigenkit.estimators._best import BestEstimator
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import check_y_given
 from eigenkit.estimators._folds import RULES, CrossValidated, Fold, best_of
@@ -19,6 +20,7 @@ from eigenkit.linalg import Array
 from eigenkit.shell import check_choice, check_count, check_real, unchanged_on_error
 
 
+@described
 class KeepSearchCV(CrossValidated, BestEstimator):
     """Sparse PLS with the numbers of variables and of components chosen by cross-validation.
 
@@ -87,13 +89,7 @@ class KeepSearchCV(CrossValidated, BestEstimator):
         ----------
         X, y, sample_weight
             As in the estimator's ``fit``; the weights do not enter the scores.
-        groups : array of shape (n_samples,), optional
-            For a splitter that keeps groups together, as GroupKFold. With scikit-learn's metadata
-            routing they reach the splitter by its own request, as with GridSearchCV.
-
-        Returns
-        -------
-        self
+        {groups}
         """
         check_choice("rule", self.rule, RULES)
         check_y_given(self, y)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import project
-from eigenkit.estimators._described import PARTS
+from eigenkit.estimators._described import described
 from eigenkit.estimators._estimator import BothSides
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._responses import ResponseProjection
@@ -19,12 +19,11 @@ from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
-from eigenkit.shell import filled
 from eigenkit.targets import TARGETS, Target
 from eigenkit.tolerances import EXACT
 
 
-@filled(PARTS)
+@described
 class KernelOrthonormalizedPLS(OrthonormalizedPLS, KernelProjection):
     """Orthonormalized partial least squares in the space of a kernel.
 
@@ -68,7 +67,7 @@ class KernelOrthonormalizedPLS(OrthonormalizedPLS, KernelProjection):
     __init__ = KernelProjection.__init__
 
 
-@filled(PARTS)
+@described
 class KernelCCA(BothSides, ResponseProjection, KernelProjection):
     """Canonical correlation analysis in the space of a kernel, with a ridge on its side.
 
@@ -138,7 +137,7 @@ class KernelCCA(BothSides, ResponseProjection, KernelProjection):
         return project(Y, self.y_mean_, self.y_rotations_)
 
 
-@filled(PARTS)
+@described
 class KernelLDA(LDA, KernelProjection):
     """Discriminant analysis in the space of a kernel: a projection and a classifier.
 
@@ -223,7 +222,7 @@ class KernelLDA(LDA, KernelProjection):
         """The means of classes are points of the feature space: there is nothing to keep."""
 
 
-@filled(PARTS)
+@described
 class KernelHypergraphSpectral(HypergraphSpectral, KernelProjection):
     """Hypergraph spectral learning in the space of a kernel, for multi-label data.
 

@@ -9,19 +9,19 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Data, project
-from eigenkit.estimators._described import PARTS
+from eigenkit.estimators._described import described
 from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._kernel_space import KernelSpace
 from eigenkit.estimators._validation import NO_VARIANCE, check_scores
 from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
 from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Rows
-from eigenkit.shell import UNCHANGED, check_at_most, check_count, check_real, filled
+from eigenkit.shell import UNCHANGED, check_at_most, check_count, check_real
 from eigenkit.solvers.kernel import principal
 from eigenkit.tolerances import SOLVABLE
 
 
-@filled(PARTS)
+@described
 class KernelPCA(KernelSpace, Transformer):
     """Principal component analysis in the space of a kernel.
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.estimators._described import PARTS
+from eigenkit.estimators._described import described
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.moments import Problem
 from eigenkit.pencil import Pencil, Report, Solution
-from eigenkit.shell import check_count, filled
+from eigenkit.shell import check_count
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.kernel import deflated, primal
 from eigenkit.targets import TARGETS, Target
@@ -19,7 +19,7 @@ from eigenkit.targets import TARGETS, Target
 ONE_BY_ONE = "one component after the other"
 
 
-@filled(PARTS)
+@described
 class KernelPLS(ResponseProjection, KernelProjection):
     """Partial least squares regression in the space of a kernel.
 

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._class_covariance import shrunken, shrunken_by_class
-from eigenkit.estimators._described import PARTS
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_two_classes, class_columns
 from eigenkit.estimators._heads import (
     checked_priors,
@@ -25,13 +25,13 @@ from eigenkit.estimators._streams import Result
 from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_choice, check_real, filled
+from eigenkit.shell import check_choice, check_real
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Target
 from eigenkit.tolerances import EPS
 
 
-@filled(PARTS)
+@described
 class LDA(ClassifierMixin, Projection):
     """Linear discriminant analysis: a projection that separates classes, and a classifier.
 
@@ -234,9 +234,7 @@ class LDA(ClassifierMixin, Projection):
     def decision_function(self, X: Any) -> Array:
         """Log of prior times likelihood up to a term common to all classes.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
@@ -249,9 +247,7 @@ class LDA(ClassifierMixin, Projection):
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each sample.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
@@ -262,9 +258,7 @@ class LDA(ClassifierMixin, Projection):
     def predict_proba(self, X: Any) -> Array:
         """Posterior probabilities of the classes.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
@@ -275,9 +269,7 @@ class LDA(ClassifierMixin, Projection):
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the posterior probabilities, without underflow.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
     as_numbers,
     check_two_classes,
@@ -46,6 +47,7 @@ def _for(*targets: str) -> Callable[[Callable[..., Any]], Any]:
     return found
 
 
+@described
 class LeastSquaresProjection(Projection):
     """The least squares model of a projection: its targets regressed on X, with a penalty.
 
@@ -203,9 +205,7 @@ class LeastSquaresProjection(Projection):
     def decision_function(self, X: Any) -> Array:
         """Log of prior times likelihood up to a term common to all classes (target "lda").
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
@@ -218,9 +218,7 @@ class LeastSquaresProjection(Projection):
     def predict(self, X: Any) -> np.ndarray:
         """Predict from the scores: classes for the target "lda", else responses.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
@@ -235,9 +233,7 @@ class LeastSquaresProjection(Projection):
     def predict_proba(self, X: Any) -> Array:
         """Posterior probabilities of the classes (target "lda").
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
@@ -249,9 +245,7 @@ class LeastSquaresProjection(Projection):
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the posterior probabilities (target "lda").
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
@@ -263,15 +257,7 @@ class LeastSquaresProjection(Projection):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy for the target "lda", else the coefficient of determination.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
+        {scored}
         """
         if self.target in CLASSES:
             return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))

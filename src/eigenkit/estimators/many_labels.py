@@ -13,6 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import stored
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
     check_indicator,
     check_same_rows,
@@ -42,6 +43,7 @@ MANY_LABELS, MAIN_DIRECTIONS = 2000, 200
 FEW = 10
 
 
+@described
 class ManyLabelClassifier(ScoresByName, ClassifierMixin, BaseEstimator):
     """Ranks many labels by the votes of the nearest neighbours among the scores of a projection.
 
@@ -187,9 +189,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Any:
         """The share of the votes that every label gets.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
@@ -228,9 +228,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """The labels whose share of the votes exceeds their threshold.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from eigenkit.estimators._described import PARTS
+from eigenkit.estimators._described import described
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
-from eigenkit.shell import filled
 from eigenkit.targets import TARGETS, Target
 
 
-@filled(PARTS)
+@described
 class OrthonormalizedPLS(ResponseProjection):
     """Orthonormalized partial least squares: the best few directions for regressing y on X.
 

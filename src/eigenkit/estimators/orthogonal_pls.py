@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
 from eigenkit.estimators._cross_decomposition import Fit, Pair
+from eigenkit.estimators._described import described
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
@@ -19,6 +20,7 @@ from eigenkit.solvers.orthogonal import Filter, correct, predictive
 from eigenkit.tolerances import above_rounding
 
 
+@described
 class OrthogonalPLS(PLSRegressor):
     """PLS with orthogonal signal correction (O-PLS).
 
@@ -118,9 +120,7 @@ class OrthogonalPLS(PLSRegressor):
     def transform_orthogonal(self, X: Any) -> Array:
         """Scores of X that are orthogonal to y.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
@@ -133,9 +133,7 @@ class OrthogonalPLS(PLSRegressor):
     def correct(self, X: Any) -> Array:
         """X without its orthogonal components, in its own units: dense, also for sparse X.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------

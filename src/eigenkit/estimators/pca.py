@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._density import Density
+from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import (
     Gapped,
     axes_with_gaps,
@@ -44,6 +45,7 @@ SVD_SOLVERS = {
 }
 
 
+@described
 class PCA(Density, Projection):
     """Principal component analysis: the directions of largest variance.
 
@@ -281,9 +283,7 @@ class PCA(Density, Projection):
     def transform(self, X: Any) -> Array:
         """Scores: ``(X - mean_) @ components_.T``, of unit variance if ``whiten``.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------

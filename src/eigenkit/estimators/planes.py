@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators._class_rows import ClassRows
-from eigenkit.estimators._described import PARTS
+from eigenkit.estimators._described import described
 from eigenkit.estimators._planes import ProximalPlanes
 from eigenkit.linalg import Array
-from eigenkit.shell import check_choice, filled
+from eigenkit.shell import check_choice
 from eigenkit.solvers.large_planes import PlaneSums, planes_from_products
 from eigenkit.solvers.planes import (
     Planes,
@@ -30,7 +30,7 @@ TOO_LARGE = (
 REGULARIZATIONS = ("auto", "exchange", "diagonal", "ridge")
 
 
-@filled(PARTS)
+@described
 class GEPSVM(ProximalPlanes):
     """Generalized eigenvalue proximal support vector machine.
 
@@ -84,7 +84,7 @@ class GEPSVM(ProximalPlanes):
         return planes_from_products(rows, float(self.alpha), 0.0)
 
 
-@filled(PARTS)
+@described
 class ReGEC(ProximalPlanes):
     """Regularized general eigenvalue classifier.
 

@@ -16,6 +16,7 @@ from eigenkit.estimators._cross_decomposition import (
     Fit,
     Pair,
 )
+from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import share_of
 from eigenkit.estimators._named import ScoresByName
 from eigenkit.estimators._pls_streams import StreamedPLS
@@ -28,6 +29,7 @@ from eigenkit.solvers.nipals import nipals
 ALGORITHMS = ("kernel", "nipals")
 
 
+@described
 class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecomposition):
     """The members of the family that predict y; see the subclasses."""
 
@@ -109,16 +111,7 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Map scores back: the best approximation of X (and y) from them.
 
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_components_)
-            Scores of X.
-        y : array of shape (n_samples, n_components_), optional
-            Scores of y.
-
-        Returns
-        -------
-        array of shape (n_samples, n_features), or a tuple with the approximation of y
+        {back}
         """
         check_is_fitted(self)
         l = self.n_components_

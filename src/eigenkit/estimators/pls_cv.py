@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
+from eigenkit.estimators._described import described
 from eigenkit.estimators._folds import RULES, CrossValidated, one_standard_error
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.linalg import Array, power_of_two
@@ -16,6 +17,7 @@ from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
 from eigenkit.solvers.deflation import Components
 
 
+@described
 class PLSRegressionCV(CrossValidated, PLSRegressor):
     """PLS regression with the number of components chosen by cross-validation.
 
@@ -79,13 +81,7 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         ----------
         X, y, sample_weight
             As in :class:`PLSRegression`.
-        groups : array of shape (n_samples,), optional
-            For a splitter that keeps groups together, as GroupKFold. With scikit-learn's metadata
-            routing they reach the splitter by its own request, as with GridSearchCV.
-
-        Returns
-        -------
-        self
+        {groups}
         """
         settings = self._settings()
         with unchanged_on_error(self):

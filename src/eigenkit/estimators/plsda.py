@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_indicator, check_two_classes, encode_classes
 from eigenkit.estimators._named import ScoresByName
 from eigenkit.estimators._pls_streams import StreamedPLS
@@ -22,6 +23,7 @@ from eigenkit.shell import check_choice
 CODINGS = ("indicator", "reduced", "between")
 
 
+@described
 class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     """PLS discriminant analysis: PLS regression on class indicators, and a classifier.
 
@@ -160,9 +162,7 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     def transform(self, X: Any) -> Array:  # type: ignore[override]
         """Scores of X.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
@@ -178,9 +178,7 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     def decision_function(self, X: Any) -> Array:
         """Predicted responses, one per class or label.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
@@ -195,9 +193,7 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     def predict(self, X: Any) -> np.ndarray:
         """The class of each sample, or its labels as a 0/1 matrix.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
@@ -212,9 +208,7 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     def predict_proba(self, X: Any) -> Any:
         """Probabilities: the point of the simplex (for labels: of [0, 1]) nearest the responses.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------

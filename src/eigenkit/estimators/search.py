@@ -18,6 +18,7 @@ from eigenkit.data import GRAM_LIMIT_BYTES
 from eigenkit.estimators._base import alpha_path, check_has_alpha
 from eigenkit.estimators._best import BestEstimator
 from eigenkit.estimators._block_search import block_scores
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import check_y_given
 from eigenkit.estimators._folds import RULES, CrossValidated, Fold, best_of, fit_head
@@ -30,6 +31,7 @@ from eigenkit.solvers.least_squares import l1_path as _l1_path
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
 
 
+@described
 class AlphaSearchCV(CrossValidated, BestEstimator):
     """A projection with alpha chosen by cross-validation.
 
@@ -104,13 +106,7 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
         ----------
         X, y, sample_weight
             As in the projection's ``fit``; the weights count in every fit, not in the scores.
-        groups : array of shape (n_samples,), optional
-            For a splitter that keeps groups together, as GroupKFold. With scikit-learn's metadata
-            routing they reach the splitter by its own request, as with GridSearchCV.
-
-        Returns
-        -------
-        self
+        {groups}
         """
         check_choice("rule", self.rule, RULES)
         if not isinstance(X, Blocks):

@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from eigenkit.data import SCALABLE, Centered, centered_columns, project
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
@@ -20,6 +21,7 @@ from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_ris
 METHODS = ("ols", "pcr", "ridge", "pls")
 
 
+@described
 class ShrinkageRegression(RegressorMixin, Estimator):
     """Regression of one response by shrinkage along the singular directions of X.
 
@@ -131,9 +133,7 @@ class ShrinkageRegression(RegressorMixin, Estimator):
     def predict(self, X: Any) -> Array:
         """Predict y.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Returns
         -------
