@@ -21,7 +21,7 @@ from eigenkit.data.columns import (
     stored,
 )
 from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
-from eigenkit.data.dense import Dense, threads_for
+from eigenkit.data.dense import Dense, SideBySide, threads_for
 from eigenkit.data.kernel import CenteredKernel
 from eigenkit.data.label_matrix import SparseTarget, mostly_zeros, scaled
 from eigenkit.data.passes import LocalPasses, Passes, Through
@@ -41,6 +41,7 @@ __all__ = [
     "Dense",
     "LocalPasses",
     "Passes",
+    "SideBySide",
     "Sparse",
     "SparseTarget",
     "Survey",

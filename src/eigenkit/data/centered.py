@@ -101,7 +101,8 @@ class Centered(Data):
         self.unit: float | Array = 1.0
         self.constant = np.zeros(X.shape[1], dtype=bool)
         self.mean = self._mean() if center else np.zeros(X.shape[1])
-        check_finite("X", self._stored, self.mean)
+        if not np.all(np.isfinite(self.mean)):
+            check_finite("X", self._stored)
         self._tame_scale(one_unit or X.shape[0] <= X.shape[1])
         if center:
             self._tame_offset()

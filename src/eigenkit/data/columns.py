@@ -72,8 +72,12 @@ def centered_columns(Y: Array, weight: Array | None = None) -> tuple[Array, Arra
     centred = Y - mean
     drift = column_sums(centred, weight) / total
     centred -= drift
-    largest = np.maximum(centred.max(axis=0, initial=0.0), -centred.min(axis=0, initial=0.0))
-    centred[:, largest <= ROUNDING * np.abs(mean)] = 0.0
+    noise = ROUNDING * np.abs(mean)
+    with np.errstate(over="ignore", under="ignore"):
+        # No number is larger than their root mean square: the few columns left are looked into.
+        small = np.flatnonzero(~(sum_of_squares(centred) > len(Y) * noise**2))
+    constant = np.abs(centred[:, small]).max(axis=0, initial=0.0) <= noise[small]
+    centred[:, small[constant]] = 0.0
     return mean + drift, centred
 
 

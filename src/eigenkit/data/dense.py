@@ -32,6 +32,9 @@ PARTS = 4
 # With fewer multiplications than this, parts and threads take longer than they save.
 WORTH_PARTS = 1e7
 
+# Reading a number from memory takes as long as so many multiplications.
+READING = 8
+
 
 def in_parts(n: int, d: int, width: int) -> bool:
     """Whether a product of n x d numbers with so many columns is worth parts of the rows."""
@@ -43,27 +46,50 @@ def threads_for(X: Any, y: Any = None) -> AbstractContextManager[Any]:
 
     With many columns of y most of the work is no product with X, and BLAS does it better.
     """
-    n, d = X.shape if isinstance(X, np.ndarray) and X.ndim == 2 else (0, 0)
+    views = X if isinstance(X, list | tuple) else [X]
+    shapes = [A.shape for A in views if isinstance(A, np.ndarray) and A.ndim == 2]
+    n, d = (shapes[0][0], sum(d for _, d in shapes)) if shapes else (0, 0)
     k = y.shape[1] if getattr(y, "ndim", 1) == 2 else 1
     return own_threads() if k <= WIDEST and in_parts(n, d, d) else nullcontext()
 
 
-class Dense(Centered):
-    """An array; not copied, not changed."""
+class SideBySide:
+    """Arrays with the same rows as if they were one: blocks of its rows are arrays.
 
-    X: np.ndarray
+    So that several views need not be copied into one table as large as all of them.
+    """
+
+    def __init__(self, views: list[np.ndarray]) -> None:
+        self.views = views
+        self.dtype = np.result_type(*views)
+        self.shape = len(views[0]), sum(view.shape[1] for view in views)
+        self.nbytes = self.dtype.itemsize * self.shape[0] * self.shape[1]
+
+    def __getitem__(self, place: Any) -> np.ndarray:
+        if isinstance(place, tuple):
+            return np.asarray(self)[place]
+        return np.hstack([view[place] for view in self.views])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self[:].astype(dtype or self.dtype, copy=False)
+
+
+class Dense(Centered):
+    """An array, or several side by side; not copied, not changed."""
+
+    X: np.ndarray | SideBySide
 
     @classmethod
     def takes(cls, X: Any) -> bool:
         """Arrays."""
-        return isinstance(X, np.ndarray)
+        return isinstance(X, np.ndarray | SideBySide)
 
     def _take(self, X: Any) -> None:
         self.X = X
 
     @property
     def _stored(self) -> np.ndarray:
-        return self.X
+        return np.asarray(self.X)
 
     # -- what the data look like -------------------------------------------------------
 
@@ -75,7 +101,7 @@ class Dense(Centered):
             return found
 
         with np.errstate(over="ignore", invalid="ignore"):
-            total, self._squares = tree_sum(self._in_parts(sums, 1))
+            total, self._squares = tree_sum(self._in_parts(sums, READING))
             return np.asarray(total / self.total)
 
     def _sums(self, rows: slice, P: Array) -> tuple[Array, Array]:
@@ -96,7 +122,7 @@ class Dense(Centered):
     def _squares(self) -> Array:
         """sum(x^2) of every column of P without weights, infinite where it overflows."""
         with np.errstate(over="ignore", under="ignore"):
-            return sum_of_squares(self.X)
+            return sum_of_squares(self._stored)
 
     def _column_sizes(self) -> Array:
         size = np.zeros(self.shape[1])
@@ -134,6 +160,7 @@ class Dense(Centered):
         """
         first, last = (0, self.shape[0]) if part is None else (part.start, part.stop)
         changed = self.shift is not None or self.m is not None or self.X.dtype != np.float64
+        changed |= isinstance(self.X, SideBySide)
         changed |= weighted and self.r is not None
         size = size or (BLOCK_BYTES if changed else self.X.nbytes)
         step = max(1, size // (8 * max(1, self.shape[1])))

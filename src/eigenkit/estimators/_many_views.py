@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import project
+from eigenkit.data import SideBySide, project
 from eigenkit.estimators._estimator import Estimator, Transformer
 from eigenkit.linalg import Array
 from eigenkit.shell import check_real
@@ -44,7 +44,7 @@ class ManyViews(Transformer):
             self.n_features_in_ = sum(view.shape[1] for view in views)
         if any(sparse.issparse(view) for view in views):
             return sparse.csr_array(sparse.hstack(views, format="csr"))
-        return np.hstack(views)
+        return np.hstack(views) if min_samples == 1 else SideBySide(views)
 
     def _checked_views(self, X: Any, reset: bool, min_samples: int) -> list[Any]:
         """Each view checked like an X of its own; what it looked like in fit is remembered."""

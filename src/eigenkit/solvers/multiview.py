@@ -57,17 +57,17 @@ def _from_gram(
         if factor is None or factor.rcond < TEN_DIGITS:
             return None
         factors.append(factor)
-    for own in columns:
-        G[np.ix_(own, own)] = 0.0
-    for own, factor in zip(columns, factors, strict=True):
-        G[own] = _whiten(factor, G[own])
-    G = np.ascontiguousarray(G.T)
-    for own, factor in zip(columns, factors, strict=True):
-        G[own] = _whiten(factor, G[own])
-    values, Q = _positive(G, k)
+    order = np.concatenate(columns)
+    edges = np.cumsum([0] + [len(own) for own in columns])
+    M = np.triu(G[np.ix_(order, order)])
+    for (a, b), factor in zip(pairwise(edges), factors, strict=True):
+        M[a:b, a:b] = 0.0
+        M[a:b, b:] = _whiten(factor, M[a:b, b:])
+        M[:a, a:b] = _whiten(factor, M[:a, a:b].T).T
+    values, Q = _positive(M, edges, k)
     W = np.empty_like(Q)
-    for own, factor in zip(columns, factors, strict=True):
-        W[own] = _unwhiten(factor, Q[own])
+    for (a, b), own, factor in zip(pairwise(edges), columns, factors, strict=True):
+        W[own] = _unwhiten(factor, Q[a:b])
     return values, Z.to_X(W)
 
 
@@ -97,11 +97,11 @@ def _from_views(
         scores.append(U * (s / root))
         parts.append(view.to_X(V / root))
     P = np.hstack(scores)
-    M = P.T @ P
+    M = np.triu(P.T @ P)
     edges = np.cumsum([0] + [part.shape[1] for part in parts])
     for a, b in pairwise(edges):
         M[a:b, a:b] = 0.0
-    values, Q = _positive(M, k)
+    values, Q = _positive(M, edges, k)
     W = np.empty((Z.shape[1], len(values)))
     for own, part, rows in zip(columns, parts, np.split(Q, edges[1:-1]), strict=True):
         W[own] = part @ rows
@@ -116,17 +116,29 @@ def _check_size(n: int, d: int) -> None:
         )
 
 
-def _positive(M: Array, k: int | None) -> tuple[Array, Array]:
-    """The k largest eigenpairs, only such as are positive beyond rounding."""
-    if k is not None and k < len(M) // 4:
+def _positive(M: Array, edges: Array, k: int | None) -> tuple[Array, Array]:
+    """The k largest eigenpairs of M + M', only such as are positive beyond rounding.
+
+    M holds the blocks above the diagonal. Of two views that is one block, whose singular values
+    are the eigenvalues.
+    """
+    if len(edges) == 3:
         with blas_threads(len(M)):
-            values, Q = sla.eigh(M, subset_by_index=[len(M) - k, len(M) - 1], driver="evr")
-        values, Q = values[::-1], Q[:, ::-1]
+            U, values, Vt = sla.svd(M[: edges[1], edges[1] :], full_matrices=False)
+        Q = np.vstack([U, Vt.T]) / np.sqrt(2.0)
     else:
-        values, Q = eigenpairs(M)
-        values, Q = values[:k], Q[:, :k]
+        values, Q = _largest(M + M.T, k)
+    values, Q = values[:k], Q[:, :k]
     keep = values > PRODUCTS_RANK_TOL * max(1.0, float(values.max(initial=0.0)))
     return values[keep], Q[:, keep]
+
+
+def _largest(M: Array, k: int | None) -> tuple[Array, Array]:
+    if k is None or k >= len(M) // 4:
+        return eigenpairs(M)
+    with blas_threads(len(M)):
+        values, Q = sla.eigh(M, subset_by_index=[len(M) - k, len(M) - 1], driver="evr")
+    return values[::-1], Q[:, ::-1]
 
 
 def _finish(values: Array, W: Array, n_views: int, report: Report) -> Solution:
