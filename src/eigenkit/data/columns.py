@@ -52,6 +52,17 @@ def column_sums(X: Any, weight: Array | None = None) -> Array:
 
 def constant_columns(X: Any) -> np.ndarray:
     """Which columns hold numbers that are all equal up to rounding."""
+    if sparse.issparse(X) and X.has_canonical_format:
+        # Zeros beside something else are a difference: only full columns are looked into.
+        filled = np.bincount(X.indices[X.data != 0], minlength=X.shape[1])
+        constant = filled == 0
+        full = np.flatnonzero((filled == X.shape[0]) & ~constant)
+        constant[full] = _flat(X[:, full].toarray()) if len(full) else False
+        return constant
+    return _flat(X)
+
+
+def _flat(X: Any) -> np.ndarray:
     high, low = X.max(axis=0), X.min(axis=0)
     if sparse.issparse(X):
         high, low = high.toarray(), low.toarray()

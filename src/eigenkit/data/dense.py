@@ -238,11 +238,11 @@ class Dense(Centered):
         def sums(part: slice) -> tuple[Array, Array, Array]:
             found: tuple[Array, Array, Array] = tree_sum(
                 self._gradient(rows, P, V, offset, None if H is None else H[rows])
-                for rows, P in self._blocks(part, BLOCK_BYTES)
+                for rows, P in self._blocks(part, BLOCK_BYTES if V.shape[1] > 1 else CACHE_BYTES)
             )
             return found
 
-        slope, square, drift = tree_sum(self._in_parts(sums, V.shape[1]))
+        slope, square, drift = tree_sum(self._in_parts(sums, max(READING, V.shape[1])))
         slope -= np.outer(self.delta, drift)
         return slope, square
 

@@ -17,7 +17,7 @@ from eigenkit.linalg import Array
 def cross(P: Array, U: Array) -> Array:
     """P'U."""
     k = U.shape[1]
-    if compiled.takes_dense(P, _padded(k)):
+    if _narrow(P, k):
         return compiled.dense_gradient(P, None, None, _wide(U))[1][:, :k]
     return np.asarray((U.T @ P).T)
 
@@ -25,7 +25,7 @@ def cross(P: Array, U: Array) -> Array:
 def gradient(P: Array, V: Array, offset: Array, H: Any = None) -> tuple[Array, Array]:
     """Z = P V - 1 offset' and P'(Z - H)."""
     k = V.shape[1]
-    if compiled.takes_dense(P, _padded(k)):
+    if _narrow(P, k):
         wide = [None if A is None else _wide(A) for A in (V, offset[None, :], H)]
         Z, slope = compiled.dense_gradient(P, *wide)
         return Z[:, :k], slope[:, :k]
@@ -41,6 +41,11 @@ def sums(P: Array) -> tuple[Array, Array]:
         return compiled.dense_sums(P)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return np.ones(len(P)) @ P, sum_of_squares(P)
+
+
+def _narrow(P: Array, k: int) -> bool:
+    """Whether the compiled products are the faster ones; with one column BLAS copies nothing."""
+    return k > 1 and compiled.takes_dense(P, _padded(k))
 
 
 def _padded(k: int) -> int:

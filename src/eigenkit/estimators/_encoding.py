@@ -128,7 +128,7 @@ def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:
         raise ValueError("y holds a missing class (None or NaN): give every sample a class.")
     if y.dtype.kind == "f":
         check_finite("y", y)
-    kind = type_of_target(y, input_name="y")
+    kind = "multiclass" if y.dtype.kind in "iub" else type_of_target(y, input_name="y")
     if kind not in ("binary", "multiclass"):
         raise ValueError(f"Unknown label type: {kind}: y must hold classes, not measurements.")
     return np.asarray(y)
@@ -178,8 +178,11 @@ def class_numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
 
 def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> sparse.csr_array:
     """Sparse 0/1 matrix with a column per class; a class that is not declared is an error."""
-    index = class_numbers(y, classes)
-    n, k = len(y), len(classes)
+    return _indicators(class_numbers(y, classes), len(classes))
+
+
+def _indicators(index: np.ndarray, k: int) -> sparse.csr_array:
+    n = len(index)
     return sparse.csr_array((np.ones(n), index, np.arange(n + 1)), shape=(n, k))
 
 
@@ -193,8 +196,11 @@ def class_columns(
 ) -> sparse.csr_array:
     """The same as a sparse matrix."""
     y = check_classes(y, n, instead=instead)
+    if reset and classes is None:
+        model.classes_, index = np.unique(y, return_inverse=True)
+        return _indicators(index, len(model.classes_))
     if reset:
-        model.classes_ = np.unique(y if classes is None else np.asarray(classes))
+        model.classes_ = np.unique(np.asarray(classes))
     return indicator_matrix(y, model.classes_)
 
 

@@ -23,8 +23,8 @@ from eigenkit.tolerances import EPS, RANK_TOL, REPAIRABLE, TINY, TOLD_APART, TWE
 
 # Where a mixture of at least so many columns lacks no more than this (relative), their residuals
 # are not computed: that is twelve digits, measured where the condition only fears.
-MIXED = 32
-ENOUGH = 5e-13
+MIXED = 8
+ENOUGH = 1e-12
 # The part of Z'A (relative) that may be lost to cancellation in the dual.
 CANCELLATION = 1e-11
 
@@ -108,7 +108,7 @@ class _NormalEquations:
 
     def error(self, W: Array, T: Array) -> float:
         """The first step of refinement, relative to W, for a mixture of its columns."""
-        mix = np.cos(np.arange(1.0, W.shape[1] + 1.0))[:, None]
+        mix = np.sign(np.cos(np.arange(1.0, W.shape[1] + 1.0)))[:, None]
         mix /= np.linalg.norm(W, axis=0)[:, None]
         V = W @ mix
         slope, _ = self.pencil.Z.gradient(V, self.pencil.H @ (T @ mix))
