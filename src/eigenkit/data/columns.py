@@ -55,7 +55,7 @@ def constant_columns(X: Any) -> np.ndarray:
     if sparse.issparse(X) and X.has_canonical_format:
         # Zeros beside something else are a difference: only full columns are looked into.
         filled = np.bincount(X.indices[X.data != 0], minlength=X.shape[1])
-        constant = filled == 0
+        constant = np.asarray(filled == 0)
         full = np.flatnonzero((filled == X.shape[0]) & ~constant)
         constant[full] = _flat(X[:, full].toarray()) if len(full) else False
         return constant
