@@ -21,7 +21,7 @@ from eigenkit.solvers.lanczos import largest_eigenpairs
 from eigenkit.solvers.regression import components
 from eigenkit.solvers.shrinkage import lanczos
 from eigenkit.solvers.spectral import _evidence
-from eigenkit.solvers.two_stage import rayleigh_ritz
+from eigenkit.solvers.stages import rayleigh_ritz
 
 # Powers of two: no digit may change.
 UNITS = pytest.mark.parametrize("unit", [2.0**-60, 2.0**60])

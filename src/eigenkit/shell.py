@@ -101,10 +101,10 @@ def check_label_rank(value: Any) -> int | str | None:
 
 
 def lacks(owner: Any, verb: str) -> NoReturn:
-    """Say that a class leaves out something that was asked of it.
+    """Raise the error of a method that a class was expected to define, and does not.
 
-    A kind of data, a kernel or an estimator defines the verbs that it can answer; those of the
-    base classes end here.
+    The base classes of data, kernels and estimators end here for every method that a subclass may
+    or may not define.
     """
     name = owner.__name__ if isinstance(owner, type) else type(owner).__name__
     raise TypeError(f"{name} does not define {verb}, which is needed here: define it in the class.")

@@ -11,13 +11,12 @@ from sklearn.base import (
     is_classifier,
     is_regressor,
 )
-from sklearn.metrics import check_scoring
+from sklearn.metrics import accuracy_score, check_scoring, r2_score
 from sklearn.utils import indexable
 
 from eigenkit.data import GRAM_LIMIT_BYTES
 from eigenkit.estimators._base import alpha_path, check_has_alpha
 from eigenkit.estimators._best import BestEstimator
-from eigenkit.estimators._block_search import block_scores
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._estimator import check_y_given
@@ -142,7 +141,7 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
         if isinstance(X, Blocks):
             n_folds = 5 if self.cv is None else check_count("cv", self.cv)
             given = X, self.alphas, n_folds, self.head, self.scoring
-            return block_scores(self.estimator, *given)
+            return _block_scores(self.estimator, *given)
         # One look at all the data first: bad input is refused before it is cut into folds.
         clone(self.estimator)._rows(X, y, sample_weight)
         X, labels = indexable(X, as_labels(y))
@@ -163,6 +162,40 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
         fitted = fit_head(head, model.transform(fold.X), fold.y, fold.weight)
         scorer = check_scoring(fitted, scoring=self.scoring)
         return float(scorer(fitted, model.transform(fold.X_test), fold.y_test))
+
+
+def _block_scores(
+    estimator: Any, blocks: Blocks, alphas: Sequence[float], n_folds: int, head: Any, scoring: Any
+) -> Array:
+    """Scores of every alpha (columns) on every fold of the rows."""
+    if not hasattr(blocks, "folds"):
+        raise TypeError(
+            f"{type(blocks).__name__} has no folds: cross-validate blocks of this process."
+        )
+    rows = []
+    for train, test in blocks.folds(n_folds):
+        models = alpha_path(estimator, train, None, alphas)
+        rows.append([_block_score(model, train, test, head, scoring) for model in models])
+    return np.array(rows, dtype=np.float64)
+
+
+def _block_score(model: Any, train: Any, test: Any, head: Any, scoring: Any) -> float:
+    if head is None and hasattr(model, "predict") and scoring is None:
+        y, found = _together(test, model.predict)
+        if is_classifier(model):
+            return float(accuracy_score(y, found))
+        return float(r2_score(y, found))
+    y, T = _together(train, model.transform)
+    fitted = fit_head(head, T, y)
+    y, T = _together(test, model.transform)
+    return float(check_scoring(fitted, scoring=scoring)(fitted, T, y))
+
+
+def _together(blocks: Any, function: Any) -> tuple[np.ndarray, np.ndarray]:
+    """y of all rows, and a function of their X that has few columns."""
+    pairs = [(np.asarray(y), np.asarray(function(X))) for X, y in blocks if X.shape[0]]
+    y, found = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+    return y, found
 
 
 def l1_path(

@@ -14,11 +14,17 @@ import numpy as np
 from eigenkit.linalg import Array
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import Choice, choose
-from eigenkit.solvers.direct import direct
 from eigenkit.solvers.label_rank import leading, reduced, restored
 from eigenkit.solvers.regression import REGRESSIONS
-from eigenkit.solvers.stages import Settings, finish, regress, settled
-from eigenkit.solvers.two_stage import diagonalize, rayleigh_ritz
+from eigenkit.solvers.stages import (
+    Settings,
+    diagonalize,
+    direct,
+    finish,
+    rayleigh_ritz,
+    regress,
+    settled,
+)
 
 __all__ = [
     "REGRESSIONS",

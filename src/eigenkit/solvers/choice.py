@@ -28,7 +28,7 @@ from eigenkit.data import Data
 from eigenkit.data.costs import DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
 from eigenkit.tolerances import EPS, TINY
 
-# Fewer iterations than this are not to be hoped for.
+# Conjugate gradients hardly ever take fewer iterations than this.
 FEW = 8
 # A factorization this short (seconds) is taken: it is exact to rounding.
 SHORT = 0.1
@@ -65,7 +65,7 @@ def choose(Z: Data, n_targets: int, alphas: Sequence[float], tol: float) -> Choi
     possible = one_ridge and (min(alphas) > 0 or not Z.has_rows)
     if possible and exact > max(SHORT, FEW * iteration):
         condition = 1 + Z.spectral_norm_squared() / max(float(np.min(Z.ridge(min(alphas)))), TINY)
-        # Where rounding keeps it from tol it goes on in vain: any factorization is better.
+        # Where rounding keeps it from reaching tol, it would only run to max_iter: factor instead.
         if not costs or EPS * condition < tol:
             costs["cg"] = iteration * _iterations(Z, n_targets, condition, tol)
     if not costs:

@@ -180,7 +180,7 @@ def _dual_coefficients(
     A = first if factor.rcond > TWELVE_DIGITS else _refined(factor, first, residual)
     if A is None:
         return None
-    # What of A lies outside the range of Z is large for a small ridge, and must cancel in Z'A.
+    # The part of A outside the range of Z is large for a small ridge, and must cancel in Z'A.
     cancelled = EPS * np.sqrt(np.trace(K)) * np.linalg.norm(A)
     size = np.sqrt(max(0.0, float(np.sum(A * (K @ A)))))  # the norm of Z'A
     return None if cancelled > CANCELLATION * size else (A, factor.rcond)

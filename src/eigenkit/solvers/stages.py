@@ -1,4 +1,14 @@
-"""What every way to solve a pencil begins and ends with: stage one, and the measured answer."""
+"""The stages in which a pencil is solved: regress, diagonalize a k x k matrix, measure the answer.
+
+    W1 = argmin ||Z W - H||^2 + ridge ||W||^2
+    D  = H'Z W1 = U diag(lambda) U'
+    W  = W1 U diag(lambda)^(-1/2)
+
+This always equals the solution of the pencil itself (:func:`direct`). Products lose digits: in D
+small components are lost in the rounding of large ones. So the pencil is solved once more on the
+span of W, where it is well scaled (:func:`rayleigh_ritz`): half of the digits that D lost are
+restored, and W'B W = I holds to rounding after an iterative first stage too.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +17,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import linalg as sla
 
 from eigenkit.exceptions import ConditionWarning, ConvergenceWarning
-from eigenkit.linalg import Array, signs
+from eigenkit.linalg import Array, eigenpairs, signs, symmetric
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import Choice, choose
-from eigenkit.solvers.regression import REGRESSIONS, Regression, Settled
+from eigenkit.solvers.regression import (
+    REGRESSIONS,
+    Regression,
+    Settled,
+    components,
+    reduction,
+)
+from eigenkit.threads import blas_threads
+from eigenkit.tolerances import RANK_TOL
 
 # From here on B is so ill-conditioned that the answer has lost half of its digits.
 ILL_CONDITIONED = 1e16
@@ -82,6 +101,53 @@ def _warn_unless_converged(answer: Regression, method: str, settings: Settings) 
             ConvergenceWarning,
             stacklevel=2,
         )
+
+
+def diagonalize(pencil: Pencil, W1: Array) -> tuple[Array, Array]:
+    """Eigenvalues and eigenvectors U of the second stage.
+
+    With more targets than directions D has no more rank than those: C' = Q R brings it to
+    Q'D Q = R W1 Q on the smaller side.
+    """
+    C = pencil.C
+    if C.shape[1] <= C.shape[0]:
+        values, U = eigenpairs(pencil.Z.inner(C, W1))
+    else:
+        with blas_threads(C.shape[0]):
+            Q, R = sla.qr(C.T, mode="economic", check_finite=False)
+        values, small = eigenpairs(pencil.Z.inner(R.T, W1 @ Q))
+        U = Q @ small
+    keep = values > RANK_TOL * values.max(initial=0.0)
+    return values[keep], U[:, keep]
+
+
+def rayleigh_ritz(
+    pencil: Pencil, W: Array, BW: Array, WBW: Array, values: Array, U: Array
+) -> tuple[Array, Array, Array, Array]:
+    """W, B W, eigenvalues and basis of the pencil on the span of W, in which they lie already."""
+    WBW, WC = symmetric(WBW), pencil.Z.inner(W, pencil.C)
+    with blas_threads(W.shape[1]):
+        L, info = sla.lapack.dpotrf(WBW, lower=1)
+        if info or W.shape[1] == 0:
+            return W, BW, values, U
+        half = sla.solve_triangular(L, WC, lower=True)
+        turn, s, basis = sla.svd(half, full_matrices=False)
+        # Rounding may have passed for a component in D: here its eigenvalue shows.
+        rank = int(np.sum(s**2 > RANK_TOL * s.max() ** 2))
+        turn, s, basis = turn[:, :rank], s[:rank], basis[:rank]
+        T = sla.solve_triangular(L, turn, lower=True, trans="T")
+    return W @ T, BW @ T, s**2, basis.T
+
+
+def direct(pencil: Pencil) -> tuple[Array, Array, Array, float]:
+    """W, eigenvalues, the basis H'Z W / sqrt(eigenvalues), and 1/cond of Z: the yardstick.
+
+    In coordinates where B is the identity (from a singular value decomposition of Z) the pencil
+    is the r x r matrix M M', r = rank(Z), and its solution the singular vectors of M. The cost
+    grows with min(n, d)^3.
+    """
+    F, M, rcond = reduction(pencil)(pencil.ridge)
+    return *components(F, M), rcond
 
 
 def finish(
