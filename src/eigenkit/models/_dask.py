@@ -142,27 +142,38 @@ def _applied(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
 
 
 def _result(client: Any, future: Any) -> Any:
-    """The result of a task; an error where no worker is left to give it."""
+    """The result of a task, however many workers die; an error where none is left to give it."""
+    from distributed import CancelledError
     from distributed import TimeoutError as DaskTimeoutError
     from distributed.scheduler import KilledWorker
 
-    accompanied = time.monotonic()
+    accompanied, tries = time.monotonic(), 0
     while True:
         try:
             return future.result(timeout=5)
         except (DaskTimeoutError, TimeoutError):  # which also comes at once, when workers vanish
+            if future.status == "error":  # it is the task's own
+                raise
             time.sleep(0.1)
             if client.scheduler_info(n_workers=-1)["workers"]:
                 accompanied = time.monotonic()
-            if time.monotonic() - accompanied < PATIENCE:
-                continue
+            if time.monotonic() - accompanied > PATIENCE:
+                raise RuntimeError(
+                    f"no worker has been there for {PATIENCE:.0f} seconds: start some, and fit "
+                    "again."
+                ) from None
+        except KilledWorker as error:  # four workers died with it, by its fault or not
+            tries += 1
+            if tries > RETRIES:
+                raise RuntimeError(
+                    f"every worker that took the task {error.task!r} died: give them more memory, "
+                    "or make the parts smaller."
+                ) from error
+            future.retry()
+        except CancelledError as error:
             raise RuntimeError(
-                f"no worker has been there for {PATIENCE:.0f} seconds: start some, and fit again."
-            ) from None
-        except KilledWorker as error:
-            raise RuntimeError(
-                f"every worker that took the task {error.task!r} died: give them more memory, or "
-                "make the parts smaller."
+                "the scheduler has gone, and with it what the workers held: connect again, and fit "
+                "again."
             ) from error
 
 
