@@ -62,7 +62,7 @@ def read_block(folder: Path, i: int, d: int) -> tuple[sparse.csr_array, np.ndarr
     return X, np.fromfile(folder / f"{i}.classes", dtype=np.int8).astype(np.int64)
 
 
-def fit_csr(folder: Path, limit: float) -> dict[str, Any]:
+def fit_csr(folder: Path, limit: float, tol: float) -> dict[str, Any]:
     """LDA under a limit of the address space, and bare passes over the same blocks."""
     from eigenkit import LDA, RowBlocks
 
@@ -71,7 +71,7 @@ def fit_csr(folder: Path, limit: float) -> dict[str, Any]:
     most = int(limit * 2**30)
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     made = counted(blocks)
-    model = LDA(alpha=1e5, tol=1e-6)
+    model = LDA(alpha=1e5, tol=tol)
     fit = measured(lambda: model.fit(made))
     V, n_passes = np.random.default_rng(0).normal(size=(d, CLASSES)), made.runs
     each = measured(lambda: blocks.passes().run(bare_product, V))
@@ -108,7 +108,7 @@ def write_dense(path: Path, n: int, d: int) -> None:
     X.flush()
 
 
-def fit_dense(path: Path, limit: float) -> dict[str, Any]:
+def fit_dense(path: Path, limit: float, tol: float) -> dict[str, Any]:
     """LDA with at most so much memory beyond what Python has taken by itself."""
     from eigenkit import LDA, RowBlocks
 
@@ -119,7 +119,7 @@ def fit_dense(path: Path, limit: float) -> dict[str, Any]:
     most = taken + int(limit * 2**30)
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     made = counted(blocks)
-    fit = measured(lambda: LDA().fit(made))
+    fit = measured(lambda: LDA(tol=tol).fit(made))
     n_passes = made.runs
     gram = measured(lambda: blocks.passes().run(bare_gram, X.shape[1]))
     each = measured(lambda: blocks.passes().run(bare_product, np.ones((X.shape[1], 10))))
@@ -229,10 +229,10 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def child(kind: str, path: Path, limit: float) -> dict[str, Any]:
+def child(kind: str, path: Path, limit: float, tol: float) -> dict[str, Any]:
     """The fit in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.scale", kind, "--child", str(path)]
-    command += ["--limit", str(limit)]
+    command += ["--limit", str(limit), "--tol", str(tol)]
     run = subprocess.run(command, capture_output=True, text=True)
     if run.returncode:
         raise SystemExit(run.stderr)
@@ -247,6 +247,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--features", type=int, help="1000000 for csr, 2500 for dense")
     parser.add_argument("--limit", type=float, help="GB; 2 for csr, 0.5 for dense")
+    parser.add_argument("--tol", type=float, default=1e-6, help="of the iterative solver")
     parser.add_argument("--seconds", type=float, default=100.0, help="of the stream")
     parser.add_argument("--folder", type=Path, help="for the data, which stay there")
     parser.add_argument("--child", type=Path)
@@ -268,7 +269,7 @@ def main() -> None:
         return
     if given.child is not None:
         fit = fit_csr if given.kind == "csr" else fit_dense
-        print(json.dumps(fit(given.child, limit), default=list))
+        print(json.dumps(fit(given.child, limit, given.tol), default=list))
         return
     d = given.features or FEATURES[given.kind]
     with ExitStack() as stack:
@@ -280,7 +281,7 @@ def main() -> None:
         elif not any(folder.iterdir()):
             write_dense(place, given.rows, d)
         size = sum(file.stat().st_size for file in folder.iterdir()) / 2**30
-        found = child(given.kind, place, limit)
+        found = child(given.kind, place, limit, given.tol)
     where = "of address space" if given.kind == "csr" else "beyond Python and its libraries"
     print(f"{given.kind}: {size:.2f} GB fitted within {limit:g} GB {where}")
     fit, must = found.pop("fit"), found.pop("must")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import logging
+import multiprocessing
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -120,6 +125,15 @@ def test_what_is_no_part_is_refused(client):
         LDA().fit(RowBlocks.from_dask(client, mixed))
 
 
+def _late(seed):
+    raise TimeoutError("the disk does not answer")
+
+
+def test_a_time_out_of_a_part_is_its_error(client):
+    with pytest.raises(TimeoutError, match="the disk does not answer"):
+        LDA().fit(RowBlocks.from_dask(client, [dask.delayed(_late)(0)]))
+
+
 def test_too_many_numbers_in_one_part(client, monkeypatch):
     monkeypatch.setattr("eigenkit.models._dask.MOST_STORED", 10)
     with pytest.raises(ValueError, match="more than 10: make smaller parts"):
@@ -186,26 +200,36 @@ def test_passes_here_and_there_add_in_the_same_order():
 # -- workers that die -------------------------------------------------------------------
 
 
+def _work(address):
+    async def work():
+        async with distributed.Worker(address, nthreads=1, dashboard=False) as worker:
+            await worker.finished()
+
+    logging.disable()
+    asyncio.run(work())
+
+
 class Workers:
     """Workers as processes of our own; whoever is killed is replaced at once.
 
-    A nanny would wait for ever for a worker that was killed while it was starting.
+    A nanny would wait for ever for a worker that was killed while it was starting. They are forked
+    from a process that has imported what they need: starting one takes no time.
     """
 
     def __init__(self, address, n):
-        self.command = [sys.executable, "-m", "distributed.cli.dask_worker", address]
-        self.command += ["--no-nanny", "--no-dashboard", "--nthreads", "1", "--death-timeout", "60"]
-        self.environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        self.address, self.context = address, multiprocessing.get_context("forkserver")
+        self.context.set_forkserver_preload(["distributed", "eigenkit"])
         self.processes = [self._start() for _ in range(n)]
 
     def _start(self):
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        return subprocess.Popen(self.command, env=self.environment, **quiet)
+        process = self.context.Process(target=_work, args=(self.address,), daemon=True)
+        process.start()
+        return process
 
     def kill(self, i):
         """kill -9, whether it works, waits or starts."""
         self.processes[i].kill()
-        self.processes[i].wait()
+        self.processes[i].join()
         self.processes[i] = self._start()
 
     def kill_some(self, n, rng, stop):
@@ -216,13 +240,20 @@ class Workers:
             self.kill(rng.randrange(len(self.processes)))
         return n
 
+    def revive(self, stop):
+        """Replace whoever has ended, until ``stop`` is set."""
+        while not stop.wait(0.1):
+            for i, process in enumerate(self.processes):
+                if not process.is_alive():
+                    self.processes[i] = self._start()
+
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
         for process in self.processes:
             process.kill()
-            process.wait()
+            process.join()
 
 
 def pytest_generate_tests(metafunc):
@@ -274,3 +305,61 @@ def test_a_cluster_without_workers_ends_in_an_error(monkeypatch):
         blocks = RowBlocks.from_dask(client, [dask.delayed(_part)(0)])
         with pytest.raises(RuntimeError, match="no worker has been there for 5 seconds"):
             LDA().fit(blocks)
+
+
+def _deadly(seed):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _scheduler(tmp_path):
+    """A scheduler as a process of its own, and its address."""
+    file = tmp_path / "scheduler.json"
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
+    command += ["--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    options = {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "20s"}
+    process = subprocess.Popen(command, env={**os.environ, **options}, **quiet)
+    while not file.exists():
+        time.sleep(0.1)
+    return process, json.loads(file.read_text())["address"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("part", "every worker that took the task"),
+        ("worker", "no worker has been there for 60 seconds"),
+        ("scheduler", "the scheduler has gone"),
+    ],
+)
+def test_what_never_returns_ends_in_an_error(what, message, tmp_path, monkeypatch):
+    """A part that kills whoever takes it, a worker that stands still, a scheduler that is gone."""
+    monkeypatch.setattr("eigenkit.models._dask.PATIENCE", 60.0)
+    monkeypatch.setattr("eigenkit.models._dask.RETRIES", 1)
+    process, address = _scheduler(tmp_path)
+    stop = threading.Event()
+    try:
+        with (
+            distributed.Client(address, timeout=60) as client,
+            Workers(address, 1) as workers,
+            ThreadPoolExecutor(1) as pool,
+        ):
+            client.wait_for_workers(1, timeout=120)
+            part = _deadly if what == "part" else _slow_part
+            blocks = RowBlocks.from_dask(client, [dask.delayed(part)(i) for i in range(2)])
+            if what == "part":
+                pool.submit(workers.revive, stop)
+            else:
+                LDA().fit(blocks)
+                hit = (workers.processes[0] if what == "worker" else process).pid
+                os.kill(hit, signal.SIGSTOP if what == "worker" else signal.SIGKILL)
+            try:
+                with pytest.raises(RuntimeError, match=message):
+                    LDA().fit(blocks)
+            finally:
+                stop.set()
+    finally:
+        process.kill()
+        process.wait()

@@ -79,6 +79,28 @@ def test_standard_input(tmp_path, rng, monkeypatch):
     assert sys.stdin is not None
 
 
+def test_standard_input_that_goes_on(tmp_path, rng, monkeypatch):
+    frame = _frame(rng)
+    model = _start(tmp_path, frame[:60])
+    monkeypatch.setattr(module, "_CHUNK", 300)  # every input comes in many pieces
+    command = ["follow", "-", "--model", str(model), "--checkpoint", str(tmp_path / "s.ek")]
+    for rows in (frame[:90], frame[90:]):
+        result = CliRunner().invoke(app, command, input=rows.to_csv(index=False))
+        assert result.exit_code == 0, result.output
+    assert load(model).how["n_rows"] == 200
+    whole = LDA().fit(frame[["u", "v", "w"]].to_numpy(), frame["c"].to_numpy())
+    np.testing.assert_allclose(load(model).estimator.coef_, whole.coef_, rtol=1e-9, atol=1e-11)
+
+
+def test_a_line_that_never_ends_is_named(tmp_path, rng, monkeypatch):
+    frame = _frame(rng)
+    model = _start(tmp_path, frame[:60])
+    data = tmp_path / "data.csv"
+    data.write_text(frame.to_csv(index=False) + 500 * "1")
+    monkeypatch.setattr(module, "_CHUNK", 400)
+    assert "a line after byte" in _follow(tmp_path, data, model, code=1)
+
+
 def test_bad_rows_name_the_file_and_the_row(tmp_path, rng):
     frame = _frame(rng)
     model = _start(tmp_path, frame[:60])

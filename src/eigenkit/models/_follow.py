@@ -56,7 +56,13 @@ def lines_from(path: str, position: int, poll: float, once: bool) -> Iterator[Ba
             stream.seek(position)
             text = stream.read(_CHUNK)
         whole = text[: text.rfind(b"\n") + 1]
-        if once and len(text) < _CHUNK and not whole:
+        if len(text) == _CHUNK and not whole:
+            raise FileError(
+                path,
+                f"a line after byte {position} has more than {_CHUNK} bytes: such lines "
+                "cannot be followed; fit them instead.",
+            )
+        if once and not whole:
             return
         if whole:
             yield Batch(whole, position, position + len(whole))
@@ -143,13 +149,12 @@ class Follower:
 
     def _take(self, path: str, kind: str, batch: Batch) -> None:
         text = batch.text
-        if _LINES[kind]:
-            if not self._header:
-                self._header = (
-                    text.partition(b"\n")[0] + b"\n" if batch.begin == 0 else _first(path)
-                )
-            if batch.begin == 0:
-                text = text[len(self._header) :]
+        if _LINES[kind] and not self._header:
+            if path == "-" or batch.begin == 0:  # every input begins with the names
+                names, end, text = text.partition(b"\n")
+                self._header = names + end
+            else:
+                self._header = _first(path)
         if text.strip():
             feed = _Rows(self, path, kind, self._header + text, batch.begin, self._n_passed)
             self.stream.feed(feed, position=batch.end, after=batch.begin)
@@ -178,8 +183,6 @@ def _is_solvable(estimator: Any) -> bool:
 
 def _first(path: str) -> bytes:
     """The line of names of a file that is followed from the middle."""
-    if path == "-":
-        return b""
     with open(path, "rb") as stream:
         return stream.readline()
 

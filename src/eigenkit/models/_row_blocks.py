@@ -95,6 +95,11 @@ class RowBlocks(Blocks):
         -------
         RowBlocks
         """
+        if not hasattr(parts, "__len__"):
+            raise TypeError(
+                f"parts is a {type(parts).__name__}, which can be asked once: give a list of "
+                "(X, y), or of functions that give them."
+            )
         if not len(parts):
             raise ValueError("parts is empty: give a list of (X, y), or of X.")
         given = [part if isinstance(part, tuple) else (part,) for part in parts]
