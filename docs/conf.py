@@ -52,7 +52,7 @@ html_theme = "furo"
 html_title = "eigenkit"
 html_static_path = ["_static"]
 html_extra_path = ["generated/site"]
-html_css_files = ["tables.css", "choosing.css", "pictures.css", "landing.css"]
+html_css_files = ["tables.css", "choosing.css", "pictures.css", "landing.css", "print.css"]
 # Formulas are MathML, which browsers draw by themselves: the pages need no network.
 html_math_renderer = "mathml"
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]

@@ -60,6 +60,9 @@ def test_what_cannot_be_done_is_found():
 
 @pytest.mark.slow
 def test_the_table_has_a_row_for_everyone():
-    head, _, *rows = FOUND["table"]().splitlines()
+    head, _, *rows, gap, note = FOUND["table"]().splitlines()
+    assert not gap
+    assert note.startswith(FOUND["WITH_SETTING"])
+    assert "`PCA(solver='nipals')`" in note
     assert len(rows) == len(FOUND["estimators"]())
     assert {row.count("|") for row in rows} == {head.count("|")}
