@@ -20,6 +20,7 @@ def style(gallery_conf: dict[str, Any], name: str) -> None:
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.titlesize": "medium",
+            "figure.constrained_layout.use": True,
             "font.size": 11,
             "legend.frameon": False,
         }

@@ -87,11 +87,11 @@ loadings = found.loadings
 order = np.argsort(loadings.estimate[:, 0])
 middle = loadings.estimate[order, 0]
 reach = np.abs(np.array([loadings.lower[order, 0], loadings.upper[order, 0]]) - middle)
+plt.figure(layout="constrained")
 plt.errorbar(middle, np.arange(13), xerr=reach, fmt="o")
 plt.yticks(np.arange(13), np.array(wine.feature_names)[order])
 plt.axvline(0, color="tab:gray", lw=1)
 plt.xlabel("correlation with component 1, with 95 % interval")
-plt.tight_layout()
 plt.show()
 
 # %%

@@ -4,7 +4,7 @@ How do I spread a fit over a cluster?
 
 The rows stay on the workers of a Dask cluster, where tasks create them. Each pass over the data is one task per part,
 and only sums travel between the machines. In this example the cluster is two threads on one machine; with a larger one
-nothing changes but the time. (If Dask is not installed, ``pip install 'eigenkit[dask]'``, the example fits in memory.)
+nothing changes but the time. (It needs the extra ``dask``; without it, the example fits in memory.)
 """
 
 # %%

@@ -52,15 +52,16 @@ plt.show()
 
 # %%
 # Would we notice a sample that the calibration does not cover? We add two to the new spectra: one with an unknown fourth
-# substance, and one with five times as much of everything. The first lies far from the model (SPE), the second far from its
-# centre (T²). The lines are the limits that 95 % of good samples stay below.
+# substance, and one with five times as much of everything. Both lie far from the model (SPE), and the second also far from its
+# centre (T²). The lines are limits that 95 % of good samples stay below. That of SPE is computed from new spectra, because a
+# model always fits its training spectra more closely.
 from eigenkit.analysis import hotelling_t2, spe, spe_limit, t2_limit
 
 odd = np.array([X[test[0]] + 0.3 * band(1600, 25), 5 * X[test[1]]])
 for name, spectra, marker in (("new", X[test], "o"), ("odd", odd, "X")):
     plt.loglog(hotelling_t2(model, spectra), spe(model, spectra), marker, label=f"{name} spectra")
 plt.axvline(t2_limit(model, 0.95), color="tab:gray", lw=1)
-plt.axhline(spe_limit(model, X[train], 0.95), color="tab:gray", lw=1)
+plt.axhline(spe_limit(model, X[test], 0.95), color="tab:gray", lw=1)
 plt.xlabel("T² (distance from the centre)")
 plt.ylabel("SPE (distance from the model)")
 plt.legend()
