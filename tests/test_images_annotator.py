@@ -29,6 +29,7 @@ from eigenkit.images.ridge import (
     best_thresholds,
     calibrate,
     fit_ridge,
+    mean_auc,
     thresholds,
 )
 from eigenkit.images.weights import Candidate, choose, kernel_weights, mixed
@@ -89,25 +90,43 @@ def test_groups_are_left_out_together():
     np.testing.assert_allclose(S[out], rows @ A + Y[rest].mean(axis=0), rtol=1e-8)
 
 
-def test_coefficients_predict_the_training_sets():
+def test_a_term_is_halfway_between_its_regression_and_that_of_the_components():
     K, Y = problem()
     ridge = fit_ridge(K, Y)
-    n = len(K)
+    n, k = Y.shape
     C = np.eye(n) - 1 / n
     H = C @ K @ C
-    slopes, offsets = calibrate(Y, _left_out(K, Y, ridge.alpha))
-    for j, alpha in enumerate(ridge.alpha):
-        y = Y[:, j] - Y[:, j].mean()
-        fit = H @ np.linalg.solve(H + alpha * np.eye(n), y) + Y[:, j].mean()
-        expected = slopes[j] * fit + offsets[j]
-        np.testing.assert_allclose(ridge.scores(K)[:, j], expected, atol=1e-8)
+    V = np.linalg.svd(C @ Y)[2][::-1].T  # from the least variance to the largest
+    T = np.hstack([Y, Y @ V])
+    fits = [
+        H @ np.linalg.solve(H + a * np.eye(n), C @ t) + t.mean()
+        for a, t in zip(ridge.alpha, T.T, strict=True)
+    ]
+    fit = np.column_stack(fits)
+    expected = (fit[:, :k] + fit[:, k:] @ V.T) / 2
+    left_out = _left_out(K, T, ridge.alpha)
+    slopes, offsets = calibrate(Y, (left_out[:, :k] + left_out[:, k:] @ V.T) / 2)
+    np.testing.assert_allclose(ridge.scores(K), slopes * expected + offsets, atol=1e-8)
 
 
-def _left_out(K, Y, alpha):
+def _left_out(K, T, alpha):
     spectrum = Spectrum.of(K)
     return np.column_stack(
-        [spectrum.leave_one_out(Y[:, [j]], a)[:, 0] for j, a in enumerate(alpha)]
+        [spectrum.leave_one_out(T[:, [j]], a)[:, 0] for j, a in enumerate(alpha)]
     )
+
+
+def test_terms_that_go_together_are_learned_together():
+    """Terms that follow one direction in noise: the components know it better than each alone."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 60))
+    F = np.outer(X @ rng.normal(size=60), rng.normal(size=10)) / np.sqrt(60)
+    Y, truth = (F + rng.normal(size=F.shape) > 0.5).astype(float), (F > 0.5).astype(float)
+    K, train, new = X @ X.T / 60, slice(0, 100), slice(100, None)
+    together = fit_ridge(K[train, train], Y[train]).scores(K[new, train])
+    each = [fit_ridge(K[train, train], Y[train, j : j + 1]) for j in range(10)]
+    alone = np.hstack([ridge.scores(K[new, train]) for ridge in each])
+    assert mean_auc(truth[new], together) > mean_auc(truth[new], alone) + 0.03
 
 
 def test_every_term_has_the_alpha_of_its_least_error():

@@ -21,7 +21,7 @@ from eigenkit.images.record import (
     fitted_record,
     predicted_record,
 )
-from eigenkit.images.ridge import Spectrum
+from eigenkit.images.ridge import Spectrum, Targets
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
 
@@ -240,16 +240,16 @@ def test_evidence_of_a_training_set_is_that_of_the_others():
     pieces = _held_out_evidence(model, sets, K, shown)[5]
     shares = sum(piece.shares.sum(axis=0) for piece in pieces)
     rest = np.delete(np.arange(24), [4, 5])
-    others, slopes = Spectrum.of(K[np.ix_(rest, rest)]), _slopes(model, K, Y)
-    for j, alpha in enumerate(model.alpha_):
-        A = others.coefficients(Y[rest][:, [j]], alpha)[:, 0]
-        assert shares[j] == pytest.approx(slopes[j] * K[5, rest] @ A, abs=1e-4)
+    others, targets = Spectrum.of(K[np.ix_(rest, rest)]), Targets.of(Y)
+    T = Y @ targets.R
+    slopes = _slopes(model, Spectrum.of(K).coefficients_of_each(T, model.alpha_) @ targets.back)
+    A = others.coefficients_of_each(T[rest], model.alpha_) @ targets.back
+    np.testing.assert_allclose(shares, slopes * (K[5, rest] @ A), atol=1e-4)
 
 
-def _slopes(model, K, Y):
+def _slopes(model, raw):
     """Of the log-odds, from the raw coefficients of all sets."""
-    raw = [Spectrum.of(K).coefficients(Y[:, [j]], a)[:, 0] for j, a in enumerate(model.alpha_)]
-    return [c @ r / (r @ r) for c, r in zip(model._coefficients_.T, raw, strict=True)]
+    return np.sum(model._coefficients_ * raw, axis=0) / np.sum(raw * raw, axis=0)
 
 
 def test_figures_of_the_training_sets_are_not_taken_for_those_of_new_ones():

@@ -50,8 +50,8 @@ class ImageAnnotator(BaseEstimator):
 
     Every image becomes vectors (:class:`Descriptor`), every kind of vectors a kernel between
     sets (:mod:`eigenkit.kernels.sets`), and their weighted sum is the kernel of a centred ridge
-    regression for all terms. Alpha, a threshold and log-odds of every term come from
-    leave-one-out scores in closed form; the weights are chosen by cross-validation.
+    regression for all terms and their principal components. Alphas, thresholds and log-odds come
+    from leave-one-out scores in closed form; the weights are chosen by cross-validation.
 
     Parameters
     ----------
@@ -90,8 +90,9 @@ class ImageAnnotator(BaseEstimator):
         In words.
     weights_scores_ : dict
         What was chosen from -> its mean quality in cross-validation.
-    alpha_ : array of shape (n_terms,)
-        That of the least squared error of each term, sets being left out.
+    alpha_ : array of shape (2 n_terms,)
+        That of the least squared error, sets being left out: of each term, then of each
+        principal component of the terms.
     thresholds_ : array of shape (n_terms,)
     report_ : list of TermReport
         Leave-one-out figures of every term.
@@ -265,6 +266,7 @@ class ImageAnnotator(BaseEstimator):
         ridge = fit_ridge(K, Y, groups)
         self._coefficients_, self._intercept_ = ridge.coefficients, ridge.intercept
         self._held_out_, self.alpha_ = ridge.held_out, ridge.alpha
+        self._targets_ = ridge.targets
         self.thresholds_ = np.where(learnable, thresholds(Y, ridge.held_out), NEVER)
         self.report_ = term_reports(self.terms_, Y, ridge.held_out, self.thresholds_)
         self.few_ = [r.term for r in self.report_ if r.support < FEW or r.support == len(Y)]

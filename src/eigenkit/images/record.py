@@ -62,14 +62,14 @@ def _held_out_evidence(
     if not explainer.pyramids:
         return []
     vectors = model._vectors(labelled, explainer.descriptors)
-    spectrum = Spectrum.of(K)
+    spectrum, targets = Spectrum.of(K), model._targets_
+    A = spectrum.coefficients_of_each(model._Y_ @ targets.R, model.alpha_)
     group = np.arange(len(labelled)) if model._groups_ is None else model._groups_[model._labelled_]
     found = []
     for i, one in enumerate(labelled):
         rows = np.flatnonzero(group == group[i])
-        terms = shown[i]
-        A = spectrum.without(model._coefficients_[:, terms], model.alpha_[terms], rows)
-        found.append(explainer.evidence(one, subset(vectors, [i]), A))
+        others = spectrum.without(A, model.alpha_, rows) @ targets.back[:, shown[i]]
+        found.append(explainer.evidence(one, subset(vectors, [i]), others))
     return found
 
 

@@ -9,9 +9,12 @@ and the prediction for a set by all others is exact without fitting again:
     y_i - f_i(-i) = (y_i - f_i) / (1 - h_i),   h_i = 1/n + sum_j U_ij^2 s_j / (s_j + alpha)
 
 The same holds for a group of sets that are left out together, with 1 - h_i as the matrix I - H_gg
-of the group. Every term has an alpha of its own, that of its least squared error on the sets left
-out: terms differ in how much can be learned of them. Scores are then brought to log-odds by a
-line for every term (Platt's method), so that terms can be compared with each other.
+of the group. What is regressed are the terms, and beside them their principal components: terms
+that go together are learned together, and few sets are enough for what many terms share. Each of
+these targets has an alpha of its own, that of its least squared error on the sets left out: they
+differ in how much can be learned of them. A term is then halfway between what its own regression
+and what the components say, brought to log-odds by a line for every term (Platt's method), so
+that terms can be compared with each other.
 """
 
 from __future__ import annotations
@@ -63,6 +66,13 @@ class Spectrum:
         A = self.U @ ((self.U.T @ (Y - Y.mean(axis=0))) / (self.s + alpha)[:, None])
         return np.ascontiguousarray(A - A.mean(axis=0))
 
+    def coefficients_of_each(self, T: Array, alpha: Array) -> Array:
+        """The same with an alpha for every column."""
+        A = np.empty(T.shape)
+        for value in np.unique(alpha):
+            A[:, alpha == value] = self.coefficients(T[:, alpha == value], float(value))
+        return A
+
     def without(self, A: Array, alpha: Array, rows: np.ndarray) -> Array:
         """Coefficients (a column for every alpha) when some sets are left out; theirs vanish.
 
@@ -89,6 +99,29 @@ def _several(groups: Any) -> list[np.ndarray]:
 
 
 @dataclass(frozen=True, eq=False)
+class Targets:
+    """What is regressed for some terms: Y R, from which ``(Y R) back`` makes terms again.
+
+    Parameters
+    ----------
+    R : array of shape (n_terms, n_targets)
+        The terms themselves, and their principal components.
+    back : array of shape (n_targets, n_terms)
+        Half of a term comes from itself and half from the components.
+    """
+
+    R: Array
+    back: Array
+
+    @classmethod
+    def of(cls, Y: Array) -> Targets:
+        """Of the terms of some sets."""
+        centred, own = Y - Y.mean(axis=0), np.eye(Y.shape[1])
+        _, V = eigh(centred.T @ centred)
+        return cls(np.hstack([own, V]), np.vstack([own, V.T]) / 2)
+
+
+@dataclass(frozen=True, eq=False)
 class Ridge:
     """A fitted regression.
 
@@ -99,13 +132,16 @@ class Ridge:
         Log-odds of terms are ``K_new @ coefficients + intercept``.
     held_out : array of shape (n, n_terms)
         Log-odds of every set by all others.
-    alpha : array of shape (n_terms,)
+    alpha : array of shape (n_targets,)
+    targets : Targets
+        ``back`` times the slopes of the log-odds.
     """
 
     coefficients: Array
     intercept: Array
     held_out: Array
     alpha: Array
+    targets: Targets
 
     def scores(self, K_new: Array) -> Array:
         """Log-odds of new sets."""
@@ -113,25 +149,31 @@ class Ridge:
 
 
 def fit_ridge(K: Array, Y: Array, groups: Any = None, alphas: Any = ALPHAS) -> Ridge:
-    """Every term with the alpha that predicts it best for sets left out, as log-odds."""
-    spectrum = Spectrum.of(K)
+    """Every target with the alpha that predicts it best for sets left out; terms as log-odds."""
+    spectrum, targets = Spectrum.of(K), Targets.of(Y)
+    T = Y @ targets.R
     unit = float(spectrum.s.mean()) or 1.0  # alpha relative to the mean eigenvalue
-    least, alpha, held_out = np.full(Y.shape[1], np.inf), np.zeros(Y.shape[1]), np.zeros(Y.shape)
+    least, alpha, held_out = np.full(T.shape[1], np.inf), np.zeros(T.shape[1]), np.zeros(T.shape)
     for value in alphas:
-        S = spectrum.leave_one_out(Y, value * unit, groups)
-        error = np.sum((Y - S) ** 2, axis=0)
+        S = spectrum.leave_one_out(T, value * unit, groups)
+        error = np.sum((T - S) ** 2, axis=0)
         better = error < least
         least[better], alpha[better], held_out[:, better] = (
             error[better],
             value * unit,
             S[:, better],
         )
-    A = np.empty(Y.shape)
-    for value in np.unique(alpha):
-        A[:, alpha == value] = spectrum.coefficients(Y[:, alpha == value], float(value))
+    A = spectrum.coefficients_of_each(T, alpha) @ targets.back
+    held_out = held_out @ targets.back
     slopes, offsets = calibrate(Y, held_out)
     intercept = Y.mean(axis=0) - (K @ A).mean(axis=0)
-    return Ridge(slopes * A, slopes * intercept + offsets, slopes * held_out + offsets, alpha)
+    return Ridge(
+        slopes * A,
+        slopes * intercept + offsets,
+        slopes * held_out + offsets,
+        alpha,
+        Targets(targets.R, slopes * targets.back),
+    )
 
 
 def quality(Y: Array, S: Array) -> float:

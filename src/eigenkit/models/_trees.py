@@ -47,6 +47,7 @@ CLASSES = {
     "Plan": "eigenkit.images:Plan",
     "TermReport": "eigenkit.images:TermReport",
     "ViewKernel": "eigenkit.images.kernels:ViewKernel",
+    "Targets": "eigenkit.images.ridge:Targets",
     "Preparation": "eigenkit.images.kernels:Preparation",
 }
 # Parameters that estimators had when earlier files were written; they do not bear on its use.
