@@ -32,7 +32,8 @@ from eigenkit.images.ridge import (
     mean_auc,
     thresholds,
 )
-from eigenkit.images.weights import Candidate, choose, kernel_weights, mixed
+from eigenkit.images.unseen import unseen_trials
+from eigenkit.images.weights import Candidate, choose, fold_trials, kernel_weights, mixed
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
 
@@ -195,11 +196,11 @@ def test_learned_weights_find_the_kernel_that_tells():
     np.testing.assert_allclose(half, (kernel_weights(both, Y, "learned") + 0.5) / 2)
     np.testing.assert_array_equal(kernel_weights(both, Y, "best"), [0, 1])
     ways = [Candidate("both", np.full(2, 0.5), how) for how in ("equal", "learned")]
-    best, scores = choose(both, Y, ways, 0)
+    best, scores = choose(fold_trials(both, Y, 0), ways)
     assert best is ways[int(np.argmax(scores))]
     first = Candidate("first", np.array([1.0, 0.0]))
     np.testing.assert_array_equal(first.theta(both, Y), [1, 0])
-    assert choose(both, Y, [first, ways[1]], 0)[0] is ways[1]
+    assert choose(fold_trials(both, Y, 0), [first, ways[1]])[0] is ways[1]
 
 
 def test_a_view_that_is_missing_shrinks_nothing():
@@ -310,6 +311,53 @@ def test_views_with_missing_ones():
     strange = ImageSet.from_arrays("odd", [picture(1)], ["below"])
     with pytest.warns(ImageWarning, match="set 'odd' has pictures of the view 'below'"):
         assert np.all(np.isfinite(model.predict_proba([strange])))
+
+
+def drawn_by(maker, n, seed=0):
+    """Sets with a bright half (the term) and the style of a maker: how dark the rest is."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    sets = []
+    for i, left in enumerate(y):
+        views = {}
+        for name in maker:
+            picture = np.full((32, 32), {"a": 0.0, "b": 0.25, "c": 0.5}[name])
+            picture[:, :16] += 0.12 * left
+            views[name] = np.clip(picture + rng.normal(0, 0.25, picture.shape), 0, 1)
+        sets.append(ImageSet.from_arrays(f"s{i}", list(views.values()), list(views)))
+    return sets, y[:, None].astype(float)
+
+
+def test_thresholds_for_views_that_nobody_has_seen():
+    """Left out views say what scores of a new one are like; those of known views do not."""
+    sets, Y = drawn_by("ab", 60)
+    new, truth = drawn_by("c", 40, seed=1)
+    found = {}
+    for views in (False, "unseen"):
+        model = ImageAnnotator(["pixels-8"], size=(32, 32), views=views).fit(sets, Y)
+        P = model.predict_proba(new)
+        found[views] = -np.mean(np.log(np.where(truth > 0, P, 1 - P)))
+        assert list(model.weights_) == ["pixels-8 mean map"]
+    assert found["unseen"] < found[False]
+    assert model.report_[0].support == 60  # every set was annotated by each of its views
+    with pytest.raises(ValueError, match="show one only"):
+        ImageAnnotator(["pixels-8"], size=(32, 32), views="unseen").fit(new, truth)
+    with pytest.raises(ValueError, match="views='side' is not known: choose one of 'auto'"):
+        ImageAnnotator(views="side").fit(sets, Y)
+
+
+def test_a_view_that_is_left_out_is_in_no_training_set():
+    sets, Y = drawn_by("ab", 12)
+    sets[3] = ImageSet(sets[3].name, sets[3].pictures[:1])  # shows a only
+    vectors = {"pixels-8": [[p.pixels((32, 32)).reshape(1, -1) for p in s.pictures] for s in sets]}
+    groups = np.arange(12) // 2
+    trials = unseen_trials([Plan("pixels-8")], {"pixels-8": None}, sets, vectors, Y, groups, 0)
+    assert len(trials) == 4
+    assert sum(len(t.Y_new) for t in trials) == 23
+    for t in trials:
+        assert t.K.shape == (1, len(t.Y), len(t.Y))
+        assert t.K_new.shape == (1, len(t.Y_new), len(t.Y))
+        assert t.K_new.max() < 0.999  # nobody meets a picture of its own
 
 
 def test_unlabelled_sets_and_few_sets(shapes):

@@ -49,6 +49,7 @@ Views = Annotated[
         show_default=False,
     ),
 ]
+Unseen = Annotated[bool, typer.Option(help="New sets will show other views than these do.")]
 Size = Annotated[str | None, typer.Option(help="Height x width that images are brought to.")]
 CacheFolder = Annotated[
     str | None,
@@ -72,6 +73,7 @@ def fit(
     kernels: Kernels = "auto",
     weights: Weights = "auto",
     views: Views = None,
+    unseen_views: Unseen = False,
     size: Size = None,
     table: Table = None,
     cache: CacheFolder = None,
@@ -96,7 +98,7 @@ def fit(
         model = ImageAnnotator(
             _kernels(kernels),
             weights=weights,
-            views="auto" if views is None else views,
+            views="unseen" if unseen_views else "auto" if views is None else views,
             size=shape,
             cache=_cache(cache, no_cache),
             n_jobs=jobs,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -19,24 +19,35 @@ from eigenkit.images.checks import (
     check_sets,
     check_size,
     check_terms,
+    name_new_views,
 )
 from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.exceptions import ImageWarning
 from eigenkit.images.explain import Explainer, Explanation
-from eigenkit.images.extraction import Progress, Vectors, common_size, extract, fitted
-from eigenkit.images.files import ImageSet
-from eigenkit.images.kernels import ViewKernel, equal_weights, fit_kernels, plans_of, subsets
-from eigenkit.images.ridge import fit_ridge, probabilities, thresholds
+from eigenkit.images.extraction import Progress, Vectors, common_size, extract, fitted, subset
+from eigenkit.images.files import ImageSet, small_pictures
+from eigenkit.images.kernels import (
+    ViewKernel,
+    equal_weights,
+    fit_kernels,
+    plans_of,
+    subsets,
+    with_views,
+)
+from eigenkit.images.ridge import Ridge, calibrate, fit_ridge, probabilities, thresholds
 from eigenkit.images.term_reports import term_reports
+from eigenkit.images.unseen import unseen_trials
 from eigenkit.images.weights import (
     WEIGHTS,
     Candidate,
+    Trial,
     choose,
+    fold_trials,
     mix,
     mixed,
     unit_diagonal,
 )
-from eigenkit.shell import check_choice, shown, unchanged_on_error
+from eigenkit.shell import check_choice, unchanged_on_error
 
 # A term with fewer sets is learned, but neither its threshold nor its scores mean much.
 FEW = 5
@@ -68,10 +79,11 @@ class ImageAnnotator(BaseEstimator):
     size : (int, int), optional
         Height and width that images are brought to; by default the median shape with a shorter
         side of 128 pixels.
-    views : {"auto", True, False}
+    views : {"auto", "unseen", True, False}
         Compare only pictures of the same view, with a kernel for every descriptor and view
         (True); all pictures with each other (False); or, where there are several views, add the
-        kernels within views if they do better in cross-validation ("auto").
+        kernels within views if they do better in cross-validation ("auto"). "unseen" is for new
+        sets with other views: as False, and all is chosen with views left out in turn.
     cache : path, optional
         Folder where descriptors are kept.
     n_jobs : int, optional
@@ -169,8 +181,8 @@ class ImageAnnotator(BaseEstimator):
         self
         """
         check_choice("weights", self.weights, ("auto", *WEIGHTS))
-        if self.views not in (True, False, "auto"):
-            raise ValueError(f"views={self.views!r} is not valid: give 'auto', True or False.")
+        if not isinstance(self.views, bool):
+            check_choice("views", self.views, ("auto", "unseen", True, False))
         sets = check_sets(sets)
         Y, names = check_terms(Y, terms, len(sets))
         groups = None if groups is None else check_groups(groups, len(sets))
@@ -192,7 +204,14 @@ class ImageAnnotator(BaseEstimator):
         self.set_names_ = [one.name for one in sets]
         self._thumbnails_ = small_pictures(sets, self.size_)
         self._groups_ = None if groups is None else np.unique(groups, return_inverse=True)[1]
-        self._fit_weights(K, None if groups is None else groups[labelled])
+        groups = None if groups is None else groups[labelled]
+        unseen = None
+        if self.views == "unseen":
+            plans, rows = plans_of(self.kernels, self.descriptors), self._labelled_
+            own, truth = [sets[i] for i in rows], Y[rows].astype(np.float64)
+            known, seed = subset(vectors, rows), int(self.random_state)
+            unseen = unseen_trials(plans, self._places(), own, known, truth, groups, seed)
+        self._fit_weights(K, groups, unseen)
         return K
 
     def _forget_unused(self) -> None:
@@ -217,7 +236,7 @@ class ImageAnnotator(BaseEstimator):
         plans = plans_of(self.kernels, self.descriptors)
         seen = sorted({v for one in sets for v in one.views})
         views: list[str | None] = [None]
-        if len(seen) > 1 and self.views is not False:
+        if len(seen) > 1 and self.views in (True, "auto"):
             views = [*seen] if self.views is True else [None, *seen]
         start = time.monotonic()
 
@@ -229,47 +248,61 @@ class ImageAnnotator(BaseEstimator):
         )
         return K
 
-    def _fit_weights(self, K: np.ndarray, groups: Any) -> None:
+    def _fit_weights(self, K: np.ndarray, groups: Any, unseen: list[Trial] | None) -> None:
         Y = self._Y_.astype(np.float64)
         learnable = (Y.sum(axis=0) >= 2) & (Y.sum(axis=0) < len(Y))
         if not learnable.any():
             raise ValueError("no term is carried by two sets and missing from another.")
-        chosen = self._choose(K, Y[:, learnable], groups)
+        chosen = self._choose(K, Y[:, learnable], groups, unseen)
         self.kernels_chosen_, self.weights_chosen_ = chosen.kernels, chosen.how
         self._base_, self._theta_ = chosen.base, chosen.theta(K, Y[:, learnable])
         self.weights_ = {
             kernel.name: float(t) for kernel, t in zip(self._kernels_, self._theta_, strict=True)
         }
         self._own_ = np.diagonal(mix(K, self._theta_)).copy()
-        self._fit_ridge(mixed(K, self._theta_), Y, learnable, groups)
+        ridge = fit_ridge(mixed(K, self._theta_), Y, groups)
+        truth, held_out = Y, ridge.held_out
+        if unseen is not None:
+            truth = np.vstack([trial.Y_new for trial in unseen])
+            held_out = np.vstack([trial.scores(self._theta_) for trial in unseen])
+            slopes, offsets = calibrate(truth, held_out)
+            ridge, held_out = ridge.calibrated(slopes, offsets), slopes * held_out + offsets
+        self._keep(ridge, truth, held_out, learnable)
 
-    def _choose(self, K: np.ndarray, Y: Array, groups: Any) -> Candidate:
+    def _choose(
+        self, K: np.ndarray, Y: Array, groups: Any, unseen: list[Trial] | None
+    ) -> Candidate:
         """Which kernels, with equal weights; then which weights."""
-        seed = int(self.random_state)
+
+        def trials() -> Iterable[Trial]:
+            return unseen or fold_trials(K, Y, int(self.random_state), groups)
+
         kernels = [
             Candidate(name + words, equal_weights(used, self._kernels_, within))
             for name, used in subsets(self.kernels, self._kernels_).items()
-            for words, within in _within(self._kernels_, used)
+            for words, within in with_views(self._kernels_, used)
         ]
-        best, scores = choose(K, Y, kernels, seed, groups)
+        best, scores = choose(trials(), kernels)
         found = {c.kernels: score for c, score in zip(kernels, scores, strict=False)}
         hows = [self.weights] if self.weights != "auto" else ["equal", "half", "learned"]
         if np.count_nonzero(best.base) == 1:
             hows = ["equal"]
         weights = [Candidate(best.kernels, best.base, how) for how in hows]
-        best, scores = choose(K, Y, weights, seed, groups)
+        best, scores = choose(trials(), weights)
         found |= {f"{c.how} weights": score for c, score in zip(weights, scores, strict=False)}
         self.weights_scores_ = found
         return best
 
-    def _fit_ridge(self, K: Array, Y: Array, learnable: np.ndarray, groups: Any) -> None:
-        ridge = fit_ridge(K, Y, groups)
+    def _keep(self, ridge: Ridge, Y: Array, held_out: Array, learnable: np.ndarray) -> None:
+        """The regression, and what the scores of sets left out say of its terms."""
         self._coefficients_, self._intercept_ = ridge.coefficients, ridge.intercept
         self._held_out_, self.alpha_ = ridge.held_out, ridge.alpha
         self._targets_ = ridge.targets
-        self.thresholds_ = np.where(learnable, thresholds(Y, ridge.held_out), NEVER)
-        self.report_ = term_reports(self.terms_, Y, ridge.held_out, self.thresholds_)
-        self.few_ = [r.term for r in self.report_ if r.support < FEW or r.support == len(Y)]
+        self.thresholds_ = np.where(learnable, thresholds(Y, held_out), NEVER)
+        self.report_ = term_reports(self.terms_, Y, held_out, self.thresholds_)
+        support = self._Y_.sum(axis=0)
+        few = (support < FEW) | (support == len(self._Y_))
+        self.few_ = [term for term, is_few in zip(self.terms_, few, strict=True) if is_few]
         if self.few_:
             warnings.warn(
                 f"{len(self.few_)} terms have fewer than {FEW} sets or all of them, and are "
@@ -303,7 +336,7 @@ class ImageAnnotator(BaseEstimator):
 
     def _each_kernel(self, sets: Sequence[ImageSet], vectors: Vectors) -> tuple[Array, Array]:
         """Kernels of new sets with the labelled ones, and whether sets have the views."""
-        self._name_new_views(sets)
+        name_new_views(sets, {kernel.view for kernel in self._kernels_})
         places = self._places()
         rows = []
         for kernel in self._kernels_:
@@ -314,22 +347,6 @@ class ImageAnnotator(BaseEstimator):
             for kernel in self._kernels_
         ]
         return np.array(rows), np.array(own)
-
-    def _name_new_views(self, sets: Sequence[ImageSet]) -> None:
-        """A view that no training set has is compared with nothing within its view."""
-        known = {kernel.view for kernel in self._kernels_}
-        if known == {None}:
-            return
-        for one in sets:
-            new = [view for view in one.views if view not in known]
-            if new:
-                warnings.warn(
-                    f"set {shown(one.name)} has pictures of the view {shown(new[0])}, which no "
-                    "training set shows: kernels within views leave them out",
-                    ImageWarning,
-                    stacklevel=4,
-                )
-                return
 
     def decision_function(self, sets: Sequence[ImageSet]) -> Array:
         """Log-odds of terms; those above ``thresholds_`` are predicted."""
@@ -362,8 +379,6 @@ class ImageAnnotator(BaseEstimator):
         (one,) = check_sets([one])
         return Explainer(self)(one)
 
-    # -- inside ------------------------------------------------------------------------
-
     def _vectors(
         self, sets: Sequence[ImageSet], descriptors: Sequence[Descriptor] | None = None
     ) -> Vectors:
@@ -383,18 +398,3 @@ class ImageAnnotator(BaseEstimator):
     def _tell(self, progress: Progress) -> None:
         if self.progress is not None:
             self.progress(progress)
-
-
-def _within(kernels: Sequence[ViewKernel], used: np.ndarray) -> list[tuple[str, bool]]:
-    """Whether kernels within views are left out, added, or the only ones; with words for it."""
-    own = [k.view is not None for k, has in zip(kernels, used, strict=True) if has]
-    if all(own):
-        return [(" within views", True)]
-    return [("", False), (", also within views", True)] if any(own) else [("", False)]
-
-
-def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int], longer: int = 48) -> np.ndarray:
-    """The first picture of every set, small: what a page shows of the sets seen in fit."""
-    scale = longer / max(size)
-    small = max(round(scale * size[0]), 1), max(round(scale * size[1]), 1)
-    return np.array([one.pictures[0].pixels(small) for one in sets])

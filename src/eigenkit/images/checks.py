@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import Descriptor
+from eigenkit.images.exceptions import ImageWarning
 from eigenkit.images.files import ImageSet
+from eigenkit.shell import shown
 
 
 def check_size(size: Any) -> tuple[int, int]:
@@ -75,3 +78,19 @@ def check_terms(Y: Any, terms: Sequence[str] | None, n: int) -> tuple[Array, lis
     if len(names) != given.shape[1] or len(set(names)) < len(names):
         raise ValueError(f"terms names {len(set(names))} columns, but Y has {given.shape[1]}.")
     return given, [str(name) for name in names]
+
+
+def name_new_views(sets: Sequence[ImageSet], known: set[str | None]) -> None:
+    """Warn of a view that no training set has: it is compared with nothing within its view."""
+    if known == {None}:
+        return
+    for one in sets:
+        new = [view for view in one.views if view not in known]
+        if new:
+            warnings.warn(
+                f"set {shown(one.name)} has pictures of the view {shown(new[0])}, which no "
+                "training set shows: kernels within views leave them out",
+                ImageWarning,
+                stacklevel=5,
+            )
+            return

@@ -14,7 +14,7 @@ from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.arrays import Array
 from eigenkit.images.checks import check_groups, check_sets, check_terms
 from eigenkit.images.descriptors import Descriptor
-from eigenkit.images.extraction import Progress, Vectors
+from eigenkit.images.extraction import Progress, Vectors, subset
 from eigenkit.images.files import ImageSet
 from eigenkit.images.folds import Finished, FinishedFolds, comparison_key
 from eigenkit.images.ridge import mean_auc, precision_at_one
@@ -178,11 +178,6 @@ def _vectors(base: ImageAnnotator, sets: Sequence[ImageSet]) -> tuple[Vectors, l
     vectors = base._vectors(sets)
     base._descriptors_ = wanted
     return vectors, [np.vstack(own) for own in vectors["joined"]]
-
-
-def subset(vectors: Vectors, rows: Any) -> Vectors:
-    """The vectors of some sets."""
-    return {name: [own[int(i)] for i in rows] for name, own in vectors.items()}
 
 
 def _fold(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import IO
@@ -66,6 +66,11 @@ def extract(
     return {
         name: [[own[p.digest] for p in one.pictures] for one in sets] for name, own in found.items()
     }
+
+
+def subset(vectors: Vectors, rows: Iterable[int]) -> Vectors:
+    """The vectors of some sets."""
+    return {name: [own[int(i)] for i in rows] for name, own in vectors.items()}
 
 
 class _File:

@@ -320,3 +320,10 @@ def read_rows(table: Path) -> Iterator[tuple[int, list[str]]]:
                 yield reader.line_num, [cell.strip() for cell in cells]
     except csv.Error as error:
         raise FileError(table, f"it is no CSV file ({error}).", line=reader.line_num) from error
+
+
+def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int], longer: int = 48) -> np.ndarray:
+    """The first picture of every set, small: what a page shows of the sets seen in fit."""
+    scale = longer / max(size)
+    small = max(round(scale * size[0]), 1), max(round(scale * size[1]), 1)
+    return np.array([one.pictures[0].pixels(small) for one in sets])

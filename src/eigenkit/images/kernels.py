@@ -111,6 +111,14 @@ def equal_weights(used: np.ndarray, fitted: Sequence[ViewKernel], within: bool) 
     return np.asarray(sum(part / part.sum() for part in parts) / len(parts))
 
 
+def with_views(fitted: Sequence[ViewKernel], used: np.ndarray) -> list[tuple[str, bool]]:
+    """Whether kernels within views are left out, added, or the only ones; with words for it."""
+    own = [k.view is not None for k, has in zip(fitted, used, strict=True) if has]
+    if all(own):
+        return [(" within views", True)]
+    return [("", False), (", also within views", True)] if any(own) else [("", False)]
+
+
 class Preparation(BaseEstimator):
     """Vectors in fewer dimensions, with the place in the image beside them.
 

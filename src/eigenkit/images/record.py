@@ -12,9 +12,10 @@ import numpy as np
 
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.arrays import Array
-from eigenkit.images.comparison import Comparison, as_records, subset, verdict
+from eigenkit.images.comparison import Comparison, as_records, verdict
 from eigenkit.images.decoding import pillow
 from eigenkit.images.explain import Evidence, Explainer, Explanation, nearest_sets
+from eigenkit.images.extraction import subset
 from eigenkit.images.files import ImageSet
 from eigenkit.images.ridge import Spectrum
 from eigenkit.images.term_reports import TermReport, term_reports

@@ -147,6 +147,16 @@ class Ridge:
         """Log-odds of new sets."""
         return np.asarray(K_new @ self.coefficients + self.intercept)
 
+    def calibrated(self, slopes: Array, offsets: Array) -> Ridge:
+        """With log-odds that are a line of the present ones."""
+        return Ridge(
+            slopes * self.coefficients,
+            slopes * self.intercept + offsets,
+            slopes * self.held_out + offsets,
+            self.alpha,
+            Targets(self.targets.R, slopes * self.targets.back),
+        )
+
 
 def fit_ridge(K: Array, Y: Array, groups: Any = None, alphas: Any = ALPHAS) -> Ridge:
     """Every target with the alpha that predicts it best for sets left out; terms as log-odds."""
@@ -165,15 +175,8 @@ def fit_ridge(K: Array, Y: Array, groups: Any = None, alphas: Any = ALPHAS) -> R
         )
     A = spectrum.coefficients_of_each(T, alpha) @ targets.back
     held_out = held_out @ targets.back
-    slopes, offsets = calibrate(Y, held_out)
     intercept = Y.mean(axis=0) - (K @ A).mean(axis=0)
-    return Ridge(
-        slopes * A,
-        slopes * intercept + offsets,
-        slopes * held_out + offsets,
-        alpha,
-        Targets(targets.R, slopes * targets.back),
-    )
+    return Ridge(A, intercept, held_out, alpha, targets).calibrated(*calibrate(Y, held_out))
 
 
 def quality(Y: Array, S: Array) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -100,30 +100,59 @@ def bank_of(K: np.ndarray) -> tuple[KernelBank, Array]:
     return bank, scales
 
 
-def choose(
-    K: np.ndarray,
-    Y: Array,
-    candidates: Sequence[Candidate],
-    seed: int,
-    groups: Any = None,
-    folds: int = 3,
-) -> tuple[Candidate, list[float]]:
-    """The candidate of the best quality in cross-validation; the first where it is a tie."""
-    if len(candidates) == 1:
-        return candidates[0], []
-    scores: list[list[float]] = [[] for _ in candidates]
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Kernels of some sets, and of new ones with them: something to choose by.
+
+    Parameters
+    ----------
+    K : array of shape (n_kernels, n, n)
+    K_new : array of shape (n_kernels, n_new, n)
+    own_new : array of shape (n_kernels, n_new)
+        Self-similarities of the new sets.
+    Y, Y_new : arrays of shape (n, n_terms), (n_new, n_terms)
+    groups : array of shape (n,), optional
+    """
+
+    K: np.ndarray
+    K_new: np.ndarray
+    own_new: Array
+    Y: Array
+    Y_new: Array
+    groups: Any = None
+
+    def scores(self, theta: Array) -> Array:
+        """Log-odds of the new sets, with these weights."""
+        own = np.diagonal(mix(self.K, theta))
+        new = unit_diagonal(mix(self.K_new, theta), theta @ self.own_new, own)
+        groups = self.groups
+        known = None if groups is None or np.all(groups == groups[0]) else groups
+        return fit_ridge(mixed(self.K, theta), self.Y, known).scores(new)
+
+
+def fold_trials(
+    K: np.ndarray, Y: Array, seed: int, groups: Any = None, folds: int = 3
+) -> Iterator[Trial]:
+    """Folds, one after the other."""
     groups = None if groups is None else np.asarray(groups)
     for fit, check in folds_of(Y, groups, folds, seed):
         inside, across = K[:, fit][:, :, fit], K[:, check][:, :, fit]
         own = np.array([np.diagonal(k)[check] for k in K])
-        known = None if groups is None or _one_group(groups[fit]) else groups[fit]
-        for values, candidate in zip(scores, candidates, strict=True):
-            theta = candidate.theta(inside, Y[fit])
-            new = unit_diagonal(mix(across, theta), theta @ own, np.diagonal(mix(inside, theta)))
-            ridge = fit_ridge(mixed(inside, theta), Y[fit], known)
-            values.append(quality(Y[check], ridge.scores(new)))
-    means = [float(np.mean(values)) for values in scores]
-    return candidates[int(np.argmax(means))], means
+        yield Trial(inside, across, own, Y[fit], Y[check], None if groups is None else groups[fit])
+
+
+def choose(
+    trials: Iterable[Trial], candidates: Sequence[Candidate]
+) -> tuple[Candidate, list[float]]:
+    """The candidate of the best mean quality; the first where it is a tie."""
+    if len(candidates) == 1:
+        return candidates[0], []
+    scores = [
+        [quality(t.Y_new, t.scores(candidate.theta(t.K, t.Y))) for candidate in candidates]
+        for t in trials
+    ]
+    means = np.mean(scores, axis=0)
+    return candidates[int(np.argmax(means))], [float(mean) for mean in means]
 
 
 def folds_of(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any, Any]]:
@@ -135,7 +164,3 @@ def folds_of(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any
     folds = min(folds, len(names))
     part = np.random.default_rng(seed).permutation(len(names))[inside] % folds
     yield from ((np.flatnonzero(part != f), np.flatnonzero(part == f)) for f in range(folds))
-
-
-def _one_group(groups: np.ndarray) -> bool:
-    return bool(np.all(groups == groups[0]))

@@ -1,0 +1,81 @@
+"""New sets with views that no training set shows: another camera, another maker.
+
+What is chosen on sets that were left out holds for new sets of the same views. Where new ones show
+others, every view is left out in turn, together with half of the sets: sets that show it alone are
+annotated by the other half without it, as new ones will be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from eigenkit.images.arrays import Array
+from eigenkit.images.extraction import Vectors, subset
+from eigenkit.images.files import ImageSet
+from eigenkit.images.kernels import Plan, fit_kernels
+from eigenkit.images.weights import Trial, folds_of
+
+
+def unseen_trials(
+    plans: Sequence[Plan],
+    places: dict[str, Array | None],
+    sets: Sequence[ImageSet],
+    vectors: Vectors,
+    Y: Array,
+    groups: Any,
+    seed: int,
+) -> list[Trial]:
+    """For every view, sets that show it annotated by other sets without it."""
+    seen = sorted({view for one in sets for view in one.views})
+    if len(seen) < 2:
+        raise ValueError(
+            "views='unseen' leaves out one view after the other, and these sets show one only: "
+            "give sets with two views or more, or views=False."
+        )
+    trials = []
+    for view in seen:
+        alone = _part(sets, vectors, [view])
+        others = _part(sets, vectors, [other for other in seen if other != view])
+        for train, check in folds_of(Y, groups, 2, seed):
+            train, check = _filled(others[0], train), _filled(alone[0], check)
+            if not (len(train) and len(check)):
+                continue
+            kernels, K = fit_kernels(plans, [None], *_rows(others, train), places, seed)
+            new, own = _rows(alone, check)
+            K_new = [
+                kernel.transform(new, own[kernel.plan.descriptor], places[kernel.plan.descriptor])
+                for kernel in kernels
+            ]
+            known = None if groups is None else groups[train]
+            ones = np.ones((len(K), len(check)))
+            trials.append(Trial(K, np.array(K_new), ones, Y[train], Y[check], known))
+    return trials
+
+
+Part = tuple[list[ImageSet], Vectors]
+
+
+def _part(sets: Sequence[ImageSet], vectors: Vectors, views: list[str]) -> Part:
+    """The sets with their pictures of some views only; some may be left empty."""
+    kept = [[i for i, p in enumerate(one.pictures) if p.view in views] for one in sets]
+    pictures = [
+        ImageSet(one.name, tuple(one.pictures[i] for i in rows))
+        for one, rows in zip(sets, kept, strict=True)
+    ]
+    own = {
+        name: [[v[i] for i in rows] for v, rows in zip(given, kept, strict=True)]
+        for name, given in vectors.items()
+    }
+    return pictures, own
+
+
+def _filled(sets: list[ImageSet], rows: np.ndarray) -> np.ndarray:
+    return np.array([i for i in rows if len(sets[i])], dtype=np.intp)
+
+
+def _rows(part: Part, rows: np.ndarray) -> Part:
+    sets, vectors = part
+    return [sets[int(i)] for i in rows], subset(vectors, rows)
