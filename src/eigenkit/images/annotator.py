@@ -208,7 +208,7 @@ class ImageAnnotator(BaseEstimator):
         unseen = None
         if self.views == "unseen":
             plans, rows = plans_of(self.kernels, self.descriptors), self._labelled_
-            own, truth = [sets[i] for i in rows], Y[rows].astype(np.float64)
+            own, truth = [sets[int(i)] for i in rows], Y[rows].astype(np.float64)
             known, seed = subset(vectors, rows), int(self.random_state)
             unseen = unseen_trials(plans, self._places(), own, known, truth, groups, seed)
         self._fit_weights(K, groups, unseen)
