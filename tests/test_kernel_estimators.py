@@ -19,6 +19,7 @@ from sklearn.datasets import load_wine
 from sklearn.decomposition import PCA
 from sklearn.decomposition import KernelPCA as TheirKernelPCA
 from sklearn.exceptions import NotFittedError
+from sklearn.feature_selection import RFE
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
@@ -588,3 +589,17 @@ def test_copies_of_samples_leave_the_landmarks_as_they_are(kind, gamma):
             mine, theirs = np.flatnonzero(weight)[weighted.landmarks_], again[repeated.landmarks_]
             np.testing.assert_allclose(weighted.eigenvalues_, repeated.eigenvalues_, rtol=1e-6)
         np.testing.assert_array_equal(mine, theirs)
+
+
+@pytest.mark.parametrize("cls", [KernelCCA, KernelOrthonormalizedPLS, KernelPLS, KernelLDA])
+def test_coefficients_of_samples_are_not_taken_for_those_of_features(rng, cls):
+    X, y = rng.normal(size=(12, 30)), np.arange(12) % 3
+    model = cls(1, approximation="cholesky", n_landmarks=7).fit(X, y)
+    with pytest.raises(AttributeError, match="not linear in the features; dual_coef_"):
+        _ = model.coef_
+    assert model.dual_coef_.shape[1] == 7
+    with pytest.raises(ValueError):  # it would have chosen among the first 7 features
+        RFE(cls(1), n_features_to_select=2).fit(X, y)
+    if cls is not KernelLDA:
+        scores = (model.kernel_(X, model.X_fit_) - model.mean_) @ model.dual_coef_.T
+        np.testing.assert_allclose((scores + model.intercept_)[:, 0], model.predict(X), atol=1e-10)

@@ -36,6 +36,11 @@ def _models() -> dict[str, tuple[Any, str]]:
         "SIMPLS": (lambda: ek.SIMPLS(2), "responses"),
         "SparseCCA": (lambda: ek.SparseCCA(1), "responses"),
         "ShrinkageRegression": (lambda: ek.ShrinkageRegression(), "one"),
+        "KernelCCA": (lambda: ek.KernelCCA(2), "responses"),
+        "KernelLDA": (lambda: ek.KernelLDA(), "classes"),
+        "KernelLDA linear": (lambda: ek.KernelLDA(kernel="linear"), "classes"),
+        "KernelPLS": (lambda: ek.KernelPLS(2, approximation="cholesky"), "responses"),
+        "KernelPCA": (lambda: ek.KernelPCA(2, kernel="rbf"), "responses"),
     }
 
 

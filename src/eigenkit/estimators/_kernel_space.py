@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import check_finite, constant_columns, project, stored
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import NO_VARIANCE, check_X
 from eigenkit.kernels import (
     KERNELS,
@@ -218,6 +219,21 @@ class KernelSpace:
             )
         if not self.kernel_.positive:
             check_positive(Z.outer(), self._kernel_name)
+
+
+# What looks for coef_ would take them for coefficients of the features.
+NOT_LINEAR = "it is not linear in the features; dual_coef_ are the coefficients of k(x, X_fit_)"
+
+
+class DualCoefficients:
+    """Coefficients of k(x, X_fit_), by the name that scikit-learn's kernel models give them."""
+
+    coef_ = Result(NOT_LINEAR)
+
+    @property
+    def dual_coef_(self) -> Array:
+        """Coefficients of k(x, X_fit_), computed when asked for."""
+        return np.asarray(super().coef_)  # type: ignore[misc]
 
 
 class KernelProjection(KernelSpace, Projection):

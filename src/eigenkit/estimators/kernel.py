@@ -10,8 +10,9 @@ import numpy as np
 from eigenkit.data import project
 from eigenkit.estimators._described import described
 from eigenkit.estimators._estimator import BothSides
-from eigenkit.estimators._kernel_space import KernelProjection
+from eigenkit.estimators._kernel_space import NOT_LINEAR, DualCoefficients, KernelProjection
 from eigenkit.estimators._responses import ResponseProjection
+from eigenkit.estimators._streams import Result
 from eigenkit.estimators.hypergraph import HypergraphSpectral
 from eigenkit.estimators.lda import LDA
 from eigenkit.estimators.opls import OrthonormalizedPLS
@@ -24,7 +25,7 @@ from eigenkit.tolerances import EXACT
 
 
 @described
-class KernelOrthonormalizedPLS(OrthonormalizedPLS, KernelProjection):
+class KernelOrthonormalizedPLS(DualCoefficients, OrthonormalizedPLS, KernelProjection):
     """Orthonormalized partial least squares in the space of a kernel.
 
     Maximizes ``tr(B'Kc Yc Yc'Kc B)`` over ``B'(Kc Kc + alpha Kc) B = I`` for the centred kernel
@@ -47,7 +48,7 @@ class KernelOrthonormalizedPLS(OrthonormalizedPLS, KernelProjection):
     ----------
     {kernel_attributes}
     eigenvalues_ : array of shape (n_components_,)
-    coef_ : array of shape (n_targets, n_fit)
+    dual_coef_ : array of shape (n_targets, n_fit)
     intercept_ : array of shape (n_targets,)
     {landmark_attributes}
     classes_ : array
@@ -68,7 +69,7 @@ class KernelOrthonormalizedPLS(OrthonormalizedPLS, KernelProjection):
 
 
 @described
-class KernelCCA(BothSides, ResponseProjection, KernelProjection):
+class KernelCCA(DualCoefficients, BothSides, ResponseProjection, KernelProjection):
     """Canonical correlation analysis in the space of a kernel, with a ridge on its side.
 
     Maximizes ``tr(B'Kc H H'Kc B)`` over ``B'(Kc Kc + alpha Kc) B = I`` with H = Yc (Yc'Yc)^(-1/2)
@@ -95,7 +96,7 @@ class KernelCCA(BothSides, ResponseProjection, KernelProjection):
         The projection of y.
     y_mean_ : array of shape (n_targets,)
     eigenvalues_ : array of shape (n_components_,)
-    coef_ : array of shape (n_targets, n_fit)
+    dual_coef_ : array of shape (n_targets, n_fit)
     intercept_ : array of shape (n_targets,)
     {landmark_attributes}
     classes_ : array
@@ -166,7 +167,7 @@ class KernelLDA(LDA, KernelProjection):
         As in :class:`LDA`.
     eigenvalues_ : array of shape (n_components_,)
     classes_, priors_ : array of shape (n_classes,)
-    coef_ : array of shape (n_classes, n_fit), or (1, n_fit) for two classes
+    dual_coef_ : array of shape (n_classes, n_fit), or (1, n_fit) for two classes
     intercept_ : array of shape (n_classes,), or (1,)
     {landmark_attributes}
     {what_was_done}
@@ -213,6 +214,10 @@ class KernelLDA(LDA, KernelProjection):
             random_state=random_state,
         )
         self.priors = priors
+
+    coef_ = Result(NOT_LINEAR)
+    dual_coef_ = Result()
+    _coef_name = "dual_coef_"
 
     # Covariances belong to the space of the kernel, and the ridge shrinks them.
     shrinkage: Any = None

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators._described import described
-from eigenkit.estimators._kernel_space import KernelProjection
+from eigenkit.estimators._kernel_space import DualCoefficients, KernelProjection
 from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.moments import Problem
 from eigenkit.pencil import Pencil, Report, Solution
@@ -20,7 +20,7 @@ ONE_BY_ONE = "one component after the other"
 
 
 @described
-class KernelPLS(ResponseProjection, KernelProjection):
+class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
     """Partial least squares regression in the space of a kernel.
 
     Every component has the direction of largest covariance with y in the space of features;
@@ -40,7 +40,7 @@ class KernelPLS(ResponseProjection, KernelProjection):
     eigenvalues_ : array of shape (n_components_,)
         Squared covariances of the components with what was left of y.
     y_loadings_ : array of shape (n_targets, n_components_)
-    coef_ : array of shape (n_targets, n_fit)
+    dual_coef_ : array of shape (n_targets, n_fit)
     intercept_ : array of shape (n_targets,)
     {landmark_attributes}
     classes_ : array

@@ -154,6 +154,8 @@ class LDA(ClassifierMixin, Projection):
     priors_ = Result()
     means_ = Result()
     coef_ = Result()
+    # what the coefficients are called: in a kernel's space they are not those of features
+    _coef_name = "coef_"
     intercept_ = Result()
     explained_variance_ratio_ = Result()
     covariance_ = Result("fit with store_covariance=True to keep it")
@@ -187,7 +189,7 @@ class LDA(ClassifierMixin, Projection):
         counted = replace(problem, total=problem.total / self._shrunken_to())
         coef, offset = on_features(counted, solution, priors)
         self._offset_ = self._cast(offset)
-        self.coef_ = self._cast(coef)
+        setattr(self, self._coef_name, self._cast(coef))
         self.intercept_ = self._cast(offset - coef @ problem.mean)
         self._keep_variances(counted, solution.eigenvalues)
         if self.store_covariance:
@@ -241,7 +243,8 @@ class LDA(ClassifierMixin, Projection):
         array of shape (n_samples, n_classes); for two classes the log odds, (n_samples,)
         """
         check_is_fitted(self)
-        scores = project(self._features(X), self.mean_, self.coef_.T) + self._offset_
+        coef = getattr(self, self._coef_name)
+        scores = project(self._features(X), self.mean_, coef.T) + self._offset_
         return np.asarray(scores[:, 0] if len(self.classes_) == 2 else scores)
 
     def predict(self, X: Any) -> np.ndarray:

@@ -86,10 +86,9 @@ class Kernel:
             gamma = 1.0 / X.shape[1]
         elif isinstance(gamma, str):
             gamma = _scale_gamma(X, weight)
-        dense = self.kernel in _TRANSLATED and not sparse.issparse(X)
         # Lists and arrays that the caller may change later are kept as they are now.
         params, columns = deepcopy(self.params), deepcopy(self.columns)
-        shift = _mean(X) if dense else None
+        shift = _shift(X, weight) if self.kernel in _TRANSLATED else None
         return replace(self, gamma=gamma, shift=shift, params=params, columns=columns)
 
     def __call__(self, X: Any, Y: Any = None) -> Array:
@@ -133,13 +132,35 @@ class Kernel:
         if callable(self.kernel):
             return X
         X = X.astype(np.float64, copy=False)
-        return X if self.shift is None else X - self.shift
+        if self.shift is None:
+            return X
+        return _shifted(X, self.shift) if sparse.issparse(X) else X - self.shift
 
 
-def _mean(X: np.ndarray) -> Array:
-    with np.errstate(over="ignore"):
-        mean = X.mean(axis=0, dtype=np.float64)
+def _shift(X: Any, weight: Array | None) -> Array | None:
+    """The means of columns; of sparse ones the means of the entries where most are stored."""
+    w = np.ones(X.shape[0]) if weight is None else weight
+    with np.errstate(over="ignore", invalid="ignore"):
+        if not sparse.issparse(X):
+            mean = (w / w.sum()) @ X.astype(np.float64, copy=False)
+        else:
+            X, d = X.tocsr(), X.shape[1]
+            entry = np.repeat(w, np.diff(X.indptr))
+            stored = np.bincount(X.indices, entry, minlength=d)
+            most = 2 * stored > w.sum()
+            if not most.any():
+                return None
+            total = np.bincount(X.indices, entry * X.data, minlength=d)
+            mean = np.where(most, total / np.where(most, stored, 1.0), 0.0)
     return np.where(np.isfinite(mean), mean, 0.0)
+
+
+def _shifted(X: Any, shift: Array) -> Any:
+    """Sparse X without the offsets of columns of which most is stored: little is filled in."""
+    n, columns = X.shape[0], np.flatnonzero(shift)
+    pointers = len(columns) * np.arange(n + 1)
+    entries = np.tile(shift[columns], n), np.tile(columns, n), pointers
+    return X - sparse.csr_array(entries, shape=X.shape)
 
 
 def _scale_gamma(X: Any, weight: Array | None) -> float:
@@ -148,11 +169,17 @@ def _scale_gamma(X: Any, weight: Array | None) -> float:
     w = np.ones(X.shape[0]) if weight is None else weight
     largest = float(abs(X).max())
     check_size("X", largest)
-    middle = 0.0 if sparse.issparse(X) else float(np.mean(X, dtype=np.float64))
-    X = (X if sparse.issparse(X) else X - middle).astype(np.float64)
-    squares = X.multiply(X) if sparse.issparse(X) else X * X
-    mean, second = (float((w @ part).sum()) / (d * w.sum()) for part in (X, squares))
-    variance = second - mean**2
+    X, total = X.astype(np.float64), d * w.sum()
+    if sparse.issparse(X):
+        X = X.tocsr()
+        stored = np.diff(X.indptr)
+        entry = np.repeat(w, stored)
+        mean = float(entry @ X.data) / total
+        squares = float(entry @ (X.data - mean) ** 2 + w @ (d - stored) * mean**2)
+    else:
+        mean = float((w @ X).sum()) / total
+        squares = float((w @ (X - mean) ** 2).sum())
+    variance = squares / total
     return 1.0 / (d * variance) if variance > 0 else 1.0
 
 
