@@ -371,7 +371,7 @@ def _described(model: ImageAnnotator) -> dict[str, Any]:
         "kernels_chosen": model.kernels_chosen_,
         "weights_chosen": model.weights_chosen_,
         "weights_scores": model.weights_scores_,
-        "alpha": dict(zip(model.terms_, model.alpha_.tolist(), strict=True)),
+        "alpha": dict(zip(model.terms_, model.alpha_.tolist(), strict=False)),  # then components
         "size": list(model.size_),
     }
 
