@@ -197,10 +197,14 @@ class Dense(Centered):
 
     def matmat(self, V: Array) -> Array:
         """Z V = diag(r) (P V - 1 delta'V)."""
-        out = np.empty((self.shape[0], V.shape[1]))
-        for rows, P in self._blocks():
-            np.matmul(P, V, out=out[rows])
-        out -= self.delta @ V
+        out, offset = np.empty((self.shape[0], V.shape[1])), self.delta @ V
+
+        def product(part: slice) -> None:
+            for rows, P in self._blocks(part):
+                np.matmul(P, V, out=out[rows])
+                out[rows] -= offset
+
+        self._in_parts(product, V.shape[1])
         return self.weighted(out)
 
     def rmatmat(self, U: Array) -> Array:
