@@ -50,9 +50,10 @@ def _main(
     pass
 
 
-_COMMANDS = (demo, example, methods, compare, report, fit, transform, predict, score, explain)
+_WITHOUT_MODELS = (demo, example, methods)
+_COMMANDS = (*_WITHOUT_MODELS, compare, report, fit, transform, predict, score, explain)
 for _function in (*_COMMANDS, inspect, export, follow, merge):
-    command(app, _function.__name__)(_function)
+    command(app, _function.__name__, _function not in _WITHOUT_MODELS)(_function)
 command(app, "test")(significance)
 
 

@@ -21,6 +21,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from eigenkit.cli._start import import_models
+
 FAILED, INTERRUPTED = 1, 130
 
 
@@ -104,13 +106,15 @@ def cell(text: Any) -> str:
     return clean(text, 48)
 
 
-def command(app: typer.Typer, name: str) -> Callable[[Callable[..., Result]], Any]:
-    """Register a function that returns a :class:`Result` as a command."""
+def command(
+    app: typer.Typer, name: str, models: bool = True
+) -> Callable[[Callable[..., Result]], Any]:
+    """Register a function that returns a :class:`Result` as a command; most need models."""
 
     def register(function: Callable[..., Result]) -> Any:
         @functools.wraps(function)
         def run(*args: Any, **options: Any) -> None:
-            _run(functools.partial(function, *args, **options), options)
+            _run(functools.partial(function, *args, **options), options, models)
 
         return app.command(name, cls=_Command)(run)
 
@@ -147,10 +151,12 @@ def _repeated(option: str, args: list[str]) -> list[str]:
     return found
 
 
-def _run(work: Callable[[], Result], options: dict[str, Any]) -> None:
+def _run(work: Callable[[], Result], options: dict[str, Any], models: bool) -> None:
     as_json, debug = bool(options.get("as_json")), bool(options.get("debug"))
     try:
         with _warnings_as_notes() as notes:
+            if models:
+                import_models()
             result = work()
         _print(result, notes, as_json)
     except (typer.BadParameter, typer.Abort, typer.Exit):

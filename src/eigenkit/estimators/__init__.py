@@ -1,40 +1,44 @@
 """scikit-learn estimators: thin shells around the spine."""
 
-from eigenkit.estimators._base import Projection, alpha_path
-from eigenkit.estimators.bayesian_cca import BayesianCCA
-from eigenkit.estimators.canonical_ridge import CanonicalRidge
-from eigenkit.estimators.cca import CCA
-from eigenkit.estimators.graph_regularized import GraphRegularized
-from eigenkit.estimators.hypergraph import HypergraphSpectral
-from eigenkit.estimators.hypergraph_clustering import HypergraphClustering
-from eigenkit.estimators.keep_search import KeepSearchCV, selection_frequency
-from eigenkit.estimators.kernel import (
-    KernelCCA,
-    KernelHypergraphSpectral,
-    KernelLDA,
-    KernelOrthonormalizedPLS,
-)
-from eigenkit.estimators.kernel_pca import KernelPCA
-from eigenkit.estimators.kernel_pls import KernelPLS
-from eigenkit.estimators.lda import LDA
-from eigenkit.estimators.least_squares import LeastSquaresProjection
-from eigenkit.estimators.many_labels import ManyLabelClassifier
-from eigenkit.estimators.multilabel import MultilabelLDA, copy_transformation, label_powerset
-from eigenkit.estimators.multiple_kernels import MultipleKernelProjection
-from eigenkit.estimators.multiview import MultiviewCCA
-from eigenkit.estimators.opls import OrthonormalizedPLS
-from eigenkit.estimators.orthogonal_pls import OrthogonalPLS
-from eigenkit.estimators.pca import PCA
-from eigenkit.estimators.planes import GEPSVM, ReGEC
-from eigenkit.estimators.pls import PLSSVD, SIMPLS, PLSCanonical, PLSRegression
-from eigenkit.estimators.pls_cv import PLSRegressionCV
-from eigenkit.estimators.plsda import PLSDA
-from eigenkit.estimators.probabilistic_cca import ProbabilisticCCA
-from eigenkit.estimators.rgcca import RGCCA
-from eigenkit.estimators.search import AlphaSearchCV, l1_path
-from eigenkit.estimators.shrinkage import ShrinkageRegression, shrinkage_factors
-from eigenkit.estimators.sparse_cca import SparseCCA
-from eigenkit.estimators.sparse_pls import SparsePLS, SparsePLSDA
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eigenkit.estimators._base import Projection, alpha_path
+    from eigenkit.estimators.bayesian_cca import BayesianCCA
+    from eigenkit.estimators.canonical_ridge import CanonicalRidge
+    from eigenkit.estimators.cca import CCA
+    from eigenkit.estimators.graph_regularized import GraphRegularized
+    from eigenkit.estimators.hypergraph import HypergraphSpectral
+    from eigenkit.estimators.hypergraph_clustering import HypergraphClustering
+    from eigenkit.estimators.keep_search import KeepSearchCV, selection_frequency
+    from eigenkit.estimators.kernel import (
+        KernelCCA,
+        KernelHypergraphSpectral,
+        KernelLDA,
+        KernelOrthonormalizedPLS,
+    )
+    from eigenkit.estimators.kernel_pca import KernelPCA
+    from eigenkit.estimators.kernel_pls import KernelPLS
+    from eigenkit.estimators.lda import LDA
+    from eigenkit.estimators.least_squares import LeastSquaresProjection
+    from eigenkit.estimators.many_labels import ManyLabelClassifier
+    from eigenkit.estimators.multilabel import MultilabelLDA, copy_transformation, label_powerset
+    from eigenkit.estimators.multiple_kernels import MultipleKernelProjection
+    from eigenkit.estimators.multiview import MultiviewCCA
+    from eigenkit.estimators.opls import OrthonormalizedPLS
+    from eigenkit.estimators.orthogonal_pls import OrthogonalPLS
+    from eigenkit.estimators.pca import PCA
+    from eigenkit.estimators.planes import GEPSVM, ReGEC
+    from eigenkit.estimators.pls import PLSSVD, SIMPLS, PLSCanonical, PLSRegression
+    from eigenkit.estimators.pls_cv import PLSRegressionCV
+    from eigenkit.estimators.plsda import PLSDA
+    from eigenkit.estimators.probabilistic_cca import ProbabilisticCCA
+    from eigenkit.estimators.rgcca import RGCCA
+    from eigenkit.estimators.search import AlphaSearchCV, l1_path
+    from eigenkit.estimators.shrinkage import ShrinkageRegression, shrinkage_factors
+    from eigenkit.estimators.sparse_cca import SparseCCA
+    from eigenkit.estimators.sparse_pls import SparsePLS, SparsePLSDA
 
 __all__ = [
     "CCA",
@@ -82,3 +86,48 @@ __all__ = [
     "selection_frequency",
     "shrinkage_factors",
 ]
+
+# Where each name lives: a program that uses one estimator imports one, not what all of them need.
+_MODULES: dict[str, tuple[str, ...]] = {
+    "_base": ("Projection", "alpha_path"),
+    "bayesian_cca": ("BayesianCCA",),
+    "canonical_ridge": ("CanonicalRidge",),
+    "cca": ("CCA",),
+    "graph_regularized": ("GraphRegularized",),
+    "hypergraph": ("HypergraphSpectral",),
+    "hypergraph_clustering": ("HypergraphClustering",),
+    "keep_search": ("KeepSearchCV", "selection_frequency"),
+    "kernel": ("KernelCCA", "KernelHypergraphSpectral", "KernelLDA", "KernelOrthonormalizedPLS"),
+    "kernel_pca": ("KernelPCA",),
+    "kernel_pls": ("KernelPLS",),
+    "lda": ("LDA",),
+    "least_squares": ("LeastSquaresProjection",),
+    "many_labels": ("ManyLabelClassifier",),
+    "multilabel": ("MultilabelLDA", "copy_transformation", "label_powerset"),
+    "multiple_kernels": ("MultipleKernelProjection",),
+    "multiview": ("MultiviewCCA",),
+    "opls": ("OrthonormalizedPLS",),
+    "orthogonal_pls": ("OrthogonalPLS",),
+    "pca": ("PCA",),
+    "planes": ("GEPSVM", "ReGEC"),
+    "pls": ("PLSCanonical", "PLSRegression", "PLSSVD", "SIMPLS"),
+    "pls_cv": ("PLSRegressionCV",),
+    "plsda": ("PLSDA",),
+    "probabilistic_cca": ("ProbabilisticCCA",),
+    "rgcca": ("RGCCA",),
+    "search": ("AlphaSearchCV", "l1_path"),
+    "shrinkage": ("ShrinkageRegression", "shrinkage_factors"),
+    "sparse_cca": ("SparseCCA",),
+    "sparse_pls": ("SparsePLS", "SparsePLSDA"),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

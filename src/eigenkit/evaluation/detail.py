@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from eigenkit.evaluation.metrics import auc_per_label, roc_on_grid
+from eigenkit.estimators._auc import auc_per_label
+from eigenkit.evaluation.metrics import roc_on_grid
 from eigenkit.linalg import Array
 from eigenkit.record import ComponentScores, LabelScore, Score, Worst
 

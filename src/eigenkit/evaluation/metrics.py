@@ -8,9 +8,8 @@ every label is right.
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import rankdata
-from sklearn.metrics import roc_curve
 
+from eigenkit.estimators._auc import mean_auc
 from eigenkit.linalg import Array
 
 # Name -> (words, whether more is better).
@@ -54,7 +53,7 @@ def score_numbers(Y: Array, P: Array) -> Array:
 def score_all(Y: Array, S: Array, P: Array) -> dict[str, float]:
     """Every metric of METRICS."""
     return {
-        "auc": _mean_auc(Y, S),
+        "auc": mean_auc(Y, S, otherwise=np.nan),
         "accuracy": float(np.mean(np.all(Y == P, axis=1))),
         **_precision_recall(Y, P),
         "ranking_loss": ranking_loss(Y, S),
@@ -65,13 +64,7 @@ def score_all(Y: Array, S: Array, P: Array) -> dict[str, float]:
 
 def score_one(name: str, Y: Array, S: Array, P: Array) -> float:
     """One metric of METRICS."""
-    return _mean_auc(Y, S) if name == "auc" else score_all(Y, S, P)[name]
-
-
-def _mean_auc(Y: Array, S: Array) -> float:
-    aucs = auc_per_label(Y, S)
-    known = aucs[np.isfinite(aucs)]
-    return float(known.mean()) if known.size else float("nan")
+    return mean_auc(Y, S, otherwise=np.nan) if name == "auc" else score_all(Y, S, P)[name]
 
 
 def ranking_loss(Y: Array, S: Array) -> float:
@@ -90,20 +83,6 @@ def coverage(Y: Array, S: Array) -> float:
     """Mean number of labels to take from the top of the ranking until all carried are in."""
     lowest = np.min(np.where(Y != 0, S, np.inf), axis=1, keepdims=True)
     return float(np.mean(np.sum(lowest <= S, axis=1)))
-
-
-def auc_per_label(Y: Array, S: Array) -> Array:
-    """Area under the ROC curve per column; nan where a label has only one value.
-
-    The share of pairs of a positive and a negative sample that S puts in the right order,
-    ties counting half, from ranks.
-    """
-    ranks = rankdata(S, axis=0)
-    positive = Y.sum(axis=0)
-    negative = len(Y) - positive
-    wins = np.sum(ranks * Y, axis=0) - positive * (positive + 1) / 2
-    pairs = positive * negative
-    return np.asarray(np.divide(wins, pairs, out=np.full(Y.shape[1], np.nan), where=pairs > 0))
 
 
 def _precision_recall(Y: Array, P: Array) -> dict[str, float]:
@@ -129,5 +108,7 @@ def roc_on_grid(y: Array, s: Array, grid: Array) -> Array | None:
     """True positive rates at the given false positive rates; None for a constant label."""
     if y.min() == y.max():
         return None
+    from sklearn.metrics import roc_curve
+
     false_positive, true_positive, _ = roc_curve(y, s)
     return np.asarray(np.interp(grid, false_positive, true_positive))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from eigenkit.estimators._auc import mean_auc
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.arrays import Array
 from eigenkit.images.checks import check_groups, check_sets, check_terms
@@ -17,7 +18,7 @@ from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.extraction import Progress, Vectors, subset
 from eigenkit.images.files import ImageSet
 from eigenkit.images.folds import Finished, FinishedFolds, comparison_key
-from eigenkit.images.ridge import mean_auc, precision_at_one
+from eigenkit.images.ridge import precision_at_one
 from eigenkit.images.rivals import FITTED, PLAIN, RIVALS, Fold
 from eigenkit.images.weights import folds_of
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from eigenkit.evaluation.metrics import auc_per_label
+from eigenkit.estimators._auc import mean_auc
 from eigenkit.images.arrays import Array
 
 ALPHAS = tuple(10.0 ** np.arange(-2.0, 1.01, 0.25))
@@ -204,13 +204,6 @@ def _f1_curve(Y: Array, S: Array) -> Array:
     y = np.take_along_axis(Y, np.argsort(-S, axis=0, kind="stable"), axis=0)
     taken = np.arange(1, len(Y) + 1)[:, None]
     return np.asarray(2 * np.cumsum(y, axis=0) / (taken + y.sum(axis=0)))
-
-
-def mean_auc(Y: Array, S: Array) -> float:
-    """Over the terms that some sets carry and some do not."""
-    aucs = auc_per_label(Y, S)
-    known = aucs[np.isfinite(aucs)]
-    return float(known.mean()) if known.size else 0.5
 
 
 # -- thresholds and probabilities -------------------------------------------------------

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import KFold, StratifiedKFold
 
+from eigenkit.estimators._auc import mean_auc
 from eigenkit.linalg import Array
 from eigenkit.models._linear import fit_linear
 
@@ -23,9 +22,13 @@ MOST_COMPONENTS = 30
 
 
 def folds_of(kind: str, y: Array, cv: int, seed: int) -> list[tuple[Array, Array]]:
-    """Rows to fit on and to measure on."""
-    splitter = StratifiedKFold if kind == "classes" else KFold
-    return list(splitter(cv, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
+    """Rows to fit on and to measure on, with an even share of every class."""
+    order = np.random.default_rng(seed).permutation(len(y))
+    if kind == "classes":
+        order = order[np.argsort(y[order], kind="stable")]
+    fold = np.empty(len(y), dtype=np.intp)
+    fold[order] = np.arange(len(y)) % cv  # dealt out like cards, class after class
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(cv)]
 
 
 def scores_by_components(estimator: Any, X: Any, y: Array, kind: str, cv: int, seed: int) -> Array:
@@ -68,8 +71,7 @@ def _score(kind: str, Z: Array, y: Array, Z_new: Array, y_new: Array) -> float:
     S = fit_linear(Z, np.asarray(Y, dtype=np.float64)).decision(Z_new)
     if classes is not None:
         return float(np.mean(classes[S.argmax(axis=1)] == y_new))
-    mixed = np.flatnonzero(y_new.min(axis=0) < y_new.max(axis=0))
-    return float(np.mean([roc_auc_score(y_new[:, j], S[:, j]) for j in mixed] or [0.5]))
+    return mean_auc(y_new, S)
 
 
 def _r2(y: Array, predicted: Array) -> float:

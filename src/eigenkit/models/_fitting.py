@@ -17,7 +17,7 @@ from eigenkit.files._reading import join_labels, rows_per_block
 from eigenkit.models._choosing import SCORES, choose_components, cross_validated, folds_of
 from eigenkit.models._features import Features, complete, learn_features
 from eigenkit.models._fit_rows import FitRows, in_blocks, in_memory, time_of, unsaid
-from eigenkit.models._linear import fit_linear, make_head, mean_auc
+from eigenkit.models._linear import fit_linear, head_auc, make_head
 from eigenkit.models._model import Model, versions
 from eigenkit.models._parsed import Tick
 from eigenkit.models._stream import Stream
@@ -290,7 +290,7 @@ def _search_blocks(
     blocks = rows.store()
     grid = sorted(alphas(next(iter(blocks))[0]) if callable(alphas) else alphas)
     head = make_head(rows.target.kind, 0)
-    scoring = mean_auc if rows.target.kind == "labels" else None
+    scoring = head_auc if rows.target.kind == "labels" else None
     search = AlphaSearchCV(estimator, alphas=grid, cv=cv, head=head, scoring=scoring).fit(blocks)
     return search.best_estimator_, {"alpha_search": _searched(search, rows.target, cv)}
 
@@ -323,7 +323,7 @@ def _search(
         alphas=list(alphas),
         cv=folds(cv, shuffle=True, random_state=seed),
         head=make_head(target.kind, seed),
-        scoring=mean_auc if target.kind == "labels" else None,
+        scoring=head_auc if target.kind == "labels" else None,
     ).fit(X, y)
     return search.best_estimator_, _searched(search, target, cv)
 

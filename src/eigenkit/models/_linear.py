@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.estimators._auc import mean_auc
 from eigenkit.linalg import Array
 from eigenkit.solvers.margin import squared_hinge
 
@@ -64,10 +65,6 @@ def make_head(kind: str, seed: int) -> Any:
     return make_pipeline(StandardScaler(), svm if kind == "classes" else OneVsRestClassifier(svm))
 
 
-def mean_auc(head: Any, Z: Array, Y: Array) -> float:
-    """Mean area under the ROC curve over the labels that some rows carry and others do not."""
-    from sklearn.metrics import roc_auc_score
-
-    S = head.decision_function(Z)
-    mixed = np.flatnonzero(Y.min(axis=0) < Y.max(axis=0))
-    return float(np.mean([roc_auc_score(Y[:, j], S[:, j]) for j in mixed] or [0.5]))
+def head_auc(head: Any, Z: Array, Y: Array) -> float:
+    """Mean area under the ROC curve of what is put on the scores."""
+    return mean_auc(Y, head.decision_function(Z))

@@ -1,0 +1,57 @@
+"""A quick start: what scikit-learn and scipy import without need is imported when it is used.
+
+scikit-learn imports pandas and scipy.stats for a few of its functions, scipy all of numpy with
+f2py and its tests: together they take longer than the rest. Stand-ins hold their places.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+HELD = ("asyncio", "numpy.f2py", "numpy.testing", "pandas", "scipy.stats")
+
+
+class _StandIn(ModuleType):
+    """A module that is imported when the first of its names is asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        _withdraw(self)
+        return getattr(import_module(self.__name__), name)
+
+
+@contextmanager
+def stand_ins(*names: str) -> Iterator[None]:
+    """Whoever imports one of these modules meanwhile gets a stand-in."""
+    held = [_StandIn(name) for name in names if name not in sys.modules]
+    for module in held:
+        sys.modules[module.__name__] = module
+        parent, _, name = module.__name__.rpartition(".")
+        if parent:
+            setattr(import_module(parent), name, module)
+    try:
+        yield
+    finally:
+        for module in held:
+            _withdraw(module)
+
+
+def _withdraw(module: _StandIn) -> None:
+    """Leave the place to the module itself."""
+    if sys.modules.get(module.__name__) is module:
+        del sys.modules[module.__name__]
+    parent, _, name = module.__name__.rpartition(".")
+    if parent and vars(sys.modules[parent]).get(name) is module:
+        delattr(sys.modules[parent], name)
+
+
+def import_models() -> None:
+    """All that fitting and using models takes, without what it does not."""
+    if "eigenkit.models" in sys.modules:
+        return
+    with stand_ins(*HELD):
+        import_module("eigenkit.models")
