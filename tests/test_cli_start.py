@@ -60,7 +60,6 @@ def test_commands_import_nothing_that_they_do_not_use(tmp_path):
     _loaded(tmp_path, "example tags.csv")
     _loaded(tmp_path, "example new.csv")
     for arguments in (
-        "inspect tags.csv",
         "fit tags.csv --labels tag_* --method star --out model.ek",
         "predict model.ek new.csv --out labels.csv",
         "transform model.ek new.csv --out scores.csv",
