@@ -44,13 +44,8 @@ def score(
 def _scores(model: Model, data: Data) -> dict[str, Any]:
     import numpy as np
 
-    from eigenkit.evaluation.metrics import (
-        METRICS,
-        NUMBER_METRICS,
-        auc_per_label,
-        score_all,
-        score_numbers,
-    )
+    from eigenkit.estimators._auc import auc_per_label
+    from eigenkit.evaluation.metrics import METRICS, NUMBER_METRICS, score_all, score_numbers
     from eigenkit.files import FileError
 
     path, block, target = data.source.path, data.block(), model.target

@@ -21,7 +21,7 @@ SCORES = {"classes": "accuracy", "labels": "mean AUC", "numbers": "R2"}
 MOST_COMPONENTS = 30
 
 
-def folds_of(kind: str, y: Array, cv: int, seed: int) -> list[tuple[Array, Array]]:
+def folds_of(kind: str, y: Array, cv: int, seed: int) -> list[tuple[Any, Any]]:
     """Rows to fit on and to measure on, with an even share of every class."""
     order = np.random.default_rng(seed).permutation(len(y))
     if kind == "classes":
