@@ -46,7 +46,7 @@ def compile_library() -> bool:
     if not compiler:
         return False
     part = LIBRARY.with_suffix(f".{os.getpid()}.part")
-    command = [*compiler, *FLAGS, "-o", str(part), str(FOLDER / "products.c")]
+    command = [*compiler, *FLAGS, "-o", str(part), str(FOLDER / "products.c"), "-lm"]
     try:
         subprocess.run(command, check=True, capture_output=True)
         os.replace(part, LIBRARY)

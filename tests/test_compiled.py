@@ -159,3 +159,41 @@ def test_the_report_says_what_made_the_products(rng, monkeypatch):
     assert CCA().fit(X, Y).report_.products == expected
     monkeypatch.setenv("EIGENKIT_COMPILED", "0")
     assert CCA().fit(X, Y).report_.products == "scipy"
+
+
+FORMS = ["%r", "%.17g", "%.6g", "%.3f", "%.18e", "%+.9E"]
+
+
+@needs_library
+@pytest.mark.parametrize("form", FORMS)
+def test_numbers_of_a_table_are_those_of_python(rng, form):
+    X = rng.normal(size=(400, 5)) * 10.0 ** rng.integers(-40, 40, size=(400, 5))
+    X = np.vstack([X, np.arange(-10, 15).reshape(5, 5), 2.0 ** np.arange(53, 78).reshape(5, 5)])
+    X = X if form != "%.3f" else np.clip(X, -1e9, 1e9)
+    cells = [[form % value for value in row] for row in X.tolist()]
+    for mark in ",;\t|":
+        text = "\n".join(mark.join(row) for row in cells)
+        found = compiled.read_table(text, mark, 5)
+        if found is None:  # a number halfway between two others is left to somebody else
+            assert form in ("%.17g", "%.18e")
+            continue
+        assert found.tobytes() == np.array(cells).astype(float).tobytes()
+
+
+@needs_library
+def test_empty_cells_are_missing_and_empty_lines_are_none():
+    found = compiled.read_table("1,\n\n , -0\n", ",", 2)
+    np.testing.assert_array_equal(found, [[1, np.nan], [np.nan, 0]])
+    assert np.signbit(found[1, 1])
+
+
+@needs_library
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1,2,3", "1", "1,x", '1,"2"', "1,-", "1,.", "1,1e", "1,1 2", "1,nan", "1,1_0", "1,0x1"),
+        *("1,2\r", "1,12345678901234567890", "1,1e999", "1,\u0661", "1,9007199254740993"),
+    ],
+)
+def test_whatever_is_no_plain_number_is_left_to_the_careful_reader(text):
+    assert compiled.read_table(text, ",", 2) is None

@@ -1,11 +1,11 @@
-"""Compiled products of sparse rows, and of dense rows with few columns: one C file, one loader,
-one switch.
+"""Compiled products of sparse rows and of dense rows with few columns, and numbers out of text:
+one C file, one loader, one switch.
 
 Where there is a C compiler, installing eigenkit builds ``products.c`` (see ``hatch_build.py``).
 It takes less than half the time of scipy's product, which is built for the oldest processors, and
 two thirds of that of BLAS, which is built for many columns. Where it is missing, or switched off by
-the environment variable ``EIGENKIT_COMPILED=0``, scipy and BLAS do the work: the same sums, up to
-rounding.
+the environment variable ``EIGENKIT_COMPILED=0``, scipy, BLAS and numpy do the work: the same sums,
+up to rounding, and the same numbers.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from typing import Any
 import numpy as np
 
 LIBRARY = Path(__file__).with_name("products.so")
+
+# The largest power of ten by which a number of a table is multiplied or divided, as in products.c.
+_WIDEST_EXPONENT = 250
 
 # The most columns that the dense functions take, as in products.c.
 WIDEST = 64
@@ -64,7 +67,7 @@ def dense_gradient(
     S = np.zeros((d, k))
     stride = X.strides[0] // X.itemsize
     arrays = [None if A is None else A.ctypes.data for A in (V, offset, H, Z, S)]
-    _dense("dense_gradient", "qqpqqppppp")(n, d, X.ctypes.data, stride, k, *arrays)
+    _typed("dense_gradient", "qqpqqppppp")(n, d, X.ctypes.data, stride, k, *arrays)
     return Z, S
 
 
@@ -72,7 +75,7 @@ def dense_sums(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sums and sums of squares of the columns, for what :func:`takes_dense` takes."""
     total, squares = np.zeros((2, X.shape[1]))
     stride = X.strides[0] // X.itemsize
-    call = _dense("dense_sums", "qqpqpp")
+    call = _typed("dense_sums", "qqpqpp")
     call(*X.shape, X.ctypes.data, stride, total.ctypes.data, squares.ctypes.data)
     return total, squares
 
@@ -85,18 +88,47 @@ def takes_dense(X: np.ndarray, k: int = 4) -> bool:
     return fits and plain and whole_rows and available() and _dense_usable()
 
 
+def read_table(text: str, mark: str, columns: int) -> np.ndarray | None:
+    """The rows of a text that holds nothing but numbers with ``mark`` between them; else None.
+
+    Empty cells are NaN, and every number is the float64 nearest to what is written.
+    """
+    if not (text.isascii() and available() and hasattr(_library(), "read_table")):
+        return None
+    table = np.empty((text.count("\n") + 1, columns))
+    call = _typed("read_table", "tqcqqpp", ctypes.c_int64)
+    given = text.encode(), len(text), mark.encode(), *table.shape[::-1]
+    rows = call(*given, _powers().ctypes.data, table.ctypes.data)
+    return None if rows < 0 else table[:rows]
+
+
+@cache
+def _powers() -> np.ndarray:
+    """Powers of ten, each as a sum of two float64."""
+    powers = [10**k for k in range(_WIDEST_EXPONENT + 1)]
+    return np.array([[float(p), float(p - int(float(p)))] for p in powers])
+
+
 @cache
 def _dense_usable() -> bool:
     usable: Any = getattr(_library(), "dense_rows_usable", None)
     return usable is not None and bool(usable())
 
 
+_KINDS: dict[str, Any] = {
+    "q": ctypes.c_int64,
+    "p": ctypes.c_void_p,
+    "t": ctypes.c_char_p,
+    "c": ctypes.c_char,
+}
+
+
 @cache
-def _dense(name: str, kinds: str) -> Any:
-    """A dense function of integers (q) and addresses (p)."""
+def _typed(name: str, kinds: str, result: Any = None) -> Any:
+    """A function of integers (q), addresses (p), text (t) and characters (c)."""
     function: Any = getattr(_library(), name)
-    function.argtypes = [{"q": ctypes.c_int64, "p": ctypes.c_void_p}[kind] for kind in kinds]
-    function.restype = None
+    function.argtypes = [_KINDS[kind] for kind in kinds]
+    function.restype = result
     return function
 
 

@@ -1,4 +1,5 @@
-/* The products in which fits spend their time: of sparse rows, and of dense rows with few columns.
+/* The loops in which fits spend their time: products of sparse rows, products of dense rows with few
+ * columns, and the numbers of a text file.
  * There is no Python API in here: ctypes loads the library.
  *
  * Part one: rows of Y = A V for a CSR matrix A and a dense row-major V.
@@ -12,6 +13,7 @@
  * and, by GCC and Clang on x86, once more for AVX2 with FMA; the processor decides which one is
  * used.
  */
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -219,3 +221,102 @@ EXPORT void dense_sums(int64_t n, int64_t d, const double *X, int64_t stride, do
         }
 }
 #endif
+
+/* Part three: a table of numbers out of its text.
+ *
+ * A number is m * 10^e with m of at most 19 digits. m and 10^|e| are held as sums of two doubles, the
+ * quotient or product likewise, with an error below 2^-100 of it; where such an error could change
+ * the rounding, and for whatever is no plain number, the caller is told to read it in another way.
+ */
+#define MOST_DIGITS 19
+#define WIDEST_EXPONENT 250
+
+/* high + low rounded, if the error of low cannot matter; else 0. */
+static int rounded(double high, double low, double *out) {
+    const double up = high + low * (1 + 0x1p-40), down = high + low * (1 - 0x1p-40);
+    *out = up;
+    return up == down;
+}
+
+/* `power` holds the high and the low part of 10^0, 10^1, ...; returns whether the number is exact. */
+static int number(uint64_t m, int e, const double *power, double *out) {
+    const double high = (double)m;
+    if (m < (1ull << 53) && e >= -22 && e <= 22) {
+        *out = e < 0 ? high / power[-2 * e] : high * power[2 * e];
+        return 1;
+    }
+    if (e < -WIDEST_EXPONENT || e > WIDEST_EXPONENT) return 0;
+    /* high may be 2^64, which is no uint64_t: the difference is taken in halves. */
+    const double top = (double)(m >> 32) * 0x1p32, rest = (double)(m & 0xffffffffu);
+    const double low = (top - high) + rest;
+    const double *p = power + 2 * (e < 0 ? -e : e);
+    if (e < 0) {
+        const double q = high / p[0];
+        return rounded(q, (fma(-q, p[0], high) + (low - q * p[1])) / p[0], out);
+    }
+    const double q = high * p[0];
+    return rounded(q, fma(high, p[0], -q) + (high * p[1] + low * p[0]), out);
+}
+
+/* Rows of `columns` numbers with `mark` between them, into `out`; empty cells are NaN, empty lines
+ * are left out. Returns the number of rows, or -1 where anything else is met. */
+EXPORT int64_t read_table(const char *text, int64_t length, char mark, int64_t columns,
+                          int64_t most_rows, const double *power, double *out) {
+    const char *at = text, *const end = text + length;
+    int64_t row = 0;
+    while (at < end) {
+        if (*at == '\n') {
+            at++;
+            continue;
+        }
+        if (row == most_rows) return -1;
+        for (int64_t j = 0; j < columns; j++) {
+            while (at < end && *at == ' ') at++;
+            const int negative = at < end && *at == '-', sign = negative || (at < end && *at == '+');
+            at += sign;
+            uint64_t m = 0;
+            int digits = 0, leading = 0, point = 0, places = 0, e = 0;
+            for (; at < end; at++) {
+                const unsigned digit = (unsigned char)*at - '0';
+                if (digit < 10) {
+                    leading |= digit;
+                    digits += leading != 0;
+                    places += point;
+                    m = m * 10 + digit;
+                    e = 1;
+                } else if (*at == '.' && !point) {
+                    point = 1;
+                } else {
+                    break;
+                }
+            }
+            const int some = e;
+            e = 0;
+            if (digits > MOST_DIGITS) return -1;
+            if (some && at < end && (*at == 'e' || *at == 'E')) {
+                at++;
+                const int minus = at < end && *at == '-';
+                at += minus || (at < end && *at == '+');
+                const char *first = at;
+                for (; at < end && (unsigned)(*at - '0') < 10 && at - first < 5; at++)
+                    e = e * 10 + (*at - '0');
+                if (at == first) return -1;
+                if (minus) e = -e;
+            }
+            while (at < end && *at == ' ') at++;
+            if (j + 1 < columns ? at == end || *at != mark : at < end && *at != '\n') return -1;
+            double value = NAN;
+            if (some) {
+                value = 0;
+                if (m && !number(m, e - places, power, &value)) return -1;
+                if (negative) value = -value;
+            } else if (sign || point) {
+                return -1;
+            }
+            out[row * columns + j] = value;
+            at++;
+        }
+        row++;
+    }
+    return row;
+}

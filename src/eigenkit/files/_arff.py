@@ -13,8 +13,8 @@ from scipy import sparse
 
 from eigenkit.files._cells import as_number
 from eigenkit.files._common import Block, FileError, Reading, check_unique, roles, shown
-from eigenkit.files._delimited import Delimited, _Lines
-from eigenkit.files._streams import Origin, guess_encoding
+from eigenkit.files._delimited import Delimited
+from eigenkit.files._streams import Lines, Origin, guess_encoding, split_lines
 
 _WORD = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s{]+)"""
 _ATTRIBUTE = re.compile(rf"@attribute\s+{_WORD}\s*(.*)$", re.IGNORECASE)
@@ -60,7 +60,7 @@ class Arff(Delimited):
         self.names: list[str] = []
         self.types: list[str] = []
         self.relation = ""
-        lines = _Lines(self.origin, self.encoding)
+        lines = Lines(self.origin, self.encoding)
         while True:
             number, line = _next_line(lines)
             if line is None:
@@ -85,7 +85,7 @@ class Arff(Delimited):
         self.names.append(_unquoted(name))
         self.types.append(kind.strip())
 
-    def _first_row(self, lines: _Lines) -> None:
+    def _first_row(self, lines: Lines) -> None:
         self.data_line = lines.number
         while True:
             _, line = _next_line(lines)
@@ -131,15 +131,16 @@ class Arff(Delimited):
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most ``n_rows`` at a time."""
-        lines = _Lines(self.origin, self.encoding)
+        lines = Lines(self.origin, self.encoding)
         while lines.number < self.data_line:
             lines.take(min(n_rows, self.data_line - lines.number))
         while True:
             first, block = lines.take(n_rows)
             if not block:
                 return
-            block = ["\n" if line.startswith("%") else line for line in block]
-            parsed = self._sparse(first, block) if self.sparse else self._block(first, block)
+            rows = ["\n" if line.startswith("%") else line for line in split_lines(block)]
+            dense = not self.sparse
+            parsed = self._block(first, "".join(rows)) if dense else self._sparse(first, rows)
             if len(parsed):
                 yield parsed
 
@@ -193,9 +194,9 @@ class Arff(Delimited):
         return values[0] if values else "0"
 
 
-def _next_line(lines: _Lines) -> tuple[int, str | None]:
+def _next_line(lines: Lines) -> tuple[int, str | None]:
     number, found = lines.take(1)
-    return number, found[0] if found else None
+    return number, split_lines(found)[0] if found else None
 
 
 def _unquoted(word: str) -> str:

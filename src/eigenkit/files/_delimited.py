@@ -1,7 +1,8 @@
 """CSV and TSV.
 
-A block that holds nothing but numbers goes through numpy's own reader. Any other block, and
-one that this refuses, goes row by row: slower, and able to say which line and column is wrong.
+A block that holds nothing but numbers is read at once, by compiled code or by numpy. Any other
+block, and one that these refuse, goes row by row: slower, and able to say which line and column is
+wrong.
 """
 
 from __future__ import annotations
@@ -10,12 +11,11 @@ import csv
 import io
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
 
+from eigenkit.compiled import read_table
 from eigenkit.files._cells import (
     KINDS,
     MISSING,
@@ -36,38 +36,13 @@ from eigenkit.files._common import (
     roles,
     shown,
 )
-from eigenkit.files._streams import Origin, guess_encoding
+from eigenkit.files._streams import Lines, Origin, after_lines, guess_encoding, split_lines
 
+# Those that cannot be part of a number.
+_MARKS = ",\t;|"
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
 _SAMPLE = 200
 _LONGEST_CELL = 16 * 2**20
-
-
-@dataclass
-class _Lines:
-    """Lines with their numbers; blocks never cut a quoted cell in two."""
-
-    origin: Origin
-    encoding: str
-    number: int = 0
-
-    def __post_init__(self) -> None:
-        # StringIO ends lines at line feeds only, where splitlines sees eight more characters.
-        pieces = self.origin.text(self.encoding)
-        self._lines = (line for piece in pieces for line in io.StringIO(piece))
-
-    def take(self, n: int) -> tuple[int, list[str]]:
-        """The number of the first line, and about ``n`` lines."""
-        first = self.number + 1
-        lines = list(islice(self._lines, n))
-        # An odd number of quotes: the last cell goes on in the next line.
-        while lines and sum(line.count('"') for line in lines) % 2 and len(lines) < 2 * n + 1000:
-            more = list(islice(self._lines, 1))
-            if not more:
-                break
-            lines += more
-        self.number += len(lines)
-        return first, lines
 
 
 class Delimited:
@@ -78,7 +53,7 @@ class Delimited:
     def __init__(self, origin: Origin, options: Reading) -> None:
         self.path, self.origin, self.options = origin.path, origin, options
         self.encoding = guess_encoding(origin, options)
-        lines = self._without_comments(_Lines(origin, self.encoding).take(_SAMPLE)[1])
+        lines = split_lines(self._without_comments(Lines(origin, self.encoding).take(_SAMPLE)[1]))
         self.delimiter = self._delimiter(lines)
         rows = [row for _, row in self._rows(1, lines) if row]
         if not rows:
@@ -97,9 +72,11 @@ class Delimited:
             "like_labels": list(self.roles.like_labels),
         }
 
-    def _without_comments(self, lines: list[str]) -> list[str]:
+    def _without_comments(self, text: str) -> str:
         mark = self.options.comment
-        return lines if mark is None else [_no_comment(line, mark) for line in lines]
+        return (
+            text if mark is None else "".join(_no_comment(line, mark) for line in split_lines(text))
+        )
 
     # -- finding out -------------------------------------------------------------------
 
@@ -206,7 +183,7 @@ class Delimited:
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most about ``n_rows`` at a time."""
-        lines = _Lines(self.origin, self.encoding)
+        lines = Lines(self.origin, self.encoding)
         skip = self.header
         while True:
             first, block = lines.take(n_rows)
@@ -215,24 +192,24 @@ class Delimited:
             block = self._without_comments(block)
             if skip:
                 n = self._header_lines(block)
-                first, block, skip = first + n, block[n:], False
+                first, block, skip = first + n, block[after_lines(block, 0, n)[1] :], False
             parsed = self._block(first, block)
             if len(parsed):
                 yield parsed
 
-    def _header_lines(self, block: list[str]) -> int:
-        reader = csv.reader(block, delimiter=self.delimiter)
+    def _header_lines(self, block: str) -> int:
+        reader = csv.reader(io.StringIO(block), delimiter=self.delimiter)
         while not next(reader):
             pass
         return reader.line_num
 
-    def _block(self, first: int, lines: list[str]) -> Block:
+    def _block(self, first: int, text: str) -> Block:
         if self._plain():
-            table = self._numbers(lines)
+            table = self._numbers(text)
             if table is not None:
                 labels = table[:, self.roles.labels].astype(float) if self.roles.labels else None
                 return Block(self._features(table), labels=labels)
-        return self._slowly(first, lines)
+        return self._slowly(first, split_lines(text))
 
     def _plain(self) -> bool:
         """Whether nothing but numbers is wanted, written as numpy reads them."""
@@ -241,18 +218,26 @@ class Delimited:
         return self.numeric_labels and usual and not special
 
     def _features(self, table: np.ndarray) -> np.ndarray:
-        if len(self.roles.features) == table.shape[1]:
-            in_order = self.roles.features == list(range(table.shape[1]))
-            return table if in_order else table[:, self.roles.features]
-        return table[:, self.roles.features]
+        columns = self.roles.features
+        if columns == list(range(*columns[:1], *(c + 1 for c in columns[-1:]))):
+            return table[:, columns[0] : columns[-1] + 1] if columns else table[:, :0]
+        return table[:, columns]
 
-    def _numbers(self, lines: list[str]) -> np.ndarray | None:
+    def _numbers(self, text: str) -> np.ndarray | None:
         """The block as numbers, None if it holds anything else."""
-        if not any(line.strip() for line in lines):
+        if not text.strip():
             return None
+        if self.delimiter in _MARKS:
+            table = read_table(text, self.delimiter, len(self.names))
+            if table is not None:
+                return table.astype(self.options.dtype, copy=False)
         try:
             table = np.loadtxt(
-                lines, self.options.dtype, delimiter=self.delimiter, comments=None, ndmin=2
+                split_lines(text),
+                self.options.dtype,
+                delimiter=self.delimiter,
+                comments=None,
+                ndmin=2,
             )
         except ValueError:
             return None

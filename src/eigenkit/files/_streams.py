@@ -10,6 +10,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -126,6 +127,64 @@ class Origin:
                 self.path,
                 f"it holds a line of more than {size(LONGEST_LINE)}: this is no table.",
             )
+
+
+@dataclass
+class Lines:
+    """Text in whole lines, with their numbers; blocks never cut a quoted cell in two."""
+
+    origin: Origin
+    encoding: str
+    number: int = 0
+
+    def __post_init__(self) -> None:
+        self._pieces = self.origin.text(self.encoding)
+        self._piece, self._at = "", 0
+
+    def take(self, n: int) -> tuple[int, str]:
+        """The number of the first line, and about ``n`` lines."""
+        first, last = self.number + 1, self.number + n
+        parts: list[str] = []
+        quotes = 0
+        # An odd number of quotes: the last cell goes on in the next line.
+        while self.number < last or (quotes % 2 and self.number < last + n + 1000):
+            part = self._part(max(last - self.number, 1))
+            if not part:
+                break
+            parts.append(part)
+            quotes += part.count('"')
+        return first, "".join(parts)
+
+    def _part(self, n: int) -> str:
+        """At most ``n`` lines of the piece at hand."""
+        if self._at == len(self._piece):
+            self._piece, self._at = next(self._pieces, ""), 0
+        begin = self._at
+        count, self._at = after_lines(self._piece, begin, n)
+        self.number += count
+        return self._piece[begin : self._at]
+
+
+def after_lines(text: str, at: int, n: int) -> tuple[int, int]:
+    """How many lines begin at a place, at most ``n`` of them, and where the last one ends.
+
+    Examples
+    --------
+    >>> from eigenkit.files._streams import after_lines
+    >>> after_lines("a\\nb\\nc", 2, 5)
+    (2, 5)
+    """
+    count = 0
+    while count < n and at < len(text):
+        end = text.find("\n", at)
+        at = len(text) if end < 0 else end + 1
+        count += 1
+    return count, at
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines, which end at line feeds only: str.splitlines sees eight more characters."""
+    return list(io.StringIO(text))
 
 
 class _Lent(io.BufferedIOBase):
