@@ -1,6 +1,7 @@
-"""Reading svmlight beside scikit-learn, the memory of a large CSV, and the start of the program.
+"""Reading svmlight beside scikit-learn, a fit from a CSV beside pandas, the memory of a large CSV,
+and the start of the program.
 
-    python -m benchmarks.files [--megabytes 1000]
+    python -m benchmarks.files [--megabytes 1000] [--rows 1000000]
 
 news20 is used where eigenkit.datasets can get it, else data of the same shape.
 """
@@ -93,6 +94,31 @@ def csv_memory(path: Path, megabytes: int) -> dict[str, float]:
     }
 
 
+def csv_fit(path: Path, rows: int) -> dict[str, float]:
+    """A whole fit of rows with 30 features and a class, beside two readings by pandas' C parser."""
+    import pandas as pd
+
+    rng = np.random.default_rng(0)
+    names = [*(f"x{j}" for j in range(30)), "label"]
+    for k in range(0, rows, 50_000):
+        table = pd.DataFrame(rng.normal(size=(min(50_000, rows - k), 30)), columns=names[:-1])
+        table["label"] = (table["x0"] + rng.normal(size=len(table)) > 0).astype(int)
+        table.to_csv(path, index=False, header=k == 0, mode="a")
+    model = str(path.with_suffix(".ek"))
+    fit = ["fit", str(path), "--labels", "label", "--method", "lda", "--force", "--out", model]
+    ours, theirs = [], []
+    for _ in range(2):
+        ours.append(start(fit, 1))
+        begin = time.perf_counter()
+        pd.read_csv(path)
+        theirs.append(time.perf_counter() - begin)
+    return {
+        "fit_seconds": min(ours),
+        "pandas_seconds": min(theirs),
+        "readings": min(ours) / min(theirs),
+    }
+
+
 def start(arguments: list[str], rounds: int) -> float:
     """Best time of a command that should come at once."""
     times = []
@@ -109,12 +135,14 @@ def main() -> None:
     """Measure, print and keep."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--megabytes", type=int, default=1000)
+    parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         found = {
             "help_seconds": start(["--help"], options.rounds),
             "methods_seconds": start(["methods"], options.rounds),
+            "csv_fit": csv_fit(Path(folder) / "b.csv", options.rows),
             "svmlight": svmlight(Path(folder) / "a.svm", options.rounds),
             "csv": csv_memory(Path(folder) / "a.csv", options.megabytes),
         }

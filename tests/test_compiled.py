@@ -181,6 +181,15 @@ def test_numbers_of_a_table_are_those_of_python(rng, form):
 
 
 @needs_library
+def test_a_table_is_read_in_parts(rng, monkeypatch):
+    X = rng.normal(size=(50, 3))
+    text = "".join(f"{a!r};{b!r};{c!r}\n\n" for a, b, c in X.tolist())
+    for part in (1, 7, 100, 10**6):
+        monkeypatch.setattr(compiled, "_PART", part)
+        np.testing.assert_array_equal(compiled.read_table(text, ";", 3), X)
+
+
+@needs_library
 def test_empty_cells_are_missing_and_empty_lines_are_none():
     found = compiled.read_table("1,\n\n , -0\n", ",", 2)
     np.testing.assert_array_equal(found, [[1, np.nan], [np.nan, 0]])

@@ -18,10 +18,15 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.threads import thread_map
+
 LIBRARY = Path(__file__).with_name("products.so")
 
 # The largest power of ten by which a number of a table is multiplied or divided, as in products.c.
 _WIDEST_EXPONENT = 250
+
+# Characters of a table that are worth a thread.
+_PART = 2**20
 
 # The most columns that the dense functions take, as in products.c.
 WIDEST = 64
@@ -95,11 +100,20 @@ def read_table(text: str, mark: str, columns: int) -> np.ndarray | None:
     """
     if not (text.isascii() and available() and hasattr(_library(), "read_table")):
         return None
-    table = np.empty((text.count("\n") + 1, columns))
+    parts = -(-len(text) // _PART)
+    cuts = [text.find("\n", len(text) * k // parts) + 1 or len(text) for k in range(1, parts)]
+    bounds = zip([0, *cuts], [*cuts, len(text)], strict=True)
     call = _typed("read_table", "tqcqqpp", ctypes.c_int64)
-    given = text.encode(), len(text), mark.encode(), *table.shape[::-1]
-    rows = call(*given, _powers().ctypes.data, table.ctypes.data)
-    return None if rows < 0 else table[:rows]
+
+    def read(bound: tuple[int, int]) -> np.ndarray | None:
+        part = text[slice(*bound)].encode()
+        table = np.empty((part.count(b"\n") + 1, columns))
+        where = _powers().ctypes.data, table.ctypes.data
+        rows = call(part, len(part), mark.encode(), columns, len(table), *where)
+        return None if rows < 0 else table[:rows]
+
+    tables = thread_map(read, bounds)
+    return None if any(t is None for t in tables) else np.concatenate(tables)
 
 
 @cache

@@ -100,8 +100,8 @@ class Origin:
 
     def text(self, encoding: str) -> Iterator[str]:
         """The text in pieces that end with a line; line ends become ``\\n``."""
-        with self.open() as binary, io.TextIOWrapper(binary, encoding) as stream:
-            yield from self._pieces(stream, "\n")
+        with self.open() as binary:
+            yield from self._pieces(_Decoded(binary, encoding), "\n")
 
     def bytes_(self) -> Iterator[bytes]:
         """The bytes in pieces that end with a line."""
@@ -127,6 +127,22 @@ class Origin:
                 self.path,
                 f"it holds a line of more than {size(LONGEST_LINE)}: this is no table.",
             )
+
+
+class _Decoded:
+    """Text out of bytes, in large pieces: TextIOWrapper decodes 8 kB at a time."""
+
+    def __init__(self, binary: IO[bytes], encoding: str) -> None:
+        self._binary = binary
+        decoder = codecs.getincrementaldecoder(encoding)()
+        self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
+
+    def read(self, n: int) -> str:
+        """The text of the next bytes, at least one character unless they have come to an end."""
+        while piece := self._binary.read(n):
+            if text := self._decoder.decode(piece):
+                return text
+        return self._decoder.decode(b"", final=True)
 
 
 @dataclass
