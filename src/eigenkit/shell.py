@@ -37,7 +37,7 @@ def check_above_zero(name: str, value: Any, *, hint: str = "") -> float:
 
 
 def _as_float(value: Any) -> float:
-    """A real number as a float; NaN where it is none, or has no float near it (10**400)."""
+    """A real number as a float; NaN for anything else, or where it is too large (10**400)."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
         return np.nan
     try:
@@ -119,14 +119,14 @@ def is_fitted_name(name: str) -> bool:
 
 
 def forget(estimator: Any) -> None:
-    """Leave nothing of an earlier fit."""
+    """Delete everything that an earlier fit has set."""
     for name in [name for name in vars(estimator) if is_fitted_name(name)]:
         delattr(estimator, name)
 
 
 @contextmanager
 def unchanged_on_error(estimator: Any) -> Iterator[None]:
-    """Whatever goes wrong inside, Ctrl-C included, the estimator is left as it was."""
+    """Restore the estimator if anything inside fails, Ctrl-C included."""
     before = dict(vars(estimator))
     try:
         yield

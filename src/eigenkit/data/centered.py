@@ -133,7 +133,7 @@ class Centered(Data):
         lacks(self, "_mean")
 
     def _is_safe(self) -> bool:
-        """A quick answer to whether squares neither overflow nor vanish: True is certain."""
+        """Whether squares certainly neither overflow nor vanish; False asks for a closer look."""
         lacks(self, "_is_safe")
 
     def _column_sizes(self) -> Array:
@@ -197,7 +197,7 @@ class Centered(Data):
         return type(self)(self.X, self.weight, center=self.center, one_unit=True, n_samples=n)
 
     def original(self) -> tuple[Any, bool]:
-        """X in float64 as it was given, and whether it is to be centred: for foreign solvers."""
+        """X in float64 as it was given, and whether to centre it: for other libraries."""
         return self.X.astype(np.float64, copy=False), self.center
 
     def rows(self, X: Any) -> Array:

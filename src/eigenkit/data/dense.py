@@ -37,12 +37,12 @@ READING = 8
 
 
 def in_parts(n: int, d: int, width: int) -> bool:
-    """Whether a product of n x d numbers with so many columns is worth parts of the rows."""
+    """Whether to split a product of n x d numbers with so many columns by rows."""
     return float(n) * d * width >= WORTH_PARTS and PARTS * width <= n and d <= SMALL
 
 
 def threads_for(X: Any, y: Any = None) -> AbstractContextManager[Any]:
-    """What to hold while a model is fitted: our threads where X is dense and tall, and y narrow.
+    """A context for a fit: with our own threads where X is dense and tall, and y narrow.
 
     With many columns of y most of the work is no product with X, and BLAS does it better.
     """

@@ -200,7 +200,7 @@ class Data:
         lacks(self, "seconds_for_outer")
 
     def own_threads(self) -> AbstractContextManager[Any]:
-        """What to hold while products are made one after the other; see the sparse kind."""
+        """A context to enter while making several products in a row: it may keep threads ready."""
         return nullcontext()
 
 

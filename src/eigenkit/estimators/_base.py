@@ -182,13 +182,13 @@ class Projection(Streaming, Transformer):
         self.components_ = self._cast(np.ascontiguousarray(solution.W[:, :l].T))
 
     def _spread_columns(self) -> None:
-        """Put what was found for some of the columns of X in their places among all of them."""
+        """Give fitted attributes an entry for each column of X, where empty ones were left out."""
         for name, axis in _FEATURE_AXIS.items():
             if name in self.__dict__:
                 setattr(self, name, self._spread(self.__dict__[name], axis))
 
     def _spread(self, A: Array, axis: int) -> Array:
-        """Zeros for the columns of X that hold nothing: that is their mean, and their weight."""
+        """A with zeros for the empty columns of X: zero is their mean, and their weight."""
         columns = self.__dict__.get("_columns_")
         if columns is None:
             return A

@@ -137,9 +137,9 @@ class Estimator(Instead, BaseEstimator):
         min_samples: int = 2,
         block: bool = False,
     ) -> Rows:
-        """Checked rows. A stream's batch may be one row, and owns what it keeps.
+        """Checked rows. The batch of a stream may be one row, and shares no memory with the caller.
 
-        ``block`` says that X has been checked and that nothing of it stays.
+        ``block`` says that X has been checked already, and is not kept.
         """
         if self._supervised:
             check_y_given(self, y)
@@ -174,7 +174,7 @@ class Estimator(Instead, BaseEstimator):
     # -- showing -----------------------------------------------------------------------
 
     def _html_repr(self) -> str:
-        """What a notebook shows: scikit-learn's picture, and what the fit left to know."""
+        """What a notebook shows: scikit-learn's diagram, and a table of fitted attributes."""
         return f"<div>{estimator_html_repr(self)}{fitted_table(self)}</div>"
 
     # -- keeping -----------------------------------------------------------------------

@@ -27,7 +27,7 @@ class Intake:
     moments: Moments | ClassMoments
 
     def check(self) -> None:
-        """That the moments are those of the model, where both come from a file."""
+        """Check that the moments belong to the model: both may come from a file."""
         self.moments.check(self.model.n_features_in_, self.model._n_labels_)
 
     @classmethod

@@ -65,7 +65,7 @@ def check_X(
 
 @contextmanager
 def plain_words(name: str) -> Iterator[None]:
-    """What numpy and scikit-learn say in several lines, as one sentence about the argument."""
+    """Turn errors of numpy and scikit-learn into one sentence about the argument ``name``."""
     try:
         yield
     except ValueError as error:
@@ -124,7 +124,7 @@ def check_scores(name: str, scores: Any, l: int) -> Array:
 
 
 def owned(A: Any, given: Any) -> Any:
-    """A, which came of what the caller gave; a copy of it where the two may share memory."""
+    """A, made from the caller's ``given``; copied where the two may share memory."""
     if isinstance(given, list | tuple):
         return A
     mine, theirs = _memory(A), _memory(given)
@@ -170,7 +170,7 @@ def check_weight(sample_weight: Any, n: int) -> Array | None:
 
 
 def warn_degenerate(constant: np.ndarray, what: str) -> None:
-    """Say once how many features or labels carry no information."""
+    """Warn once, with the number of features or labels that carry no information."""
     if constant.any():
         first = int(np.argmax(constant))
         warnings.warn(
@@ -213,7 +213,7 @@ def tabular(X: Any) -> Any:
 
 
 def refuse(name: str, X: Any) -> None:
-    """Objects that would be misread as numbers, or that crash compiled code."""
+    """Refuse objects that would be misread as numbers, or that crash compiled code."""
     if isinstance(X, Iterator):
         raise TypeError(
             f"{name} is a {type(X).__name__}: give an array, a frame or a list of rows."

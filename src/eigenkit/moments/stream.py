@@ -37,16 +37,17 @@ class Moments:
     n_rows: int = 0
     recent: tuple[Rows, ...] = ()
     factor: Factor | None = None
-    # None however few there are: what can be solved must not depend on when rows are factored.
+    # None even while every row is still kept: what can be solved must not depend on when rows are
+    # factored.
     whole: ClassVar[Rows | None] = None
 
     @classmethod
     def begin(cls, target: Target, edge_weight: Array | float) -> Moments:
-        """Nothing yet, of a stream for this target."""
+        """An empty stream for this target."""
         return cls(not target.linear, edge_weight)
 
     def check(self, d: int, k: int) -> None:
-        """That these are moments of d features and k labels, as far as it costs nothing."""
+        """Check that these are moments of d features and k labels, by what is cheap to check."""
         parts: list[Rows | Factor] = [*self.recent, *self._factors()]
         for part in parts:
             part.check(d, k)
@@ -86,7 +87,7 @@ class Moments:
         edge_weight: Array | float,
         half_life: float | None = None,
     ) -> Moments:
-        """With some more rows; all others are older by as many."""
+        """These moments and those of further rows, which come after all others."""
         self.agree(target, edge_weight)
         n, before = len(rows.Y), self
         if n == 0:
@@ -104,7 +105,7 @@ class Moments:
         return replace(self, recent=tuple(p for p in recent if len(p.Y)), factor=factor)
 
     def merge(self, other: Moments, target: Target, edge_weight: Array | float) -> Moments:
-        """With everything that another stream has seen."""
+        """These moments and those of another stream, added up."""
         for each in (self, other):
             each.agree(target, edge_weight)
         if not self.n_rows:
