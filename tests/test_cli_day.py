@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import shlex
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -514,3 +515,20 @@ def test_what_is_not_affine_is_not_exported(folder: Path) -> None:
     message = " ".join(run("export", "m.ek", "--csv", "w.csv", code=1).split())
     assert "is not an affine map of the features" in message
     assert not Path("w.csv").exists()
+
+
+def test_the_usual_methods_are_compared_unless_all_are_asked_for(
+    data: Path,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[list[str]] = []
+
+    def evaluate(X: Any, y: Any, methods: Any, **_: Any) -> None:
+        asked.append(list(methods))
+        raise ValueError("enough")
+
+    monkeypatch.setattr("eigenkit.evaluation.evaluate", evaluate)
+    for more in ([], ["--methods", "all"]):
+        run("compare", "data.csv", *CLASS_OPTIONS, *more, code=1)
+    assert asked[0] == ["cca", "opls", "lda", "star", "mlda", "plsda", "pca", "regec"]
+    assert set(asked[0]) < set(asked[1])

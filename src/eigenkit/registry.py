@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -41,6 +41,8 @@ class Method:
         Whether it makes no sense without.
     gaps : mapping, optional
         Parameters with which it skips missing values; None if it cannot.
+    usual : bool
+        Whether a comparison tries it without being asked to: one of each family, and quick.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Method:
     views: str = ""
     needs_views: bool = False
     gaps: Mapping[str, Any] | None = None
+    usual: bool = False
 
     def estimator_class(self) -> Any:
         """The class itself, imported now."""
@@ -245,7 +248,39 @@ _LIST = [
     Method("kernel_pls", f"{_OURS}:KernelPLS", "projection", _REAL, "PLS with a kernel"),
 ]
 
-METHODS: dict[str, Method] = {method.name: method for method in _LIST}
+_USUAL = ("cca", "opls", "lda", "star", "mlda", "pls", "plsda", "pca", "regec")
+
+METHODS: dict[str, Method] = {m.name: replace(m, usual=m.name in _USUAL) for m in _LIST}
+
+
+def comparable(target: str, views: bool = False, gaps: bool = False) -> list[str]:
+    """Names of the methods that learn from such a y, with views or gaps where there are any.
+
+    Examples
+    --------
+    >>> from eigenkit.registry import comparable
+    >>> comparable("labels", gaps=True)
+    ['probabilistic_cca', 'bayesian_cca', 'pls', 'pca']
+    """
+    return [
+        name
+        for name, method in METHODS.items()
+        if target in method.targets
+        and (views or not method.needs_views)
+        and (not gaps or method.gaps is not None)
+    ]
+
+
+def usual(names: list[str], views: bool = False) -> list[str]:
+    """Those that a comparison tries without being asked to; with views also what can use them.
+
+    Examples
+    --------
+    >>> from eigenkit.registry import comparable, usual
+    >>> usual(comparable("labels"))
+    ['cca', 'opls', 'star', 'mlda', 'pls', 'pca']
+    """
+    return [name for name in names if METHODS[name].usual or (views and METHODS[name].views)]
 
 
 def find(name: str) -> Method:

@@ -56,7 +56,10 @@ def compare(
     *,
     data: o.DataFile,
     methods: Annotated[
-        str | None, typer.Option("--methods", "-m", help="Names with commas; by default all.")
+        str | None,
+        typer.Option(
+            "--methods", "-m", help="Names with commas, or all; by default the usual ones."
+        ),
     ] = None,
     cv: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
     repeats: Annotated[int, typer.Option(min=1, help="Rounds of folds or partitions.")] = 1,
@@ -98,14 +101,15 @@ def compare(
     The words of a column of text and their weights come from the whole file, without labels.
     """
     given = {**given, "data": data, "scale": scale, "components": components}
-    names = o.method_names(methods, "--methods")
+    everything = methods == "all"
+    names = [] if everything else o.method_names(methods, "--methods")
     ridges = _ridges(alphas)
     options = reading(given)
     check_choices(given)
     from eigenkit.evaluation import CLASSIFIERS, evaluate
     from eigenkit.files import check_output
     from eigenkit.models import Preparation
-    from eigenkit.registry import find
+    from eigenkit.registry import comparable, find, usual
 
     o.choice("--classifier", classifier, CLASSIFIERS)
     views = o.split(given["views"])
@@ -119,6 +123,8 @@ def compare(
     whole = load_data(data, options, as_json, missing)
     prepared = _prepare(whole, given["task"], other, **o.feature_options(given))
     target = prepared.target
+    able = comparable(target.kind, bool(views), missing == "keep")
+    names = names or (able if everything else usual(able, bool(views)))
     chosen = _estimators(names, prepared, components, views, missing)
     partial = None if out is None else f"{out}.partial"
     left = "no output was written"
@@ -221,14 +227,10 @@ def _estimators(
     views: tuple[str, ...],
     missing: str,
 ) -> dict[str, Any]:
-    """Those asked for, or all that learn from such data; views are told to those that can be."""
+    """The methods of these names; views are told to those that can use them."""
     from eigenkit.models._views import view_columns, view_params
     from eigenkit.registry import METHODS, gap_params
 
-    able = [m.name for m in METHODS.values() if prepared.target.kind in m.targets]
-    able = [name for name in able if views or not METHODS[name].needs_views]
-    able = [name for name in able if missing != "keep" or METHODS[name].gaps is not None]
-    names = names or able
     columns = view_columns(prepared.path, prepared.feature_names, views)
     chosen = [METHODS[name] for name in names]
     return {

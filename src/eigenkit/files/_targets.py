@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -196,7 +196,9 @@ def _cells(path: Any, labels: Any) -> list[str]:
         if labels.shape[1] > 1:
             raise FileError(path, f"{labels.shape[1]} label columns: classes need exactly one.")
         _check_complete(path, labels)
-        return [f"{value:.17g}" for value in labels[:, 0]]
+        values, which = np.unique(labels[:, 0], return_inverse=True)
+        texts = np.array([f"{value:.17g}" for value in values], dtype=object)
+        return cast(list[str], texts[which].tolist())
     for i, cell in enumerate(labels, start=1):
         if not cell or (not isinstance(cell, str) and len(cell) != 1):
             what = "has no class" if not cell else f"has {len(cell)} labels, not one class"
