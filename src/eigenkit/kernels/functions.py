@@ -134,7 +134,8 @@ class Kernel:
         X = X.astype(np.float64, copy=False)
         if self.shift is None:
             return X
-        return _shifted(X, self.shift) if sparse.issparse(X) else X - self.shift
+        with np.errstate(over="ignore"):  # what becomes infinite is refused with the kernel
+            return _shifted(X, self.shift) if sparse.issparse(X) else X - self.shift
 
 
 def _shift(X: Any, weight: Array | None) -> Array | None:
