@@ -269,7 +269,12 @@ def sources(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(provenance, "PACKAGES", ("sketch",))
     monkeypatch.delitem(sys.modules, "sketch", raising=False)
+    known = provenance._imports, provenance._is_module  # as PACKAGES and the path were
+    for found in known:
+        found.cache_clear()
     yield package
+    for found in known:
+        found.cache_clear()
     sys.modules.pop("sketch", None)  # the next one is in another place
 
 

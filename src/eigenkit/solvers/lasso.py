@@ -209,7 +209,8 @@ class _Path:
         """How far to go until each variable enters; infinity where it never does."""
         with np.errstate(divide="ignore", invalid="ignore"):
             up, down = (level - self.r) / (1 - g), (level + self.r) / (1 + g)
-        # One that has just left moves inwards: its step is the negative of a rounding.
-        up[~(up > 0) | ~self.open] = np.inf
-        down[~(down > 0) | ~self.open | self.nonnegative] = np.inf
+        # One that has just left is at the level and moves inwards, faster than the level: its step
+        # is a rounding of either sign, and if it came back, it would have the wrong sign.
+        up[~(up > 0) | ~self.open | (g >= 1)] = np.inf
+        down[~(down > 0) | ~self.open | (g <= -1) | self.nonnegative] = np.inf
         return np.minimum(up, down)
