@@ -317,7 +317,11 @@ def _scheduler(tmp_path):
     command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1"]
     command += ["--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    options = {"DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "20s"}
+    # It reads what it is sent, and so must find the functions of this file.
+    options = {
+        "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "20s",
+        "PYTHONPATH": os.path.dirname(__file__),
+    }
     process = subprocess.Popen(command, env={**os.environ, **options}, **quiet)
     while not file.exists():
         time.sleep(0.1)
@@ -330,14 +334,14 @@ def _scheduler(tmp_path):
     ("what", "message"),
     [
         ("part", "every worker that took the task"),
-        ("worker", "no worker has been there for 60 seconds"),
+        ("worker", "no worker has been there for 15 seconds"),
         ("scheduler", "the scheduler has gone"),
     ],
 )
 def test_what_never_returns_ends_in_an_error(what, message, tmp_path, monkeypatch):
     """A part that kills whoever takes it, a worker that stands still, a scheduler that is gone."""
-    monkeypatch.setattr("eigenkit.models._dask.PATIENCE", 60.0)
-    monkeypatch.setattr("eigenkit.models._dask.RETRIES", 1)
+    patience = 60.0 if what == "part" else 15.0  # for workers to be revived
+    monkeypatch.setattr("eigenkit.models._dask.PATIENCE", patience)
     process, address = _scheduler(tmp_path)
     stop = threading.Event()
     try:

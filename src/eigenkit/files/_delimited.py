@@ -219,8 +219,8 @@ class Delimited:
 
     def _features(self, table: np.ndarray) -> np.ndarray:
         columns = self.roles.features
-        if columns == list(range(*columns[:1], *(c + 1 for c in columns[-1:]))):
-            return table[:, columns[0] : columns[-1] + 1] if columns else table[:, :0]
+        if columns and columns == list(range(columns[0], columns[-1] + 1)):
+            return table[:, columns[0] : columns[-1] + 1]
         return table[:, columns]
 
     def _numbers(self, text: str) -> np.ndarray | None:

@@ -142,12 +142,12 @@ def _applied(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
 
 
 def _result(client: Any, future: Any) -> Any:
-    """The result of a task, however many workers die; an error where none is left to give it."""
+    """The result of a task; an error where no worker is left to give it."""
     from distributed import CancelledError
     from distributed import TimeoutError as DaskTimeoutError
     from distributed.scheduler import KilledWorker
 
-    accompanied, tries = time.monotonic(), 0
+    accompanied = time.monotonic()
     while True:
         try:
             return future.result(timeout=5)
@@ -162,15 +162,14 @@ def _result(client: Any, future: Any) -> Any:
                     f"no worker has been there for {PATIENCE:.0f} seconds: start some, and fit "
                     "again."
                 ) from None
-        except KilledWorker as error:  # four workers died with it, by its fault or not
-            tries += 1
-            if tries > RETRIES:
-                raise RuntimeError(
-                    f"every worker that took the task {error.task!r} died: give them more memory, "
-                    "or make the parts smaller."
-                ) from error
-            future.retry()
+        except KilledWorker as error:
+            raise RuntimeError(
+                f"every worker that took the task {error.task!r} died: give them more memory, or "
+                "make the parts smaller."
+            ) from error
         except CancelledError as error:
+            if client.status == "running":  # given up for a reason of its own
+                raise
             raise RuntimeError(
                 "the scheduler has gone, and with it what the workers held: connect again, and fit "
                 "again."
