@@ -295,7 +295,8 @@ many times as much we take where it says "at most". `python -m benchmarks.real` 
 `--only NAME` some of them; `python -m benchmarks.real --json {json} --page docs/benchmarks.md`
 writes this page.
 
-{machine}; rows measured between {first} and {last}.
+{machine}; rows measured between {first} and {last}, each with
+the code of its day: a run of `--only` leaves the other rows as they were.
 
 {table}
 Seconds, except for the row on memory. Text is news20, rcv1 (a part), and two of the Yahoo sets,
