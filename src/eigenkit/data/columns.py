@@ -85,7 +85,7 @@ def centered_columns(Y: Array, weight: Array | None = None) -> tuple[Array, Arra
     centred -= drift
     noise = ROUNDING * np.abs(mean)
     with np.errstate(over="ignore", under="ignore"):
-        # No number is larger than their root mean square: the few columns left are looked into.
+        # The largest is at least the root mean square: few columns need a closer look.
         small = np.flatnonzero(~(sum_of_squares(centred) > len(Y) * noise**2))
     constant = np.abs(centred[:, small]).max(axis=0, initial=0.0) <= noise[small]
     centred[:, small[constant]] = 0.0
