@@ -165,13 +165,21 @@ def _run(work: Callable[[], Result], options: dict[str, Any], models: bool) -> N
         left = clean(stop) or "no output was written"
         _fail(f"{_stopped.word}: {left}.", as_json, _stopped.code)
     except BrokenPipeError:
-        # Whoever read the output has gone; keep the interpreter from complaining at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _let_go()
         raise typer.Exit(FAILED) from None
     except Exception as error:
         if debug:
             traceback.print_exc()
+        _let_go()
         _fail(sentence(error), as_json, FAILED)
+
+
+def _let_go() -> None:
+    """Drop output that nobody takes: the interpreter would complain about it at its end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def sentence(error: BaseException) -> str:
@@ -190,11 +198,12 @@ def _print(result: Result, notes: list[str], as_json: bool) -> None:
     notes = [*result.notes, *notes]
     if as_json:
         print(json.dumps({**result.record, "notes": notes}, ensure_ascii=True, default=str))
-        return
-    for note in notes:
-        print(f"note: {clean(note)}", file=sys.stderr)
-    if result.text:
-        print(result.text)
+    else:
+        for note in notes:
+            print(f"note: {clean(note)}", file=sys.stderr)
+        if result.text:
+            print(result.text)
+    sys.stdout.flush()  # here, where what goes wrong becomes a sentence
 
 
 def _fail(message: str, as_json: bool, code: int) -> None:
