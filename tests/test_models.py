@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from eigenkit import CCA
 from eigenkit.files import Block, FileError, Reading, open_file
 from eigenkit.models import Model, fit_model, load, save
 from eigenkit.models._container import read_container, write_container
@@ -408,3 +409,9 @@ def test_a_stored_model_of_format_1_is_read() -> None:
     assert labels.tolist() == expected["labels"]
     np.testing.assert_allclose(S, expected["scores"], atol=1e-10)
     np.testing.assert_allclose(model.transform("", block), expected["Z"], atol=1e-10)
+
+
+def test_an_estimator_alone_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="save takes a Model of fit_model, got CCA: for an estim"):
+        save(CCA(), tmp_path / "a.ek")
+    assert not list(tmp_path.iterdir())

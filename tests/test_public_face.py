@@ -48,6 +48,22 @@ def test_every_attribute_is_described(cls):
         assert min(np.ravel(model.n_iter_)) >= 1
 
 
+# Votes are shares of neighbours, which have no precision of X.
+@EACH
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
+def test_what_is_said_of_float32_samples_is_float32(cls):
+    model = default(cls)
+    X, y = data_for(model)
+    X = X.astype(np.float32)
+    model.fit(X, y[:, 0] if cls.__name__ == "ShrinkageRegression" else y)
+    for name in ("transform", "decision_function", "predict", "predict_proba"):
+        if not hasattr(model, name) or cls.__name__ == "ManyLabelClassifier":
+            continue
+        said = getattr(model, name)(X)
+        for part in said if isinstance(said, list | tuple) else [said]:
+            assert part.dtype.kind in "biUO" or part.dtype == np.float32, name
+
+
 def test_the_table_has_a_row_for_everyone():
     rows = FACE["table"]().splitlines()[2:]
     assert [row.split("`")[1] for row in rows] == [cls.__name__ for cls in ESTIMATORS]

@@ -176,6 +176,28 @@ def test_lasso_with_a_count_has_the_smallest_penalty_that_allows_it(
     assert np.isclose(size[w == 0].max(), penalty, atol=1e-9)
 
 
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("kind", ["design", "whole numbers", "copies"])
+def test_lasso_with_a_count_takes_in_variables_that_are_tied(kind, nonnegative) -> None:
+    """In balanced designs correlations are equal to the last bit, and so are those of copies."""
+    rng = np.random.default_rng(3)
+    for count in (1, 2, 3, 5) * 8:
+        A = rng.integers(-1, 2, size=(16, 8)).astype(float)
+        A = {"design": sla.hadamard(16)[:, 1:10], "copies": np.hstack([A, A])}.get(kind, A)
+        view = View.of(Centered(A.astype(float)), scale=True)
+        c = view.rmatmat(rng.integers(-1, 2, size=(16, 1)).astype(float))[:, 0]
+        size = c if nonnegative else np.abs(c)
+        w = lasso(view, Sparsity(0.0, count, nonnegative))(c, np.zeros(len(c)))
+        assert np.count_nonzero(w) <= count
+        if size.max() < 1e-9 or np.sum(size > size.max() - 1e-9) > count:
+            continue  # nothing to enter, or more for the first place than there is room for
+        slack = c - view.gram() @ w
+        left = slack if nonnegative else np.abs(slack)
+        penalty = left[w != 0].min()
+        assert np.allclose(slack[w != 0], penalty * np.sign(w[w != 0]), atol=1e-9)
+        assert left.max() <= penalty + 1e-9
+
+
 def test_lasso_with_a_count_passes_over_copies() -> None:
     view = View.of(Centered(np.hstack([X, X, X[:, :2] - X[:, 2:4]])), scale=True)
     c = view.rmatmat(rng.normal(size=(N, 1)))[:, 0]

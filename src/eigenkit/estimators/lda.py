@@ -245,7 +245,8 @@ class LDA(ClassifierMixin, Projection):
         check_is_fitted(self)
         coef = getattr(self, self._coef_name)
         scores = project(self._features(X), self.mean_, coef.T) + self._offset_
-        return np.asarray(scores[:, 0] if len(self.classes_) == 2 else scores)
+        two = len(self.classes_) == 2
+        return np.asarray(scores[:, 0] if two else scores, dtype=self._dtype_)
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each sample.

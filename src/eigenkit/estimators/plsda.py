@@ -237,6 +237,6 @@ def on_simplex(V: Array) -> Array:
            [1. , 0. , 0. ]])
     """
     ordered = -np.sort(-V, axis=1)
-    excess = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, V.shape[1] + 1)
+    excess = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, V.shape[1] + 1, dtype=V.dtype)
     last = np.sum(ordered > excess, axis=1) - 1
     return np.asarray(np.maximum(V - excess[np.arange(len(V)), last][:, None], 0.0))

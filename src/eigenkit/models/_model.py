@@ -179,6 +179,11 @@ def save(model: Model, path: str | Path) -> None:
     >>> load(place / "a.ek").target.names
     ('a', 'b')
     """
+    if not isinstance(model, Model):
+        raise TypeError(
+            f"save takes a Model of fit_model, got {type(model).__name__}: for an estimator alone "
+            "use a library for objects, such as skops, or pickle."
+        )
     arrays: list[np.ndarray] = []
     tree = {
         "method": model.method,

@@ -159,42 +159,39 @@ class _Path:
         end = EPS * level
         while level > end:
             if entering >= 0:
-                if len(self.inside) == n_nonzero:
-                    break
-                self._enter(entering)
+                self.open[entering] = False
+                if self._is_new(entering):
+                    if len(self.inside) < n_nonzero:
+                        self.inside.append(entering)
+                    elif np.any(self.w):
+                        break  # else more are tied for the first place than may be in
             step, entering = self._advance(level)
             level -= step
         return self.w
 
-    def _enter(self, j: int) -> None:
+    def _is_new(self, j: int) -> bool:
+        """Whether a variable adds anything to those that are in."""
         if j not in self.columns:
             unit = np.zeros_like(self.w)
             unit[j] = 1.0
             self.columns[j] = self.product(unit)
-        column = self.columns[j]
-        self.open[j] = False
-        inside = self.inside
-        if inside:
-            # What G_AA explains of the new variable: all of it, and it would add nothing.
-            explained = column[inside] @ np.linalg.solve(self._block(), column[inside])
-            if column[j] - explained <= DEPENDENT * column[j]:
-                return
-        inside.append(j)
+        column, inside = self.columns[j], self.inside
+        explained = column[inside] @ np.linalg.solve(self._block(), column[inside])
+        return bool(column[j] - explained > DEPENDENT * column[j])
 
     def _block(self) -> Array:
-        return np.array([self.columns[j][self.inside] for j in self.inside])
+        n = len(self.inside)
+        return np.array([self.columns[j][self.inside] for j in self.inside]).reshape(n, n)
 
     def _advance(self, level: float) -> tuple[float, int]:
         """Go to the next event; the step, and the variable that enters there or -1."""
         inside = self.inside
-        direction = np.linalg.solve(self._block(), np.sign(self.r[inside]))
+        direction = np.asarray(np.linalg.solve(self._block(), np.sign(self.r[inside])), float)
         g = sum(d * self.columns[j] for d, j in zip(direction, inside, strict=True))
         steps = self._entries(level, np.asarray(g))
         entering = int(np.argmin(steps))
         step = min(float(steps[entering]), level)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            leaving = -self.w[inside] / direction
-        leaving[~(leaving > 0)] = np.inf
+        leaving = self._exits(direction)
         first = int(np.argmin(leaving))
         leaves = bool(leaving[first] < step)
         step = float(leaving[first]) if leaves else step
@@ -202,15 +199,29 @@ class _Path:
         self.r = self.r - step * g
         if leaves:
             self.w[inside[first]] = 0.0
-            self.open[inside.pop(first)] = True
+            inside.pop(first)
+            if step > 0:  # those that stayed out did so beside it
+                self.open[:] = True
+                self.open[inside] = False
         return step, -1 if leaves or step >= level else entering
+
+    def _exits(self, direction: Array) -> Array:
+        """How far to go until each variable leaves; infinity where it never does."""
+        w, sign = self.w[self.inside], np.sign(self.r[self.inside])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            exits = -w / direction
+        exits[~(exits > 0)] = np.inf
+        # Of several that came in together one may have to go the wrong way: it stays out.
+        exits[(w == 0) & (direction * sign < 0)] = 0.0
+        return exits
 
     def _entries(self, level: float, g: Array) -> Array:
         """How far to go until each variable enters; infinity where it never does."""
         with np.errstate(divide="ignore", invalid="ignore"):
             up, down = (level - self.r) / (1 - g), (level + self.r) / (1 + g)
-        # One that has just left is at the level and moves inwards, faster than the level: its step
-        # is a rounding of either sign, and if it came back, it would have the wrong sign.
-        up[~(up > 0) | ~self.open | (g >= 1)] = np.inf
-        down[~(down > 0) | ~self.open | (g <= -1) | self.nonnegative] = np.inf
-        return np.minimum(up, down)
+        # One that has just left is at the level and moves inwards, faster than the level: if it
+        # came back, it would have the wrong sign. Those that are tied with one that has just come
+        # in are at the level too, up to rounding, and come in at once.
+        up[~self.open | (g >= 1)] = np.inf
+        down[~self.open | (g <= -1) | self.nonnegative] = np.inf
+        return np.maximum(np.minimum(up, down), 0.0)
