@@ -19,8 +19,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -68,11 +68,11 @@ def fit_csr(folder: Path, limit: float, tol: float) -> dict[str, Any]:
 
     n, d = len(list(folder.glob("*.values"))), int((folder / "width").read_text())
     blocks = RowBlocks.from_arrays([partial(read_block, folder, i, d) for i in range(n)])
-    most = int(limit * 2**30)
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
     made = counted(blocks)
     model = LDA(alpha=1e5, tol=tol)
-    fit = measured(lambda: model.fit(made))
+    with limited(resource.RLIMIT_AS, int(limit * 2**30)):
+        fit = measured(lambda: model.fit(made))
+    most = peak()
     V, n_passes = np.random.default_rng(0).normal(size=(d, CLASSES)), made.runs
     each = measured(lambda: blocks.passes().run(bare_product, V))
     right = next(iter(blocks))
@@ -82,7 +82,7 @@ def fit_csr(folder: Path, limit: float, tol: float) -> dict[str, Any]:
         "must": n_passes * each,
         "iterations": int(model.n_iter_),
         "accuracy": float(np.mean(model.predict(right[0]) == right[1])),
-        "peak": peak(),
+        "peak": most,
     }
 
 
@@ -109,21 +109,20 @@ def write_dense(path: Path, n: int, d: int) -> None:
 
 
 def fit_dense(path: Path, limit: float, tol: float) -> dict[str, Any]:
-    """LDA with at most so much memory beyond what Python has taken by itself."""
+    """LDA with at most so much memory beyond what Python has taken by itself, and the map."""
     from eigenkit import LDA, RowBlocks
 
     X = np.load(path, mmap_mode="r")
     y = np.arange(len(X)) % 10
     blocks = RowBlocks.from_arrays([(X, y)])
     taken = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
-    most = taken + int(limit * 2**30)
-    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     made = counted(blocks)
-    fit = measured(lambda: LDA(tol=tol).fit(made))
+    with limited(resource.RLIMIT_DATA, taken + int(limit * 2**30)):
+        fit = measured(lambda: LDA(tol=tol).fit(made))
     n_passes = made.runs
     gram = measured(lambda: blocks.passes().run(bare_gram, X.shape[1]))
     each = measured(lambda: blocks.passes().run(bare_product, np.ones((X.shape[1], 10))))
-    return {"fit": fit, "passes": n_passes, "must": gram + (n_passes - 1) * each, "peak": peak()}
+    return {"fit": fit, "passes": n_passes, "must": gram + (n_passes - 1) * each}
 
 
 def bare_gram(blocks: Any, d: int) -> np.ndarray:
@@ -153,6 +152,17 @@ def stream(seconds: float, rows: int = 200, d: int = 100) -> dict[str, float]:
             i += 1
         took["with"] += timed(fed.close)
     return {**took, "batches": i}
+
+
+@contextmanager
+def limited(kind: int, most: int) -> Iterator[None]:
+    """Within, the process cannot have more than so many bytes."""
+    soft, hard = resource.getrlimit(kind)
+    resource.setrlimit(kind, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(kind, (soft, hard))
 
 
 def timed(function: Callable[[], Any]) -> float:

@@ -23,6 +23,7 @@ from eigenkit import (
 from eigenkit.data import Blocked, Centered, LocalPasses, Targets, survey_of
 from eigenkit.data.passes import tree_sum
 from eigenkit.exceptions import DegenerateDataWarning
+from eigenkit.linalg import add_gram, fill_upper
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import Settings, solve
 
@@ -262,3 +263,14 @@ def test_alpha_is_chosen_over_blocks(maker, rng):
     assert search.cv_results_["mean_test_score"].shape == (2,)
     best = maker(alpha=search.alpha_).fit(blocks)
     np.testing.assert_array_equal(search.best_estimator_.components_, best.components_)
+
+
+@pytest.mark.parametrize("d", [1, 3, 256, 700])
+def test_a_gram_matrix_grows_in_its_place(d) -> None:
+    rng = np.random.default_rng(0)
+    G = np.zeros((d, d))
+    given = [rng.normal(size=(20, d)), np.asfortranarray(rng.normal(size=(30, d)))]
+    for A in given:
+        add_gram(G, A)
+    assert np.array_equal(fill_upper(G), G.T)
+    assert np.allclose(G, sum(A.T @ A for A in given), atol=1e-13)

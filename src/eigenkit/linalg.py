@@ -33,6 +33,23 @@ def symmetric(D: Array) -> Array:
     return (D + D.T) / 2
 
 
+def add_gram(G: Array, A: Array) -> None:
+    """Add A'A to the lower half of ``G``, without a second matrix of its size."""
+    # The transpose of a row-major array is the column-major one that BLAS overwrites.
+    sla.blas.dsyrk(1.0, A.T, beta=1.0, c=G.T, overwrite_c=1)
+
+
+def fill_upper(G: Array) -> Array:
+    """Copy the lower half of ``G`` to the upper, in place."""
+    step = 256
+    for start in range(0, len(G), step):
+        stop = start + step
+        corner = G[start:stop, start:stop]
+        corner[:] = np.tril(corner) + np.tril(corner, -1).T
+        G[start:stop, stop:] = G[stop:, start:stop].T
+    return G
+
+
 def eigenpairs(D: Array) -> tuple[Array, Array]:
     """Eigenvalues (decreasing) and eigenvectors of a symmetric matrix given up to rounding."""
     scale = float(power_of_two(np.max(np.abs(D), initial=0.0)))

@@ -21,7 +21,7 @@ from eigenkit.data.protocol import Data
 from eigenkit.data.sparse_rows import BLOCK_BYTES, add_transposed, product
 from eigenkit.data.survey import Survey
 from eigenkit.data.triangle import triangle
-from eigenkit.linalg import Array, power_of_two
+from eigenkit.linalg import Array, add_gram, fill_upper, power_of_two
 from eigenkit.tolerances import ROUNDING
 
 # A block as it is passed over: X, the encoded y, and the weights or None.
@@ -195,8 +195,9 @@ class Blocked(Data):
 
     def gram(self) -> Array:
         """Z'Z."""
-        G = self.passes.run(_gram, self.frame)
-        return np.asarray(G - np.outer(self.total * self.frame.delta, self.frame.delta))
+        G = fill_upper(self.passes.run(_gram, self.frame))
+        G -= np.outer(self.total * self.frame.delta, self.frame.delta)
+        return G
 
     def compress(self, H: Any = None) -> tuple[Data, Array]:
         """Fewer rows with the same Z'Z, Z'H and H'H."""
@@ -359,6 +360,7 @@ def _add(slope: Array, P: Any, U: Array) -> None:
 
 
 def _gram(blocks: Iterable[Block], frame: Frame) -> Array:
+    """The lower half of P'P."""
     d = len(frame.delta)
     G = np.zeros((d, d))
     for block in blocks:
@@ -367,7 +369,7 @@ def _gram(blocks: Iterable[Block], frame: Frame) -> Array:
             if sparse.issparse(P):
                 _add_sparse_gram(G, P)
             else:
-                G += P.T @ P
+                add_gram(G, P)
     return G
 
 

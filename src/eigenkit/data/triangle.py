@@ -16,7 +16,7 @@ from scipy import linalg as sla
 from scipy import sparse
 
 from eigenkit.data.passes import Passes
-from eigenkit.linalg import Array, Cholesky, triangular_factor
+from eigenkit.linalg import Array, Cholesky, add_gram, fill_upper, triangular_factor
 from eigenkit.tolerances import REPAIRABLE, TWELVE_DIGITS
 
 # What Q'Q may differ from I by for its own factor to be exact to rounding.
@@ -32,13 +32,13 @@ def triangle(passes: Passes, frame: Any, H: Any, live: np.ndarray) -> Array:
     none for the fast way.
     """
     d, k = len(live), H.shape[1]
-    G = passes.run(_gram, frame, H, live, None)
+    G = fill_upper(passes.run(_gram, frame, H, live, None))
     first = Cholesky.of(G[:-k, :-k].copy() if k else G.copy())
     if first is not None and first.rcond > REPAIRABLE:
         R = np.tril(first.L).T * first.scale
         if first.rcond > TWELVE_DIGITS:
             return _assembled(R, G, live)
-        G = passes.run(_gram, frame, H, live, R)
+        G = fill_upper(passes.run(_gram, frame, H, live, R))
         Q = G[: len(R), : len(R)]
         if np.abs(Q - np.eye(len(R))).max() < NEARLY:
             return _assembled(R, G, live, np.asarray(sla.cholesky(Q)))
@@ -70,7 +70,7 @@ def _joint(blocks: Iterable[Any], frame: Any, H: Any) -> Iterator[Array]:
 
 
 def _gram(blocks: Iterable[Any], frame: Any, H: Any, live: np.ndarray, R: Array | None) -> Array:
-    """The Gram matrix of [Z H], or of [Z R^-1 H], without the columns of Z that are zero."""
+    """The lower half of the Gram matrix of [Z H], or [Z R^-1 H], without zero columns of Z."""
     keep = np.append(live, np.ones(H.shape[1], dtype=bool))
     G = np.zeros((int(keep.sum()),) * 2)
     for A in _joint(blocks, frame, H):
@@ -78,7 +78,7 @@ def _gram(blocks: Iterable[Any], frame: Any, H: Any, live: np.ndarray, R: Array 
         if R is not None:
             Q = sla.solve_triangular(R, A[:, : len(R)].T, trans="T", check_finite=False).T
             A = np.hstack([Q, A[:, len(R) :]])
-        G += A.T @ A
+        add_gram(G, A)
     return G
 
 
