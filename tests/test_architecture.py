@@ -12,7 +12,7 @@ PACKAGE = Path(eigenkit.__file__).parent
 
 # Lower layers first; a module imports from its own layer (packages: their own files) or below.
 LAYERS = [
-    {"exceptions", "threads", "linalg", "compiled", "shell", "tolerances"},
+    {"exceptions", "late", "threads", "linalg", "compiled", "shell", "tolerances"},
     {"data", "targets"},
     {"kernels", "pencil"},
     {"moments"},

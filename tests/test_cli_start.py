@@ -10,7 +10,7 @@ import pytest
 
 from eigenkit.cli._start import stand_ins
 
-# Nothing of this is needed to list, look at, fit or use a model.
+# Nothing of this is needed to look at, fit, use or measure a model, or to compare a few.
 HEAVY = (
     "pandas",
     "scipy.optimize",
@@ -18,6 +18,7 @@ HEAVY = (
     "numpy.f2py",
     "plotly",
     "rich.progress",
+    "sklearn.decomposition",
     "sklearn.linear_model",
     "sklearn.metrics",
     "sklearn.model_selection",
@@ -56,18 +57,57 @@ def test_help_and_lists_need_no_numbers(tmp_path, arguments, code):
     assert _loaded(tmp_path, arguments, ("numpy", "scipy", "sklearn"), code) == []
 
 
-def test_commands_import_nothing_that_they_do_not_use(tmp_path):
-    _loaded(tmp_path, "example tags.csv")
-    _loaded(tmp_path, "example new.csv")
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The examples and a model of one of them."""
+    found = tmp_path_factory.mktemp("start")
     for arguments in (
+        "example tags.csv",
+        "example new.csv",
+        "example flowers.csv",
         "fit tags.csv --labels tag_* --method star --out model.ek",
+    ):
+        assert _loaded(found, arguments, ()) == []
+    return found
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "example sensors.csv",
+        "fit tags.csv --labels tag_* --method star --out star.ek",
+        "fit flowers.csv --labels species --method lda --out lda.ek",
+        "fit flowers.csv --labels species --method regec --out regec.ek",
         "predict model.ek new.csv --out labels.csv",
         "transform model.ek new.csv --out scores.csv",
+        "score model.ek tags.csv",
         "explain model.ek new.csv",
         "inspect model.ek",
-    ):
-        assert _loaded(tmp_path, arguments) == [], arguments
-    assert _loaded(tmp_path, "predict model.ek no.csv --out labels.csv", code=1) == []
+        "inspect model.ek --report page.html",
+        "export model.ek --csv weights.csv",
+        "compare tags.csv --labels tag_* --methods cca --cv 2",
+        "compare flowers.csv --labels species --methods lda --cv 2",
+        "test tags.csv --labels tag_* --method cca --permutations 3",
+    ],
+)
+def test_a_command_imports_nothing_that_it_does_not_use(folder, arguments):
+    assert _loaded(folder, arguments) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "predict model.ek no.csv --out labels.csv",
+        "fit no.csv --labels tag_* --method star --alpha cv --out model.ek --force",
+        "compare no.csv --labels fat --task numbers --methods pls --report page.html",
+        "test no.csv --labels tag_*",
+        "follow no.csv --model model.ek --checkpoint state",
+        "merge no.ek nothing.ek --out both.ek",
+        "report no.json",
+    ],
+)
+def test_work_that_needs_more_imports_it_after_the_start(folder, arguments):
+    assert _loaded(folder, arguments, code=1) == []
 
 
 def test_a_stand_in_is_the_module_as_soon_as_it_is_used(tmp_path, monkeypatch):

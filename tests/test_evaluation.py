@@ -80,6 +80,10 @@ def test_roc_on_a_grid_keeps_the_area_and_skips_constant_labels():
     area = np.trapezoid(roc_on_grid(y, s, grid), grid)
     assert area == pytest.approx(reference.roc_auc_score(y, s), abs=2e-3)
     assert roc_on_grid(np.ones(5), np.arange(5.0), grid) is None
+    tied = s.round(1)  # no threshold lies between equal scores
+    false_positive, true_positive, _ = reference.roc_curve(y, tied, drop_intermediate=False)
+    expected = np.interp(grid, false_positive, true_positive)
+    np.testing.assert_allclose(roc_on_grid(y, tied, grid), expected, atol=1e-12)
 
 
 # -- splits ------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.metrics.pairwise import pairwise_kernels
+from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 
 from eigenkit.data import CenteredKernel
 from eigenkit.kernels import (
@@ -23,6 +23,10 @@ from eigenkit.kernels import (
 
 def _samples(n: int = 30, d: int = 4, seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def test_the_kernels_are_those_of_scikit_learn():
+    assert sorted(KERNEL_PARAMS) == list(KERNELS)
 
 
 @pytest.mark.parametrize("name", KERNELS)

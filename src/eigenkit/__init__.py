@@ -1,7 +1,8 @@
 """Supervised dimensionality reduction and classification by generalized eigenvalue problems."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from eigenkit.late import late_names
 
 if TYPE_CHECKING:
     from eigenkit.estimators import (
@@ -103,20 +104,7 @@ __all__ = [
     "shrinkage_factors",
 ]
 
-# Names that live elsewhere than in eigenkit.estimators.
-_HOMES: dict[str, str] = {
-    "Kernel": "eigenkit.kernels",
-    "RowBlocks": "eigenkit.models",
-    "Stream": "eigenkit.models",
-}
-
-
-def __getattr__(name: str) -> Any:
-    # scikit-learn takes a second to import; `eigenkit --help` must not wait for it.
-    if name in __all__:
-        return getattr(import_module(_HOMES.get(name, "eigenkit.estimators")), name)
-    raise AttributeError(f"module 'eigenkit' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+# scikit-learn takes a second to import; `eigenkit --help` must not wait for it.
+_ELSEWHERE = {".kernels": ("Kernel",), ".models": ("RowBlocks", "Stream")}
+_ESTIMATORS = tuple(name for name in __all__ if name not in ("Kernel", "RowBlocks", "Stream"))
+__getattr__, __dir__ = late_names(__name__, {".estimators": _ESTIMATORS, **_ELSEWHERE})

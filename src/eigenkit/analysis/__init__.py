@@ -5,25 +5,30 @@ usual numbers of a PLS model (:func:`vip_scores`, ...) and pictures (``plot_...`
 family, displays such as :class:`ScoresDisplay` for every projection; they need matplotlib).
 """
 
-from eigenkit.analysis.diagnostics import hotelling_t2, spe, spe_limit, t2_limit, vip_scores
-from eigenkit.analysis.displays import (
-    BiplotDisplay,
-    CorrelationCircleDisplay,
-    ScoresDisplay,
-    ScreeDisplay,
-    WeightsDisplay,
-)
-from eigenkit.analysis.permutation import PermutationTest, permutation_test
-from eigenkit.analysis.plots import (
-    plot_cross_validation,
-    plot_explained_variance,
-    plot_loadings,
-    plot_outliers,
-    plot_scores,
-    plot_shrinkage,
-)
-from eigenkit.analysis.regions import CoefficientsDisplay, RegionsDisplay, plot_decision_regions
-from eigenkit.analysis.resampling import Bootstrap, Intervals, bootstrap
+from typing import TYPE_CHECKING
+
+from eigenkit.late import late_names
+
+if TYPE_CHECKING:
+    from eigenkit.analysis.diagnostics import hotelling_t2, spe, spe_limit, t2_limit, vip_scores
+    from eigenkit.analysis.displays import (
+        BiplotDisplay,
+        CorrelationCircleDisplay,
+        ScoresDisplay,
+        ScreeDisplay,
+        WeightsDisplay,
+    )
+    from eigenkit.analysis.permutation import PermutationTest, permutation_test
+    from eigenkit.analysis.plots import (
+        plot_cross_validation,
+        plot_explained_variance,
+        plot_loadings,
+        plot_outliers,
+        plot_scores,
+        plot_shrinkage,
+    )
+    from eigenkit.analysis.regions import CoefficientsDisplay, RegionsDisplay, plot_decision_regions
+    from eigenkit.analysis.resampling import Bootstrap, Intervals, bootstrap
 
 __all__ = [
     "BiplotDisplay",
@@ -51,3 +56,28 @@ __all__ = [
     "t2_limit",
     "vip_scores",
 ]
+
+__getattr__, __dir__ = late_names(
+    __name__,
+    {
+        ".diagnostics": ("hotelling_t2", "spe", "spe_limit", "t2_limit", "vip_scores"),
+        ".displays": (
+            "BiplotDisplay",
+            "CorrelationCircleDisplay",
+            "ScoresDisplay",
+            "ScreeDisplay",
+            "WeightsDisplay",
+        ),
+        ".permutation": ("PermutationTest", "permutation_test"),
+        ".plots": (
+            "plot_cross_validation",
+            "plot_explained_variance",
+            "plot_loadings",
+            "plot_outliers",
+            "plot_scores",
+            "plot_shrinkage",
+        ),
+        ".regions": ("CoefficientsDisplay", "RegionsDisplay", "plot_decision_regions"),
+        ".resampling": ("Bootstrap", "Intervals", "bootstrap"),
+    },
+)

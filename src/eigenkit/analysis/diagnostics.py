@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import sparse, stats
+from scipy import sparse, special
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.analysis._needs import check_has
@@ -109,7 +109,7 @@ def t2_limit(model: Any, level: float = 0.95) -> float:
     level = check_real("level", level, high=1.0)
     deviation, n = _spread(model)
     l = len(deviation)
-    return float(l * (n**2 - 1) / (n * (n - l)) * stats.f.ppf(level, l, n - l))
+    return float(l * (n**2 - 1) / (n * (n - l)) * special.fdtri(l, n - l, level))
 
 
 def spe(model: Any, X: Any) -> Array:
@@ -198,7 +198,7 @@ def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:
     mean, variance = float(errors.mean()), float(errors.var(ddof=1))
     if variance == 0:
         return mean
-    return variance / (2 * mean) * float(stats.chi2.ppf(level, 2 * mean**2 / variance))
+    return variance / (2 * mean) * float(special.chdtri(2 * mean**2 / variance, 1 - level))
 
 
 def _spread(model: Any) -> tuple[Array, float]:

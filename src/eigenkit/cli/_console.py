@@ -21,7 +21,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from eigenkit.cli._start import import_models
+from eigenkit.cli._start import quickly
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -156,7 +156,7 @@ def _run(work: Callable[[], Result], options: dict[str, Any], models: bool) -> N
     try:
         with _warnings_as_notes() as notes:
             if models:
-                import_models()
+                quickly("eigenkit.models")
             result = work()
         _print(result, notes, as_json)
     except (typer.BadParameter, typer.Abort, typer.Exit):

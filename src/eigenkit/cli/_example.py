@@ -8,6 +8,7 @@ import typer
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, table
+from eigenkit.cli._start import quickly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,12 +25,11 @@ def example(
         rows = [[name, words] for name, (words, _) in FILES.items()]
         return Result({"files": list(FILES)}, table(["file", "what it holds"], rows))
     o.choice("NAME", name, FILES)
-    from eigenkit.files import atomic, check_output, write_table
-
-    place = check_output(name, force)
+    files = quickly("eigenkit.files")
+    place = files.check_output(name, force)
     names, columns = FILES[name][1]()
-    with atomic(place) as stream:
-        write_table(stream, "csv", names, [columns])
+    with files.atomic(place) as stream:
+        files.write_table(stream, "csv", names, [columns])
     n = len(columns[0])
     return Result({"out": str(place), "rows": n}, f"wrote {n} rows to {clean(place)}")
 
@@ -58,9 +58,7 @@ def _new() -> tuple[list[str], list[Any]]:
 
 def _flowers() -> tuple[list[str], list[Any]]:
     """Fisher's irises by name."""
-    from sklearn.datasets import load_iris
-
-    iris = load_iris()
+    iris = quickly("sklearn.datasets").load_iris()
     names = [name.replace(" (cm)", "").replace(" ", "_") for name in iris.feature_names]
     species = [str(iris.target_names[k]) for k in iris.target]
     return [*names, "species"], [*iris.data.T, species]

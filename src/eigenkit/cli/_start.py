@@ -49,9 +49,9 @@ def _withdraw(module: _StandIn) -> None:
         delattr(sys.modules[parent], name)
 
 
-def import_models() -> None:
-    """All that fitting and using models takes, without what it does not."""
-    if "eigenkit.models" in sys.modules:
-        return
+def quickly(name: str) -> ModuleType:
+    """A module, imported without what it does not need at once."""
+    if name in sys.modules:
+        return sys.modules[name]
     with stand_ins(*HELD):
-        import_module("eigenkit.models")
+        return import_module(name)

@@ -1,7 +1,8 @@
 """scikit-learn estimators: thin shells around the spine."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from eigenkit.late import late_names
 
 if TYPE_CHECKING:
     from eigenkit.estimators._base import Projection, alpha_path
@@ -89,45 +90,35 @@ __all__ = [
 
 # Where each name lives: a program that uses one estimator imports one, not what all of them need.
 _MODULES: dict[str, tuple[str, ...]] = {
-    "_base": ("Projection", "alpha_path"),
-    "bayesian_cca": ("BayesianCCA",),
-    "canonical_ridge": ("CanonicalRidge",),
-    "cca": ("CCA",),
-    "graph_regularized": ("GraphRegularized",),
-    "hypergraph": ("HypergraphSpectral",),
-    "hypergraph_clustering": ("HypergraphClustering",),
-    "keep_search": ("KeepSearchCV", "selection_frequency"),
-    "kernel": ("KernelCCA", "KernelHypergraphSpectral", "KernelLDA", "KernelOrthonormalizedPLS"),
-    "kernel_pca": ("KernelPCA",),
-    "kernel_pls": ("KernelPLS",),
-    "lda": ("LDA",),
-    "least_squares": ("LeastSquaresProjection",),
-    "many_labels": ("ManyLabelClassifier",),
-    "multilabel": ("MultilabelLDA", "copy_transformation", "label_powerset"),
-    "multiple_kernels": ("MultipleKernelProjection",),
-    "multiview": ("MultiviewCCA",),
-    "opls": ("OrthonormalizedPLS",),
-    "orthogonal_pls": ("OrthogonalPLS",),
-    "pca": ("PCA",),
-    "planes": ("GEPSVM", "ReGEC"),
-    "pls": ("PLSCanonical", "PLSRegression", "PLSSVD", "SIMPLS"),
-    "pls_cv": ("PLSRegressionCV",),
-    "plsda": ("PLSDA",),
-    "probabilistic_cca": ("ProbabilisticCCA",),
-    "rgcca": ("RGCCA",),
-    "search": ("AlphaSearchCV", "l1_path"),
-    "shrinkage": ("ShrinkageRegression", "shrinkage_factors"),
-    "sparse_cca": ("SparseCCA",),
-    "sparse_pls": ("SparsePLS", "SparsePLSDA"),
+    "._base": ("Projection", "alpha_path"),
+    ".bayesian_cca": ("BayesianCCA",),
+    ".canonical_ridge": ("CanonicalRidge",),
+    ".cca": ("CCA",),
+    ".graph_regularized": ("GraphRegularized",),
+    ".hypergraph": ("HypergraphSpectral",),
+    ".hypergraph_clustering": ("HypergraphClustering",),
+    ".keep_search": ("KeepSearchCV", "selection_frequency"),
+    ".kernel": ("KernelCCA", "KernelHypergraphSpectral", "KernelLDA", "KernelOrthonormalizedPLS"),
+    ".kernel_pca": ("KernelPCA",),
+    ".kernel_pls": ("KernelPLS",),
+    ".lda": ("LDA",),
+    ".least_squares": ("LeastSquaresProjection",),
+    ".many_labels": ("ManyLabelClassifier",),
+    ".multilabel": ("MultilabelLDA", "copy_transformation", "label_powerset"),
+    ".multiple_kernels": ("MultipleKernelProjection",),
+    ".multiview": ("MultiviewCCA",),
+    ".opls": ("OrthonormalizedPLS",),
+    ".orthogonal_pls": ("OrthogonalPLS",),
+    ".pca": ("PCA",),
+    ".planes": ("GEPSVM", "ReGEC"),
+    ".pls": ("PLSCanonical", "PLSRegression", "PLSSVD", "SIMPLS"),
+    ".pls_cv": ("PLSRegressionCV",),
+    ".plsda": ("PLSDA",),
+    ".probabilistic_cca": ("ProbabilisticCCA",),
+    ".rgcca": ("RGCCA",),
+    ".search": ("AlphaSearchCV", "l1_path"),
+    ".shrinkage": ("ShrinkageRegression", "shrinkage_factors"),
+    ".sparse_cca": ("SparseCCA",),
+    ".sparse_pls": ("SparsePLS", "SparsePLSDA"),
 }
-_HOMES = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+__getattr__, __dir__ = late_names(__name__, _MODULES)

@@ -12,13 +12,10 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import sklearn
 from scipy import sparse
 from sklearn import config_context, get_config
 from sklearn.base import BaseEstimator, clone
-from sklearn.linear_model import LinearRegression, RidgeClassifier
-from sklearn.model_selection import check_cv
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import _safe_indexing, metadata_routing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import type_of_target
@@ -41,16 +38,18 @@ def fit_head(head: Any, T: Array, y: Any, weight: Array | None = None) -> Any:
     short that the ridge is all there is.
     """
     if head is None and y.ndim == 2:
-        head = LinearRegression()
+        head = sklearn.linear_model.LinearRegression()
     elif head is None:
-        head = make_pipeline(StandardScaler(), RidgeClassifier())
+        head = sklearn.pipeline.make_pipeline(
+            sklearn.preprocessing.StandardScaler(), sklearn.linear_model.RidgeClassifier()
+        )
     with config_context(enable_metadata_routing=False):  # a pipeline takes them step by step
         return clone(head).fit(T, y, **_weights(head, weight))
 
 
 def _weights(head: Any, weight: Array | None) -> dict[str, Array]:
     """The weights by the name under which the head takes them, if it does."""
-    if isinstance(head, Pipeline):
+    if isinstance(head, sklearn.pipeline.Pipeline):
         name, last = head.steps[-1]
         return {f"{name}__{key}": value for key, value in _weights(last, weight).items()}
     if weight is None or not has_fit_parameter(head, "sample_weight"):
@@ -135,7 +134,7 @@ class CrossValidated(BaseEstimator):
         """
         router = MetadataRouter(owner=self).add_self_request(self)
         splits = MethodMapping().add(caller="fit", callee="split")
-        router.add(splitter=check_cv(self.cv), method_mapping=splits)
+        router.add(splitter=sklearn.model_selection.check_cv(self.cv), method_mapping=splits)
         if hasattr(self, "estimator"):
             fits = MethodMapping().add(caller="fit", callee="fit")
             router.add(estimator=self.estimator, method_mapping=fits)
@@ -161,7 +160,9 @@ class CrossValidated(BaseEstimator):
         if _balances_labels(self.cv, y):
             splitter: Any = LabelStratifiedKFold(5 if self.cv is None else int(self.cv))
         else:
-            splitter = check_cv(self.cv, y if classifier else None, classifier=classifier)
+            splitter = sklearn.model_selection.check_cv(
+                self.cv, y if classifier else None, classifier=classifier
+            )
         return iter(splitter.split(X, y, **to_splitter))
 
     def _folds(

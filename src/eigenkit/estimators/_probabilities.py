@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize_scalar
+import scipy
+import sklearn
 from scipy.special import log_softmax
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
 
 from eigenkit.linalg import Array
 
@@ -33,7 +33,9 @@ def held_out_distances(model: Any, X: Any, y: Any, weight: Array | None) -> Arra
             "give more, or probability=False."
         )
     distances = np.empty((X.shape[0], len(counts)))
-    folds = StratifiedKFold(min(N_FOLDS, int(counts.min())), shuffle=True, random_state=0)
+    folds = sklearn.model_selection.StratifiedKFold(
+        min(N_FOLDS, int(counts.min())), shuffle=True, random_state=0
+    )
     pairwise = model.__sklearn_tags__().input_tags.pairwise
     for train, test in folds.split(np.empty((len(y), 0)), y):
         part = clone(model).set_params(probability=False)
@@ -60,5 +62,5 @@ def softmax_scale(distances: Array, codes: np.ndarray, weight: Array | None) -> 
         scores = log_softmax(-np.exp(log_beta) / typical * distances, axis=1)
         return -float(w @ np.sum(target * scores, axis=1))
 
-    best = minimize_scalar(loss, bounds=(-LOG_RANGE, LOG_RANGE), method="bounded")
+    best = scipy.optimize.minimize_scalar(loss, bounds=(-LOG_RANGE, LOG_RANGE), method="bounded")
     return float(np.exp(best.x) / typical)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.stats import norm
+import scipy
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._two_views import TwoViewDensity, Views
@@ -189,7 +189,7 @@ class BayesianCCA(TwoViewDensity):
         variance = np.zeros(kept.sum())
         variance[:] = np.diag(np.linalg.inv(total[np.ix_(kept, kept)]))
         half = np.zeros(W.shape)
-        half[active] = norm.ppf(0.5 + level / 2) * np.sqrt(variance[: active.sum()])
+        half[active] = scipy.special.ndtri(0.5 + level / 2) * np.sqrt(variance[: active.sum()])
         unit = (self._scale_ * self._deviation_)[:, None, None]
         found = np.stack([W - half, W + half], axis=-1)[:, :shared] * unit
         d = self.n_features_in_

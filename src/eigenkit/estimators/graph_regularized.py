@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+import sklearn
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.linear_model import LinearRegression
-from sklearn.model_selection import check_cv
-from sklearn.neighbors import kneighbors_graph
 from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.estimators._base import Projection
@@ -180,7 +178,9 @@ class GraphRegularized(BestEstimator):
         rows = np.flatnonzero(problem.known)
         y = _safe_indexing(problem.y, rows)
         classes = is_classifier(self.estimator) or y.ndim == 1
-        splitter = check_cv(3 if self.cv is None else self.cv, y, classifier=classes)
+        splitter = sklearn.model_selection.check_cv(
+            3 if self.cv is None else self.cv, y, classifier=classes
+        )
         scores = []
         for train, test in splitter.split(np.zeros((len(rows), 1)), y):
             kept = np.zeros(len(problem.known), dtype=bool)
@@ -199,7 +199,7 @@ class GraphRegularized(BestEstimator):
 def _nearest(X: Any, n_neighbors: int, weights: str) -> Any:
     """The graph of nearest neighbours: symmetric weights of mean 1."""
     with one_blas_thread():
-        A = kneighbors_graph(X, n_neighbors, mode="distance", include_self=False)
+        A = sklearn.neighbors.kneighbors_graph(X, n_neighbors, mode="distance", include_self=False)
     # All lengths are zero where all samples are equal: any unit will do.
     unit = max(float(A.data.mean()), np.finfo(float).tiny)
     A.data = np.exp(-2 * (A.data / unit) ** 2) if weights == "heat" else np.ones_like(A.data)
@@ -304,7 +304,7 @@ class _Problem:
         if hasattr(model, "score"):
             return float(model.score(X, y))
         train = np.flatnonzero(known)
-        head = LinearRegression()
+        head = sklearn.linear_model.LinearRegression()
         scores = model.transform(_safe_indexing(self.X, train))
         head.fit(scores, _safe_indexing(self.y, train))
         return float(head.score(model.transform(X), y))

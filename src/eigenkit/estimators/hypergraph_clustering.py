@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import sklearn
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import ClusterMixin
-from sklearn.cluster import KMeans
 
 from eigenkit.data import constant_columns, one_sample
 from eigenkit.estimators._estimator import Estimator
@@ -119,7 +119,9 @@ class HypergraphClustering(ClusterMixin, Estimator):
 
     def _keep(self, problem: Rows, solution: tuple[Array, Array]) -> None:
         self.eigenvalues_, self.embedding_ = solution
-        means = KMeans(len(self.eigenvalues_), n_init=self.n_init, random_state=self.random_state)
+        means = sklearn.cluster.KMeans(
+            len(self.eigenvalues_), n_init=self.n_init, random_state=self.random_state
+        )
         with one_blas_thread():
             self.labels_ = means.fit(self.embedding_, sample_weight=problem.weight).labels_
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+import sklearn
 from sklearn.base import clone, is_classifier
-from sklearn.metrics import check_scoring
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
 from eigenkit.estimators._best import BestEstimator
@@ -141,7 +141,9 @@ class KeepSearchCV(CrossValidated, BestEstimator):
     def _scorer(self, model: Any) -> Any:
         one_class = is_classifier(model) and not model._multilabel_
         default = "balanced_accuracy" if one_class else None
-        return check_scoring(model, scoring=default if self.scoring is None else self.scoring)
+        return sklearn.metrics.check_scoring(
+            model, scoring=default if self.scoring is None else self.scoring
+        )
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import accuracy_score, r2_score
+import sklearn
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -260,8 +260,14 @@ class LeastSquaresProjection(Projection):
         {scored}
         """
         if self.target in CLASSES:
-            return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
-        return float(r2_score(as_numbers(self, y), self.predict(X), sample_weight=sample_weight))
+            return float(
+                sklearn.metrics.accuracy_score(y, self.predict(X), sample_weight=sample_weight)
+            )
+        return float(
+            sklearn.metrics.r2_score(
+                as_numbers(self, y), self.predict(X), sample_weight=sample_weight
+            )
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

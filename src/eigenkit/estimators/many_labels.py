@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
+import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.model_selection import check_cv
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import stored
@@ -147,7 +146,9 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, BaseEstimator):
         self._n_used_ = min(COMPONENTS, found) if own else found
         self._labels_ = J
         self._counts_ = None if weight is None else _as_counts(weight)
-        self._neighbors_ = NearestNeighbors(algorithm="brute").fit(self._coordinates(X))
+        self._neighbors_ = sklearn.neighbors.NearestNeighbors(algorithm="brute").fit(
+            self._coordinates(X)
+        )
 
     def _coordinates(self, X: Any) -> Array:
         used = slice(0, self._n_used_)
@@ -176,7 +177,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, BaseEstimator):
     def _folds(self, J: sparse.csr_array, kept: np.ndarray) -> Iterator[Split]:
         """Row numbers of the training and of the test part, of the rows that are kept."""
         if np.iterable(self.cv) or hasattr(self.cv, "split"):
-            for train, test in check_cv(self.cv).split(J, J):
+            for train, test in sklearn.model_selection.check_cv(self.cv).split(J, J):
                 yield np.intersect1d(train, kept), np.intersect1d(test, kept)
             return
         folds = min(int(self.cv), len(kept) // 2)

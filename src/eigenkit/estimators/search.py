@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+import sklearn
 from sklearn.base import (
     clone,
     is_classifier,
     is_regressor,
 )
-from sklearn.metrics import accuracy_score, check_scoring, r2_score
 from sklearn.utils import indexable
 
 from eigenkit.data import GRAM_LIMIT_BYTES
@@ -157,10 +157,10 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
     def _score(self, model: Any, fold: Fold) -> float:
         head = self.head
         if head is None and hasattr(model, "predict"):
-            scorer = check_scoring(model, scoring=self.scoring)
+            scorer = sklearn.metrics.check_scoring(model, scoring=self.scoring)
             return float(scorer(model, fold.X_test, fold.y_test))
         fitted = fit_head(head, model.transform(fold.X), fold.y, fold.weight)
-        scorer = check_scoring(fitted, scoring=self.scoring)
+        scorer = sklearn.metrics.check_scoring(fitted, scoring=self.scoring)
         return float(scorer(fitted, model.transform(fold.X_test), fold.y_test))
 
 
@@ -183,12 +183,12 @@ def _block_score(model: Any, train: Any, test: Any, head: Any, scoring: Any) -> 
     if head is None and hasattr(model, "predict") and scoring is None:
         y, found = _together(test, model.predict)
         if is_classifier(model):
-            return float(accuracy_score(y, found))
-        return float(r2_score(y, found))
+            return float(sklearn.metrics.accuracy_score(y, found))
+        return float(sklearn.metrics.r2_score(y, found))
     y, T = _together(train, model.transform)
     fitted = fit_head(head, T, y)
     y, T = _together(test, model.transform)
-    return float(check_scoring(fitted, scoring=scoring)(fitted, T, y))
+    return float(sklearn.metrics.check_scoring(fitted, scoring=scoring)(fitted, T, y))
 
 
 def _together(blocks: Any, function: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import BaseCrossValidator
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
@@ -137,7 +137,7 @@ def _neediest(lacking: np.ndarray, room: np.ndarray, rng: np.random.Generator) -
     return int(best[0] if len(best) == 1 else rng.choice(best))
 
 
-class LabelStratifiedKFold(BaseCrossValidator):
+class LabelStratifiedKFold(BaseEstimator):
     """K folds that keep the share of every label, for classes, 0/1 matrices and groups.
 
     A splitter as scikit-learn's: it works in GridSearchCV, cross_val_score and

@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import sklearn
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.decomposition import PCA, TruncatedSVD
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.svm import LinearSVC
+from sklearn.base import BaseEstimator, clone
 
+from eigenkit.estimators import PCA
 from eigenkit.evaluation.samples import Samples
 from eigenkit.linalg import Array
 from eigenkit.shell import check_choice
@@ -23,14 +19,28 @@ from eigenkit.solvers.margin import squared_hinge
 _FEW_COLUMNS = 300
 
 
-class LinearSVM(LinearSVC):
-    """The linear SVM of this package: the problem of LinearSVC with its defaults."""
+class LinearSVM(BaseEstimator):
+    """The linear SVM of this package: the problem of LinearSVC with its defaults.
+
+    Planes in few columns are found without it (:func:`decide`), so scikit-learn's is imported
+    only where there are many.
+    """
+
+    def __init__(self, random_state: int = 0) -> None:
+        self.random_state = random_state
+
+    def fit(self, Z: Any, y: Array) -> LinearSVM:
+        self.plane_ = sklearn.svm.LinearSVC(random_state=self.random_state).fit(Z, y)
+        return self
+
+    def decision_function(self, Z: Any) -> Array:
+        return np.asarray(self.plane_.decision_function(Z))
 
 
 CLASSIFIERS: dict[str, Any] = {
-    "svm": lambda seed: LinearSVM().set_params(random_state=seed),
-    "knn": lambda seed: KNeighborsClassifier(n_neighbors=5),
-    "logistic": lambda seed: LogisticRegression(max_iter=1000),
+    "svm": LinearSVM,
+    "knn": lambda seed: sklearn.neighbors.KNeighborsClassifier(n_neighbors=5),
+    "logistic": lambda seed: sklearn.linear_model.LogisticRegression(max_iter=1000),
 }
 
 
@@ -46,7 +56,7 @@ def make_baselines(samples: Samples, n_train: int, seed: int) -> dict[str, Any]:
     bound = min(samples.X.shape[1], n_train) - 1
     count = max(1, min(samples.Y.shape[1], bound))
     if sparse.issparse(samples.X):
-        reduced: Any = TruncatedSVD(count, random_state=seed)
+        reduced: Any = sklearn.decomposition.TruncatedSVD(count, random_state=seed)
     else:
         reduced = PCA(count, random_state=seed)
     return {"all features": "passthrough", "principal components": reduced}
@@ -54,8 +64,8 @@ def make_baselines(samples: Samples, n_train: int, seed: int) -> dict[str, Any]:
 
 def after_means(estimator: Any) -> Any:
     """A baseline for data with gaps that a method skips: the means of the columns come first."""
-    means = SimpleImputer(keep_empty_features=True)
-    return means if estimator == "passthrough" else make_pipeline(means, estimator)
+    means = sklearn.impute.SimpleImputer(keep_empty_features=True)
+    return means if estimator == "passthrough" else sklearn.pipeline.make_pipeline(means, estimator)
 
 
 def decide(

@@ -108,7 +108,10 @@ def roc_on_grid(y: Array, s: Array, grid: Array) -> Array | None:
     """True positive rates at the given false positive rates; None for a constant label."""
     if y.min() == y.max():
         return None
-    from sklearn.metrics import roc_curve
-
-    false_positive, true_positive, _ = roc_curve(y, s)
+    order = np.argsort(-s, kind="stable")
+    # Samples with equal scores are told apart by no threshold: the last of them counts for all.
+    last = np.append(np.flatnonzero(np.diff(s[order])), len(s) - 1)
+    found = np.cumsum(y[order])[last]
+    false_positive = np.append(0.0, (1.0 + last - found) / (len(y) - y.sum()))
+    true_positive = np.append(0.0, found / y.sum())
     return np.asarray(np.interp(grid, false_positive, true_positive))

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import sklearn
 from sklearn.base import BaseEstimator, clone
-from sklearn.dummy import DummyRegressor
-from sklearn.linear_model import Ridge
 
 from eigenkit.estimators._encoding import as_labels, check_numeric_Y
 from eigenkit.estimators._validation import check_X
@@ -72,7 +71,10 @@ def _folds(n: int, folds: int, rng: np.random.Generator) -> list[Split]:
 
 def number_baselines() -> dict[str, Any]:
     """Plain comparisons: ridge regression on all features, and the mean."""
-    return {"ridge regression": Ridge(), "mean": DummyRegressor()}
+    return {
+        "ridge regression": sklearn.linear_model.Ridge(),
+        "mean": sklearn.dummy.DummyRegressor(),
+    }
 
 
 def run_number_trial(estimator: Any, samples: Samples, split: Split, plan: Plan) -> Outcome:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.impute import SimpleImputer
 
 from eigenkit.estimators._encoding import (
     as_labels,
@@ -120,7 +120,11 @@ def has_gaps(X: Any) -> bool:
 
 def with_means(X: Any) -> Any:
     """X with the means of its columns in its gaps."""
-    return SimpleImputer(keep_empty_features=True).fit_transform(X) if has_gaps(X) else X
+    return (
+        sklearn.impute.SimpleImputer(keep_empty_features=True).fit_transform(X)
+        if has_gaps(X)
+        else X
+    )
 
 
 def deviations(X: Any) -> np.ndarray:
@@ -131,3 +135,28 @@ def deviations(X: Any) -> np.ndarray:
     mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
     square = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
     return np.sqrt(np.maximum(square - mean**2, 0.0))
+
+
+def auto_alphas(X: Any) -> list[float]:
+    """Seven powers of ten around a typical eigenvalue of Xc'Xc, the natural scale of a ridge.
+
+    It is estimated by the median diagonal entry, times d / (n - 1) where there are more
+    features than samples, as then only n - 1 eigenvalues are not zero.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_samples, n_features)
+
+    Returns
+    -------
+    list of float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.evaluation import auto_alphas
+    >>> auto_alphas(np.array([[1.0, 2.0], [3.0, 2.0], [5.0, 8.0]]))
+    [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
+    """
+    center = round(np.log10(ridge_scale(X)))
+    return [float(f"1e{power}") for power in range(center - 4, center + 3)]

@@ -20,15 +20,25 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import sklearn
 from scipy import sparse
 from scipy.spatial.distance import cdist
-from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 
 from eigenkit.data import check_size
 from eigenkit.linalg import Array, power_of_two
 
 #: The kernels that are known by name, those of scikit-learn.
-KERNELS = tuple(sorted(KERNEL_PARAMS))
+KERNELS = (
+    "additive_chi2",
+    "chi2",
+    "cosine",
+    "laplacian",
+    "linear",
+    "poly",
+    "polynomial",
+    "rbf",
+    "sigmoid",
+)
 
 # Squared lengths of samples, times gamma, from which on their rounding would show in exp(-gamma
 # |x - y|^2): then distances are computed from differences.
@@ -100,7 +110,7 @@ class Kernel:
         if self.kernel == "rbf" and not sparse.issparse(X) and not sparse.issparse(Y):
             return gaussian(X, X if Y is None else Y, self.gamma)
         with np.errstate(over="ignore", invalid="ignore"):
-            K = pairwise_kernels(
+            K = sklearn.metrics.pairwise_kernels(
                 X, Y, metric=self.kernel, filter_params=True, **self._named_params()
             )
         return np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
@@ -194,7 +204,7 @@ def _called(function: Callable[..., Any], X: Any, Y: Any, params: dict[str, Any]
         shape, why = None, error
     if shape != (n, m):
         try:
-            K = pairwise_kernels(X, Y, metric=function, **params)
+            K = sklearn.metrics.pairwise_kernels(X, Y, metric=function, **params)
         except (TypeError, ValueError, IndexError):
             got = f"returned shape {shape}" if why is None else f"raised {type(why).__name__}"
             raise ValueError(

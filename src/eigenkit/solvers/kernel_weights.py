@@ -23,7 +23,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog, nnls
+import scipy
 
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array, Cholesky
@@ -196,7 +196,7 @@ def lower_bound(cuts: Array) -> tuple[float, Array]:
     m, p = cuts.shape
     low = float(cuts.min())
     scale = float(cuts.max() - low) or 1.0  # the tolerances of HiGHS are absolute
-    answer = linprog(
+    answer = scipy.optimize.linprog(
         np.append(np.zeros(p), 1.0),
         A_ub=np.hstack([(cuts - low) / scale, -np.ones((m, 1))]),
         b_ub=np.zeros(m),
@@ -235,7 +235,7 @@ def _least_distance(G: Array, h: Array) -> Array | None:
     E = np.vstack([G.T, h])
     f = np.append(np.zeros(G.shape[1]), 1.0)
     try:
-        u, _ = nnls(E, f)
+        u, _ = scipy.optimize.nnls(E, f)
     except RuntimeError:
         return None
     r = E @ u - f

@@ -21,9 +21,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+import sklearn
 from scipy import linalg as sla
 from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
-from sklearn.linear_model import ElasticNet, lars_path_gram
 
 from eigenkit.data import Centered
 from eigenkit.exceptions import ConvergenceWarning
@@ -122,7 +122,9 @@ def coordinate_descent(
 ) -> tuple[list[Array], int]:
     """W (d x k, in the units of X) for each alpha, warm-started, and the sweeps it took."""
     X, centred = Z.original()  # in single precision no gap would be small enough
-    model = ElasticNet(tol=tol, max_iter=max_iter, warm_start=True, fit_intercept=centred)
+    model = sklearn.linear_model.ElasticNet(
+        tol=tol, max_iter=max_iter, warm_start=True, fit_intercept=centred
+    )
     raw = Z.unweighted(T)
     answers, sweeps = [], 0
     with warnings.catch_warnings(record=True) as caught:
@@ -168,7 +170,7 @@ def l1_path(
 
 def _lars(Z: Centered, gram: Array, t: Array, max_iter: int) -> tuple[Array, Array]:
     correlations = Z.rmatmat(t[:, None])[:, 0]
-    alphas, _, coefs = lars_path_gram(
+    alphas, _, coefs = sklearn.linear_model.lars_path_gram(
         correlations, gram, n_samples=1, method="lasso", max_iter=max_iter
     )
     return 2 * alphas, Z.to_X(coefs)

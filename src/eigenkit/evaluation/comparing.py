@@ -1,0 +1,312 @@
+"""Every method on every split: what was measured, as one record."""
+
+from __future__ import annotations
+
+import numbers
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from eigenkit.estimators.splits import Split
+from eigenkit.evaluation.classifiers import (
+    after_means,
+    make_baselines,
+    make_classifier,
+)
+from eigenkit.evaluation.detail import RECALL_GRID, ROC_GRID
+from eigenkit.evaluation.glance import describe
+from eigenkit.evaluation.kept import KeptSteps, identity
+from eigenkit.evaluation.metrics import METRICS
+from eigenkit.evaluation.responses import (
+    number_baselines,
+    number_splits,
+    read_numbers,
+    run_number_trial,
+)
+from eigenkit.evaluation.samples import Prepare, Samples, auto_alphas, has_gaps, read_samples
+from eigenkit.evaluation.splits import make_splits
+from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
+from eigenkit.evaluation.trial import Outcome, Plan, run_trial
+from eigenkit.record import SCHEMA, VERSION, Protocol, Run, to_dict
+from eigenkit.shell import check_choice, check_count, check_real
+
+Progress = Callable[[int, int, str], None]
+
+
+def evaluate(
+    X: Any,
+    Y: Any,
+    methods: Mapping[str, Any],
+    *,
+    cv: int | Sequence[Split] = 5,
+    repeats: int = 1,
+    train_size: float | None = None,
+    classifier: Any = "svm",
+    alphas: Sequence[float] | str | None = "auto",
+    inner_cv: int = 3,
+    alpha_score: str = "auc",
+    alpha_classifier: str = "same",
+    baselines: bool = True,
+    name: str = "data",
+    feature_names: Sequence[str] | None = None,
+    label_names: Sequence[str] | None = None,
+    task: str | None = None,
+    prepare: Prepare | None = None,
+    max_points: int = 5000,
+    progress: Progress | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    command: str = "",
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Compare methods by how well a classifier does on their projections.
+
+    For every split and method: choose alpha by cross-validation inside the training part,
+    fit the projection there, train one classifier per label on the projected training rows
+    and measure it on the test rows. The result depends on the data, the methods and the
+    seed only, apart from times and the description of the environment.
+
+    Parameters
+    ----------
+    X : array, frame or sparse matrix of shape (n_samples, n_features)
+    Y : array, frame or sparse matrix
+        A 0/1 matrix of shape (n_samples, n_labels), or one class per sample.
+    methods : dict of name to estimator
+        Projections (``fit`` and ``transform``); estimators that only classify are measured
+        by their own decisions. A method that fails on a split is recorded with its error.
+    cv : int or sequence of (train, test)
+        Number of folds, or splits of your own as pairs of row numbers.
+    repeats : int
+        Rounds of folds, or number of random partitions.
+    train_size : float, optional
+        Share of the training part; asks for random partitions instead of folds.
+    classifier : {"svm", "knn", "logistic"} or a scikit-learn classifier
+        Put on top of every projection, after scaling on the training rows.
+    alphas : sequence of float, "auto" or None
+        Ridges to choose from; "auto" takes :func:`auto_alphas`, None leaves every method
+        the alpha that it has.
+    inner_cv : int
+        Folds of the inner cross-validation that chooses alpha.
+    alpha_score : str
+        The metric that chooses alpha, a key of METRICS.
+    alpha_classifier : {"same", "ridge"}
+        What is put on the projections while alpha is chosen: the classifier, or ridge
+        regression of all labels at once. The latter makes the whole grid cost little more
+        than one fit, but what suits it need not suit the classifier.
+    baselines : bool
+        Also measure the classifier on all features and on principal components.
+    name : str
+        What the data are called in the report.
+    feature_names, label_names : sequence of str, optional
+        By default the columns of a frame, the classes, or numbers.
+    task : {"numbers"}, optional
+        Y holds numbers to predict: methods predict them by themselves, alpha is chosen by R2,
+        and the metrics are R2, RMSE and MAE, over all responses and for each.
+    prepare : callable, optional
+        ``prepare(X_train)`` gives the function that makes features of any rows: filling in and
+        scaling that are learned on the training part alone.
+    max_points : int
+        Samples to keep for drawing.
+    progress : callable, optional
+        Called as ``progress(done, total, message)`` before every step and at the end.
+    checkpoint : path, optional
+        What is known after every step is kept in this file; the same call goes on from it, and
+        removes it at the end.
+    command : str
+        What to type to repeat the run; kept in the record.
+    seed : int
+        Of splits, classifiers and thinning.
+
+    Returns
+    -------
+    dict
+        The record, plain JSON values; see :mod:`eigenkit.record` and :mod:`eigenkit.report`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_multilabel_classification
+    >>> from eigenkit import CCA
+    >>> from eigenkit.evaluation import evaluate
+    >>> X, Y = make_multilabel_classification(n_samples=200, random_state=0)
+    >>> record = evaluate(X, Y, {"cca": CCA()}, cv=3, baselines=False)
+    >>> [method["name"] for method in record["methods"]]
+    ['cca']
+    >>> 0.7 < record["methods"][0]["scores"]["auc"]["mean"] < 1.0
+    True
+    """
+    numbers = check_choice("task", task or "labels", ("labels", "numbers")) == "numbers"
+    read = read_numbers if numbers else read_samples
+    samples = read(X, Y, feature_names, label_names, prepare)
+    repeats, seed = check_count("repeats", repeats), _check_seed(seed)
+    splits, words = (
+        number_splits(len(samples), cv, repeats, train_size, seed)
+        if numbers
+        else make_splits(samples.Y, cv, repeats, train_size, seed)
+    )
+    first = samples.parts(splits[0])[0][0]
+    plan = Plan(
+        make_classifier(classifier, seed),
+        _check_alphas(alphas, first),
+        _check_folds(inner_cv),
+        "r2" if numbers else check_choice("alpha_score", alpha_score, METRICS),
+        check_choice("alpha_classifier", alpha_classifier, ("same", "ridge")),
+        seed,
+        detail=True,
+    )
+    compared = _check_methods(methods, baselines)
+    plain = _baselines(samples, first, numbers, seed) if baselines else {}
+    points, rows = thin(samples, splits[0], check_count("max_points", max_points), seed, numbers)
+    data = describe(samples, name, numbers)
+    everything = {**compared, **plain}
+    parts = [part for split in splits for part in split]
+    kept = KeptSteps(checkpoint, identity(data, *parts, everything, plan, max_points, prepare))
+    steps = _Steps(everything, samples, splits, plan, rows, kept, numbers)
+    outcomes, models = steps.run(progress or _quiet)
+    methods_done = [
+        summarize(
+            key,
+            estimator,
+            key in plain,
+            outcomes[key],
+            models[key],
+            samples,
+            points,
+            data.shown,
+            plan.alphas,
+        )
+        for key, estimator in everything.items()
+    ]
+    kept.forget()
+    record: dict[str, Any] = to_dict(
+        Run(
+            schema=SCHEMA,
+            version=VERSION,
+            data=data,
+            protocol=_protocol(words, splits, classifier, plan),
+            methods=methods_done,
+            points=points,
+            false_positive_rate=ROC_GRID.round(6).tolist(),
+            environment=environment(),
+            command=command,
+            recall=RECALL_GRID.round(6).tolist(),
+        )
+    )
+    return record
+
+
+class _Steps:
+    """Every method on every split; the model of the first split is described at once."""
+
+    def __init__(
+        self,
+        methods: dict[str, Any],
+        samples: Samples,
+        splits: list[Split],
+        plan: Plan,
+        rows: Any,
+        kept: KeptSteps,
+        numbers: bool,
+    ) -> None:
+        self.methods, self.samples, self.splits, self.plan = methods, samples, splits, plan
+        self.rows, self.kept = rows, kept
+        self.run_one = run_number_trial if numbers else run_trial
+        self.seconds: dict[str, list[float]] = {key: [] for key in methods}
+
+    def run(self, tell: Progress) -> tuple[dict[str, list[Outcome]], dict[str, Any]]:
+        """Outcomes by method, and models."""
+        order = [(i, key) for i in range(len(self.splits)) for key in self.methods]
+        for done, (i, key) in enumerate(order):
+            if self.kept.get(i, key) is None:
+                left = _time_left(self.seconds, [name for _, name in order[done:]])
+                tell(done, len(order), f"split {i + 1} of {len(self.splits)}: {key}{left}")
+                self._step(i, key)
+        tell(len(order), len(order), "done")
+        found = {step: self.kept.get(*step) for step in order}
+        outcomes: dict[str, list[Outcome]] = {key: [] for key in self.methods}
+        for (_, key), step in found.items():
+            assert step is not None
+            outcomes[key].append(step[0])
+        return outcomes, {key: found[0, key][1] for key in self.methods}  # type: ignore[index]
+
+    def _step(self, i: int, key: str) -> None:
+        start = time.perf_counter()
+        outcome = self.run_one(self.methods[key], self.samples, self.splits[i], self.plan)
+        model = describe_model(outcome, self.samples, self.splits[0], self.rows) if i == 0 else None
+        # A model may be large, and there may be many.
+        self.kept.add(i, key, replace(outcome, model=None), model)
+        self.seconds[key].append(time.perf_counter() - start)
+
+
+def _time_left(seconds: dict[str, list[float]], steps: list[str]) -> str:
+    """Words for the time that steps will take, where every method among them has been timed."""
+    if not all(seconds[key] for key in steps):
+        return ""
+    left = sum(sum(seconds[key]) / len(seconds[key]) for key in steps)
+    return f", about {left:.0f} s left" if left > 5 else ""
+
+
+def _baselines(samples: Samples, first: Any, numbers: bool, seed: int) -> dict[str, Any]:
+    found = number_baselines() if numbers else make_baselines(samples, first.shape[0], seed)
+    return {key: after_means(b) for key, b in found.items()} if has_gaps(first) else found
+
+
+def _quiet(done: int, total: int, message: str) -> None:
+    pass
+
+
+def _protocol(words: str, splits: list[Split], classifier: Any, plan: Plan) -> Protocol:
+    known = {"svm": "linear SVM", "knn": "5 nearest neighbours", "logistic": "logistic regression"}
+    named = known[classifier] if isinstance(classifier, str) else " ".join(repr(classifier).split())
+    return Protocol(
+        splits=words,
+        n_splits=len(splits),
+        n_train=len(splits[0][0]),
+        n_test=len(splits[0][1]),
+        classifier=named[:200],
+        alphas=plan.alphas,
+        inner_cv=plan.inner_cv,
+        alpha_score=plan.alpha_score,
+        alpha_classifier="ridge regression" if plan.alpha_classifier == "ridge" else named[:200],
+        seed=plan.seed,
+    )
+
+
+# -- parameters ------------------------------------------------------------------------
+
+
+def _check_methods(methods: Mapping[str, Any], baselines: bool) -> dict[str, Any]:
+    if not methods and not baselines:
+        raise ValueError("methods is empty: give at least one name and estimator.")
+    for key, estimator in methods.items():
+        if estimator != "passthrough" and not callable(getattr(estimator, "fit", None)):
+            kind = type(estimator).__name__
+            raise TypeError(f"methods[{key!r}] is a {kind}: give an estimator with fit.")
+        if isinstance(estimator, type):
+            raise TypeError(f"methods[{key!r}] is a class: give an instance of it, as in CCA().")
+    return {str(key): estimator for key, estimator in methods.items()}
+
+
+def _check_alphas(alphas: Sequence[float] | str | None, X: Any) -> list[float]:
+    if alphas is None:
+        return []
+    if isinstance(alphas, str):
+        check_choice("alphas", alphas, ("auto",))
+        return auto_alphas(X)
+    found = sorted({check_real("alphas", alpha) for alpha in alphas})
+    if not found:
+        raise ValueError("alphas is empty: give at least one value, or None for no choice.")
+    return found
+
+
+def _check_folds(inner_cv: int) -> int:
+    if check_count("inner_cv", inner_cv) < 2:
+        raise ValueError("inner_cv=1 is not valid: give at least 2 folds.")
+    return int(inner_cv)
+
+
+def _check_seed(seed: int) -> int:
+    fine = isinstance(seed, numbers.Integral) and not isinstance(seed, bool)
+    if not fine or not 0 <= seed < 2**32:
+        raise ValueError(f"seed={seed!r} is not valid: give a whole number from 0 to {2**32 - 1}.")
+    return int(seed)

@@ -1,0 +1,37 @@
+"""Names of a package that are imported when they are asked for: importing it costs nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+
+def late_names(
+    package: str, modules: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package, for names that live in modules.
+
+    Parameters
+    ----------
+    package : str
+        Its ``__name__``.
+    modules : dict of str to sequence of str
+        The names that each module defines; modules are named from here, as in ``".cca"``.
+
+    Returns
+    -------
+    pair of functions
+    """
+    homes = {name: module for module, names in modules.items() for name in names}
+
+    def get(name: str) -> Any:
+        if name in homes:
+            return getattr(import_module(homes[name], package), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    def names() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes})
+
+    return get, names
