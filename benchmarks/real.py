@@ -287,29 +287,47 @@ ROWS: dict[str, Callable[[Table], None]] = {
 
 PAGE = """# Benchmarks
 
-Ratios with the programs that people use today, on data as people have them: correlated columns,
-means far from zero, text, many labels. All contestants take turns in one process, each after a
-short rest (idle BLAS threads of the one before would take its cores), and the best of several runs
-counts. A ratio is how many times faster we are where the bar says "at least", and how
-many times as much we take where it says "at most". `python -m benchmarks.real` runs all rows,
-`--only NAME` some of them; `python -m benchmarks.real --json {json} --page docs/benchmarks.md`
-writes this page.
-
-{machine}; rows measured between {first} and {last}, each with
-the code of its day: a run of `--only` leaves the other rows as they were.
+How long does eigenkit take for work that other programs can do as well? Every row below is one
+fit, timed with eigenkit and with a program that people use for it today.
 
 {table}
-Seconds, except for the row on memory. Text is news20, rcv1 (a part), and two of the Yahoo sets,
-with rows of unit length; the peer is run to the residual that we reach.
+*Ours* and *theirs* are seconds (megabytes in the row on memory), so smaller is better. Where the
+goal is at least a number (≥), the ratio says how many times faster eigenkit is; where it is at most
+a number (≤), how many times as much eigenkit takes. Rows that miss their goal say so.
+
+## What is compared
+
+- **Dense data** (the rows with sizes) have correlated columns whose means are far from zero. "One
+  product X'X" is a bound that no method of this kind gets below.
+- **Text** (news20, part of rcv1, two Yahoo sets) is sparse, with rows of unit length. A row names the
+  data set, the method, the ridge and, in brackets, what solved the regression. The peer is
+  scikit-learn's `Ridge`, run to the residual that we reach: it does only the regression, which is
+  the first half of our fit.
+- **Many labels**: Delicious has 983. "10 times that of 100 labels" asks whether time grows faster
+  than the number of labels.
+- **Memory**: the peak of what a fit allocates, against three copies of X and six blocks of
+  (n + d) x k numbers for n samples, d features and k labels.
+
+All programs take turns in one process, each after a short rest, because idle BLAS threads of the
+one before would take its cores. The best of several runs counts.
+
+## Machine, dates and command
+
+{machine}. Rows were measured between {first} and {last}, each with the code of its day.
+
+`python -m benchmarks.real` runs all rows on your machine, and `--only NAME` some of them, which
+leaves the others as they were. `python -m benchmarks.real --json {json} --page docs/benchmarks.md`
+writes this page from the stored figures.
 """
 
 PRECISION = """
-## Many labels: Delicious
+## Many labels: how good, and at what price
 
-The published split (12920 pages, 500 words, 983 tags; 3185 pages to judge by). Settings were chosen
-by a validation part of the training part; `python -m benchmarks.delicious` prints these figures.
-Seconds (of the processor, in one run) and megabytes are of the last fit and of ranking the test
-part. {machine}.
+Delicious has 12920 web pages to learn from and 3185 to judge by, described by 500 words and tagged
+with 983 tags. P@3 is the share of right tags among the three that a method ranks first, in percent.
+Settings were chosen on a part of the training pages. Seconds (of the processor, in one run) and
+megabytes are those of the last fit and of ranking the test pages.
+`python -m benchmarks.delicious` prints these figures. {machine}.
 
 | method | settings | P@1 | P@3 | P@5 | seconds | MB |
 |---|---|--:|--:|--:|--:|--:|

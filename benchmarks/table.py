@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks.race import machine
 
 Bar = tuple[str, float]
+SIGNS = {"at least": "≥", "at most": "≤"}
 
 
 def at_least(ratio: float) -> Bar:
@@ -91,18 +92,19 @@ class Table:
 
     def markdown(self) -> str:
         """The rows as a table."""
-        head = "| work | beside | ours | theirs | ratio | bar | |\n|---|---|--:|--:|--:|---|---|\n"
+        head = "| work | other program | ours | theirs | ratio | goal | |\n"
+        head += "|---|---|--:|--:|--:|--:|---|\n"
         return head + "".join(_cells(row) for row in self.rows)
 
 
 def _cells(row: Row) -> str:
-    bar = f"{row.bar[0]} {row.bar[1]:g}"
+    bar = f"{SIGNS[row.bar[0]]} {row.bar[1]:g}"
     figures = f"{row.ours:.3g} | {row.theirs:.3g} | {row.ratio:.2f}"
     return f"| {row.work} | {row.peer} | {figures} | {bar} | {'' if row.met else 'missed'} |\n"
 
 
 def described(found: dict[str, Any]) -> str:
     """The machine in a sentence."""
-    threads = ", ".join(str(count) for count in found["blas_threads"])
+    threads = ", ".join(str(count) for count in dict.fromkeys(found["blas_threads"]))
     versions = ", ".join(f"{name} {found[name]}" for name in ("numpy", "scipy", "scikit-learn"))
     return f"{found['cores']} cores, BLAS threads {threads}; Python {found['python']}, {versions}"

@@ -1,7 +1,7 @@
 """Looks at the built pages: ``python docs/check.py docs/_build/html`` ends with 1 if one is wrong.
 
 Links and anchors within the pages lead somewhere, images say what they show, nothing is loaded from
-the network, the notebook runs top to bottom. Where a browser and playwright are installed, pages
+the network, nothing tells where the pages were built, the notebook runs top to bottom. Where a browser and playwright are installed, pages
 are opened without network at three widths, light and dark: nothing sticks out, nothing fails, and
 the search finds. What is not installed is said, not counted as seen.
 """
@@ -21,8 +21,18 @@ from urllib.parse import unquote, urldefrag
 LOADS = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src")}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 WIDTHS = (390, 820, 1400)
-SEEN = ("index", "choosing", "cca_family", "reference", "gallery/index", "cli", "papers/papers")
+SEEN = (
+    "index",
+    "choosing",
+    "cca_family",
+    "reference",
+    "reference/pls",
+    "gallery/index",
+    "cli",
+    "papers/papers",
+)
 NOTEBOOK = "plot_00_tutorial.ipynb"
+ROOT = Path(__file__).resolve().parents[1]
 LITE = "lite"  # JupyterLite's own pages, which load Pyodide
 
 
@@ -35,10 +45,12 @@ class Page(HTMLParser):
     loads: list[str] = field(default_factory=list)
     silent: list[str] = field(default_factory=list)
     anchors: set[str] = field(default_factory=set)
+    text: str = ""
 
     def __post_init__(self) -> None:
         super().__init__()
-        self.feed(self.path.read_text(encoding="utf-8"))
+        self.text = self.path.read_text(encoding="utf-8")
+        self.feed(self.text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = dict(attrs)
@@ -63,6 +75,8 @@ def check_pages(root: Path) -> Iterator[str]:
     }
     for path, page in pages.items():
         name = path.relative_to(root)
+        if str(ROOT) in page.text:
+            yield f"{name}: a path of this machine, as in a warning that an example gives"
         yield from (f"{name}: image without alternative text: {src}" for src in page.silent)
         yield from (
             f"{name}: loaded from the network: {url}"

@@ -26,6 +26,7 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "numpydoc",
+    "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
@@ -44,15 +45,27 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "show_signature": False,
     "reset_modules": ("matplotlib", thumbnails.style),
-    # Notebooks are for where eigenkit may not be installed yet.
-    "first_notebook_cell": "# pip install 'eigenkit[plot]'\n%matplotlib inline",
+    "first_notebook_cell": "# Needs eigenkit with its plots: pip install '.[plot]' in a checkout.\n"
+    "%matplotlib inline",
 }
 suppress_warnings = ["config.cache"]
 html_theme = "furo"
 html_title = "eigenkit"
+smartquotes_action = "qe"  # two hyphens stay two hyphens: they begin an option
+# The button beside a block copies what one types: no prompts, no output.
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
 html_static_path = ["_static"]
 html_extra_path = ["generated/site"]
-html_css_files = ["tables.css", "choosing.css", "pictures.css", "landing.css", "print.css"]
+html_css_files = [
+    "tables.css",
+    "code.css",
+    "choosing.css",
+    "pictures.css",
+    "landing.css",
+    "print.css",
+]
 # Formulas are MathML, which browsers draw by themselves: the pages need no network.
 html_math_renderer = "mathml"
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
@@ -94,7 +107,7 @@ def add_links(app, what, name, obj, options, lines):
     lines += related.see_also(name.removeprefix("eigenkit."))
     found = app.srcdir / "gallery" / "used_by" / f"{name}.examples"
     if found.exists():
-        pages = re.findall(r":doc:`(.+?)`", found.read_text(encoding="utf-8"))
+        pages = dict.fromkeys(re.findall(r":doc:`(.+?)`", found.read_text(encoding="utf-8")))
         lines += ["", ".. rubric:: In the gallery", "", *(f"- :doc:`{page}`" for page in pages), ""]
 
 
@@ -104,6 +117,14 @@ def refuse_silent_images(app, doctree):
         beside_its_title = "_thumb" in image["uri"]  # which would be read twice
         if not image.get("alt", "").strip() and not beside_its_title:
             log.warning("image without alternative text: %s", image["uri"], location=image)
+
+
+def trim_code(app, doctree):
+    """Without the empty line that a doctest needs at its end."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.astext().endswith("\n"):
+            block.rawsource = block.astext().rstrip()
+            block[:] = [nodes.Text(block.rawsource)]
 
 
 def inline_math(translator, node):
@@ -124,3 +145,4 @@ def setup(app):
     app.connect("autodoc-process-docstring", escape_fitted_names, priority=900)
     app.connect("autodoc-process-docstring", add_links, priority=950)
     app.connect("doctree-read", refuse_silent_images)
+    app.connect("doctree-read", trim_code)

@@ -12,6 +12,7 @@ import face
 import guide_pictures
 import measured
 import properties
+import related
 
 from eigenkit import demo
 
@@ -25,6 +26,7 @@ def write(docs: Path = DOCS) -> None:
     guide_pictures.write(folder)
     (folder / "properties.md").write_text(properties.table(), encoding="utf-8")
     (folder / "face.md").write_text(face.table() + "\n", encoding="utf-8")
+    (folder / "reference.md").write_text(related.overview(), encoding="utf-8")
     (folder / "landing.md").write_text(measured.landing(), encoding="utf-8")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

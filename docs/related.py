@@ -8,7 +8,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
+from pathlib import Path
 from typing import Any
+
+DOCS = Path(__file__).parent
+MOST = 8  # relatives in a "See also": more would be read by nobody
 
 # Names of eigenkit by page; the first page that has a name is the one to read.
 PAGES: dict[str, list[str]] = {
@@ -169,9 +174,45 @@ def summary(name: str) -> str:
 
 
 def see_also(name: str) -> list[str]:
-    """As lines of reStructuredText."""
+    """As lines of reStructuredText: those that stand nearest to it on its page."""
     page = page_of(name)
     if page is None:
         return []
-    links = [f"   - :py:obj:`eigenkit.{other}`: {summary(other)}" for other in beside(name)]
+    place = PAGES[page].index(name)
+    near = sorted(beside(name), key=lambda other: abs(PAGES[page].index(other) - place))[:MOST]
+    links = [f"   - :py:obj:`eigenkit.{other}`: {summary(other)}" for other in near]
     return ["", ".. seealso::", "", f"   - the page :doc:`/{page}`", *links, ""]
+
+
+def reference_pages() -> list[Path]:
+    """The pages of the reference, in the order of its table of contents."""
+    text = (DOCS / "reference.md").read_text(encoding="utf-8")
+    return [DOCS / f"{page}.md" for page in re.findall(r"^reference/\w+$", text, re.MULTILINE)]
+
+
+def documented(page: Path) -> list[str]:
+    """Every class and function that a page of the reference describes, without "eigenkit."."""
+    found, module = [], "eigenkit"
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if match := re.match(r"\.\. currentmodule:: (\S+)", line):
+            module = match[1]
+        elif match := re.match(r"\.\. auto(?:class|function):: (\S+)", line):
+            found.append(match[1] if match[1].startswith("eigenkit.") else f"{module}.{match[1]}")
+        elif match := re.match(r"\.\. automodule:: (\S+)", line):
+            members = vars(importlib.import_module(match[1]))
+            own = [n for n, value in members.items() if inspect.isclass(value) and n[0] != "_"]
+            found += [f"{match[1]}.{name}" for name in members.get("__all__", own)]
+    return [name.removeprefix("eigenkit.") for name in found]
+
+
+def overview() -> str:
+    """Every public name with its first sentence, under the page that describes it."""
+    lines = []
+    for page in reference_pages():
+        title = page.read_text(encoding="utf-8").splitlines()[0].removeprefix("# ")
+        lines += [f"## [{title}](/reference/{page.name})", "", "| name | what it is |", "|---|---|"]
+        for name in documented(page):
+            said = re.sub(r":\w+:`~?\.?([^`]+)`", r"`\1`", summary(name)).replace("|", "\\|")
+            lines.append(f"| {{py:obj}}`~eigenkit.{name}` | {said.replace('``', '`')} |")
+        lines.append("")
+    return "\n".join(lines)

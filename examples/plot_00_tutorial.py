@@ -103,7 +103,11 @@ from eigenkit import PLSDA, ReGEC
 from eigenkit.evaluation import evaluate
 
 record = evaluate(
-    scaled.transform(X), y, {"lda": LDA(), "plsda": PLSDA(2), "regec": ReGEC()}, cv=5, seed=0
+    scaled.transform(X),
+    y,
+    {"lda": LDA(), "plsda": PLSDA(2), "regec": ReGEC()},
+    cv=5,
+    seed=0,
 )
 for method in record["methods"]:
     score = method["scores"]["accuracy"]

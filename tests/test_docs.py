@@ -1,4 +1,4 @@
-"""Every public name has a place in the reference, and the code in the README runs."""
+"""The code in the README and on the first page of the guide runs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,7 @@ from pathlib import Path
 
 import pytest
 
-import eigenkit
-
 ROOT = Path(__file__).parent.parent
-
-
-@pytest.mark.parametrize("name", eigenkit.__all__)
-def test_public_names_are_in_the_reference(name):
-    reference = (ROOT / "docs" / "reference.md").read_text()
-    assert re.search(rf"auto(class|function):: (eigenkit\.)?{name}\b", reference), name
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ def check():
     del sys.modules["docs_check"]
 
 
+PATH = "a path of this machine, as in a warning that an example gives"
 GOOD = (
     '<p id="here"><a href="b.html#there">b</a><a href="#here">up</a><img src="x.png" alt="x"></p>'
 )
@@ -35,6 +36,7 @@ GOOD = (
         ('<img src="x.png">', "image without alternative text: x.png"),
         ('<img src="y.png" alt="y">', "leads nowhere: y.png"),
         ('<script src="https://host/x.js"></script>', "loaded from the network: https://host/x.js"),
+        (f"<pre>{PLACE.parents[1]}/src: DegenerateDataWarning</pre>", PATH),
         ('<a href="https://host/">elsewhere is not looked at</a>', ""),
     ],
 )

@@ -43,8 +43,13 @@ def test_what_a_page_shows_runs(page: str, tmp_path: Path, monkeypatch: pytest.M
         if kind == "python":
             exec(compile(code, page, "exec"), {})
             continue
-        for line in code.splitlines():
-            run_line(line.removeprefix("$ "))
+        for line in typed(code):
+            run_line(line)
+
+
+def typed(block: str) -> list[str]:
+    """The lines of a block, those that go on after a backslash as one."""
+    return [line.removeprefix("$ ") for line in block.replace("\\\n", " ").splitlines()]
 
 
 def run_line(line: str) -> None:
@@ -69,8 +74,7 @@ def test_every_shell_block_runs_as_typed(
     makefile = (DOCS.parent / "Makefile").read_text()
     monkeypatch.chdir(tmp_path)
     for block in SHELL.findall(page.read_text()):
-        for line in block.splitlines():
-            line = line.removeprefix("$ ")
+        for line in typed(block):
             if line.startswith("make "):
                 target = shlex.split(line, comments=True)[1]
                 assert re.search(rf"^{target}:", makefile, re.MULTILINE), line

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-import eigenkit.analysis
+import eigenkit
 
 DOCS = Path(__file__).parents[1] / "docs"
 RELATED = runpy.run_path(str(DOCS / "related.py"))
@@ -25,17 +25,15 @@ TOLD = (
 ON_PAGES = {"images.read_sets", "images.read_labels", "images.Plan", "images.comparison.compare"}
 
 
+# Raised and caught, not called: their first sentence is enough.
+RAISED = {"images.ImageWarning"}
+
+
 def names() -> list[str]:
     """Every class and function that the reference documents, without the leading eigenkit."""
-    found, module = [], "eigenkit"
-    for line in (DOCS / "reference.md").read_text(encoding="utf-8").splitlines():
-        if match := re.match(r"\.\. currentmodule:: (\S+)", line):
-            module = match[1]
-        if match := re.match(r"\.\. auto(?:class|function):: (\S+)", line):
-            whole = match[1] if match[1].startswith("eigenkit.") else f"{module}.{match[1]}"
-            found.append(whole.removeprefix("eigenkit."))
-    found += [f"analysis.{name}" for name in eigenkit.analysis.__all__]
-    return sorted(set(found) - {"images.ImageWarning"})
+    found = [name for page in RELATED["reference_pages"]() for name in RELATED["documented"](page)]
+    assert len(found) == len(set(found)), "described twice"
+    return sorted(name for name in set(found) - RAISED if not name.startswith("exceptions."))
 
 
 NAMES = names()
@@ -82,3 +80,24 @@ def test_nothing_else_is_listed():
     listed = {name for names in RELATED["PAGES"].values() for name in names}
     assert listed == set(NAMES)
     assert all((DOCS / f"{page}.md").exists() for page in RELATED["PAGES"])
+
+
+@pytest.mark.parametrize("name", eigenkit.__all__)
+def test_public_names_are_in_the_reference(name):
+    assert name in NAMES
+
+
+def test_every_page_of_the_reference_is_in_its_table_of_contents():
+    assert set(RELATED["reference_pages"]()) == set((DOCS / "reference").glob("*.md"))
+
+
+def test_the_overview_has_every_name_once():
+    linked = re.findall(r"\{py:obj\}`~eigenkit\.(\S+)`", RELATED["overview"]())
+    assert len(linked) == len(set(linked))
+    assert set(NAMES) <= set(linked)
+
+
+@EACH
+def test_see_also_is_short_and_names_the_nearest(name):
+    links = [line for line in RELATED["see_also"](name) if ":py:obj:" in line]
+    assert 1 <= len(links) <= RELATED["MOST"]

@@ -28,7 +28,9 @@ J[np.arange(120), np.arange(120)] = True  # every article has a reader
 incidence = sparse.csr_array(J.astype(float))
 found = {}
 for expansion in ("zhou", "star", "clique", "bolla", "rodriguez"):
-    found[expansion] = HypergraphClustering(3, expansion=expansion, random_state=0).fit(incidence)
+    found[expansion] = HypergraphClustering(3, expansion=expansion, random_state=0).fit(
+        incidence
+    )
     print(f"{expansion:10s} {adjusted_rand_score(group, found[expansion].labels_):.2f}")
 
 # %%

@@ -31,7 +31,9 @@ train, test = np.arange(2000), np.arange(2000, n)
 
 # %%
 # Three rankings of the labels of 500 new documents.
-model = ManyLabelClassifier(OrthonormalizedPLS(20), n_neighbors=40).fit(X[train], Y[train])
+model = ManyLabelClassifier(OrthonormalizedPLS(20), n_neighbors=40).fit(
+    X[train], Y[train]
+)
 ridge = Ridge(alpha=1.0).fit(X[train], Y[train].toarray())
 _, index = NearestNeighbors(n_neighbors=40).fit(X[train]).kneighbors(X[test])
 plain = sum(Y[train][index[:, i]].toarray() for i in range(40))

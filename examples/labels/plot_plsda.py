@@ -32,6 +32,10 @@ for name, (a, b) in zip(wine.feature_names, model.x_loadings_, strict=True):
     axes[1].annotate("", (a, b), (0, 0), arrowprops={"arrowstyle": "->", "lw": 0.8})
     axes[1].text(1.08 * a, 1.08 * b, name, fontsize=7, ha="center")
 axes[1].set(
-    xlim=(-0.7, 0.7), ylim=(-0.7, 0.8), title="loadings", xlabel="component 1", ylabel="component 2"
+    xlim=(-0.7, 0.7),
+    ylim=(-0.7, 0.8),
+    title="loadings",
+    xlabel="component 1",
+    ylabel="component 2",
 )
 plt.show()

@@ -46,6 +46,10 @@ for name in model.classes_:
     axes[0].scatter(*scores[y == name, :2].T, label=name)
 axes[0].set(title="scores", xlabel="component 1", ylabel="component 2")
 axes[0].legend()
-axes[1].bar(np.arange(60), found.overall[:60], color=np.where(np.arange(60) < 20, "C0", "0.7"))
-axes[1].set(title="how often a gene is kept (blue: differs)", xlabel="gene (the first 60)")
+axes[1].bar(
+    np.arange(60), found.overall[:60], color=np.where(np.arange(60) < 20, "C0", "0.7")
+)
+axes[1].set(
+    title="how often a gene is kept (blue: differs)", xlabel="gene (the first 60)"
+)
 plt.show()

@@ -43,7 +43,9 @@ print(projection.report_)
 # %%
 # The same classifier twice: on the ten scores, and on all words.
 def tagger(*steps):
-    return make_pipeline(*steps, MultiOutputClassifier(LogisticRegression(max_iter=1000)))
+    return make_pipeline(
+        *steps, MultiOutputClassifier(LogisticRegression(max_iter=1000))
+    )
 
 
 def scores_of(model):
@@ -52,11 +54,15 @@ def scores_of(model):
 
 
 found = {
-    "projection, 10 features": scores_of(tagger(HypergraphSpectral(alpha=1.0), StandardScaler())),
+    "projection, 10 features": scores_of(
+        tagger(HypergraphSpectral(alpha=1.0), StandardScaler())
+    ),
     f"all {d} words": scores_of(tagger()),
 }
 places = [1, 2, 3]
-precision = {name: [precision_at_k(Y[test], S, p) for p in places] for name, S in found.items()}
+precision = {
+    name: [precision_at_k(Y[test], S, p) for p in places] for name, S in found.items()
+}
 
 # %%
 # Left: of the tags that rank highest for a document, how many are right? Right: new documents along the first two
@@ -65,12 +71,17 @@ fig, axes = plt.subplots(1, 2, figsize=(10, 4))
 for name, values in precision.items():
     axes[0].plot(places, values, "o-", label=name)
 axes[0].set(
-    xlabel="number of top-ranked tags", ylabel="share that is right", xticks=places, ylim=(0, 1)
+    xlabel="number of top-ranked tags",
+    ylabel="share that is right",
+    xticks=places,
+    ylim=(0, 1),
 )
 axes[0].legend()
 Z = projection.transform(X[test])
 for tag, marker in ((0, "o"), (1, "s"), (2, "^")):
-    only = (Y[test, tag] == 1) & (Y[test][:, [t for t in (0, 1, 2) if t != tag]].sum(axis=1) == 0)
+    only = (Y[test, tag] == 1) & (
+        Y[test][:, [t for t in (0, 1, 2) if t != tag]].sum(axis=1) == 0
+    )
     axes[1].scatter(*Z[only, :2].T, marker=marker, s=12, label=f"tag {tag}")
 axes[1].set(xlabel="component 1", ylabel="component 2", title="new documents")
 axes[1].legend()

@@ -18,7 +18,9 @@ from sklearn.model_selection import train_test_split
 from eigenkit import GraphRegularized, KernelLDA
 
 X, y = load_digits(n_class=6, return_X_y=True)
-X, X_new, y, y_new = train_test_split(X / 16, y, train_size=500, random_state=0, stratify=y)
+X, X_new, y, y_new = train_test_split(
+    X / 16, y, train_size=500, random_state=0, stratify=y
+)
 kernel = KernelLDA(kernel="rbf", gamma=0.1, alpha=0.1)
 
 
@@ -37,7 +39,9 @@ for count in counts:
     seen = some(count)
     known = seen >= 0
     alone.append(kernel.fit(X[known], seen[known]).score(X_new, y_new))
-    model = GraphRegularized(kernel, mu=[0.0, 0.1, 1.0, 10.0], n_neighbors=8, cv=3).fit(X, seen)
+    model = GraphRegularized(kernel, mu=[0.0, 0.1, 1.0, 10.0], n_neighbors=8, cv=3).fit(
+        X, seen
+    )
     joined.append(model.score(X_new, y_new))
     chosen.append(model.mu_)
     print(

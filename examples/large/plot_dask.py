@@ -35,7 +35,10 @@ if here:
     from distributed import Client
 
     with Client(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
+        n_workers=2,
+        threads_per_worker=1,
+        processes=False,
+        dashboard_address="127.0.0.1:0",
     ) as client:
         blocks = RowBlocks.from_dask(client, [delayed(part)(seed) for seed in range(8)])
         model = LDA(alpha=1.0).fit(blocks)

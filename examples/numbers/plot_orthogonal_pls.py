@@ -33,7 +33,10 @@ y = amount[:, 0]
 # One predictive and three orthogonal components predict exactly what four PLS components do.
 pls = PLSRegression(4, scale=False).fit(X, y)
 model = OrthogonalPLS(n_orthogonal=3, scale=False).fit(X, y)
-print("largest difference of predictions:", np.abs(model.predict(X) - pls.predict(X)).max())
+print(
+    "largest difference of predictions:",
+    np.abs(model.predict(X) - pls.predict(X)).max(),
+)
 print(
     "R2 from the first component of PLS:  ",
     round(np.corrcoef(pls.transform(X)[:, 0], y)[0, 1] ** 2, 3),
@@ -43,13 +46,17 @@ print(
     round(np.corrcoef(model.transform(X)[:, 0], y)[0, 1] ** 2, 3),
 )
 print(
-    "share of the variance of X that is orthogonal to y:", model.orthogonal_variance_ratio_.round(3)
+    "share of the variance of X that is orthogonal to y:",
+    model.orthogonal_variance_ratio_.round(3),
 )
 
 # %%
 # The first orthogonal score turns out to be the slope of the baseline, which the model was never told about.
 orthogonal = model.transform_orthogonal(X)
-print("correlation with the slope:", round(abs(np.corrcoef(orthogonal[:, 0], slope)[0, 1]), 3))
+print(
+    "correlation with the slope:",
+    round(abs(np.corrcoef(orthogonal[:, 0], slope)[0, 1]), 3),
+)
 fig, axes = plt.subplots(1, 3, figsize=(13, 3.6))
 axes[0].plot(wavelength, X.T, lw=0.4, color="tab:gray")
 axes[0].plot(wavelength, model.correct(X).T, lw=0.4, color="tab:blue")
@@ -57,5 +64,7 @@ axes[0].set(title="spectra, and what is left of them (blue)", xlabel="nm")
 axes[1].scatter(model.transform(X)[:, 0], y)
 axes[1].set(title="the predictive component", xlabel="score", ylabel="y")
 axes[2].scatter(orthogonal[:, 0], slope, c=y)
-axes[2].set(title="the first orthogonal one", xlabel="score", ylabel="slope of the baseline")
+axes[2].set(
+    title="the first orthogonal one", xlabel="score", ylabel="slope of the baseline"
+)
 plt.show()

@@ -32,7 +32,9 @@ train, test = np.arange(40), np.arange(40, 60)
 # %%
 # Every number of components is tried in every fold, for the cost of a single fit per fold.
 model = PLSRegressionCV(10, scale=False).fit(X[train], y[train])
-print(f"{model.n_components_} components, R2 on new spectra {model.score(X[test], y[test]):.4f}")
+print(
+    f"{model.n_components_} components, R2 on new spectra {model.score(X[test], y[test]):.4f}"
+)
 
 # %%
 # Left: the spectra. Middle: the coefficients are large where the substance absorbs. Right: predictions for new spectra.
@@ -41,7 +43,11 @@ axes[0].plot(wavelength, X.T, lw=0.5, color="tab:gray")
 axes[0].set(title="spectra", xlabel="nm")
 axes[1].plot(wavelength, np.ravel(model.coef_))
 axes[1].plot(
-    wavelength, pure[0] * np.abs(model.coef_).max(), "--", lw=1, label="the substance (scaled)"
+    wavelength,
+    pure[0] * np.abs(model.coef_).max(),
+    "--",
+    lw=1,
+    label="the substance (scaled)",
 )
 axes[1].set(title="coefficients", xlabel="nm")
 axes[1].legend()
@@ -59,7 +65,12 @@ from eigenkit.analysis import hotelling_t2, spe, spe_limit, t2_limit
 
 odd = np.array([X[test[0]] + 0.3 * band(1600, 25), 5 * X[test[1]]])
 for name, spectra, marker in (("new", X[test], "o"), ("odd", odd, "X")):
-    plt.loglog(hotelling_t2(model, spectra), spe(model, spectra), marker, label=f"{name} spectra")
+    plt.loglog(
+        hotelling_t2(model, spectra),
+        spe(model, spectra),
+        marker,
+        label=f"{name} spectra",
+    )
 plt.axvline(t2_limit(model, 0.95), color="tab:gray", lw=1)
 plt.axhline(spe_limit(model, X[test], 0.95), color="tab:gray", lw=1)
 plt.xlabel("T² (distance from the centre)")

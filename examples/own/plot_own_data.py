@@ -27,7 +27,11 @@ class Beside(Data):
     def __init__(self, *parts):
         self.parts, self.ends = parts, np.cumsum([p.shape[1] for p in parts])
         self.shape = (parts[0].shape[0], int(self.ends[-1]))
-        self.weight, self.total, self.n_samples = None, parts[0].total, parts[0].n_samples
+        self.weight, self.total, self.n_samples = (
+            None,
+            parts[0].total,
+            parts[0].n_samples,
+        )
         self.mean = np.concatenate([p.mean for p in parts])
         self.constant = np.concatenate([p.constant for p in parts])
 
@@ -46,7 +50,8 @@ class Beside(Data):
     def ridge(self, alpha):
         sizes = [part.shape[1] for part in self.parts]
         ridges = [
-            np.broadcast_to(p.ridge(alpha), d) for p, d in zip(self.parts, sizes, strict=True)
+            np.broadcast_to(p.ridge(alpha), d)
+            for p, d in zip(self.parts, sizes, strict=True)
         ]
         return np.concatenate(ridges)
 
@@ -58,11 +63,15 @@ class Beside(Data):
 # 600 samples: their words, their measurements and their responses Y depend on the same three hidden themes.
 rng = np.random.default_rng(0)
 themes = rng.gamma(1.0, size=(600, 3))
-words = sparse.csr_array(rng.poisson(0.02 + themes @ rng.gamma(0.02, size=(3, 3000)))).astype(float)
+words = sparse.csr_array(
+    rng.poisson(0.02 + themes @ rng.gamma(0.02, size=(3, 3000)))
+).astype(float)
 numbers = themes @ rng.normal(size=(3, 20)) + 3 * rng.normal(size=(600, 20))
 Y = themes @ rng.normal(size=(3, 4)) + rng.normal(size=(600, 4))
 H = Y - Y.mean(axis=0)
-H = H @ np.linalg.inv(np.linalg.cholesky(H.T @ H)).T  # the target of CCA, up to a rotation
+H = (
+    H @ np.linalg.inv(np.linalg.cholesky(H.T @ H)).T
+)  # the target of CCA, up to a rotation
 
 data = Beside(Centered(words), Centered(numbers))
 answer = solve(Pencil.state(data, H, alpha=10.0), Settings(regression="cg"))

@@ -34,7 +34,9 @@ X_new, grade_new = draw(500)
 # The similarity of two grades falls with their distance. H is a factor of the similarity matrix, with one row per sample.
 def graded(y, reach=2.0):
     levels = np.arange(y.max() + 1)
-    similarity = np.exp(-(((levels[:, None] - levels) / reach) ** 2)) + 1e-9 * np.eye(len(levels))
+    similarity = np.exp(-(((levels[:, None] - levels) / reach) ** 2)) + 1e-9 * np.eye(
+        len(levels)
+    )
     return (np.linalg.cholesky(similarity) / np.sqrt(np.bincount(y))[:, None])[y]
 
 

@@ -9,12 +9,18 @@ The expensive part of a fit (a Gram matrix, singular values or a Krylov space) d
 
 # %%
 # LDA on 300 handwritten digits with 17 values of alpha, fitted together.
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from eigenkit import LDA, AlphaSearchCV, alpha_path
+from eigenkit.exceptions import DegenerateDataWarning
+
+# Some pixels at the border are always blank; eigenkit warns that they say nothing.
+warnings.simplefilter("ignore", DegenerateDataWarning)
 
 X, y = load_digits(return_X_y=True)
 X_train, X_test, y_train, y_test = train_test_split(

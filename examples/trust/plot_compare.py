@@ -25,7 +25,9 @@ methods = {
     "cca": CCA(),
     "opls, one component": OrthonormalizedPLS(1),
 }
-record = evaluate(X, Y, methods, cv=5, repeats=2, alphas=None, name="six labels", seed=0)
+record = evaluate(
+    X, Y, methods, cv=5, repeats=2, alphas=None, name="six labels", seed=0
+)
 text = render_text(record, style="plain")
 print(text[: text.index("Data")])
 
@@ -45,6 +47,8 @@ for i, name in enumerate(list(auc)[1:]):
         f"star - {name}: {difference.mean():+.3f}, better on {np.mean(difference > 0):.0%} of the splits"
     )
 axes[1].axvline(0, color="tab:gray", lw=1)
-axes[1].set(yticks=range(len(auc) - 1), yticklabels=[f"star - {n}" for n in list(auc)[1:]])
+axes[1].set(
+    yticks=range(len(auc) - 1), yticklabels=[f"star - {n}" for n in list(auc)[1:]]
+)
 axes[1].set(xlabel="difference on the same split")
 plt.show()

@@ -24,13 +24,22 @@ features = [5, 10, 20, 30, 38, 60, 100]
 
 def first_correlation(d, alpha):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # eigenkit warns that these are 1 by construction
-        return CCA(1, alpha=alpha).fit(rng.normal(size=(40, d)), Y).canonical_correlations_[0]
+        warnings.simplefilter(
+            "ignore"
+        )  # eigenkit warns that these are 1 by construction
+        return (
+            CCA(1, alpha=alpha)
+            .fit(rng.normal(size=(40, d)), Y)
+            .canonical_correlations_[0]
+        )
 
 
 for alpha in (0.0, 10.0, 100.0):
     plt.plot(
-        features, [first_correlation(d, alpha) for d in features], "o-", label=f"alpha = {alpha:g}"
+        features,
+        [first_correlation(d, alpha) for d in features],
+        "o-",
+        label=f"alpha = {alpha:g}",
     )
 plt.axvline(39, color="tab:gray", lw=1)
 plt.xlabel("number of features of X (noise, 40 samples)")
@@ -43,4 +52,9 @@ plt.show()
 X = rng.normal(size=(40, 100))
 for name, signal in (("noise", 0.0), ("one direction", 6.0)):
     planted = X + signal * np.outer(Y[:, 0], np.eye(100)[0])
-    print(name, permutation_test(CCA(alpha=10.0), planted, Y, n_permutations=199).p_values.round(3))
+    print(
+        name,
+        permutation_test(
+            CCA(alpha=10.0), planted, Y, n_permutations=199
+        ).p_values.round(3),
+    )

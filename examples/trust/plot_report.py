@@ -34,7 +34,9 @@ for size in closeness:
 # %%
 condition = [report.condition for report in reports]
 for name in names:
-    plt.loglog(condition, [getattr(report, name) for report in reports], "o-", label=name)
+    plt.loglog(
+        condition, [getattr(report, name) for report in reports], "o-", label=name
+    )
 plt.xlabel("condition number of X'X")
 plt.ylabel("relative error")
 plt.legend()

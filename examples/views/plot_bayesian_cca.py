@@ -27,7 +27,10 @@ X[:, 6:9] += own  # specific to the first instrument
 model = BayesianCCA().fit(X, Y)
 print("shared components:", model.n_components_)
 print("by BIC:", ProbabilisticCCA("bic", alpha=0).fit(X, Y).n_components_)
-print("channels of X:", [np.flatnonzero(column > 0.5).tolist() for column in model.x_relevance_.T])
+print(
+    "channels of X:",
+    [np.flatnonzero(column > 0.5).tolist() for column in model.x_relevance_.T],
+)
 
 # %%
 # Estimated loadings with 95 % intervals. Crosses mark the true values (up to the order and sign of the components).
@@ -40,7 +43,9 @@ for axis, name, loadings, bounds, truth in (
     for k in range(model.n_components_):
         places = np.arange(len(loadings)) + 0.2 * k
         axis.vlines(places, *bounds[:, k].T, color=f"C{k}", lw=3, alpha=0.4)
-        axis.plot(places, loadings[:, k], "o", color=f"C{k}", label=f"component {k + 1}")
+        axis.plot(
+            places, loadings[:, k], "o", color=f"C{k}", label=f"component {k + 1}"
+        )
         along = np.argmax(np.abs(truth.T @ loadings[:, k]))
         sign = np.sign(truth[:, along] @ loadings[:, k])
         axis.plot(places, sign * truth[:, along], "x", color="black", ms=5)

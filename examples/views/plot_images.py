@@ -17,7 +17,9 @@ from eigenkit.images import ImageAnnotator, Plan, make_shapes
 
 sets, Y, terms = make_shapes(80, size=64)
 new, truth, _ = make_shapes(60, size=64, seed=1)
-print(f"{len(sets)} sets, {sum(len(one) for one in sets)} pictures, terms: {', '.join(terms)}")
+print(
+    f"{len(sets)} sets, {sum(len(one) for one in sets)} pictures, terms: {', '.join(terms)}"
+)
 
 # %%
 # One kernel compares local descriptors (a pyramid match), another compares colours.
@@ -39,7 +41,10 @@ for ax, i in zip(axes, best, strict=True):
     share = piece.shares[:, ring]
     colours = np.where(share > 0, "tab:orange", "tab:blue")
     ax.scatter(
-        *(64 * piece.places.T), s=500 * np.abs(share) / np.abs(share).max(), c=colours, alpha=0.5
+        *(64 * piece.places.T),
+        s=500 * np.abs(share) / np.abs(share).max(),
+        c=colours,
+        alpha=0.5,
     )
     ax.set(title=f"ring: {scores[i, ring]:.0%}", xticks=[], yticks=[])
 plt.show()

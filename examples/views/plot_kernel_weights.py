@@ -34,7 +34,9 @@ kernels = [Kernel("rbf", gamma=0.2, columns=columns) for columns in groups.value
 # %%
 # The class of new patients is predicted by nearest neighbours among the scores.
 def fitted(alpha, weights):
-    model = MultipleKernelProjection(KernelLDA(alpha=alpha), kernels, weights=weights).fit(X, y)
+    model = MultipleKernelProjection(
+        KernelLDA(alpha=alpha), kernels, weights=weights
+    ).fit(X, y)
     reader = KNeighborsClassifier(15).fit(model.transform(X), y)
     return model, reader.score(model.transform(X_new), y_new)
 
@@ -57,7 +59,9 @@ axes[0].set(title="learned weights", xlabel="alpha", ylabel="share of the kernel
 axes[0].legend()
 axes[1].semilogx(alphas, accuracy, "o-", label="learned weights")
 axes[1].semilogx(alphas, equal, "s-", label="equal weights")
-axes[1].axhline(np.bincount(y_new).max() / len(y_new), color="tab:gray", lw=1, label="chance")
+axes[1].axhline(
+    np.bincount(y_new).max() / len(y_new), color="tab:gray", lw=1, label="chance"
+)
 axes[1].set(title="new patients", xlabel="alpha", ylabel="accuracy")
 axes[1].legend()
 plt.show()

@@ -37,7 +37,9 @@ for design in (10.0, 1.0, 0.0):
     models[f"classes, design {design:g}"] = RGCCA(design=design).fit(views, failed)
 for name, model in models.items():
     scores = np.column_stack(model.transform_views(views))
-    along = [np.abs(np.corrcoef(scores.T, hidden)[:-1, -1]).mean() for hidden in (load, wear)]
+    along = [
+        np.abs(np.corrcoef(scores.T, hidden)[:-1, -1]).mean() for hidden in (load, wear)
+    ]
     print(f"{name:20s} correlation with load {along[0]:.2f}, with wear {along[1]:.2f}")
 
 # %%
@@ -48,7 +50,9 @@ for design in (10.0, 1.0, 0.0):
     chain = make_pipeline(
         StandardScaler(), RGCCA(2, design=design, groups=groups), LogisticRegression()
     )
-    print(f"design {design:4g}: accuracy {cross_val_score(chain, X, failed, cv=5).mean():.2f}")
+    print(
+        f"design {design:4g}: accuracy {cross_val_score(chain, X, failed, cv=5).mean():.2f}"
+    )
 
 # %%
 # How the components go together: three views and, last, the classes.

@@ -33,7 +33,9 @@ print(f"genes {found[0]}, lipids {found[1]}")
 # %%
 # Is the association real? There are more genes than mice, so without a ridge every correlation would be 1; we test a
 # regularized CCA.
-test = permutation_test(CanonicalRidge(gamma_x=0.9, gamma_y=0.5), X, Y, n_permutations=199)
+test = permutation_test(
+    CanonicalRidge(gamma_x=0.9, gamma_y=0.5), X, Y, n_permutations=199
+)
 print("p-values of the first three components:", test.p_values[:3].round(3))
 
 # %%
