@@ -299,8 +299,8 @@ a number (≤), how many times as much eigenkit takes. Rows that miss their goal
 
 - **Dense data** (the rows with sizes) have correlated columns whose means are far from zero. "One
   product X'X" is a bound that no method of this kind gets below.
-- **Text** (news20, part of rcv1, two Yahoo sets) is sparse, with rows of unit length. A row names the
-  data set, the method, the ridge and, in brackets, what solved the regression. The peer is
+- **Text** (news20, part of rcv1, two Yahoo sets) is sparse, with rows of unit length. A row names
+  the data set, the method, the ridge and, in brackets, what solved the regression. The peer is
   scikit-learn's `Ridge`, run to the residual that we reach: it does only the regression, which is
   the first half of our fit.
 - **Many labels**: Delicious has 983. "10 times that of 100 labels" asks whether time grows faster

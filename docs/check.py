@@ -1,9 +1,10 @@
 """Looks at the built pages: ``python docs/check.py docs/_build/html`` ends with 1 if one is wrong.
 
 Links and anchors within the pages lead somewhere, images say what they show, nothing is loaded from
-the network, nothing tells where the pages were built, the notebook runs top to bottom. Where a browser and playwright are installed, pages
-are opened without network at three widths, light and dark: nothing sticks out, nothing fails, and
-the search finds. What is not installed is said, not counted as seen.
+the network, nothing tells where the pages were built, the notebook runs top to bottom. Where a
+browser and playwright are installed, pages are opened without network at three widths, light and
+dark: nothing sticks out, nothing fails, and the search finds. What is not installed is said, not
+counted as seen.
 """
 
 from __future__ import annotations
