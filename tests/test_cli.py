@@ -135,6 +135,21 @@ def test_large_files_are_read_in_blocks_by_themselves(data: Path) -> None:
     assert "raise it with --max-memory" in output
 
 
+def test_components_are_chosen_in_blocks_too(data: Path) -> None:
+    options = ["fit", "data.csv", *CLASS_OPTIONS, "-m", "plsda"]
+    record = run_json(*options, "-o", "blocks.ek", "--max-memory", "2k")
+    assert record["fitted"]["in_blocks"]
+    found, again = (
+        r["fitted"]["component_search"] for r in (record, run_json(*options, "-o", "m.ek"))
+    )
+    assert found["values"] == again["values"]
+    assert len(found["values"]) > 1
+    best = found["values"][int(np.argmax(found["mean_score"]))]
+    assert record["fitted"]["params"]["n_components"] == best
+    refused = run(*options, "-o", "c.ek", "--checkpoint", "state.ek", code=2)
+    assert "give them" in " ".join(refused.split())
+
+
 def test_methods_lists_the_registry(data: Path) -> None:
     assert [m["name"] for m in run_json("methods")["methods"]] == list(METHODS)
     shown = run("methods")

@@ -98,15 +98,16 @@ def fit(
     if dask is not None:
         if grid is not None or wanted is not None or scale != "none" or given["missing"] != "error":
             raise typer.BadParameter(
-                "it goes without --alpha cv, --components cv, --scale and --missing.",
+                "it goes without --alpha cv, --scale and --missing, and with a number of "
+                "--components for methods that choose it otherwise.",
                 param_hint="--dask",
             )
         return _on_cluster(data, place, name, options, given["task"], params, dask, unencrypted)
-    may_stream = found.streams and wanted is None and given["missing"] != "keep"
+    may_stream = found.streams and given["missing"] != "keep"
     if stream and given["missing"] == "keep":
         raise typer.BadParameter("keep needs all rows in memory.", param_hint="--missing")
     if checkpoint is not None:
-        stream = _in_blocks(stream, may_stream and grid is None)
+        stream = _in_blocks(stream, may_stream and grid is None and wanted is None)
     source, whole, blocks = open_in_memory_or_blocks(
         data, options, stream, may_stream, as_json, given["missing"]
     )
@@ -191,7 +192,11 @@ def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | None, Any]:
 
 def _in_blocks(stream: bool | None, may_stream: bool) -> bool:
     if stream is False or not may_stream:
-        why = "--no-stream is given" if stream is False else "this method or --alpha cv has none"
+        why = (
+            "--no-stream is given"
+            if stream is False
+            else "this method has none, or alpha or components are to be chosen: give them"
+        )
         raise typer.BadParameter(f"it needs blocks, but {why}.", param_hint="--checkpoint")
     return True
 

@@ -105,7 +105,8 @@ def summary(model: Model) -> str:
     parts.append(f"{len(d['targets'])} {what}")
     if d["n_components"]:
         chosen = " (by cross-validation)" if how.get("component_search") else ""
-        parts.append(f"{d['n_components']} components{chosen}")
+        s = "" if d["n_components"] == 1 else "s"
+        parts.append(f"{d['n_components']} component{s}{chosen}")
     if how["params"].get("alpha") is not None:
         chosen = " (by cross-validation)" if how["alpha_search"] else ""
         parts.append(f"alpha {how['params']['alpha']:g}{chosen}")

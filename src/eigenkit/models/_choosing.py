@@ -7,6 +7,7 @@ for numbers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -31,14 +32,23 @@ def folds_of(kind: str, y: Array, cv: int, seed: int) -> list[tuple[Any, Any]]:
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(cv)]
 
 
-def scores_by_components(estimator: Any, X: Any, y: Array, kind: str, cv: int, seed: int) -> Array:
-    """Score (folds x components) with the first 1, 2, ... components."""
-    rows = []
+def folds_in_memory(kind: str, X: Any, y: Array, cv: int, seed: int) -> Iterator[tuple[Any, Any]]:
+    """Rows to fit on and to measure on, each as one block (X, y)."""
     for train, test in folds_of(kind, y, cv, seed):
-        fitted = clone(estimator).fit(X[train], y[train])
-        Z, Z_new = (_scores(fitted, X[part]) for part in (train, test))
+        yield [(X[train], y[train])], [(X[test], y[test])]
+
+
+def scores_by_components(estimator: Any, folds: Iterable[tuple[Any, Any]], kind: str) -> Array:
+    """Score (folds x components) with the first 1, 2, ... components.
+
+    A fold is two collections of blocks (X, y): a list of one, or :class:`RowBlocks`.
+    """
+    rows = []
+    for train, test in folds:
+        fitted = clone(estimator).fit(*(train[0] if isinstance(train, list) else [train]))
+        (Z, y), (Z_new, y_new) = (_all_scores(fitted, part) for part in (train, test))
         widths = range(1, Z.shape[1] + 1)
-        rows.append([_score(kind, Z[:, :l], y[train], Z_new[:, :l], y[test]) for l in widths])
+        rows.append([_score(kind, Z[:, :l], y, Z_new[:, :l], y_new) for l in widths])
     shortest = min(len(row) for row in rows)
     return np.array([row[:shortest] for row in rows])
 
@@ -56,6 +66,11 @@ def cross_validated(estimator: Any, X: Any, y: Array, kind: str, cv: int, seed: 
             Z, Z_new = (_scores(fitted, X[part]) for part in (train, test))
             found.append(_score(kind, Z, y[train], Z_new, y[test]))
     return np.array(found)
+
+
+def _all_scores(fitted: Any, part: Iterable[tuple[Any, Array]]) -> tuple[Array, Array]:
+    Z, y = zip(*((_scores(fitted, X), y) for X, y in part), strict=True)
+    return np.vstack(Z), np.concatenate(y)
 
 
 def _scores(fitted: Any, X: Any) -> Array:
@@ -84,20 +99,20 @@ def _r2(y: Array, predicted: Array) -> float:
     return float(np.mean(1 - np.sum((Y - P) ** 2, axis=0)[some] / total[some]))
 
 
-def most_components(estimator: Any, X: Any, cv: int) -> int | None:
+def most_components(estimator: Any, shape: tuple[int, int], cv: int) -> int | None:
     """How many to try: what the method takes by itself, bounded where it must be told."""
     if estimator.get_params()["n_components"] is None:
         return None
-    smallest = X.shape[0] - -(-X.shape[0] // cv) - 1
-    return int(max(1, min(MOST_COMPONENTS, X.shape[1], smallest)))
+    smallest = shape[0] - -(-shape[0] // cv) - 1
+    return int(max(1, min(MOST_COMPONENTS, shape[1], smallest)))
 
 
 def choose_components(
-    estimator: Any, X: Any, y: Array, kind: str, cv: int, seed: int
+    estimator: Any, folds: Iterable[tuple[Any, Any]], kind: str, shape: tuple[int, int], cv: int
 ) -> tuple[int, Array]:
     """The number of components with the best mean score, and all scores."""
-    largest = clone(estimator).set_params(n_components=most_components(estimator, X, cv))
-    scores = scores_by_components(largest, X, y, kind, cv, seed)
+    largest = clone(estimator).set_params(n_components=most_components(estimator, shape, cv))
+    scores = scores_by_components(largest, folds, kind)
     return int(np.argmax(scores.mean(axis=0))) + 1, scores
 
 
@@ -126,9 +141,8 @@ class ComponentsCV(BaseEstimator):
         """Choose, then fit on all rows."""
         y = np.asarray(y)
         kind = "labels" if y.ndim == 2 and np.isin(y, (0, 1)).all() else "numbers"
-        self.n_components_, _ = choose_components(
-            self.estimator, X, y, kind, self.cv, self.random_state
-        )
+        folds = folds_in_memory(kind, X, y, self.cv, self.random_state)
+        self.n_components_, _ = choose_components(self.estimator, folds, kind, X.shape, self.cv)
         chosen = clone(self.estimator).set_params(n_components=self.n_components_)
         self.best_estimator_ = chosen.fit(X, y)
         return self

@@ -12,6 +12,7 @@ import numpy as np
 from eigenkit.files import Block, Data, Source, Target, read
 from eigenkit.files._common import size
 from eigenkit.files._reading import rows_per_block
+from eigenkit.models._choosing import folds_in_memory
 from eigenkit.models._features import Blocks, Features, complete
 from eigenkit.models._parsed import Tick, numbered, stored_y
 from eigenkit.models._row_blocks import RowBlocks
@@ -49,7 +50,7 @@ class FitRows:
         self.say: Callable[[str], None] = unsaid
         self.seconds = 0.0  # that one pass over the file takes
         self.n = 0
-        self._kept = None if stream else list(self._make())
+        self._kept: Any = None if stream else list(self._make())
 
     def _make(self) -> Iterator[tuple[Any, np.ndarray]]:
         self.n = 0
@@ -67,8 +68,22 @@ class FitRows:
         """Columns of X and y together."""
         return self.features.n_features + len(self.target.names)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of X."""
+        return self.n, self.features.n_features
+
+    def folds(self, n: int, seed: int) -> Iterator[tuple[Any, Any]]:
+        """Rows to fit on and to measure on, as blocks (X, y)."""
+        if self.stream:
+            return self.store().folds(n, seed=seed)
+        ((X, y),) = self
+        return folds_in_memory(self.target.kind, X, y, n, seed)
+
     def store(self) -> RowBlocks:
         """All rows in a scratch file, as blocks that are read from there from now on."""
+        if isinstance(self._kept, RowBlocks):
+            return self._kept
         scratch = Scratch()
         self.say(
             f"{self.width} columns: the rows are parsed into a scratch file in {scratch.folder}, "
@@ -81,7 +96,7 @@ class FitRows:
         classes = np.array(self.target.names) if self.target.kind == "classes" else None
         blocks = RowBlocks.stored(held, classes)
         self.say(f"{self.n} rows take {size(scratch.n_bytes)} there, until the fit ends")
-        self._kept = blocks  # type: ignore[assignment]
+        self._kept = blocks
         return blocks
 
 

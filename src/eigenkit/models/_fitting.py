@@ -195,16 +195,15 @@ def _fit(
     seed: int,
 ) -> tuple[Any, dict[str, Any]]:
     estimator = method.make(**params)
-    if rows.stream:
-        if components == "cv":
-            raise ValueError("components cannot be chosen by cross-validation in blocks.")
-        return _fit_blocks(method, estimator, rows, alphas, cv)
-    ((X, y),) = rows
     searches: dict[str, Any] = {}
     if components == "cv":
-        l, scores = choose_components(estimator, X, y, rows.target.kind, cv, seed)
+        folds = rows.folds(cv, seed)
+        l, scores = choose_components(estimator, folds, rows.target.kind, rows.shape, cv)
         estimator.set_params(n_components=l)
         searches["component_search"] = _told(range(1, scores.shape[1] + 1), scores, rows, cv)
+    if rows.stream:
+        return _fit_blocks(method, estimator, rows, alphas, cv, searches)
+    ((X, y),) = rows
     if alphas is None:
         return estimator.fit(X, y), searches
     estimator, searches["alpha_search"] = _widening(estimator, X, y, alphas, rows, cv, seed)
@@ -254,7 +253,7 @@ def _widening(
 
 
 def _fit_blocks(
-    method: Method, estimator: Any, rows: FitRows, alphas: Any, cv: int
+    method: Method, estimator: Any, rows: FitRows, alphas: Any, cv: int, searches: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
     """In one pass where the moments are small, by passes over a scratch file elsewhere."""
     if not hasattr(estimator, "partial_fit"):
@@ -267,7 +266,8 @@ def _fit_blocks(
             for position, (X, y) in enumerate(rows):
                 stream.update(X, y, position=position, **extra)
     elif alphas is not None:
-        return _search_blocks(estimator, rows, alphas, cv)
+        estimator, searches["alpha_search"] = _search_blocks(estimator, rows, alphas, cv)
+        return estimator, searches
     elif rows.width <= _FEW:
         rows.say(f"one more pass over the file fits it, which takes about {time_of(rows.seconds)}")
         for X, y in rows:
@@ -276,9 +276,9 @@ def _fit_blocks(
         blocks = rows.store()
         if hasattr(estimator, "plan"):
             rows.say(estimator.plan(blocks).reason)
-        return estimator.fit(blocks), {}
+        return estimator.fit(blocks), searches
     estimator._intake_.fitted()  # a stream is solved when it is first asked: now
-    return estimator, {}
+    return estimator, searches
 
 
 def _search_blocks(
@@ -292,7 +292,7 @@ def _search_blocks(
     head = make_head(rows.target.kind, 0)
     scoring = head_auc if rows.target.kind == "labels" else None
     search = AlphaSearchCV(estimator, alphas=grid, cv=cv, head=head, scoring=scoring).fit(blocks)
-    return search.best_estimator_, {"alpha_search": _searched(search, rows.target, cv)}
+    return search.best_estimator_, _searched(search, rows.target, cv)
 
 
 def _fingerprint(source: Source, labels: Any, features: Features) -> str:
