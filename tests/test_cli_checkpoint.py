@@ -76,4 +76,6 @@ def test_a_state_of_other_data_is_refused() -> None:
 
 def test_a_checkpoint_needs_blocks() -> None:
     assert "--no-stream is given" in _fit("a.ek", "--checkpoint", "s.ek", "--no-stream", code=2)
-    assert "--alpha cv has none" in _fit("a.ek", "--checkpoint", "s.ek", "--alpha", "cv", code=2)
+    assert "alpha or components are to be chosen" in _fit(
+        "a.ek", "--checkpoint", "s.ek", "--alpha", "cv", code=2
+    )
