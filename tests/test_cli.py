@@ -301,8 +301,10 @@ def start(*arguments: str) -> subprocess.Popen:
     )
 
 
+# A shell starts what runs in its background with interruptions ignored.
 SLOW = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from eigenkit.cli import run
 from eigenkit.files._delimited import Delimited
 
