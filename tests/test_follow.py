@@ -62,6 +62,19 @@ def test_a_growing_file_is_taken_in_once(tmp_path, rng):
     assert load(model).how["n_rows"] == 200
 
 
+def test_it_is_said_when_what_a_model_knew_does_not_count(tmp_path, rng):
+    frame = _frame(rng)
+    model = _start(tmp_path, frame[:60])
+    data = tmp_path / "data.csv"
+    frame[60:].to_csv(data, index=False)
+    assert "m.ek keeps no stream, so its 60 rows do not count" in _follow(tmp_path, data, model)
+    assert "do not count" not in _follow(tmp_path, data, model)
+    (tmp_path / "m.state").unlink()
+    said = _follow(tmp_path, data, model)  # which goes on with the stream that follow has kept
+    assert "do not count" not in said
+    assert "280 rows" in said
+
+
 def test_standard_input(tmp_path, rng, monkeypatch):
     frame = _frame(rng)
     model = _start(tmp_path, frame[:60])

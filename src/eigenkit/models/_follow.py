@@ -115,8 +115,9 @@ class Follower:
                 "with a method that predicts by itself (lda), or with numbers for labels."
             )
         self.model, self.place, self.options, self.every = model, Path(place), options, every
-        goes_on = not Path(checkpoint).exists() and "_intake_" in vars(model.estimator)
-        estimator = model.estimator if goes_on else clone(model.estimator)
+        begins, has_stream = not Path(checkpoint).exists(), "_intake_" in vars(model.estimator)
+        self.forgets = begins and not has_stream
+        estimator = model.estimator if begins and has_stream else clone(model.estimator)
         self.stream = Stream(
             estimator, checkpoint, every=every, half_life=half_life, on_error=on_error
         )
@@ -136,6 +137,12 @@ class Follower:
         kind = self.options.format or ("svmlight" if self.model.features.names is None else "csv")
         if kind not in _LINES:
             raise FileError(path, f"{kind} has no lines that could be followed: give a CSV file.")
+        if self.forgets:
+            say(
+                f"{self.place.name} keeps no stream, so its {self.model.how['n_rows']} rows do not "
+                "count: the model begins anew with the first row that comes; fit --checkpoint "
+                "gives one that goes on"
+            )
         begun = self.stream.position or 0
         try:
             for batch in lines_from(path, begun, poll, once):
