@@ -1,4 +1,4 @@
-"""Compiled products of sparse rows and of dense rows with few columns, and numbers out of text:
+"""Compiled products of sparse rows and of dense rows with few columns, and cells out of text:
 one C file, one loader, one switch.
 
 Where there is a C compiler, installing eigenkit builds ``products.c`` (see ``hatch_build.py``).
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -93,27 +94,54 @@ def takes_dense(X: np.ndarray, k: int = 4) -> bool:
     return fits and plain and whole_rows and available() and _dense_usable()
 
 
-def read_table(text: str, mark: str, columns: int) -> np.ndarray | None:
-    """The rows of a text that holds nothing but numbers with ``mark`` between them; else None.
+# What the columns of a table are to :func:`read_table`.
+TEXT, NUMBER, NOTHING = range(3)
 
-    Empty cells are NaN, and every number is the float64 nearest to what is written.
+
+def read_table(
+    text: str, mark: str, kinds: Sequence[int], decimal: str = "."
+) -> tuple[np.ndarray, list[list[str]]] | None:
+    """The numbers in the lines of a text, and the cells of its columns of TEXT; None if it cannot.
+
+    It cannot where lines differ in their number of cells, a NUMBER is none, or quotes stand inside
+    of cells. Empty cells and words such as NA are NaN, as are columns that hold no numbers; every
+    number is the float64 nearest to what is written.
     """
-    if not (text.isascii() and available() and hasattr(_library(), "read_table")):
+    if not (available() and hasattr(_library(), "read_cells")):
         return None
-    parts = -(-len(text) // _PART)
-    cuts = [text.find("\n", len(text) * k // parts) + 1 or len(text) for k in range(1, parts)]
-    bounds = zip([0, *cuts], [*cuts, len(text)], strict=True)
-    call = _typed("read_table", "tqcqqpp", ctypes.c_int64)
+    data, columns = text.encode(), len(kinds)
+    parts = -(-len(data) // _PART)
+    cuts = [data.find(b"\n", len(data) * k // parts) + 1 or len(data) for k in range(1, parts)]
+    bounds = zip([0, *cuts], [*cuts, len(data)], strict=True)
+    call = _typed("read_cells", "pqccqpqppp", ctypes.c_int64)
+    codes, roles = np.frombuffer(data, dtype=np.uint8), np.array(kinds, dtype=np.int8)
+    words, numbers = np.sum(roles == TEXT), roles == NUMBER
 
-    def read(bound: tuple[int, int]) -> np.ndarray | None:
-        part = text[slice(*bound)].encode()
-        table = np.empty((part.count(b"\n") + 1, columns))
-        where = _powers().ctypes.data, table.ctypes.data
-        rows = call(part, len(part), mark.encode(), columns, len(table), *where)
-        return None if rows < 0 else table[:rows]
+    def read(bound: tuple[int, int]) -> tuple[np.ndarray, np.ndarray] | None:
+        begin, end = bound
+        # A row has a character a column, or more; what is not written takes no memory.
+        most = (end - begin) // columns + 1
+        table, cells = np.empty((most, columns)), np.empty((most, words, 2), dtype=np.int64)
+        marks = mark.encode(), decimal.encode(), columns, roles.ctypes.data, most
+        where = [A.ctypes.data for A in (_powers(), table, cells)]
+        rows = call(codes.ctypes.data + begin, end - begin, *marks, *where)
+        if rows < 0:
+            return None
+        table[:rows, ~numbers] = np.nan
+        return table[:rows], cells[:rows] + begin
 
-    tables = thread_map(read, bounds)
-    return None if any(t is None for t in tables) else np.concatenate(tables)
+    found = [part for part in thread_map(read, bounds) if part is not None]
+    if len(found) < max(parts, 1):
+        return None
+    tables, places = (np.concatenate(part) for part in zip(*found, strict=True))
+    return tables, [_slices(text, data, places[:, j]) for j in range(words)]
+
+
+def _slices(text: str, data: bytes, places: np.ndarray) -> list[str]:
+    bounds = zip(*places.T.tolist(), strict=True)
+    if text.isascii():
+        return [text[begin:end] for begin, end in bounds]
+    return [data[begin:end].decode() for begin, end in bounds]
 
 
 @cache
@@ -132,14 +160,13 @@ def _dense_usable() -> bool:
 _KINDS: dict[str, Any] = {
     "q": ctypes.c_int64,
     "p": ctypes.c_void_p,
-    "t": ctypes.c_char_p,
     "c": ctypes.c_char,
 }
 
 
 @cache
 def _typed(name: str, kinds: str, result: Any = None) -> Any:
-    """A function of integers (q), addresses (p), text (t) and characters (c)."""
+    """A function of integers (q), addresses (p) and characters (c)."""
     function: Any = getattr(_library(), name)
     function.argtypes = [_KINDS[kind] for kind in kinds]
     function.restype = result

@@ -222,7 +222,7 @@ EXPORT void dense_sums(int64_t n, int64_t d, const double *X, int64_t stride, do
 }
 #endif
 
-/* Part three: a table of numbers out of its text.
+/* Part three: the cells of a table, numbers and text, out of its text.
  *
  * A number is m * 10^e with m of at most 19 digits. m and 10^|e| are held as sums of two doubles, the
  * quotient or product likewise, with an error below 2^-100 of it; where such an error could change
@@ -258,10 +258,42 @@ static int number(uint64_t m, int e, const double *power, double *out) {
     return rounded(q, fma(high, p[0], -q) + (high * p[1] + low * p[0]), out);
 }
 
-/* Rows of `columns` numbers with `mark` between them, into `out`; empty cells are NaN, empty lines
- * are left out. Returns the number of rows, or -1 where anything else is met. */
-EXPORT int64_t read_table(const char *text, int64_t length, char mark, int64_t columns,
-                          int64_t most_rows, const double *power, double *out) {
+/* Whether a cell of a few characters is one of the words for a missing value, in any case. */
+static int missing(const char *cell, int64_t length) {
+    static const char *const words[] = {"na", "n/a", "nan", "null", "none", "?"};
+    for (int w = 0; w < 6; w++) {
+        int64_t k = 0;
+        while (k < length && words[w][k]) {
+            const char c = cell[k];
+            if (('A' <= c && c <= 'Z' ? c + 32 : c) != words[w][k]) break;
+            k++;
+        }
+        if (k == length && !words[w][k]) return 1;
+    }
+    return 0;
+}
+
+/* Where a cell of text ends; `*quoted` says whether it stands between quotes. Quotes that stand
+ * elsewhere, or around the end of a line, are for the caller: NULL. */
+static const char *end_of_text(const char *at, const char *end, char mark, int *quoted) {
+    *quoted = at < end && *at == '"';
+    if (!*quoted) {
+        while (at < end && *at != mark && *at != '\n' && *at != '"') at++;
+        return at < end && *at == '"' ? NULL : at;
+    }
+    at++;
+    while (at < end && *at != '"' && *at != '\n') at++;
+    if (at == end || *at == '\n') return NULL;
+    return at + 1 == end || at[1] == mark || at[1] == '\n' ? at : NULL;
+}
+
+/* Rows of `columns` cells with `mark` between them. Of a column that is a number (`kind` 1) the
+ * numbers go into `out`, NaN where a cell is empty or says that it is missing; of one that is text
+ * (`kind` 0) the places where cells begin and end into `cells`, two a text column; of any other
+ * nothing. Empty lines are left out. Returns the number of rows, or -1 where anything else is met. */
+EXPORT int64_t read_cells(const char *text, int64_t length, char mark, char decimal, int64_t columns,
+                          const char *kind, int64_t most_rows, const double *power, double *out,
+                          int64_t *cells) {
     const char *at = text, *const end = text + length;
     int64_t row = 0;
     while (at < end) {
@@ -271,6 +303,21 @@ EXPORT int64_t read_table(const char *text, int64_t length, char mark, int64_t c
         }
         if (row == most_rows) return -1;
         for (int64_t j = 0; j < columns; j++) {
+            if (kind[j] != 1) {
+                int quoted;
+                const char *stop = end_of_text(at, end, mark, &quoted);
+                if (!stop) return -1;
+                if (kind[j] == 0) {
+                    *cells++ = at + quoted - text;
+                    *cells++ = stop - text;
+                }
+                at = stop + quoted;
+                if (j + 1 < columns ? at == end || *at != mark : at < end && *at != '\n') return -1;
+                at++;
+                continue;
+            }
+            const int quoted = at < end && *at == '"';
+            at += quoted;
             while (at < end && *at == ' ') at++;
             const int negative = at < end && *at == '-', sign = negative || (at < end && *at == '+');
             at += sign;
@@ -284,7 +331,7 @@ EXPORT int64_t read_table(const char *text, int64_t length, char mark, int64_t c
                     places += point;
                     m = m * 10 + digit;
                     e = 1;
-                } else if (*at == '.' && !point) {
+                } else if (*at == decimal && !point) {
                     point = 1;
                 } else {
                     break;
@@ -302,8 +349,13 @@ EXPORT int64_t read_table(const char *text, int64_t length, char mark, int64_t c
                     e = e * 10 + (*at - '0');
                 if (at == first) return -1;
                 if (minus) e = -e;
+            } else if (!some && !sign && !point) {
+                const char *first = at;
+                while (at < end && *at != mark && *at != '\n' && *at != ' ' && *at != '"') at++;
+                if (at != first && !missing(first, at - first)) return -1;
             }
             while (at < end && *at == ' ') at++;
+            if (quoted && (at == end || *at++ != '"')) return -1;
             if (j + 1 < columns ? at == end || *at != mark : at < end && *at != '\n') return -1;
             double value = NAN;
             if (some) {

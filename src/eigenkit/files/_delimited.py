@@ -1,21 +1,20 @@
 """CSV and TSV.
 
-A block that holds nothing but numbers is read at once, by compiled code or by numpy. Any other
-block, and one that these refuse, goes row by row: slower, and able to say which line and column is
-wrong.
+A block is read at once, by compiled code or, where it holds nothing but numbers, by numpy. One
+that these refuse goes row by row: slower, and able to say which line and column is wrong.
 """
 
 from __future__ import annotations
 
 import csv
-import io
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Any, ClassVar
 
 import numpy as np
 
-from eigenkit.compiled import read_table
+from eigenkit.compiled import NOTHING, NUMBER, TEXT, read_table
 from eigenkit.files._cells import (
     KINDS,
     MISSING,
@@ -93,8 +92,9 @@ class Delimited:
         return max(steady, key=lambda mark: steady[mark]) if steady else ","
 
     def _find_decimal(self, rows: list[list[str]]) -> None:
-        cells = [cell for row in rows[1:] for cell in row]
-        commas = self.delimiter != "," and has_decimal_commas(_numeric_looking(cells))
+        columns = [_numeric_looking(column) for column in zip_longest(*rows[1:], fillvalue="")]
+        points = any("." in c for column in columns for c in column if is_number(c))
+        commas = self.delimiter != "," and not points and any(map(has_decimal_commas, columns))
         for name in ("decimal", "thousands"):
             mark = getattr(self.options, name)
             if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "+-"):
@@ -198,50 +198,69 @@ class Delimited:
                 yield parsed
 
     def _header_lines(self, block: str) -> int:
-        reader = csv.reader(io.StringIO(block), delimiter=self.delimiter)
+        reader = csv.reader(_one_by_one(block), delimiter=self.delimiter)
         while not next(reader):
             pass
         return reader.line_num
 
     def _block(self, first: int, text: str) -> Block:
-        if self._plain():
-            table = self._numbers(text)
-            if table is not None:
-                labels = table[:, self.roles.labels].astype(float) if self.roles.labels else None
-                return Block(self._features(table), labels=labels)
-        return self._slowly(first, split_lines(text))
+        found = self._quickly(text) if text and not text.isspace() else None
+        return self._slowly(first, split_lines(text)) if found is None else found
 
-    def _plain(self) -> bool:
-        """Whether nothing but numbers is wanted, written as numpy reads them."""
-        special = self.roles.text or self.roles.kept or self.kinds
-        usual = self.decimal == "." and self.options.thousands is None
-        return self.numeric_labels and usual and not special
+    def _quickly(self, text: str) -> Block | None:
+        """The block by compiled code or by numpy; None if it holds what they do not know."""
+        labels = self.roles.labels
+        wanted = {*self.roles.features, *(labels if self.numeric_labels else ())}
+        words = {*self.roles.text, *self.roles.kept, *self.kinds, *({*labels} - wanted)}
+        found = self._cells(
+            text,
+            [
+                TEXT if j in words else NUMBER if j in wanted else NOTHING
+                for j in range(len(self.names))
+            ],
+        )
+        if found is None:
+            return None
+        table, columns = found
+        cells = dict(zip(sorted(words), columns, strict=True))
+        try:
+            for j in words & wanted:
+                convert = self.kinds.get(j, self.convert)
+                table[:, j] = [convert(cell) for cell in cells[j]]
+        except ValueError:
+            return None
+        if self.numeric_labels:
+            y = table[:, labels] if labels else None
+        else:
+            y = self._labels(list(zip(*(cells[j] for j in labels), strict=True)), [])
+        return Block(
+            self._features(table).astype(self.options.dtype, copy=False),
+            {self.names[j]: cells[j] for j in self.roles.text},
+            y,
+            {self.names[j]: cells[j] for j in self.roles.kept},
+        )
+
+    def _cells(self, text: str, kinds: list[int]) -> tuple[np.ndarray, list[list[str]]] | None:
+        """The numbers of the block, and the cells of its columns of text."""
+        if self.options.thousands is not None or (self._quoting and TEXT in kinds):
+            return None
+        if self.delimiter in _MARKS:
+            found = read_table(text, self.delimiter, kinds, self.decimal)
+            if found is not None:
+                return found
+        if TEXT in kinds or self.decimal != ".":
+            return None
+        try:
+            table = np.loadtxt(split_lines(text), delimiter=self.delimiter, comments=None, ndmin=2)
+        except ValueError:
+            return None
+        return (table, []) if table.shape[1] == len(self.names) else None
 
     def _features(self, table: np.ndarray) -> np.ndarray:
         columns = self.roles.features
         if columns and columns == list(range(columns[0], columns[-1] + 1)):
             return table[:, columns[0] : columns[-1] + 1]
         return table[:, columns]
-
-    def _numbers(self, text: str) -> np.ndarray | None:
-        """The block as numbers, None if it holds anything else."""
-        if not text.strip():
-            return None
-        if self.delimiter in _MARKS:
-            table = read_table(text, self.delimiter, len(self.names))
-            if table is not None:
-                return table.astype(self.options.dtype, copy=False)
-        try:
-            table = np.loadtxt(
-                split_lines(text),
-                self.options.dtype,
-                delimiter=self.delimiter,
-                comments=None,
-                ndmin=2,
-            )
-        except ValueError:
-            return None
-        return table if table.shape[1] == len(self.names) else None
 
     def _slowly(self, first: int, lines: list[str]) -> Block:
         X = np.empty((len(lines), len(self.roles.features)), dtype=self.options.dtype)
@@ -304,7 +323,7 @@ class Delimited:
                 column=self.names[j],
             ) from None
 
-    def _labels(self, cells: list[list[str]], places: list[int]) -> Any:
+    def _labels(self, cells: Sequence[Sequence[str]], places: list[int]) -> Any:
         if not self.roles.labels:
             return None
         if self.numeric_labels:
@@ -324,6 +343,15 @@ class Delimited:
         if self.options.label_separator is None:
             return [row[0].strip() for row in cells]
         return [split_labels(row[0], self.options.label_separator) for row in cells]
+
+
+def _one_by_one(text: str) -> Iterator[str]:
+    """The lines of a text of which only the first are wanted."""
+    at = 0
+    while at < len(text):
+        end = text.find("\n", at) + 1 or len(text)
+        yield text[at:end]
+        at = end
 
 
 def split_labels(cell: str, separator: str) -> tuple[str, ...]:
@@ -346,7 +374,7 @@ def _repeats(cells: list[str]) -> bool:
     return 2 * len({cell.strip() for cell in cells}) <= len(cells)
 
 
-def _numeric_looking(cells: list[str]) -> list[str]:
+def _numeric_looking(cells: Sequence[str]) -> list[str]:
     return [cell for cell in cells if cell.strip()[:1] in set("+-,0123456789") and cell.strip()]
 
 

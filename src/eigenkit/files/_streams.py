@@ -111,12 +111,12 @@ class Origin:
     def _pieces(self, stream: Any, end: Any) -> Iterator[Any]:
         rest = end[:0]
         while piece := self._read(stream, _CHUNK):
-            whole, found, tail = piece.rpartition(end)
-            if found:
-                yield rest + whole + found
-                rest = tail
+            cut = piece.rfind(end) + 1
+            if cut:
+                yield rest + piece[:cut]
+                rest = piece[cut:]
             else:
-                rest += tail
+                rest += piece
             self._check_line(rest)
         if rest:
             yield rest
@@ -155,7 +155,7 @@ class Lines:
 
     def __post_init__(self) -> None:
         self._pieces = self.origin.text(self.encoding)
-        self._piece, self._at = "", 0
+        self._piece, self._at, self._left = "", 0, 0
 
     def take(self, n: int) -> tuple[int, str]:
         """The number of the first line, and about ``n`` lines."""
@@ -175,9 +175,13 @@ class Lines:
         """At most ``n`` lines of the piece at hand."""
         if self._at == len(self._piece):
             self._piece, self._at = next(self._pieces, ""), 0
+            self._left = self._piece.count("\n") + (self._piece[-1:] not in ("\n", ""))
         begin = self._at
-        count, self._at = after_lines(self._piece, begin, n)
-        self.number += count
+        if self._left <= n:  # all of it: nothing to look for
+            count, self._at = self._left, len(self._piece)
+        else:
+            count, self._at = after_lines(self._piece, begin, n)
+        self.number, self._left = self.number + count, self._left - count
         return self._piece[begin : self._at]
 
 

@@ -14,6 +14,8 @@ from eigenkit.files._common import FileError, shown
 TASKS = ("classes", "labels", "numbers")
 # One column of whole numbers counts as classes up to this many distinct ones.
 _MOST_CLASSES = 100
+# Whole numbers of so small a range are counted rather than sorted.
+_FEW = 10_000
 
 
 @dataclass(frozen=True)
@@ -139,8 +141,29 @@ def _guess(labels: Any) -> str:
 def _guess_numbers(labels: np.ndarray) -> str:
     if labels.shape[1] > 1:
         return "labels" if np.isin(labels, (0, 1)).all() else "numbers"
-    values = np.unique(labels)
+    values, _ = distinct(labels[:, 0])
     return "classes" if _whole(values) and len(values) <= _MOST_CLASSES else "numbers"
+
+
+def distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct numbers in their order, and the place of every entry among them.
+
+    Whole numbers of a small range are counted, which is many times as quick as sorting.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.files._targets import distinct
+    >>> distinct(np.array([3.0, -1.0, 3.0]))
+    (array([-1.,  3.]), array([1, 0, 1]))
+    """
+    low, high = column.min(), column.max()
+    if not (high - low < _FEW and np.array_equal(column, np.floor(column))):
+        values, place = np.unique(column, return_inverse=True)
+        return values, place
+    code = (column - low).astype(np.intp)
+    there = np.bincount(code) > 0
+    return np.flatnonzero(there) + low, (np.cumsum(there) - 1)[code]
 
 
 def _whole(values: np.ndarray) -> bool:
@@ -196,7 +219,7 @@ def _cells(path: Any, labels: Any) -> list[str]:
         if labels.shape[1] > 1:
             raise FileError(path, f"{labels.shape[1]} label columns: classes need exactly one.")
         _check_complete(path, labels)
-        values, which = np.unique(labels[:, 0], return_inverse=True)
+        values, which = distinct(labels[:, 0])
         texts = np.array([f"{value:.17g}" for value in values], dtype=object)
         return cast(list[str], texts[which].tolist())
     for i, cell in enumerate(labels, start=1):

@@ -1,0 +1,108 @@
+"""Tables are read at once where they can be, and then as they are row by row."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eigenkit import compiled
+from eigenkit.files import Expected, Reading, open_file
+from eigenkit.files._delimited import Delimited
+from eigenkit.files._targets import distinct
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 100])
+def test_lines_are_counted_wherever_pieces_and_blocks_end(tmp_path, monkeypatch, n):
+    monkeypatch.setattr("eigenkit.files._streams._CHUNK", 16)
+    path = tmp_path / "a.csv"
+    rows = [f"{i},{10 ** (i % 7)}" for i in range(40)]
+    path.write_text("\n".join(["a,b", *rows]))
+    blocks = list(open_file(str(path)).blocks(n))
+    assert {len(block) for block in blocks[1:-1]} <= {n}
+    assert all(len(block) <= n for block in blocks)
+    found = np.vstack([block.X for block in blocks])
+    np.testing.assert_array_equal(found, [[float(c) for c in row.split(",")] for row in rows])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [[3.0, -1.0, 3.0], [0.0, 1e9, 2.0], [0.5, 0.0, 0.5], [7.0], [-2.0, -0.0, 0.0]],
+)
+def test_distinct_numbers_are_those_of_numpy(column):
+    values, place = distinct(np.array(column))
+    expected, where = np.unique(column, return_inverse=True)
+    np.testing.assert_array_equal(values, expected)
+    np.testing.assert_array_equal(place, where)
+
+
+_MIXED = {
+    "id": ["r1", "r2", "r3", "r4"],
+    "x": ["1", "NA", " 2.5", "-3e2"],
+    "ok": ["True", "false", "", "yes"],
+    "day": ["2024-01-01", "2024-02-29", "NA", "1970-01-01"],
+    "color": ["red", '"dark; blue"', "grün", ""],
+    "y": ["spam", " ham", "spam", "eggs"],
+}
+
+
+def _mixed(path, mark=";", **cells):
+    columns = {**_MIXED, **cells}
+    rows = zip(*columns.values(), strict=True)
+    path.write_text("\n".join([mark.join(columns), *(mark.join(row) for row in rows)]) + "\n")
+    return str(path)
+
+
+@pytest.mark.parametrize("labels", [("y",), ("x",), ()])
+@pytest.mark.parametrize(
+    "cells",
+    [
+        {},
+        {"x": ["1", "0,5", "-,2", "1"]},
+        {"color": ["a", '"say ""a"""', '"two\nlines"', "b"]},
+        {"y": ["a|b", "", "b", "c|a"]},
+        {"x": ["1", "inf", "1e400", "12345678901234567890"]},
+    ],
+)
+def test_a_block_read_at_once_is_the_block_read_row_by_row(tmp_path, monkeypatch, cells, labels):
+    options = Reading(
+        labels=labels,
+        categorical=("color",),
+        ignore=("id",) if labels else ("id", "y"),
+        text=() if labels == ("y",) else ("y",) if labels else (),
+        label_separator="|" if labels == ("y",) and "y" in cells else None,
+    )
+    source = open_file(_mixed(tmp_path / "a.csv", **cells), options)
+    quick = [*source.blocks(100)]
+    monkeypatch.setattr(Delimited, "_quickly", lambda self, text: None)
+    (slow,) = source.blocks(100)
+    np.testing.assert_array_equal(quick[0].X, slow.X)
+    assert quick[0].text == slow.text
+    assert repr(quick[0].labels) == repr(slow.labels)  # lists, tuples or numbers with gaps
+
+
+def test_tables_as_people_have_them_are_not_read_row_by_row(tmp_path, monkeypatch):
+    if not compiled.available():
+        pytest.skip("without compiled code they are")
+    monkeypatch.delattr(Delimited, "_slowly")
+    options = Reading(labels=("y",), categorical=("color",))
+    (block,) = open_file(_mixed(tmp_path / "a.csv", id=["1", "2", "3", "4"]), options).blocks(100)
+    assert block.labels == ["spam", "ham", "spam", "eggs"]
+    assert block.text == {"color": ["red", "dark; blue", "grün", ""]}
+    np.testing.assert_array_equal(block.X[:, 0], [1, 2, 3, 4])
+    np.testing.assert_array_equal(block.X[:, 2], [1, 0, np.nan, 1])
+
+
+def test_a_column_that_is_kept_may_be_a_feature_too(tmp_path):
+    (tmp_path / "a.csv").write_text("id,x\n07,1\n08,2\n")
+    expected = Expected(features=("id", "x"), n_features=2, text=())
+    options = Reading(keep=("id",), expected=expected)
+    (block,) = open_file(str(tmp_path / "a.csv"), options).blocks(10)
+    np.testing.assert_array_equal(block.X, [[7, 1], [8, 2]])
+    assert block.kept == {"id": ["07", "08"]}
+
+
+def test_decimal_commas_are_found_beside_dates_and_not_beside_points(tmp_path):
+    path = _mixed(tmp_path / "a.csv", x=["1", "0,5", "-1,25", "1"])
+    assert open_file(path, Reading(ignore=("id", "color", "y"))).found["decimal"] == ","
+    other = _mixed(tmp_path / "b.csv", x=["1", "0.5", "2", "1"], y=["1,2", "3,7", "2", "1,3"])
+    assert open_file(other, Reading(labels=("y",), ignore=("id", "color"))).found["decimal"] == "."
