@@ -34,11 +34,11 @@ def described(cls: type, section: str) -> set[str]:
 def table() -> str:
     """Estimators in rows: parameters, fitted attributes, methods."""
     lines = ["| estimator | parameters | attributes | methods |", "|---|---|---|---|"]
-    for cls in estimators():
+    for cls in sorted(estimators(), key=lambda c: c.__name__.lower()):
         methods = [name for name in METHODS if callable(getattr(cls, name, None))]
         parts = (parameters(cls), sorted(described(cls, "Attributes")), methods)
         cells = (", ".join(f"`{name}`" for name in part) for part in parts)
-        lines.append(f"| `{cls.__name__}` | {' | '.join(cells)} |")
+        lines.append(f"| {{class}}`~eigenkit.{cls.__name__}` | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

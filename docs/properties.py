@@ -208,15 +208,17 @@ COLUMNS: dict[str, Callable[[type], str]] = {
 def table() -> str:
     """Estimators in rows, properties in columns, as Markdown; settings that are needed below."""
     lines = [f"| {' | '.join(COLUMNS)} |", f"|---|{':-:|' * (len(COLUMNS) - 2)}---|"]
-    needed = []
-    for cls in estimators():
+    needed: dict[str, list[str]] = {}
+    for cls in sorted(estimators(), key=lambda c: c.__name__.lower()):
         cells = {name: cell(cls) for name, cell in COLUMNS.items()}
         for name in ("missing values", "probabilities"):
             if cells[name] not in (YES, NO):
-                needed.append(f"{name}: `{cls.__name__}({cells[name].strip('`')})`")
+                setting = f"`{cls.__name__}({cells[name].strip('`')})`"
+                needed.setdefault(name, []).append(setting)
                 cells[name] = WITH_SETTING
         lines.append(f"| {' | '.join(cells.values())} |")
-    lines += ["", f"{WITH_SETTING} needs a setting. {'; '.join(sorted(needed))}."]
+    settings = "; ".join(f"for {name}, {', '.join(ways)}" for name, ways in needed.items())
+    lines += ["", f"{WITH_SETTING} means: with this setting. It is {settings}."]
     return "\n".join(lines) + "\n"
 
 

@@ -33,9 +33,7 @@ def svg(figure: Figure) -> str:
         import matplotlib
         from matplotlib.figure import Figure as Canvas
     except ImportError as error:
-        raise ImportError(
-            "the papers' figures need matplotlib: install it with pip install 'eigenkit[plot]'."
-        ) from error
+        raise ImportError("the papers' figures need matplotlib: pip install matplotlib.") from error
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": figure.name}):
         canvas = Canvas(figsize=figure.size, layout="constrained")
         figure.draw(canvas)

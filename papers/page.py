@@ -6,6 +6,7 @@ All text is escaped; the HTML page loads nothing and runs nothing.
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 
@@ -14,6 +15,7 @@ from papers.blocks import Claim, Figure, Note, Result, Shown, Table
 from papers.study import Mode
 from papers.words import CLAIMS, LACKING, LEAD, MODES, NOT_HERE, PAPERS, TITLE
 
+WORD = re.compile(r"[A-Za-z{]")  # how a cell begins that is no number
 STYLE = """
 :root { color-scheme: light; }
 body { margin: 0 auto; max-width: 72rem; padding: 1rem 1.5rem 4rem; color: #1c2430;
@@ -143,11 +145,13 @@ def _markdown(block: Shown) -> str:
         caption = _plain(block.caption)
         return f"![{caption}](figures/{block.name}.svg)\n\n*{caption}*"
     head = [*block.heads, *block.columns]
-    rule = ["---"] * len(block.heads) + ["---:"] * len(block.columns)
     body = [
         [*map(_plain, labels), *(_bracketed(*block.cell(i, j)) for j in range(len(block.columns)))]
         for i, labels in enumerate(block.rows)
     ]
+    places = range(len(block.heads), len(head))
+    rule = ["---"] * len(block.heads)
+    rule += ["---" if any(WORD.match(row[j]) for row in body) else "---:" for j in places]
     rows = [[_plain(title) for title in head], rule, *body]
     table = "\n".join(f"| {' | '.join(row)} |" for row in rows)
     note = f"\n\n{_plain(block.note)}" if block.note else ""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 TITLE = "The papers' tables and figures"
 LEAD = (
-    "First what the papers say and whether it is so here, then every table and figure, each from "
-    "the command beneath its heading. Numbers are ours; in brackets (on the HTML page: below) "
-    "stand the paper's and how ours compare with them."
+    "eigenkit began as an implementation of the papers listed at the end. This page repeats "
+    "their experiments, so that you can check both them and the library. The first table lists "
+    "what the papers claim and whether it was found here. Then comes every table and figure, "
+    "with the command that makes it. In tables our number comes first; the paper's number and "
+    "how the two compare stand in brackets (on the HTML page: below it)."
 )
 PAPERS = (
     "L. Sun, S. Ji and J. Ye (2009), A least squares formulation for a class of generalized "
@@ -23,8 +25,8 @@ MODES = {
     "quick": "This is the quick version: bundled and generated data and few repetitions. It shows "
     "that everything runs; its numbers are not to be compared with the papers'.",
     "reduced": "This run is reduced: at most three random partitions of a data set where the "
-    "papers have ten (two for the annotation of images), everything else as stated. Means are "
-    "of those partitions; `python -m papers --full` takes as many as the papers.",
+    "papers have ten (two for the annotation of images), and everything else as stated. Means are "
+    "over those partitions; `python -m papers --full` takes as many as the papers do.",
     "full": "This run is full: as many random partitions as the papers have, except where a note "
     "says otherwise.",
 }

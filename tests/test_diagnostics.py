@@ -211,3 +211,10 @@ def test_t2_is_for_pls(rng):
     X = rng.normal(size=(40, 4))
     with pytest.raises(TypeError, match="model is of the class PCA, which has no T2"):
         hotelling_t2(PCA(2).fit(X), X)
+
+
+def test_the_limit_of_spe_needs_more_than_one_sample():
+    X = np.random.default_rng(0).normal(size=(20, 5))
+    model = PLSRegression(1).fit(X, X[:, 0])
+    with pytest.raises(ValueError, match="X has 1 sample"):
+        spe_limit(model, X[:1])

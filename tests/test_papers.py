@@ -164,6 +164,15 @@ def test_text_is_harmless_on_both_pages():
     assert len(re.findall(r"(?<!\\)\|", row)) == 3  # two columns, whatever the text holds
 
 
+@pytest.mark.parametrize(
+    ("ours", "rule"),
+    [([[0.75], [None]], "---:"), ([["refused"], [1]], "---"), ([["Table 5.2"], ["x"]], "---")],
+)
+def test_numbers_stand_on_the_right_and_words_on_the_left(ours, rule):
+    result = Result("name", "t", "paper", "command", 0, [table(paper=None, ours=ours)])
+    assert f"| --- | {rule} |" in page.markdown([result], Mode(quick=True), {"eigenkit": "1"})
+
+
 @pytest.mark.slow
 def test_a_figure_is_the_same_text_every_time():
     figure = Figure("f", "c", curve)

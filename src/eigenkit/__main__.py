@@ -14,7 +14,7 @@ def main() -> None:
             from eigenkit.demo import main as demo
 
             sys.exit(demo())
-        sys.exit("The command line needs more packages: pip install 'eigenkit[cli]'.")
+        sys.exit("The command line needs two more packages: pip install rich typer.")
     from eigenkit.cli import run
 
     run()

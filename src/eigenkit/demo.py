@@ -186,7 +186,7 @@ def main(folder: str | Path = ".") -> int:
         }
     for what, path in made.items():
         if path is None:
-            print(f"no {what}: pip install 'eigenkit[plot,report]'", file=sys.stderr)
+            print(f"no {what}: pip install matplotlib plotly", file=sys.stderr)
         else:
             print(f"{what}: {path}")
     return 0

@@ -167,17 +167,23 @@ def _sparse_spe(model: Any, X: Any, T: Array) -> Array:
 
 
 def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:
-    """The SPE that samples like ``X`` (the training data) stay below with probability ``level``.
+    """The value of SPE that a sample like those in ``X`` stays below with probability ``level``.
 
-    A scaled chi-squared distribution with the mean and variance of SPE on X (Box's
-    approximation).
+    SPE is computed for every sample of X, and a chi-squared distribution with a factor is given
+    the same mean and variance (Box's approximation); the limit is its quantile. Samples above it
+    do not look like those in X.
+
+    Pass good samples that were not used for fitting, if you have some. The model follows its
+    training samples more closely than new ones, so their limit is too strict for new samples.
 
     Parameters
     ----------
     model : fitted PLS estimator with loadings
     X : array, frame or sparse matrix of shape (n_samples, n_features)
+        At least two samples that are known to be good.
     level : float
-        Between 0 and 1.
+        Between 0 and 1; of samples like those in X, a share of about ``1 - level`` is above
+        the limit.
 
     Returns
     -------
@@ -189,12 +195,19 @@ def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:
     >>> from eigenkit import PLSRegression
     >>> from eigenkit.analysis import spe, spe_limit
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = PLSRegression(3).fit(X, y)
-    >>> bool((spe(model, X) > spe_limit(model, X, 0.95)).mean() < 0.1)
+    >>> model = PLSRegression(3).fit(X[:300], y[:300])
+    >>> limit = spe_limit(model, X[300:], 0.95)
+    >>> round(float((spe(model, X[300:]) > limit).mean()), 2)  # about one in twenty
+    0.04
+    >>> odd = X[:1].copy()
+    >>> odd[0, 4] = 0.2  # one measurement of one patient, far off
+    >>> bool(spe(model, odd)[0] > limit)
     True
     """
     level = check_real("level", level, high=1.0)
     errors = spe(model, X)
+    if len(errors) < 2:
+        raise ValueError("X has 1 sample, of which SPE has no variance: pass at least 2.")
     mean, variance = float(errors.mean()), float(errors.var(ddof=1))
     if variance == 0:
         return mean

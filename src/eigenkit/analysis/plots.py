@@ -25,7 +25,7 @@ def new_axes(ax: Any) -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError("Pictures need matplotlib: pip install 'eigenkit[plot]'.") from error
+        raise ImportError("Pictures need matplotlib: pip install matplotlib.") from error
     return plt.subplots(layout="constrained")[1]
 
 

@@ -21,7 +21,7 @@ def pyarrow_modules(path: str) -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise FileError(path, "Parquet needs pyarrow: pip install 'eigenkit[parquet]'.") from None
+        raise FileError(path, "Parquet needs pyarrow: pip install pyarrow.") from None
     return pyarrow, pyarrow.parquet
 
 

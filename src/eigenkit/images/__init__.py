@@ -1,6 +1,6 @@
 """Annotating sets of images: from folders of pictures to terms with reasons.
 
-Reading images needs pillow (``pip install 'eigenkit[images]'``); the rest is numpy and scipy.
+Reading images needs pillow (the extra ``images``); the rest is numpy and scipy.
 """
 
 from __future__ import annotations

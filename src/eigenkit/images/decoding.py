@@ -21,9 +21,7 @@ def pillow() -> Any:
     try:
         from PIL import Image
     except ImportError as error:
-        raise ImportError(
-            "reading images needs pillow: install it with pip install 'eigenkit[images]'."
-        ) from error
+        raise ImportError("reading images needs pillow: pip install pillow.") from error
     return Image
 
 

@@ -28,7 +28,7 @@ def connected(address: str, *, unencrypted: bool = False) -> Iterator[Any]:
     try:
         from distributed import Client, LocalCluster
     except ImportError as error:
-        raise ImportError("a cluster needs Dask: pip install 'eigenkit[dask]'.") from error
+        raise ImportError("a cluster needs Dask: pip install distributed.") from error
     if address == "local":
         with (
             LocalCluster(host="127.0.0.1", threads_per_worker=1, dashboard_address=None) as cluster,

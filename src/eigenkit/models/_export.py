@@ -40,7 +40,7 @@ def onnx_bytes(model: Model) -> bytes:
     try:
         import onnx
     except ImportError:
-        raise ImportError("ONNX files need onnx: pip install 'eigenkit[onnx]'.") from None
+        raise ImportError("ONNX files need onnx: pip install onnx.") from None
     make, kinds = onnx.helper, onnx.TensorProto
     d = model.features.n_features
     nodes, constants, outputs = [], [], []

@@ -78,7 +78,7 @@ def render_html(record: dict[str, Any]) -> str:
     """The record as one self-contained HTML page.
 
     The page loads nothing, and its content security policy forbids it to. Needs plotly
-    (``pip install 'eigenkit[report]'``), whose JavaScript is embedded once, compressed.
+    (the extra ``report``), whose JavaScript is embedded once, compressed.
 
     Parameters
     ----------

@@ -59,10 +59,15 @@ def not_distinguishable(run: Run, best: Method, others: list[Method], metric: st
     return found
 
 
-def fastest(methods: list[Method]) -> Method:
-    """The one that takes the least time; a baseline before a method that is as good."""
-    return min(methods, key=lambda m: (not m.baseline, _seconds(m)))
+def simplest(methods: list[Method]) -> list[Method]:
+    """Those of the methods that are as simple as any: baselines, then few components, no kernel.
+
+    How long they took has no say: it differs from run to run.
+    """
+    least = min(map(_effort, methods))
+    return [method for method in methods if _effort(method) == least]
 
 
-def _seconds(method: Method) -> float:
-    return sum(score.mean or 0.0 for score in method.seconds.values())
+def _effort(method: Method) -> tuple[bool, bool, int]:
+    n_components = method.model.n_components if method.model else 0
+    return not method.baseline, "Kernel" in method.estimator, n_components

@@ -98,9 +98,7 @@ def _plotly() -> tuple[str, str]:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        raise ImportError(
-            "the HTML report needs plotly: install it with pip install 'eigenkit[report]'."
-        ) from error
+        raise ImportError("the HTML report needs plotly: pip install plotly.") from error
     # The hash in the policy is of what the browser sees, and it reads \\r\\n as \\n.
     library = str(get_plotlyjs()).replace("\r\n", "\n")
     packed = gzip.compress(library.encode(), compresslevel=9, mtime=0)

@@ -6,7 +6,7 @@ import unicodedata
 
 from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.record import Method, Run, Score
-from eigenkit.report.differences import fastest, not_distinguishable
+from eigenkit.report.differences import not_distinguishable, simplest
 
 # What stands for a number that was not measured.
 NOTHING = "\u2013"
@@ -118,7 +118,10 @@ def _advice(level: list[Method]) -> str:
     guess = [m for m in level if m.estimator.startswith("Dummy")]
     if guess:
         return f"As even {_listed(guess)} is among them, more splits are needed (--repeats)."
-    return f"The simplest of them is {visible(fastest(level).name)}."
+    first, *others = simplest(level)
+    if len(others) == len(level) - 1:
+        return "They are equally simple, so take the highest."
+    return f"The simplest of them is {visible(first.name)}."
 
 
 def _next(run: Run, method: Method, metric: str) -> str:
@@ -131,7 +134,7 @@ def recommended(run: Run) -> Method | None:
     ours = [m for m in ranked(run) if not m.baseline and main_score(run, m) is not None]
     if not ours:
         return None
-    return fastest([ours[0], *not_distinguishable(run, ours[0], ours[1:], main_metric(run))])
+    return simplest([ours[0], *not_distinguishable(run, ours[0], ours[1:], main_metric(run))])[0]
 
 
 def _listed(methods: list[Method]) -> str:
