@@ -222,6 +222,8 @@ def _cells(path: Any, labels: Any) -> list[str]:
         values, which = distinct(labels[:, 0])
         texts = np.array([f"{value:.17g}" for value in values], dtype=object)
         return cast(list[str], texts[which].tolist())
+    if set(map(type, labels)) == {str} and all(labels):
+        return cast(list[str], labels)
     for i, cell in enumerate(labels, start=1):
         if not cell or (not isinstance(cell, str) and len(cell) != 1):
             what = "has no class" if not cell else f"has {len(cell)} labels, not one class"
