@@ -275,6 +275,32 @@ def test_gaps_are_kept_for_methods_that_skip_them(holed: Path) -> None:
     assert "misses 'nm" in run("explain", "m.ek", "holed.csv", "--row", row, code=1)
 
 
+def test_rows_with_gaps_that_are_left_out_are_counted(holed: Path) -> None:
+    rows = list(csv.reader(Path("classes.csv").read_text().splitlines()))[1:]
+    complete = sum("" not in row for row in rows)
+    words = ["--labels", "class", "-m", "lda", "--missing", "drop"]
+    note = f"classes.csv: {80 - complete} of 80 rows miss a value and are left out."
+    assert note in run("fit", "classes.csv", *words, "-o", "m.ek")
+    assert note in run("compare", "classes.csv", *words, "--cv", "2")
+    assert note in run("score", "m.ek", "classes.csv")
+    assert run_json("score", "m.ek", "classes.csv")["rows"] == complete
+    assert "is missing" in run("predict", "m.ek", "classes.csv", code=1)
+
+
+def test_a_baseline_that_is_simpler_is_no_command_to_fit(spectra: Path) -> None:
+    """The headline says which method the command at the end is about."""
+    told = run("compare", "spectra.csv", *NUMBERS, "-m", "opls", "--cv", "3")
+    assert "simplest of them is ridge regression, and of the methods opls." in " ".join(
+        told.split()
+    )
+    assert "To fit opls on all rows:" in told
+
+
+def test_lists_are_wrapped_and_not_cut(folder: Path) -> None:
+    assert "…" not in run("methods")
+    assert "…" not in run("example")
+
+
 def test_principal_components_of_rows_with_gaps(holed: Path) -> None:
     words = ["--labels", "class", "-m", "pca", "--components", "5", "--scale", "standard"]
     found = run_json("fit", "classes.csv", *words, *KEPT, "-o", "m.ek")
@@ -473,8 +499,7 @@ def test_an_explanation_adds_up_to_the_score(
     for item in found["labels"]:
         parts = sum(f["adds"] for f in item["features"]) + item["other_features"]
         assert item["average_score"] + parts == pytest.approx(item["score"])
-        if "components" in item:
-            assert sum(item["components"]) == pytest.approx(parts, rel=1e-6, abs=1e-9)
+        assert sum(item["components"]) == pytest.approx(parts, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.slow

@@ -553,7 +553,7 @@ def test_what_the_labels_are(labels: object, kind: str) -> None:
     [
         (None, None, "no labels: say with --labels which columns hold them."),
         (["a", "a"], None, "every row has the same labels ('a'): nothing to learn."),
-        (["a", ""], None, "row 2 has no class."),
+        (["a", ""], None, "row 2 has no class: fill it in, or give --label-separator"),
         (np.array([[1.0], [np.nan]]), "classes", "row 2 has a label that is missing"),
         (["a", "b"], "numbers", "row 1 has the label 'a', no number."),
         (np.array([[0.0, 2], [1, 1]]), "labels", "a label column holds 2: only 0 and 1"),

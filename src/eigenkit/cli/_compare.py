@@ -341,8 +341,9 @@ def _short_names(paths: list[str]) -> list[str]:
 
 def _show(record: dict[str, Any], out: str | None, html: str | None, lines: list[str]) -> Result:
     """Write what was asked for, and show the rest."""
-    from eigenkit.record import write_record
+    from eigenkit.record import from_dict, write_record
     from eigenkit.report import render_text, write_html
+    from eigenkit.report.words import recommended
 
     lines = [*(textwrap.fill(line, width()) for line in lines), render_text(record, width=width())]
     if out is not None:
@@ -352,5 +353,7 @@ def _show(record: dict[str, Any], out: str | None, html: str | None, lines: list
         write_html(record, html)
         lines.append(f"wrote {clean(html)}")
     if record.get("next"):
-        lines.append(f"To fit it on all rows:\n    {clean(record['next'])}")
+        best = recommended(from_dict(record))
+        name = clean(best.name) if best else "it"
+        lines.append(f"To fit {name} on all rows:\n    {clean(record['next'])}")
     return Result(record, "\n".join(lines))

@@ -234,7 +234,8 @@ def _warnings_as_notes() -> Iterator[list[str]]:
 
 def table(titles: list[str], rows: list[list[Any]], right: tuple[int, ...] = ()) -> str:
     """Plain columns, as wide as they need to be; the last one is wrapped where it is too wide."""
-    cells = [titles, *[[cell(value) for value in row] for row in rows]]
+    # The last column is wrapped, so that it need not be cut.
+    cells = [titles, *[[*map(cell, row[:-1]), clean(row[-1], 400)] for row in rows]]
     widths = [max(len(row[j]) for row in cells) for j in range(len(titles))]
     room = width() - sum(widths[:-1]) - 2 * (len(widths) - 1)
     if room < 20:

@@ -109,7 +109,24 @@ def load_data(path: str, options: Reading, quiet: bool, missing: str = "error") 
         rows = Counter(advance)
         data = read(open_file(path, options), rows.reading)
     _warn_of_labels_among_features(data.source)
+    if missing == "drop":
+        data = _without_gaps(data)
     return data if missing == "keep" else replace(data, X=stored_sparse(data.X))
+
+
+def _without_gaps(data: Data) -> Data:
+    """The rows that miss nothing; how many were left out is said."""
+    from eigenkit.models._features import drop_missing
+
+    whole = data.block()
+    block = drop_missing(whole)
+    n = len(whole) - len(block)
+    if n:
+        rows = f"{n} of {len(whole)} rows " + (
+            "miss a value and are" if n > 1 else "misses a value and is"
+        )
+        warnings.warn(f"{data.source.path}: {rows} left out.", UserWarning, stacklevel=2)
+    return replace(data, X=block.X, text=block.text, labels=block.labels)
 
 
 def _warn_of_labels_among_features(source: Source) -> None:
@@ -179,7 +196,8 @@ def found_line(path: str, found: dict[str, Any]) -> str:
     if "header" in found:
         words.append("header" if found["header"] else "no header")
     if found.get("index") is not None:
-        words.append(f"rows named by {found['index']!r}")
+        name = repr(found["index"]) if found["index"] else "the first column"
+        words.append(f"rows named by {name}")
     if "index_base" in found:
         words.append(f"first feature {found['index_base']}")
     return clean(f"{path}: {', '.join(words)}, {found.get('columns')} columns")

@@ -51,7 +51,7 @@ def explained(
     """Scores of a row as sums over features, and over components."""
     import numpy as np
 
-    from eigenkit.models._affine import components_map, scores_map
+    from eigenkit.models._affine import components_map, scores_map, through_components
 
     to_scores = scores_map(model)
     x = _row_of(model, path, block, row)
@@ -59,11 +59,10 @@ def explained(
     parts = (x - average)[:, None] * to_scores.A
     start, scores = average @ to_scores.A + to_scores.b, x @ to_scores.A + to_scores.b
     names = model.features.feature_names()
+    per_component = through_components(model, to_scores)
     inner = None
-    if model.linear is not None:
-        to_components = components_map(model)
-        Z = (x - average) @ to_components.A
-        inner = Z[:, None] * (model.linear.coef / model.linear.unit).T
+    if per_component is not None:
+        inner = ((x - average) @ components_map(model).A)[:, None] * per_component
     found = []
     for j in _wanted(model, scores, label):
         order = np.argsort(-np.abs(parts[:, j]), kind="stable")[:top]

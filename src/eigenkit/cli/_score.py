@@ -29,7 +29,8 @@ def score(
     fitted = load(model)
     options = reading(given, expected=fitted.expected())
     options = replace(options, label_separator=fitted.target.separator, truth=True)
-    whole = load_data(data, options, as_json)
+    missing = fitted.features.missing
+    whole = load_data(data, options, as_json, "drop" if missing == "drop" else "error")
     scores = _scores(fitted, whole)
     per = scores.pop("per_target", None)
     rows = [[name, f"{value:.4f}"] for name, value in scores.items()]

@@ -127,8 +127,11 @@ def read_table(
         rows = call(codes.ctypes.data + begin, end - begin, *marks, *where)
         if rows < 0:
             return None
-        table[:rows, ~numbers] = np.nan
-        return table[:rows], cells[:rows] + begin
+        for array in (table, cells):  # in place: what is not needed is given back
+            array.resize((rows, *array.shape[1:]), refcheck=False)
+        table[:, ~numbers] = np.nan
+        cells += begin
+        return table, cells
 
     found = [part for part in thread_map(read, bounds) if part is not None]
     if len(found) < max(parts, 1):

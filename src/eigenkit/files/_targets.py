@@ -16,6 +16,7 @@ TASKS = ("classes", "labels", "numbers")
 _MOST_CLASSES = 100
 # Whole numbers of so small a range are counted rather than sorted.
 _FEW = 10_000
+_NO_CLASS = "has no class: fill it in, or give --label-separator if rows may have several, or none"
 
 
 @dataclass(frozen=True)
@@ -226,7 +227,7 @@ def _cells(path: Any, labels: Any) -> list[str]:
         return cast(list[str], labels)
     for i, cell in enumerate(labels, start=1):
         if not cell or (not isinstance(cell, str) and len(cell) != 1):
-            what = "has no class" if not cell else f"has {len(cell)} labels, not one class"
+            what = f"has {len(cell)} labels, not one class" if cell else _NO_CLASS
             raise FileError(path, f"row {i} {what}.")
     return [cell if isinstance(cell, str) else cell[0] for cell in labels]
 

@@ -54,6 +54,20 @@ def scores_map(model: Model) -> Affine:
     return _map_of(model, lambda X: np.asarray(model.own_scores(X)))
 
 
+def through_components(model: Model, to_scores: Affine) -> Array | None:
+    """What a unit of every component adds to the scores; None if they depend on more than those."""
+    if model.linear is not None:
+        return np.asarray(model.linear.coef.T / model.linear.unit[:, None])
+    if not model.projects:
+        return None
+    A = components_map(model).A
+    length = np.linalg.norm(A, axis=0)  # components may be of very different lengths
+    B = np.linalg.lstsq(A / np.where(length > 0, length, 1.0), to_scores.A)[0]
+    B = np.divide(B, length[:, None], out=np.zeros_like(B), where=length[:, None] > 0)
+    error, size = np.abs(A @ B - to_scores.A), np.abs(A) @ np.abs(B) + np.abs(to_scores.A).max()
+    return B if np.all(error <= _ROUNDING * size) else None
+
+
 def _map_of(model: Model, function: Callable[[Array], Array]) -> Affine:
     """A and b of a function of the scaled features, for features as they are."""
     d, scale = model.features.n_features, model.features.scale

@@ -121,7 +121,9 @@ def _advice(level: list[Method]) -> str:
     first, *others = simplest(level)
     if len(others) == len(level) - 1:
         return "They are equally simple, so take the highest."
-    return f"The simplest of them is {visible(first.name)}."
+    ours = [m for m in level if not m.baseline]
+    and_ours = f", and of the methods {visible(simplest(ours)[0].name)}" if ours else ""
+    return f"The simplest of them is {visible(first.name)}{and_ours if first.baseline else ''}."
 
 
 def _next(run: Run, method: Method, metric: str) -> str:
