@@ -84,6 +84,16 @@ def test_nipals_gives_the_same_model(data, cls):
     assert max(reference.n_iter_) > 1
 
 
+def test_nipals_takes_many_components_without_overflow():
+    # Rotations of y by a recursion that only holds for canonical deflation grew to 1e160.
+    rng = np.random.default_rng(0)
+    Y = rng.normal(size=(200, 4))
+    smooth = np.cumsum(np.cumsum(rng.normal(size=(200, 40)), axis=1), axis=1) / 100
+    X = smooth + Y @ np.sin(np.outer(np.arange(1, 5), np.linspace(0, 1, 40)))
+    ours = PLSRegression(20, algorithm="nipals", max_iter=20000).fit(X, Y)
+    np.testing.assert_allclose(ours.predict(X), PLSRegression(20).fit(X, Y).predict(X), atol=1e-5)
+
+
 # -- what the model promises ------------------------------------------------------------
 
 

@@ -51,7 +51,8 @@ def nipals(
         Y -= np.outer(t if deflation == "regression" else u, q)
         c = q if deflation == "regression" else c
         x.keep(w, x.rotate(w), p, float(t @ t))
-        y.keep(c, y.rotate(c), q, float(u @ u))
+        # Where t deflates y, the rotations of y are no recursion: q is not biorthogonal to itself.
+        y.keep(c, q if deflation == "regression" else y.rotate(c), q, float(u @ u))
         values.append(sigma)
         n_iter.append(steps)
     return components_of(x, y, np.array(values), n_iter)
