@@ -164,6 +164,25 @@ def test_a_class_on_many_planes_takes_the_one_farthest_from_the_rest():
     np.testing.assert_allclose(model.distances(line)[:, 0], 0, atol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(20, 40), (60, 9)])
+@pytest.mark.parametrize("sizes", [0.0, 6.0])
+def test_planes_of_rows_that_do_not_span_the_space(rng, shape, sizes):
+    # Of all planes with the same quotient that of the largest distances, in the units of X: as
+    # if X had been turned into its own span, whatever the units and weights of its columns.
+    n, d = shape
+    X = rng.normal(size=(n, 5 if n > d else n)) @ rng.normal(size=(5 if n > d else n, d))
+    X = (X - X.mean(axis=0)) * 10.0 ** rng.uniform(-sizes / 2, sizes / 2, size=d)
+    y = np.arange(n) % 3
+    _, s, Vt = np.linalg.svd(X, full_matrices=False)
+    T = X @ Vt[s > 1e-12 * s[0]].T
+    ours = ReGEC().fit(X, y).distances(X)
+    np.testing.assert_allclose(ours, ReGEC().fit(T, y).distances(T), atol=1e-9 * ours.max())
+    w = rng.integers(1, 4, size=n)
+    weighted = ReGEC().fit(X, y, sample_weight=w).distances(X)
+    repeated = ReGEC().fit(np.repeat(X, w, axis=0), np.repeat(y, w)).distances(X)
+    np.testing.assert_allclose(weighted, repeated, atol=1e-9 * repeated.max())
+
+
 @pytest.mark.parametrize("cls", BOTH)
 def test_more_features_than_samples(cls):
     X, y = make_classification(30, 200, n_informative=5, random_state=1)

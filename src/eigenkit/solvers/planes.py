@@ -124,7 +124,10 @@ def regec_from_singular_grams(grams: Sequence[Array]) -> Planes:
     keep = values > values[0] * PRODUCTS_RANK_TOL
     F = vectors[:, keep] / np.sqrt(values[keep]) / unit[:, None]
     tie = 10 * EPS / PRODUCTS_RANK_TOL
-    planes = _ends([F.T @ G @ F for G in _needed(grams)], F, F[:-1], tie)
+    whitened = [F.T @ G @ F for G in _needed(grams)]
+    if F.shape[1] < len(F):
+        F = _shortest(F, S @ F, np.ones(len(S) - 1))
+    planes = _ends(whitened, F, F[:-1], tie)
     assert planes is not None
     return planes
 
@@ -136,10 +139,33 @@ def regec_from_rows(rows: Sequence[Array], R: Array) -> Planes:
     whose distance to the other classes is largest is taken; R maps z to the normal in the
     coordinates in which distances are measured.
     """
-    F = whitener(np.vstack(rows))
-    planes = _ends(class_grams([N @ F for N in _needed(rows)]), F, R @ F, EIGENVALUE_TIE)
+    N = np.vstack(rows)
+    F = whitener(N)
+    whitened = class_grams([part @ F for part in _needed(rows)])
+    if F.shape[1] < len(F):
+        F = _shortest(F, N.T @ (N @ F), R.diagonal())
+    planes = _ends(whitened, F, R @ F, EIGENVALUE_TIE)
     assert planes is not None
     return planes
+
+
+def _shortest(F: Array, span: Array, unit: Array) -> Array:
+    """Planes with the values of F at every row, and of all such those of shortest normals.
+
+    ``span`` = S F spans the rows, and normals are ``unit`` times all of z but its last. Where
+    rows do not span the space, F lies in their span in the units in which its rank was
+    found, and normals that are shortest there need not be so in the units of distances.
+    """
+    slope, constant = span[:-1], span[-1]
+    without = sla.qr(constant[:, None])[0][:, 1:]  # the constant moves for nothing
+    C = slope / unit[:, None] @ without
+    # With large rows first and pivots, columns of any units keep their digits.
+    order = np.argsort(-np.max(np.abs(C), axis=1, initial=0.0), kind="stable")
+    Q = np.empty_like(C)
+    Q[order] = sla.qr(C[order], mode="economic", pivoting=True)[0]
+    normals = Q @ (Q.T @ (unit[:, None] * F[:-1])) / unit[:, None]
+    moved = constant @ (slope.T @ (normals - F[:-1])) / (constant @ constant)
+    return np.vstack([normals, F[-1] - moved])
 
 
 def _needed(parts: Sequence[Array]) -> Sequence[Array]:
