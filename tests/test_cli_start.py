@@ -8,6 +8,7 @@ from types import ModuleType
 
 import pytest
 
+from conftest import slow_but
 from eigenkit.cli._start import stand_ins
 
 # Nothing of this is needed to look at, fit, use or measure a model, or to compare a few.
@@ -57,7 +58,7 @@ def test_help_and_lists_need_no_numbers(tmp_path, arguments, code):
     assert _loaded(tmp_path, arguments, ("numpy", "scipy", "sklearn"), code) == []
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def folder(tmp_path_factory):
     """The examples and a model of one of them."""
     found = tmp_path_factory.mktemp("start")
@@ -73,22 +74,26 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        "example sensors.csv",
-        "fit tags.csv --labels tag_* --method star --out star.ek",
+    slow_but(
+        [
+            "example sensors.csv",
+            "fit tags.csv --labels tag_* --method star --out star.ek",
+            "fit flowers.csv --labels species --method lda --out lda.ek",
+            "fit flowers.csv --labels species --method regec --out regec.ek",
+            "predict model.ek new.csv --out labels.csv",
+            "transform model.ek new.csv --out scores.csv",
+            "score model.ek tags.csv",
+            "explain model.ek new.csv",
+            "inspect model.ek",
+            "inspect model.ek --report page.html",
+            "export model.ek --csv weights.csv",
+            "compare tags.csv --labels tag_* --methods cca --cv 2",
+            "compare flowers.csv --labels species --methods lda --cv 2",
+            "test tags.csv --labels tag_* --method cca --permutations 3",
+        ],
         "fit flowers.csv --labels species --method lda --out lda.ek",
-        "fit flowers.csv --labels species --method regec --out regec.ek",
-        "predict model.ek new.csv --out labels.csv",
-        "transform model.ek new.csv --out scores.csv",
         "score model.ek tags.csv",
-        "explain model.ek new.csv",
-        "inspect model.ek",
-        "inspect model.ek --report page.html",
-        "export model.ek --csv weights.csv",
-        "compare tags.csv --labels tag_* --methods cca --cv 2",
-        "compare flowers.csv --labels species --methods lda --cv 2",
-        "test tags.csv --labels tag_* --method cca --permutations 3",
-    ],
+    ),
 )
 def test_a_command_imports_nothing_that_it_does_not_use(folder, arguments):
     assert _loaded(folder, arguments) == []
@@ -96,15 +101,18 @@ def test_a_command_imports_nothing_that_it_does_not_use(folder, arguments):
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        "predict model.ek no.csv --out labels.csv",
-        "fit no.csv --labels tag_* --method star --alpha cv --out model.ek --force",
-        "compare no.csv --labels fat --task numbers --methods pls --report page.html",
-        "test no.csv --labels tag_*",
-        "follow no.csv --model model.ek --checkpoint state",
+    slow_but(
+        [
+            "predict model.ek no.csv --out labels.csv",
+            "fit no.csv --labels tag_* --method star --alpha cv --out model.ek --force",
+            "compare no.csv --labels fat --task numbers --methods pls --report page.html",
+            "test no.csv --labels tag_*",
+            "follow no.csv --model model.ek --checkpoint state",
+            "merge no.ek nothing.ek --out both.ek",
+            "report no.json",
+        ],
         "merge no.ek nothing.ek --out both.ek",
-        "report no.json",
-    ],
+    ),
 )
 def test_work_that_needs_more_imports_it_after_the_start(folder, arguments):
     assert _loaded(folder, arguments, code=1) == []

@@ -71,7 +71,7 @@ def default(cls: type) -> Any:
 ESTIMATORS = _public()
 PROJECTIONS = [cls for cls in ESTIMATORS if hasattr(cls, "transform")]
 # Each of their fits is many.
-LONG = ("AlphaSearchCV", "KeepSearchCV", "MultipleKernelProjection")
+LONG = ("AlphaSearchCV", "BayesianCCA", "KeepSearchCV", "MultipleKernelProjection")
 
 
 def _slow_if_long(cls: type, value: Any) -> Any:
@@ -187,7 +187,9 @@ def test_fit_transform_gives_the_scores_of_x(cls):
     assert weighted.shape[0] == len(X)
 
 
-@EACH_PROJECTION
+@pytest.mark.parametrize(
+    "cls", [_slow_if_long(cls, cls) for cls in PROJECTIONS], ids=lambda c: c.__name__
+)
 def test_projections_are_steps_of_everything(cls):
     X, y = data_for(default(cls))
     head = LogisticRegression() if np.ndim(y) == 1 else Ridge()

@@ -157,6 +157,7 @@ def test_bad_labels_are_named(data):
         ManyLabelClassifier().fit(data[0], sparse.csr_array(data[1][:-1]))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::eigenkit.exceptions.DegenerateDataWarning")
 def test_thousands_of_labels_need_no_matrix_of_features_and_labels(rng):
     n, d, k = 200, 4000, 20_000

@@ -277,14 +277,14 @@ def sources(tmp_path, monkeypatch):
     (package / "show.py").write_text("from sketch.work import value\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(provenance, "PACKAGES", ("sketch",))
-    monkeypatch.delitem(sys.modules, "sketch", raising=False)
     known = provenance._imports, provenance._is_module  # as PACKAGES and the path were
     for found in known:
         found.cache_clear()
     yield package
     for found in known:
         found.cache_clear()
-    sys.modules.pop("sketch", None)  # the next one is in another place
+    for name in [name for name in sys.modules if name.split(".")[0] == "sketch"]:
+        del sys.modules[name]  # the next ones are in another place
 
 
 @pytest.mark.parametrize(
