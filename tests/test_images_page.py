@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from axe import needs_axe, violations
 from eigenkit.images import ImageAnnotator, ImageSet, Plan, make_shapes
 from eigenkit.images.comparison import compare
 from eigenkit.images.page import render_page, write_page
@@ -137,6 +138,18 @@ def test_cards_names_and_no_request(visit, path):
     assert page.locator(".card h3 button").first.inner_text() == EVIL
     assert {url for url in visit.requests if not url.startswith("data:")} == {path.as_uri()}
     assert page.locator("#count").inner_text() == "30 sets"
+
+
+@needs_axe
+@needs_browser
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(browser, path, scheme):
+    opened = Visit(browser, path, width=400, color_scheme=scheme, bypass_csp=True)
+    assert violations(opened.page) == []
+    opened.page.locator(".card h3 button").first.click()
+    assert violations(opened.page) == []
+    opened.context.close()
 
 
 @needs_browser

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from axe import needs_axe, violations
 from eigenkit.cli import app
 from eigenkit.report import compare_html, write_html
 from report_records import classes, hostile, many, numbers
@@ -158,29 +158,24 @@ def test_many_labels_are_shown_by_the_hardest_or_in_small(browser, tmp_path):
     visit.context.close()
 
 
-# Contrast, names, roles, order: the rules of axe-core, where it is installed.
-AXE = next(
-    (p for p in Path(__file__).parents[1].glob("node_modules/axe-core/axe.min.js")), None
-) or (Path(os.environ["AXE_CORE"]) if "AXE_CORE" in os.environ else None)
+SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 
 
-@pytest.mark.skipif(AXE is None, reason="needs npm install axe-core here, or AXE_CORE=axe.min.js")
+@needs_axe
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@SCHEMES
 @pytest.mark.parametrize("make", [hostile, classes, numbers, many])
 def test_axe_finds_nothing(browser, tmp_path, make, scheme):
     page = write_html(make(), tmp_path / "page.html")
-    assert violations(browser, page, scheme) == []
+    assert narrow_violations(browser, page, scheme) == []
 
 
-def violations(browser: Any, page: Path, scheme: str) -> list[tuple[str, str]]:
-    """What axe-core finds in a page of 400 pixels with all that is folded unfolded."""
+def narrow_violations(browser: Any, page: Path, scheme: str) -> list[tuple[str, str]]:
+    """What axe-core finds in a page of 400 pixels."""
     visit = Visit(browser, page, width=400, color_scheme=scheme, bypass_csp=True)
-    visit.page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-    visit.page.evaluate(AXE.read_text())
-    found = visit.page.evaluate("axe.run(document)")["violations"]
+    found = violations(visit.page)
     visit.context.close()
-    return [(v["id"], v["nodes"][0]["html"]) for v in found]
+    return found
 
 
 def side_by_side(folder: Path) -> Path:
@@ -221,10 +216,25 @@ def test_other_pages_fit_a_narrow_screen_and_ask_for_nothing(browser, tmp_path, 
     visit.context.close()
 
 
-@pytest.mark.skipif(AXE is None, reason="needs npm install axe-core here, or AXE_CORE=axe.min.js")
+@needs_axe
 @pytest.mark.slow
-def test_axe_finds_nothing_in_several_runs(browser, tmp_path):
-    assert violations(browser, side_by_side(tmp_path), "light") == []
+@SCHEMES
+@PAGES
+def test_axe_finds_nothing_in_other_pages(browser, tmp_path, make, scheme):
+    assert narrow_violations(browser, make(tmp_path), scheme) == []
+
+
+@pytest.mark.slow
+def test_titles_of_tables_are_not_cut_on_a_narrow_screen(browser, tmp_path):
+    visit = Visit(browser, write_html(hostile(), tmp_path / "page.html"), width=400)
+    ends = visit.page.evaluate(
+        "[...document.querySelectorAll('table caption')].map((c) => {"
+        " const r = document.createRange(); r.selectNodeContents(c);"
+        " return r.getBoundingClientRect().right; })"
+    )
+    assert ends
+    assert max(ends) <= 400
+    visit.context.close()
 
 
 def test_metric_and_curves_follow_their_menus(visit):

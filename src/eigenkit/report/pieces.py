@@ -27,7 +27,7 @@ def table_html(table: Table, *, sortable: bool = False) -> str:
     kind = ' class="sortable"' if sortable else ""
     return (
         f'<div class="scroll" role="region" tabindex="0" aria-label="Table: {escape(table.title)}">'
-        f"<table{kind}><caption>{escape(table.title)}</caption>{head}<tbody>{rows}</tbody></table>"
+        f"<table{kind}><caption><span>{escape(table.title)}</span></caption>{head}<tbody>{rows}</tbody></table>"
         f"</div>{note}"
     )
 
@@ -112,4 +112,4 @@ def meters(caption: str, rows: list[tuple[str, float]]) -> str:
         f'style="width:{100 * abs(value) / largest:.0f}%"></i></td></tr>'
         for name, value in rows
     )
-    return f"<table><caption>{escape(caption)}</caption><tbody>{cells}</tbody></table>"
+    return f"<table><caption><span>{escape(caption)}</span></caption><tbody>{cells}</tbody></table>"

@@ -117,7 +117,7 @@ def _links(record: dict[str, Any]) -> str:
     return "".join(f'<li><a href="#{key}">{names[key]}</a></li>' for key in shown)
 
 
-def _table(titles: list[str], rows: list[list[Any]], first_number: int = 1) -> str:
+def _table(name: str, titles: list[str], rows: list[list[Any]], first_number: int = 1) -> str:
     def cell(j: int, value: Any) -> str:
         tag = "th scope=row" if j == 0 else "td"
         kind = ' class="num"' if j >= first_number and j > 0 else ""
@@ -129,7 +129,8 @@ def _table(titles: list[str], rows: list[list[Any]], first_number: int = 1) -> s
     )
     body = "".join(f"<tr>{''.join(cell(j, v) for j, v in enumerate(row))}</tr>" for row in rows)
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f'<div class="scroll">{table}</div>'
+    region = f'role="region" tabindex="0" aria-label="Table: {name}"'  # scrolls by keys, too
+    return f'<div class="scroll" {region}>{table}</div>'
 
 
 def _number(value: float | None) -> str:
@@ -147,7 +148,7 @@ def _terms(record: dict[str, Any]) -> str:
         for t in order
     ]
     few = '<p class="note">* few sets: its figures say little.</p>' if record["few"] else ""
-    return _table(["term", "sets", "F1", "precision", "recall", "AUC"], rows) + few
+    return _table("terms", ["term", "sets", "F1", "precision", "recall", "AUC"], rows) + few
 
 
 def _weights(record: dict[str, Any]) -> str:
@@ -161,7 +162,9 @@ def _weights(record: dict[str, Any]) -> str:
         for name, w in sorted(record["weights"], key=lambda item: -item[1])
     ]
     how = escape(str(record["weights_chosen"]))
-    return f'<p class="note">Chosen: {how}.</p>' + _table(["kernel", "weight", ""], rows)
+    return f'<p class="note">Chosen: {how}.</p>' + _table(
+        "kernels", ["kernel", "weight", "of the largest"], rows
+    )
 
 
 def _methods(record: dict[str, Any]) -> str:
@@ -180,7 +183,7 @@ def _methods(record: dict[str, Any]) -> str:
     note = escape(record.get("methods_note", ""))
     return (
         f'<section id="methods"><h2>Methods</h2><p class="note">{note}</p>'
-        f"{_table(titles, cells)}</section>"
+        f"{_table('methods', titles, cells)}</section>"
     )
 
 
