@@ -12,7 +12,8 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
-def test_code_on_the_page_runs(page, capsys):
+def test_code_on_the_page_runs(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     text = (ROOT / page).read_text()
     scope: dict = {}
     for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
