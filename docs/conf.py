@@ -16,6 +16,7 @@ import related
 import thumbnails
 
 log = logging.getLogger(__name__)
+SHORT = 28  # characters that fit beside others on a phone
 FITTED = re.compile(r"(?<=[\s(])([A-Za-z]\w*)_(?=[^\w`*]|$)")
 generate.write()
 
@@ -106,8 +107,8 @@ def add_links(app, what, name, obj, options, lines):
         return
     lines += related.see_also(name.removeprefix("eigenkit."))
     found = app.srcdir / "gallery" / "used_by" / f"{name}.examples"
-    if found.exists():
-        pages = dict.fromkeys(re.findall(r":doc:`(.+?)`", found.read_text(encoding="utf-8")))
+    text = found.read_text(encoding="utf-8") if found.exists() else ""
+    if pages := dict.fromkeys(re.findall(r":doc:`(.+?)`", text)):
         lines += ["", ".. rubric:: In the gallery", "", *(f"- :doc:`{page}`" for page in pages), ""]
 
 
@@ -125,6 +126,13 @@ def trim_code(app, doctree):
         if block.astext().endswith("\n"):
             block.rawsource = block.astext().rstrip()
             block[:] = [nodes.Text(block.rawsource)]
+
+
+def keep_short_code_whole(app, doctree):
+    """Options and names are not broken at their hyphens; ``code.css`` makes use of the mark."""
+    for code in doctree.findall(nodes.literal):
+        if len(code.astext()) <= SHORT:
+            code["classes"].append("short")
 
 
 def inline_math(translator, node):
@@ -146,3 +154,4 @@ def setup(app):
     app.connect("autodoc-process-docstring", add_links, priority=950)
     app.connect("doctree-read", refuse_silent_images)
     app.connect("doctree-read", trim_code)
+    app.connect("doctree-read", keep_short_code_whole)
