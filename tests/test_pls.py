@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_linnerud
 from sklearn.exceptions import NotFittedError
 
-from eigenkit import PLSSVD, SIMPLS, PLSCanonical, PLSRegression
+from eigenkit import PLSSVD, SIMPLS, PLSCanonical, PLSRegression, RowBlocks
 from eigenkit.exceptions import ConvergenceWarning, DegenerateDataWarning
 
 FAMILY = [PLSRegression, SIMPLS, PLSCanonical, PLSSVD]
@@ -92,6 +92,42 @@ def test_nipals_takes_many_components_without_overflow():
     X = smooth + Y @ np.sin(np.outer(np.arange(1, 5), np.linspace(0, 1, 40)))
     ours = PLSRegression(20, algorithm="nipals", max_iter=20000).fit(X, Y)
     np.testing.assert_allclose(ours.predict(X), PLSRegression(20).fit(X, Y).predict(X), atol=1e-5)
+
+
+def _in_blocks(n, scale, X, Y):
+    rows = RowBlocks.from_arrays([(X[:15], Y[:15]), (X[15:], Y[15:])])
+    return PLSRegression(n, scale=scale).fit(rows)
+
+
+def _streamed(n, scale, X, Y):
+    model = PLSRegression(n, scale=scale).partial_fit(X[:15], Y[:15]).partial_fit(X[15:], Y[15:])
+    assert model.n_components_  # what solves it
+    return model
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0, 100.0, 1e4])
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda n, scale, X, Y: PLSRegression(n, scale=scale).fit(X, Y),
+        lambda n, scale, X, Y: PLSRegression(n, scale=scale, algorithm="nipals").fit(X, Y),
+        lambda n, scale, X, Y: SIMPLS(n, scale=scale).fit(X, Y),
+        lambda n, scale, X, Y: PLSCanonical(n, scale=scale).fit(X, Y),
+        _in_blocks,
+        _streamed,
+    ],
+)
+def test_components_of_rounding_are_left_out(fit, offset):
+    # Their scores are the rounding of the numbers as given, and coefficients grew to 1e14.
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        rank = int(rng.integers(1, 5))
+        X = rng.normal(size=(40, rank)) @ rng.normal(size=(rank, 6)) + offset
+        Y = rng.normal(size=(40, 5))
+        with pytest.warns(DegenerateDataWarning, match="nothing is left"):
+            model = fit(5, bool(seed % 2), X, Y)
+        assert model.n_components_ == rank
+        assert np.abs(model.coef_).max() < 1e3
 
 
 # -- what the model promises ------------------------------------------------------------

@@ -18,16 +18,30 @@ from eigenkit.data import Centered
 from eigenkit.data.costs import READ_RATE, fits
 from eigenkit.linalg import Array
 from eigenkit.threads import blas_threads
-from eigenkit.tolerances import DIFFERENCE
+from eigenkit.tolerances import DIFFERENCE, ROUNDING
+
+
+def rounding(r: Array, trace: float, removed: Array | float) -> float:
+    """The square of the length that X r may have by rounding alone.
+
+    Products are rounded in proportion to X, and numbers as they were given in proportion to
+    their distance from zero: to what centring has ``removed`` from the columns of X.
+    """
+    squares = trace * float(r @ r) + float(np.sum((r * removed) ** 2))
+    return (ROUNDING * len(r)) ** 2 * squares
 
 
 @dataclass(frozen=True)
 class CrossProducts:
-    """X'Y, Y'Y, the trace of X'X, and X'X as a matrix (or None) and as a function of data."""
+    """X'Y, Y'Y, the trace of X'X, and X'X as a matrix (or None) and as a function of data.
+
+    ``removed`` holds the lengths of what centring has taken from the columns of X.
+    """
 
     xy: Array
     yy: Array
     trace: float
+    removed: Array
     gram: Array | None
     from_data: Callable[[Array], Array]
     own_threads: Callable[[], AbstractContextManager[Any]] = nullcontext
@@ -81,6 +95,12 @@ class Block:
         return self.Z.toarray() * self.factor
 
 
+def removed_lengths(Z: Centered, factor: Array) -> Array:
+    """The lengths of the means that centring has taken from the columns of Z diag(factor)."""
+    units = 1.0 / Z.from_X(np.ones((Z.shape[1], 1)))[:, 0]
+    return np.asarray(np.abs(Z.mean) * units * factor * np.sqrt(Z.total))
+
+
 def scaling(Z: Centered, squares: Array, dof: float, scale: bool) -> tuple[Array, Array, float]:
     """Factor, std and unit of a block (see :class:`Block`) from the diagonal of Z'Z."""
     units = 1.0 / Z.from_X(np.ones((Z.shape[1], 1)))[:, 0]
@@ -129,7 +149,6 @@ def blocks(
         trace = float(np.trace(G))
     else:
         trace = float(np.sum(squares * X.factor**2))
-    cross = CrossProducts(
-        X.rmatmat(right), right.T @ right, trace, G, X.gram_product, Z.own_threads
-    )
+    products, removed = (X.rmatmat(right), right.T @ right), removed_lengths(Z, X.factor)
+    cross = CrossProducts(*products, trace, removed, G, X.gram_product, Z.own_threads)
     return X, B, cross

@@ -32,7 +32,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from eigenkit.linalg import Array, power_of_two, signs
-from eigenkit.solvers.cross_products import CrossProducts
+from eigenkit.solvers.cross_products import CrossProducts, rounding
 from eigenkit.tolerances import EPS
 
 
@@ -99,8 +99,7 @@ class _State:
     def score(self, r: Array) -> tuple[Array, float] | None:
         """X'X r and t't for the score t = X r; None if X has nothing left in t."""
         g, tt = self.cross.apply(r)
-        exhausted = (EPS * len(r)) ** 2 * self.cross.trace * float(r @ r)
-        return (g, tt) if tt > exhausted else None
+        return (g, tt) if tt > rounding(r, self.cross.trace, self.cross.removed) else None
 
 
 Deflation = Callable[[_State, Array, Array, float], bool]

@@ -16,6 +16,7 @@ from scipy import linalg as sla
 
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
+from eigenkit.solvers.cross_products import rounding
 from eigenkit.solvers.deflation import Components, Side, components_of
 from eigenkit.tolerances import EPS, above_rounding
 
@@ -28,13 +29,16 @@ def nipals(
     *,
     tol: float,
     max_iter: int,
+    removed: Array | float = 0.0,
     observed: np.ndarray | None = None,
 ) -> Components:
     """The components, by alternating regressions on X and Y themselves.
 
-    ``deflation`` is "regression" or "canonical". X is centred and scaled, with zeros where
-    ``observed`` (n x d) is False: every regression then runs over the observed entries only.
+    ``deflation`` is "regression" or "canonical". X is centred and scaled, which has ``removed``
+    these lengths from its columns, with zeros where ``observed`` (n x d) is False: every
+    regression then runs over the observed entries only.
     """
+    trace = float(np.vdot(X, X))
     X, Y = X.copy(), Y.copy()
     M = None if observed is None else observed.astype(np.float64)
     x, y = Side(X.shape[1], n_components), Side(Y.shape[1], n_components)
@@ -43,14 +47,17 @@ def nipals(
     for _ in range(n_components):
         w, t, c, steps = _alternate(X, Y, M, tol, max_iter)
         sigma = float(w @ (X.T @ (Y @ c)))
-        if not np.any(t) or sigma <= (values[0] if values else 0.0) * EPS * max(X.shape):
+        if sigma <= (values[0] if values else 0.0) * EPS * max(X.shape):
+            break
+        r = x.rotate(w)
+        if t @ t <= rounding(r, trace, removed):
             break
         p, u = _regress(X.T, t, None if M is None else M.T), Y @ c
         q = Y.T @ t / (t @ t) if deflation == "regression" else Y.T @ u / (u @ u)
         X -= np.outer(t, p) if M is None else M * np.outer(t, p)
         Y -= np.outer(t if deflation == "regression" else u, q)
         c = q if deflation == "regression" else c
-        x.keep(w, x.rotate(w), p, float(t @ t))
+        x.keep(w, r, p, float(t @ t))
         # Where t deflates y, the rotations of y are no recursion: q is not biorthogonal to itself.
         y.keep(c, q if deflation == "regression" else y.rotate(c), q, float(u @ u))
         values.append(sigma)
