@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -61,22 +62,43 @@ def run_line(line: str) -> None:
         assert result.exit_code == 0, f"{line}\n{result.output}"
 
 
-SHELL = re.compile(r"^```(?:sh|bash|shell|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-TYPED = [(DOCS.parent / "README.md", "README.md")]
-TYPED += [(page, page.name) for page in sorted(DOCS.glob("*.md")) if page.name not in PAGES]
+SHELL = re.compile(
+    r"^```(?:{code-block} )?(?:sh|bash|shell|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL
+)
+ROOT = DOCS.parent
+TYPED = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+TYPED += [page for page in sorted(DOCS.rglob("*.md")) if page.name not in PAGES]
 
 
-@pytest.mark.parametrize(("page", "name"), TYPED, ids=[name for _, name in TYPED])
+@pytest.mark.parametrize("page", TYPED, ids=[page.name for page in TYPED])
 def test_every_shell_block_runs_as_typed(
-    page: Path, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("plotly")
-    makefile = (DOCS.parent / "Makefile").read_text()
     monkeypatch.chdir(tmp_path)
     for block in SHELL.findall(page.read_text()):
         for line in typed(block):
-            if line.startswith("make "):
-                target = shlex.split(line, comments=True)[1]
-                assert re.search(rf"^{target}:", makefile, re.MULTILINE), line
-            elif line.startswith("eigenkit "):
+            if not is_set_up(line):
                 run_line(line)
+
+
+def is_set_up(line: str) -> bool:
+    """Whether a line installs something or makes all of it: too long to run, but not to check."""
+    program, *arguments = shlex.split(line, comments=True)
+    if program == "make":
+        makefile = (ROOT / "Makefile").read_text()
+        assert all(re.search(rf"^{a}:", makefile, re.MULTILINE) for a in arguments), line
+    elif program == "pip":
+        extras = re.fullmatch(r"\.\[(.*)\]", arguments[-1])
+        known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+        assert extras, line
+        assert {*extras[1].split(",")} <= known["optional-dependencies"].keys(), line
+    return program in ("make", "pip")
+
+
+def test_a_line_that_is_not_understood_is_an_error() -> None:
+    for line in ("make nothing", "pip install '.[nothing]'"):
+        with pytest.raises(AssertionError, match="nothing"):
+            is_set_up(line)
+    with pytest.raises(AssertionError, match="python"):
+        run_line("python -m nothing")
