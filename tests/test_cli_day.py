@@ -241,6 +241,20 @@ def test_columns_kept_by_a_pattern_have_their_own_names(data: Path) -> None:  # 
         assert len(rows[1]) == 3
 
 
+@pytest.mark.parametrize("method", ["plsda", "sparse_plsda", "lda"])
+def test_components_of_classifiers_are_chosen_by_what_they_tell(folder: Path, method: str) -> None:
+    run("example", "flowers.csv")
+    words = ["--labels", "species", "-m", method, "-o", "m.ek", "--force"]
+    chosen = run_json("fit", "flowers.csv", *words, "--components", "cv")
+    search = chosen["fitted"]["component_search"]
+    n = chosen["fitted"]["params"]["n_components"]
+    assert search["mean_score"][n - 1] == max(search["mean_score"])
+    assert search["mean_score"][n - 1] == pytest.approx(chosen["fitted"]["quality"]["mean"])
+    for other in {1, 2} - {n}:
+        found = run_json("fit", "flowers.csv", *words, "--components", str(other))
+        assert found["fitted"]["quality"]["mean"] <= chosen["fitted"]["quality"]["mean"]
+
+
 # -- missing values ---------------------------------------------------------------------
 
 

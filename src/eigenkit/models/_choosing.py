@@ -2,7 +2,7 @@
 
 Components come in order: one fit with many serves every smaller number. What is put on the first
 l scores is what a model file puts there: a linear SVM for every class or label, least squares
-for numbers.
+for numbers. Methods that tell classes by themselves are fitted anew, and judged by what they tell.
 """
 
 from __future__ import annotations
@@ -45,7 +45,11 @@ def scores_by_components(estimator: Any, folds: Iterable[tuple[Any, Any]], kind:
     """
     rows = []
     for train, test in folds:
-        fitted = clone(estimator).fit(*(train[0] if isinstance(train, list) else [train]))
+        whole = train[0] if isinstance(train, list) else [train]
+        fitted = clone(estimator).fit(*whole)
+        if kind == "classes" and is_classifier(fitted):
+            rows.append(_own_accuracy(fitted, whole, test))
+            continue
         (Z, y), (Z_new, y_new) = (_all_scores(fitted, part) for part in (train, test))
         widths = range(1, Z.shape[1] + 1)
         rows.append([_score(kind, Z[:, :l], y, Z_new[:, :l], y_new) for l in widths])
@@ -66,6 +70,22 @@ def cross_validated(estimator: Any, X: Any, y: Array, kind: str, cv: int, seed: 
             Z, Z_new = (_scores(fitted, X[part]) for part in (train, test))
             found.append(_score(kind, Z, y[train], Z_new, y[test]))
     return np.array(found)
+
+
+def fits_per_fold(kind: str) -> int:
+    """How many fits the choice makes at most: of a classifier one for every number."""
+    return 1 + MOST_COMPONENTS if kind == "classifier" else 1
+
+
+def _own_accuracy(fitted: Any, train: Any, test: Iterable[tuple[Any, Array]]) -> list[float]:
+    """Accuracy with 1, 2, ... components of a method that tells classes by itself."""
+    width = len(fitted.get_feature_names_out())
+    found = []
+    for l in range(1, width + 1):
+        model = clone(fitted).set_params(n_components=l).fit(*train)
+        hits = np.concatenate([model.predict(X) == y for X, y in test])
+        found.append(float(np.mean(hits)))
+    return found
 
 
 def _all_scores(fitted: Any, part: Iterable[tuple[Any, Array]]) -> tuple[Array, Array]:

@@ -14,7 +14,13 @@ from sklearn.base import clone
 
 from eigenkit.files import Data, FileError, Source, Target, target_of
 from eigenkit.files._reading import join_labels, rows_per_block
-from eigenkit.models._choosing import SCORES, choose_components, cross_validated, folds_of
+from eigenkit.models._choosing import (
+    SCORES,
+    choose_components,
+    cross_validated,
+    fits_per_fold,
+    folds_of,
+)
 from eigenkit.models._features import Features, complete, learn_features
 from eigenkit.models._fit_rows import FitRows, in_blocks, in_memory, time_of, unsaid
 from eigenkit.models._linear import fit_linear, head_auc, make_head
@@ -133,7 +139,10 @@ def fit_model(
     told |= gap_params(found, missing)
     if not stream and (alphas is not None or components == "cv"):
         made = found.make(**{**told, **(params or {})})
-        _forecast(made, rows, _n_fits(alphas, components, quality, cv), cv, seed)
+        grid = 0 if alphas is None else _GRID if callable(alphas) else len(alphas)
+        most = cv * (grid + int(quality)) + 1
+        most += cv * fits_per_fold(found.kind) if components == "cv" else 0
+        _forecast(made, rows, most, cv, seed)
     estimator, searches = _fit(
         found, {**told, **(params or {})}, rows, alphas, cv, components, seed
     )
@@ -143,12 +152,6 @@ def fit_model(
     if quality and not stream:
         how["quality"] = _quality(estimator, rows, cv, seed)
     return Model(found.name, features, estimator, linear, target, how)
-
-
-def _n_fits(alphas: Any, components: str | None, quality: bool, cv: int) -> int:
-    """At most so many: one for every alpha and fold, where several share what costs most."""
-    grid = 0 if alphas is None else _GRID if callable(alphas) else len(alphas)
-    return 1 + cv * (grid + int(components == "cv") + int(quality))
 
 
 def _forecast(estimator: Any, rows: FitRows, n_fits: int, cv: int, seed: int) -> None:
