@@ -9,6 +9,7 @@ with Z the centred data and H the centred target.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -108,6 +109,15 @@ class Report:
         By how much an eigenvalue may be too small for that.
     equivalent : bool
         Whether W solves the pencil; False for a least squares model that differs from it.
+
+    Examples
+    --------
+    >>> print(Report("two_stage", "cg", "as asked", n_iter=12, residual=2e-9, condition=50.0))
+    solved by two_stage with cg (as asked)
+    iterations: 12, which converged
+    residual: 2.0e-09
+    condition number: 5.0e+01
+    products with X: BLAS
     """
 
     solver: str
@@ -122,6 +132,22 @@ class Report:
     label_rank: int | None = None
     label_bound: float = 0.0
     equivalent: bool = True
+
+    def __str__(self) -> str:
+        """For people: a line for everything that was measured."""
+        lines = [f"solved by {self.solver} with {self.regression} ({self.reason})"]
+        if self.n_iter:
+            end = "converged" if self.converged else "stopped before they converged"
+            lines.append(f"iterations: {self.n_iter}, which {end}")
+        found = {"residual": self.residual, "orthogonality": self.orthogonality}
+        found["condition number"] = self.condition
+        lines += [f"{name}: {value:.1e}" for name, value in found.items() if not math.isnan(value)]
+        if self.label_rank is not None:
+            bound = f"eigenvalues are too small by at most {self.label_bound:.1e}"
+            lines.append(f"targets in place of all labels: {self.label_rank}; {bound}")
+        if not self.equivalent:
+            lines.append("a least squares model, which does not solve the eigenvalue problem")
+        return "\n".join([*lines, f"products with X: {self.products}"])
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,9 @@ class Choice:
     reason: str
     costs: dict[str, float]
 
+    def __str__(self) -> str:
+        return f"{self.regression} ({self.reason})"
+
 
 def choose(Z: Data, n_targets: int, alphas: Sequence[float], tol: float) -> Choice:
     """The cheapest way to regress ``n_targets`` targets on Z for all ``alphas``.
