@@ -177,3 +177,18 @@ def test_what_cannot_be_is_said(params, message):
 def test_too_few_steps_are_told():
     with pytest.warns(ConvergenceWarning, match="after max_iter=1 steps"):
         RGCCA(1, max_iter=1, tol=0.0).fit(VIEWS)
+
+
+def test_numbers_of_any_size_and_many_views(rng) -> None:
+    X, y = rng.normal(size=(40, 6)), rng.normal(size=40)
+    groups = [0, 0, 0, 1, 1, 1]
+    plain = RGCCA(2, groups=groups).fit(X)
+    for factor in (2.0**200, 2.0**-200):  # squares of covariances are beyond the smallest float
+        scaled = RGCCA(2, groups=groups).fit(X * factor)
+        np.testing.assert_allclose(scaled.transform(X * factor), plain.transform(X) * factor)
+    with pytest.raises(ValueError, match="squares of covariances exceed float64"):
+        RGCCA().fit(X * 1e160, y)
+    with pytest.raises(ValueError, match="squares of covariances exceed float64"):
+        RGCCA().fit(np.column_stack([X, 1e170 * y]), y)
+    many = RGCCA().fit(np.tile(X, (1, 100)), y)  # as many views as columns
+    np.testing.assert_allclose(many.view_components_[0], many.view_components_[6])

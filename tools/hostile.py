@@ -46,7 +46,11 @@ SAME = {
 # What must be refused, but not by those who take it as it is meant.
 MEANT = {
     ("PLSRegressionCV", "n_components 99"),  # the most to try
-    *(("ProbabilisticCCA", name) for name in ("NaN in X", "None in X", "pd.NA")),  # gaps
+    *(
+        (cls, name)  # gaps
+        for cls in ("BayesianCCA", "ProbabilisticCCA")
+        for name in ("NaN in X", "None in X", "pd.NA")
+    ),
 }
 Case = Callable[[np.ndarray, Any], tuple]
 

@@ -177,6 +177,11 @@ class RGCCA(ManyViews):
         while len(found) < settings and (one := next_component(problem.blocks, rule)) is not None:
             found.append(one)
         check_at_most("n_components", settings, len(found), "the rank of a view", hint="")
+        if not all(np.isfinite(component.criterion) for component in found):
+            raise ValueError(
+                "X holds numbers so large that squares of covariances exceed float64: divide it "
+                "by a power of ten."
+            )
         if not all(component.converged for component in found):
             warnings.warn(
                 f"the criterion still grew after max_iter={self.max_iter} steps: give more, or a "
@@ -205,5 +210,5 @@ class RGCCA(ManyViews):
 def _block(view: Centered, tau: float, deflates: bool = True) -> tuple[Block, Array]:
     """The view in the coordinates of its singular vectors, and what takes them to X."""
     U, s, V = view.triplets()
-    ridge = float(np.max(view.ridge(tau)))
-    return Block(U * s, tau, ridge, view.total, deflates), view.to_X(V)
+    root = float(np.sqrt(tau) / view.lengths_to_X(np.ones(1))[0])
+    return Block(U * s, tau, root, view.total, deflates), view.to_X(V)

@@ -19,14 +19,14 @@ if it is a response.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, power_of_two
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import EPS
 
@@ -56,14 +56,15 @@ class Rule:
 
 @dataclass
 class Block:
-    """Coordinates T (n x r) of a centred block in the basis V / root of its features.
+    """Coordinates T (n x r) of a centred block, in some unit of its own.
 
-    ``to_start`` takes weights of the deflated T to weights of the first one.
+    ``root`` is the root of tau in that unit; ``to_start`` takes weights of the deflated T to
+    weights of the first one.
     """
 
     T: Array
     tau: float
-    ridge: float
+    root: float
     total: float
     deflates: bool = True
     to_start: Array = field(init=False)
@@ -76,18 +77,20 @@ class Block:
         """P = T F with F'((1 - tau) T'T / n + tau I)F = I on the range of T."""
         U, s, Vt = np.linalg.svd(self.T, full_matrices=False)
         keep = s > max(self.T.shape) * EPS * 10 * self.largest
-        root = np.hypot(np.sqrt((1 - self.tau) / self.total) * s, np.sqrt(self.ridge))[keep]
+        root = np.hypot(np.sqrt((1 - self.tau) / self.total) * s, self.root)[keep]
         return U[:, keep] * (s[keep] / root), Vt[keep].T / root
 
     def take_out(self, weights: Array) -> Array:
         """Deflate by the component of these weights; as weights of the first T."""
+        size = float(power_of_two(np.abs(weights).max(initial=0.0)))
+        weights = weights / size  # whose squares may be no numbers
         first = self.to_start @ weights
         if self.deflates:
             y = self.T @ weights
             loading = self.T.T @ y / (y @ y)
             self.T = self.T - np.outer(y, loading)
             self.to_start = self.to_start - np.outer(first, loading)
-        return np.asarray(first)
+        return np.asarray(first * size)
 
 
 @dataclass(frozen=True)
@@ -101,63 +104,81 @@ class Component:
     converged: bool
 
 
+@dataclass(frozen=True)
+class Cross:
+    """P_j'P_k / n of all pairs of blocks, as one matrix, and where the blocks begin."""
+
+    M: Array
+    begins: np.ndarray
+
+    @classmethod
+    def of(cls, P: Sequence[Array], total: float) -> Cross:
+        side_by_side = np.hstack(P)
+        begins = np.cumsum([0, *(part.shape[1] for part in P[:-1])])
+        return cls(side_by_side.T @ side_by_side / total, begins)
+
+    def blocks(self) -> Iterator[slice]:
+        for begin, end in pairwise([*self.begins, len(self.M)]):
+            yield slice(begin, end)
+
+    def towards(self, own: slice, b: Array) -> Array:
+        """P_j'P_k b_k / n, one column for every k."""
+        return np.asarray(np.add.reduceat(self.M[own] * b, self.begins, axis=1))
+
+    def covariances(self, b: Array) -> Array:
+        rows = np.add.reduceat(self.M * b, self.begins, axis=1)
+        return np.asarray(np.add.reduceat(rows * b[:, None], self.begins, axis=0))
+
+
 def next_component(blocks: Sequence[Block], rule: Rule) -> Component | None:
     """The next component of all blocks, which are deflated; None where a block is used up."""
     whitened = [block.whitened() for block in blocks]
     if any(P.shape[1] == 0 for P, _ in whitened):
         return None
-    P = [part for part, _ in whitened]
-    total = blocks[0].total
-    cross = [[A.T @ B / total for B in P] for A in P]
-    b = _start(cross, rule.design)
-    b, n_iter, converged = _ascend(cross, b, rule)
-    covariances = _covariances(cross, b)
+    # In one unit for all blocks, in which squares of covariances are numbers.
+    unit = float(power_of_two(max(np.abs(P).max() for P, _ in whitened)))
+    cross = Cross.of([P / unit for P, _ in whitened], blocks[0].total)
+    b, n_iter, converged = _ascend(cross, _start(cross, rule.design), rule)
+    covariances = cross.covariances(b)
     sides = _aligned(rule.design * covariances)
-    b = [side * part for side, part in zip(sides, b, strict=True)]
     covariances = covariances * np.outer(sides, sides)
     weights = [
-        block.take_out(F @ part) for block, (_, F), part in zip(blocks, whitened, b, strict=True)
+        block.take_out(F @ (side * b[own]))
+        for block, (_, F), side, own in zip(blocks, whitened, sides, cross.blocks(), strict=True)
     ]
-    return Component(weights, covariances, _criterion(covariances, rule), n_iter, converged)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        square = np.square(unit)
+        times = square * square if rule.scheme == "factorial" else square
+        criterion = float(_criterion(covariances, rule) * times)
+        return Component(weights, covariances * square, criterion, n_iter, converged)
 
 
-def _start(cross: list[list[Array]], design: Array) -> list[Array]:
+def _start(cross: Cross, design: Array) -> Array:
     """Parts of the leading eigenvector of all blocks; what has none gets its own best."""
-    M = np.block([[design[j, k] * C for k, C in enumerate(row)] for j, row in enumerate(cross)])
+    widths = np.diff([*cross.begins, len(cross.M)])
+    M = cross.M * np.repeat(np.repeat(design, widths, axis=0), widths, axis=1)
     with blas_threads(len(M)):
         v = sla.eigh(M, subset_by_index=[len(M) - 1, len(M) - 1])[1][:, 0]
-    edges = np.cumsum([0, *(len(row[0]) for row in cross)])
-    parts = [v[a:e] for a, e in pairwise(edges)]
-    return [
-        part / size if size > np.sqrt(EPS) else np.eye(len(part))[0]
-        for part, size in ((part, float(np.linalg.norm(part))) for part in parts)
-    ]
+    for own in cross.blocks():
+        size = float(np.linalg.norm(v[own]))
+        v[own] = v[own] / size if size > np.sqrt(EPS) else np.eye(1, own.stop - own.start)[0]
+    return np.asarray(v)
 
 
-def _ascend(cross: list[list[Array]], b: list[Array], rule: Rule) -> tuple[list[Array], int, bool]:
+def _ascend(cross: Cross, b: Array, rule: Rule) -> tuple[Array, int, bool]:
     """One block after the other, until the criterion no longer grows."""
-    value = _criterion(_covariances(cross, b), rule)
+    value = _criterion(cross.covariances(b), rule)
     for step in range(1, rule.max_iter + 1):
-        for j, row in enumerate(cross):
-            towards = [C @ part for C, part in zip(row, b, strict=True)]
-            slopes = rule.design[j] * SCHEMES[rule.scheme](np.array([t @ b[j] for t in towards]))
-            inner = np.sum([s * t for s, t in zip(slopes, towards, strict=True)], axis=0)
+        for j, own in enumerate(cross.blocks()):
+            towards = cross.towards(own, b)
+            inner = towards @ (rule.design[j] * SCHEMES[rule.scheme](b[own] @ towards))
             size = float(np.linalg.norm(inner))
             if size > 0:
-                b[j] = inner / size
-        before, value = value, _criterion(_covariances(cross, b), rule)
+                b[own] = inner / size
+        before, value = value, _criterion(cross.covariances(b), rule)
         if value - before <= rule.tol * abs(value):
             return b, step, True
     return b, rule.max_iter, False
-
-
-def _covariances(cross: list[list[Array]], b: list[Array]) -> Array:
-    return np.array(
-        [
-            [float(u @ C @ v) for C, v in zip(row, b, strict=True)]
-            for row, u in zip(cross, b, strict=True)
-        ]
-    )
 
 
 def _criterion(covariances: Array, rule: Rule) -> float:
