@@ -106,3 +106,18 @@ def test_decimal_commas_are_found_beside_dates_and_not_beside_points(tmp_path):
     assert open_file(path, Reading(ignore=("id", "color", "y"))).found["decimal"] == ","
     other = _mixed(tmp_path / "b.csv", x=["1", "0.5", "2", "1"], y=["1,2", "3,7", "2", "1,3"])
     assert open_file(other, Reading(labels=("y",), ignore=("id", "color"))).found["decimal"] == "."
+
+
+@pytest.mark.parametrize("header", ["a;b;y;", "a;b;y"])
+def test_a_mark_at_the_end_of_every_line_is_no_column(tmp_path, header):
+    path = tmp_path / "a.csv"
+    path.write_text(f"{header}\n1;2;u;\n3;4;v;\n")
+    source = open_file(str(path), Reading(labels=("y",)))
+    (block,) = source.blocks(10)
+    assert source.feature_names == ["a", "b"]
+    np.testing.assert_array_equal(block.X, [[1, 2], [3, 4]])
+    assert block.labels == ["u", "v"]
+    path.write_text("a;b;y\nr1;1;2;u\nr2;3;;v\n")  # names of rows, as R writes them
+    source = open_file(str(path), Reading(labels=("y",)))
+    assert source.feature_names == ["a", "b"]
+    assert source.found["index"] == ""

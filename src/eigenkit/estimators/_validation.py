@@ -174,7 +174,7 @@ def warn_degenerate(constant: np.ndarray, what: str) -> None:
     if constant.any():
         first = int(np.argmax(constant))
         warnings.warn(
-            f"{int(constant.sum())} of {constant.size} {what} (the first is number {first})",
+            f"{int(constant.sum())} of {constant.size} {what} (the first has index {first})",
             DegenerateDataWarning,
             stacklevel=3,
         )

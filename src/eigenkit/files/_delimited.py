@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, ClassVar
 
@@ -35,7 +36,14 @@ from eigenkit.files._common import (
     roles,
     shown,
 )
-from eigenkit.files._streams import Lines, Origin, after_lines, guess_encoding, split_lines
+from eigenkit.files._streams import (
+    Lines,
+    Origin,
+    after_lines,
+    guess_encoding,
+    one_by_one,
+    split_lines,
+)
 
 # Those that cannot be part of a number.
 _MARKS = ",\t;|"
@@ -110,7 +118,9 @@ class Delimited:
         asked = self.options.header
         first = [cell.strip() for cell in rows[0]]
         if len(rows) > 1 and asked is not False and len(rows[1]) == len(first) + 1:
-            first = ["", *first]  # as R writes tables: the column of row names has no name
+            # A mark at the end of every row, or, as R writes tables, row names without a name.
+            ends = all(not row[-1].strip() for row in rows[1:])
+            first = [*first, ""] if ends else ["", *first]
         guess = self._is_asked_for(first) or _looks_like_header([first, *rows[1:]])
         self.header = guess if asked is None else asked
         self.names = first if self.header else default_names(len(first))
@@ -118,11 +128,20 @@ class Delimited:
         if self.header and len(rows) == 1:
             raise FileError(self.path, "it holds a header and no rows.", line=1)
         self.roles = roles(self.path, self.names, self.header, self.options)
+        self._drop_last_if_empty(rows[1:])
         self.feature_names: list[str] | None = [self.names[j] for j in self.roles.features]
         self.label_names = [self.names[j] for j in self.roles.labels]
         self.text_names = [self.names[j] for j in self.roles.text]
         self.categorical_names = [self.names[j] for j in self.roles.categorical]
         self.kept_names = [self.names[j] for j in self.roles.kept]
+
+    def _drop_last_if_empty(self, rows: list[list[str]]) -> None:
+        """A mark at the end of every line makes a column of neither name nor cells: none at all."""
+        last = len(self.names) - 1
+        empty = not any(cell.strip() for row in rows for cell in row[last:])
+        if self.header and not self.names[last] and empty:
+            features = [j for j in self.roles.features if j != last]
+            self.roles = replace(self.roles, features=features)
 
     def _is_asked_for(self, first: list[str]) -> bool:
         """Whether the first row holds a name that the user or the model knows."""
@@ -198,7 +217,7 @@ class Delimited:
                 yield parsed
 
     def _header_lines(self, block: str) -> int:
-        reader = csv.reader(_one_by_one(block), delimiter=self.delimiter)
+        reader = csv.reader(one_by_one(block), delimiter=self.delimiter)
         while not next(reader):
             pass
         return reader.line_num
@@ -212,13 +231,8 @@ class Delimited:
         labels = self.roles.labels
         wanted = {*self.roles.features, *(labels if self.numeric_labels else ())}
         words = {*self.roles.text, *self.roles.kept, *self.kinds, *({*labels} - wanted)}
-        found = self._cells(
-            text,
-            [
-                TEXT if j in words else NUMBER if j in wanted else NOTHING
-                for j in range(len(self.names))
-            ],
-        )
+        kinds = [NUMBER if j in wanted else NOTHING for j in range(len(self.names))]
+        found = self._cells(text, [TEXT if j in words else k for j, k in enumerate(kinds)])
         if found is None:
             return None
         table, columns = found
@@ -343,15 +357,6 @@ class Delimited:
         if self.options.label_separator is None:
             return [row[0].strip() for row in cells]
         return [split_labels(row[0], self.options.label_separator) for row in cells]
-
-
-def _one_by_one(text: str) -> Iterator[str]:
-    """The lines of a text of which only the first are wanted."""
-    at = 0
-    while at < len(text):
-        end = text.find("\n", at) + 1 or len(text)
-        yield text[at:end]
-        at = end
 
 
 def split_labels(cell: str, separator: str) -> tuple[str, ...]:

@@ -207,6 +207,15 @@ def split_lines(text: str) -> list[str]:
     return list(io.StringIO(text))
 
 
+def one_by_one(text: str) -> Iterator[str]:
+    """The lines of a text of which only the first are wanted."""
+    at = 0
+    while at < len(text):
+        end = text.find("\n", at) + 1 or len(text)
+        yield text[at:end]
+        at = end
+
+
 class _Lent(io.BufferedIOBase):
     """A kept file that survives being closed by its reader."""
 
