@@ -131,6 +131,7 @@ ERRORS: dict[str, tuple[Any, str]] = {
     "indptr too large": (lambda X, y: (_corrupt(X, "indptr too large"), y), "corrupt"),
     "negative weight": (lambda X, y: (X, y, {"sample_weight": -np.ones(len(X))}), "sample_weight"),
     "NaN weight": (lambda X, y: (X, y, {"sample_weight": np.full(len(X), np.nan)}), "sample_w"),
+    "text weights": (lambda X, y: (X, y, {"sample_weight": ["a"] * len(X)}), "sample_weight holds"),
     "zero weights": (lambda X, y: (X, y, {"sample_weight": np.zeros(len(X))}), "sample_weight"),
     "short weights": (lambda X, y: (X, y, {"sample_weight": np.ones(3)}), "expected (40,)"),
 }

@@ -132,3 +132,11 @@ def test_auto_shrinkage_knows_columns_that_are_constant_in_a_class(n, rng):
     for shift in (0.1, 0.7, 1000 / 3):
         found = LDA(shrinkage="auto").fit(X + np.array([0, 0, shift, 0]), y)
         np.testing.assert_allclose(found.eigenvalues_, expected.eigenvalues_, rtol=1e-10)
+
+
+def test_classes_of_several_types_are_named():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    with pytest.raises(ValueError, match="y holds strings and other classes"):
+        LDA().fit(X, np.array(["a", 1] * 15, dtype=object))
+    both = np.array(["a", np.str_("b")] * 15, dtype=object)
+    assert list(LDA().fit(X, both).classes_) == ["a", "b"]

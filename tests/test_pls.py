@@ -436,3 +436,9 @@ def test_linnerud_by_hand():
     model = PLSRegression(1, scale=False).fit(X, Y[:, 0])
     w *= np.sign(w[np.argmax(abs(w))]) / np.linalg.norm(w)
     np.testing.assert_allclose(model.x_weights_[:, 0], w)
+
+
+def test_responses_that_are_not_numbers_are_named(data):
+    X, _ = data
+    with pytest.raises(TypeError, match="y holds objects that are not numbers"):
+        PLSRegression().fit(X, [{1, 2}] * len(X))

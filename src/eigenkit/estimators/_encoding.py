@@ -126,9 +126,14 @@ def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:
     if y.ndim != 1:
         raise ValueError(f"y has {y.ndim} dimensions: give one class per sample.")
     check_same_rows(n, len(y))
-    strings = y.dtype.kind == "O" and set(map(type, y)) == {str}
+    types = set(map(type, y)) if y.dtype.kind == "O" else set()
+    strings = types == {str}
     if y.dtype.kind == "O" and not strings and any(v is None or v != v for v in y):
         raise ValueError("y holds a missing class (None or NaN): give every sample a class.")
+    if len({issubclass(kind, str) for kind in types}) > 1:
+        raise ValueError(
+            "y holds strings and other classes, which have no order: make all of them strings."
+        )
     if y.dtype.kind == "f":
         check_finite("y", y)
     plain = strings or y.dtype.kind in "iub"

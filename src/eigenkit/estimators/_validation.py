@@ -68,6 +68,13 @@ def plain_words(name: str) -> Iterator[None]:
     """Turn errors of numpy and scikit-learn into one sentence about the argument ``name``."""
     try:
         yield
+    except TypeError as error:
+        said = str(error)
+        if not said.startswith("float() argument must be a string or a real number"):
+            raise
+        raise TypeError(
+            f"{name} holds objects that are not numbers ({said}): encode or remove them."
+        ) from error
     except ValueError as error:
         said = str(error)
         if said.startswith("could not convert string to float: "):
@@ -148,7 +155,8 @@ def check_weight(sample_weight: Any, n: int) -> Array | None:
     if isinstance(sample_weight, np.ma.MaskedArray) or weight.dtype.kind == "c":
         kind = "complex" if weight.dtype.kind == "c" else "a masked array"
         raise ValueError(f"sample_weight is {kind}: give plain real numbers, one per row of X.")
-    weight = weight.astype(np.float64)
+    with plain_words("sample_weight"):
+        weight = weight.astype(np.float64)
     if weight.ndim == 0:
         weight = np.full(n, float(weight))
     if weight.ndim != 1:
