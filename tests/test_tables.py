@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eigenkit import compiled
-from eigenkit.files import Expected, Reading, open_file
+from eigenkit.files import Expected, FileError, Reading, open_file
 from eigenkit.files._delimited import Delimited
 from eigenkit.files._targets import distinct
 
@@ -121,3 +121,18 @@ def test_a_mark_at_the_end_of_every_line_is_no_column(tmp_path, header):
     source = open_file(str(path), Reading(labels=("y",)))
     assert source.feature_names == ["a", "b"]
     assert source.found["index"] == ""
+
+
+def test_dates_and_units_in_other_notations_are_no_text(tmp_path):
+    path = tmp_path / "a.csv"
+    rows = [f"{d}.02.2024,{d}%,$ {d},{'ab'[d % 2]},{d}" for d in range(10, 20)]
+    path.write_text("\n".join(["when,share,price,kind,x", *rows]))
+    with pytest.raises(FileError) as caught:
+        open_file(str(path))
+    assert (
+        "4 columns hold text ('when', 'share', 'price', 'kind'): add --categorical kind, "
+        "write dates as YYYY-MM-DD, write numbers without units, name it with --labels"
+    ) in str(caught.value)
+    path.write_text("\n".join(["when,x", *(row.split(",")[0] + ",1" for row in rows)]))
+    with pytest.raises(FileError, match=r"holds text \('10.02.2024'\): write dates as YYYY-MM-DD,"):
+        open_file(str(path))

@@ -15,6 +15,9 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d
 _COMMA = re.compile(r"[+-]?(\d+,\d+|\d*,\d+)([eE][+-]?\d+)?")
 _GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 _MARKED = re.compile(r"[+-]?\d[\d.,'\s]*")
+_OTHER_DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}( .*)?")
+_AMOUNT = r"[+-]?\d[\d.,']*"
+_WITH_UNIT = re.compile(rf"[$€£¥] ?{_AMOUNT}|{_AMOUNT} ?([%‰$€£¥°]|[kmµ]?[gmlsVAWK])")
 _DAY = 86400.0
 
 Convert = Callable[[str], float]
@@ -110,6 +113,33 @@ def has_decimal_commas(cells: Sequence[str]) -> bool:
 def looks_marked(cell: str) -> bool:
     """Whether a cell may be a number with marks that are not understood."""
     return bool(_MARKED.fullmatch(cell.strip()))
+
+
+def how_to_write(cell: str) -> str:
+    """What to change in the file where a cell is a date or a number in another notation; or "".
+
+    Examples
+    --------
+    >>> from eigenkit.files._cells import how_to_write
+    >>> how_to_write("31.12.2024")
+    'write dates as YYYY-MM-DD'
+    >>> how_to_write("45 %"), how_to_write("red 3")
+    ('write numbers without units', '')
+    """
+    word = cell.strip()
+    if _OTHER_DATE.fullmatch(word):
+        return "write dates as YYYY-MM-DD"
+    return "write numbers without units" if _WITH_UNIT.fullmatch(word) else ""
+
+
+def example_of(cells: Sequence[str]) -> str:
+    """The first cell that is no number."""
+    return next(cell for cell in cells if not is_number(cell))
+
+
+def repeats(cells: Sequence[str]) -> bool:
+    """Whether cells are categories rather than text: few of them, again and again."""
+    return 2 * len({cell.strip() for cell in cells}) <= len(cells)
 
 
 def is_number(cell: str) -> bool:

@@ -20,10 +20,13 @@ from eigenkit.files._cells import (
     KINDS,
     MISSING,
     Convert,
+    example_of,
     has_decimal_commas,
+    how_to_write,
     is_number,
     kind_of,
     looks_marked,
+    repeats,
     written_with,
 )
 from eigenkit.files._common import (
@@ -182,20 +185,23 @@ class Delimited:
         """All columns that cannot be used as they are, and what to add to the command."""
         names = list(columns)
         if len(names) == 1:
-            what = f"column {shown(names[0])} holds text ({shown(_example(columns[names[0]]))})"
+            what = f"column {shown(names[0])} holds text ({shown(example_of(columns[names[0]]))})"
         else:
             what = f"{len(names)} columns hold text ({listed(names)})"
-        if all(looks_marked(_example(cells)) for cells in columns.values()):
-            example = shown(_example(columns[names[0]]))
+        hints = {name: how_to_write(example_of(cells)) for name, cells in columns.items()}
+        if all(looks_marked(example_of(columns[name])) and not hints[name] for name in names):
+            example = shown(example_of(columns[names[0]]))
             return FileError(
                 self.path, f"{what}: if {example} is a number, give --decimal or --thousands."
             )
-        few = [name for name in names if _repeats(columns[name])]
-        options = [("--categorical", few), ("--text", [name for name in names if name not in few])]
+        few = [name for name in names if not hints[name] and repeats(columns[name])]
+        text = [name for name in names if not hints[name] and name not in few]
+        options = [("--categorical", few), ("--text", text)]
         add = " ".join(f"{option} {_argument(n)}" for option, n in options if n)
+        steps = [*([f"add {add}"] if add else []), *dict.fromkeys(filter(None, hints.values()))]
         return FileError(
             self.path,
-            f"{what}: add {add}, name it with --labels, or leave it out with --ignore.",
+            f"{what}: {', '.join(steps)}, name it with --labels, or leave it out with --ignore.",
         )
 
     # -- reading -----------------------------------------------------------------------
@@ -368,15 +374,6 @@ def _argument(names: list[str]) -> str:
     """Names of columns as a shell takes them; a word for them where they are too long to read."""
     quoted = shlex.quote(",".join(names))
     return quoted if len(quoted) <= 200 else "COLUMNS"
-
-
-def _example(cells: list[str]) -> str:
-    return next(cell for cell in cells if not is_number(cell))
-
-
-def _repeats(cells: list[str]) -> bool:
-    """Whether cells are categories rather than text: few of them, again and again."""
-    return 2 * len({cell.strip() for cell in cells}) <= len(cells)
 
 
 def _numeric_looking(cells: Sequence[str]) -> list[str]:
