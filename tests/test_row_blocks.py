@@ -406,3 +406,24 @@ def test_classes_are_shown_as_they_would_be_typed(rng):
     X, y = _data("lda", rng)
     with pytest.raises(ValueError, match="y holds the class 2, which the first call"):
         LDA().partial_fit(X[:2], y[:2]).partial_fit(X, y)
+
+
+@pytest.mark.parametrize("make", [LDA, CCA, PCA])
+def test_blocks_that_lose_rows_between_passes_are_refused(make):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 5)), np.arange(60) % 3
+
+    def fit(whole):
+        asked = []
+
+        def blocks():
+            asked.append(1)
+            n = 60 if len(asked) < whole else 40
+            return iter([(X[:20], y[:20]), (X[20:n], y[20:n])])
+
+        make().fit(RowBlocks(blocks))
+        return len(asked)
+
+    last = fit(whole=100)
+    with pytest.raises(ValueError, match="60 rows in the first pass and of 40 in a later one"):
+        fit(whole=last)

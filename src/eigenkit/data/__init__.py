@@ -24,7 +24,7 @@ from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
 from eigenkit.data.dense import Dense, SideBySide, threads_for
 from eigenkit.data.kernel import CenteredKernel
 from eigenkit.data.label_matrix import SparseTarget, mostly_zeros, scaled
-from eigenkit.data.passes import LocalPasses, Passes, Through
+from eigenkit.data.passes import Counted, LocalPasses, Passes, Through
 from eigenkit.data.protocol import Data
 from eigenkit.data.sparse import Sparse
 from eigenkit.data.survey import Survey
@@ -37,6 +37,7 @@ __all__ = [
     "Blocked",
     "Centered",
     "CenteredKernel",
+    "Counted",
     "Data",
     "Dense",
     "LocalPasses",

@@ -52,6 +52,41 @@ def _changed(
     return function((block for block in changed if block[0].shape[0]), *shared)
 
 
+@dataclass(frozen=True)
+class Counted(Passes):
+    """Other passes, each of which must bring as many rows as the first; ``seen`` holds these."""
+
+    passes: Passes
+    seen: list[float]
+
+    def run(self, function: Callable[..., Any], *shared: Any) -> Any:
+        value, rows = self.passes.run(_with_count, function, *shared) or (None, 0.0)
+        if not self.seen and not np.isnan(rows):
+            self.seen.append(rows)
+        elif self.seen and not np.isnan(rows) and rows != self.seen[0]:
+            raise ValueError(
+                f"X is blocks of {self.seen[0]:.0f} rows in the first pass and of {rows:.0f} in a "
+                "later one: give blocks that are the same in every pass."
+            )
+        return value
+
+
+def _with_count(
+    blocks: Iterable[Any], function: Callable[..., Any], *shared: Any
+) -> tuple[Any, float]:
+    """The value, and the number of rows; NaN where the function did not want all of them."""
+    rows = [np.nan]
+
+    def counted() -> Iterator[Any]:
+        n = 0
+        for block in blocks:
+            n += block[0].shape[0]
+            yield block
+        rows[0] = float(n)
+
+    return function(counted(), *shared), rows[0]
+
+
 class LocalPasses(Passes):
     """Passes in threads of this process.
 

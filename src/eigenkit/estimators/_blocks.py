@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from eigenkit.data import Through
+from eigenkit.data import Counted, Through
 from eigenkit.estimators._validation import check_X, has_no_rows
 from eigenkit.moments import BlockedRows, Blocks
 
@@ -26,7 +26,10 @@ def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> Bloc
     reader = clone(model)
     for name, value in vars(model).items():
         setattr(reader, name, value)
-    first, later = (Through(passes, _Reading(reader, classes, check)) for check in (True, False))
+    seen: list[float] = []
+    first, later = (
+        Counted(Through(passes, _Reading(reader, classes, check)), seen) for check in (True, False)
+    )
     return BlockedRows(first, later, not model._in_passes, sparse.issparse(X))
 
 
