@@ -110,6 +110,7 @@ def test_a_command_imports_nothing_that_it_does_not_use(folder, arguments):
             "follow no.csv --model model.ek --checkpoint state",
             "merge no.ek nothing.ek --out both.ek",
             "report no.json",
+            "annotate predict no.ek no_folder",
         ],
         "merge no.ek nothing.ek --out both.ek",
     ),

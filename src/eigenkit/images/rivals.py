@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.svm import SVC
+import sklearn
 
 from eigenkit.images.arrays import Array
 from eigenkit.images.ridge import calibrate, fit_ridge, thresholds
@@ -103,7 +103,7 @@ class SvmBank:
 
     def cut(self, weights: Array) -> tuple[float, Array]:
         """F at the weights, and the cut there."""
-        model = SVC(C=self.C, kernel="precomputed", class_weight=self.weight)
+        model = sklearn.svm.SVC(C=self.C, kernel="precomputed", class_weight=self.weight)
         model.fit(self.bank.mix(weights), self.y)
         signed = np.zeros(len(self.y))
         signed[model.support_] = model.dual_coef_[0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+import scipy
 from numpy.lib.stride_tricks import sliding_window_view
-from scipy import ndimage
 
 from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors.colour import hsv, lab
@@ -98,7 +98,7 @@ def offsets(r: int) -> tuple[Array, Array]:
 
 
 def smoothed(grey: Array, sigma: float) -> Array:
-    return np.asarray(ndimage.gaussian_filter(grey, sigma, mode="nearest", truncate=3.0))
+    return np.asarray(scipy.ndimage.gaussian_filter(grey, sigma, mode="nearest", truncate=3.0))
 
 
 def gradient(grey: Array) -> Array:
@@ -154,7 +154,7 @@ def canny(g: Array, low: float = 0.1, high: float = 0.25) -> Array:
     if top < FLAT:
         return np.zeros_like(strength)
     ridge = strength * _is_ridge(strength, g) * (strength > low * top)
-    labels, _ = ndimage.label(ridge > 0, structure=np.ones((3, 3)))
+    labels, _ = scipy.ndimage.label(ridge > 0, structure=np.ones((3, 3)))
     strong = np.unique(labels[ridge > high * top])
     return np.asarray(ridge * np.isin(labels, strong[strong > 0]))
 

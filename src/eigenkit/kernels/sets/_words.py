@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.metrics.pairwise import additive_chi2_kernel
+import sklearn
 from sklearn.utils import check_random_state
 
 from eigenkit.kernels.sets._sets import SAMPLE, SetKernel, members, sample
@@ -85,5 +85,5 @@ class VisualWords(SetKernel):
 
 
 def _chi_squared(X: Array, Y: Array) -> Array:
-    D: Array = additive_chi2_kernel(X, Y)
+    D: Array = sklearn.metrics.pairwise.additive_chi2_kernel(X, Y)
     return -D
