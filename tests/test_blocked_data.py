@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -274,3 +276,22 @@ def test_a_gram_matrix_grows_in_its_place(d) -> None:
         add_gram(G, A)
     assert np.array_equal(fill_upper(G), G.T)
     assert np.allclose(G, sum(A.T @ A for A in given), atol=1e-13)
+
+
+def test_a_sum_keeps_nothing_alive() -> None:
+    """A pass over blocks leaves no d x k numbers behind that wait for a collection of garbage."""
+    known = []
+
+    def values():
+        for i in range(20):
+            one = np.full(3, float(i))
+            known.append(weakref.ref(one))
+            yield one
+
+    gc.disable()
+    try:
+        total = tree_sum(values())
+        assert sum(each() is not None for each in known) == 1
+        assert total[0] == 190.0
+    finally:
+        gc.enable()

@@ -128,24 +128,25 @@ def tree_sum(values: Iterable[Any], add: Callable[[Any, Any], Any] | None = None
     """The sum, in groups of FAN_IN, of groups, and so on; None of nothing."""
     add = add or plus
     levels: list[tuple[Any, int]] = []
-
-    def push(level: int, value: Any) -> None:
-        if level == len(levels):
-            levels.append((value, 1))
-            return
-        held, count = levels[level]
-        levels[level] = (value, 1) if count == 0 else (add(held, value), count + 1)
-        if levels[level][1] == FAN_IN:
-            full, levels[level] = levels[level][0], (None, 0)
-            push(level + 1, full)
-
     for value in values:
-        push(0, value)
+        _push(levels, value, add)
     total = None
     for held, count in levels:
         if count:
             total = held if total is None else add(held, total)
     return total
+
+
+def _push(levels: list[tuple[Any, int]], value: Any, add: Callable[[Any, Any], Any]) -> None:
+    # Not a function inside of another that calls itself: such a one refers to itself, and would
+    # keep the sums alive until somebody collects garbage.
+    for level, (held, count) in enumerate(levels):
+        value, count = (value, 1) if count == 0 else (add(held, value), count + 1)
+        if count < FAN_IN:
+            levels[level] = value, count
+            return
+        levels[level] = None, 0
+    levels.append((value, 1))
 
 
 def plus(a: Any, b: Any) -> Any:
