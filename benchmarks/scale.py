@@ -179,7 +179,7 @@ def measured(function: Callable[[], Any]) -> np.ndarray:
 # -- a cluster of this machine ----------------------------------------------------------
 
 
-def cluster(n_parts: int = 8, rows: int = 8_000, d: int = 20_000) -> dict[str, float]:
+def cluster(n_parts: int = 8, rows: int = 40_000, d: int = 20_000) -> dict[str, float]:
     """Seconds of one fit of rows in memory: here in one thread, by one worker, and by two."""
     import dask
     from distributed import Client, LocalCluster
@@ -196,7 +196,7 @@ def cluster(n_parts: int = 8, rows: int = 8_000, d: int = 20_000) -> dict[str, f
         X.sum_duplicates()
         return X, y
 
-    model = LDA(alpha=1.0, regression="cg", tol=1e-6)
+    model = LDA(alpha=1e3, regression="cg", tol=1e-6)
     held = [part(seed) for seed in range(n_parts)]
     blocks = RowBlocks.from_arrays([lambda pair=pair: pair for pair in held])
     found = {"here": min(timed(lambda: model.fit(blocks)) for _ in range(2))}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import warnings
 import weakref
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -177,12 +178,25 @@ def test_threads_change_no_bit(kind, rng, monkeypatch):
             np.testing.assert_array_equal(mine, theirs)
 
 
-@pytest.mark.parametrize("n", [1, 7, 8, 9, 63, 64, 65, 200])
+class _Nested:
+    """Sums as they were made, in brackets."""
+
+    def __init__(self, text):
+        self.text = text
+
+    def merge(self, other):
+        return _Nested(f"({self.text} {other.text})")
+
+
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 63, 64, 65, 83, 200])
 def test_sums_are_a_tree_that_only_depends_on_their_number(n):
-    found = tree_sum(({i} for i in range(n)), lambda a, b: {*a, *b})
-    assert found == set(range(n))
-    nested = tree_sum((str(i) for i in range(n)), lambda a, b: f"({a} {b})")
-    assert max(nested.count("(") for _ in [0]) == n - 1  # every one is added once
+    nested = tree_sum(_Nested(str(i)) for i in range(n)).text
+    assert nested.replace("(", "").replace(")", "").split() == [str(i) for i in range(n)]
+    assert nested.count("(") == n - 1  # every one is added once
+    values = [_Nested(str(i)) for i in range(n)]
+    while len(values) > 1:  # as a cluster adds them: group by group
+        values = [reduce(_Nested.merge, values[i : i + 8]) for i in range(0, len(values), 8)]
+    assert values[0].text == nested
 
 
 def test_extreme_units(rng):

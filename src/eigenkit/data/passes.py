@@ -124,24 +124,23 @@ def _in_order(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[
                 future.cancel()
 
 
-def tree_sum(values: Iterable[Any], add: Callable[[Any, Any], Any] | None = None) -> Any:
+def tree_sum(values: Iterable[Any]) -> Any:
     """The sum, in groups of FAN_IN, of groups, and so on; None of nothing."""
-    add = add or plus
     levels: list[tuple[Any, int]] = []
     for value in values:
-        _push(levels, value, add)
+        _push(levels, value)
     total = None
     for held, count in levels:
         if count:
-            total = held if total is None else add(held, total)
+            total = held if total is None else plus(held, total)
     return total
 
 
-def _push(levels: list[tuple[Any, int]], value: Any, add: Callable[[Any, Any], Any]) -> None:
+def _push(levels: list[tuple[Any, int]], value: Any) -> None:
     # Not a function inside of another that calls itself: such a one refers to itself, and would
     # keep the sums alive until somebody collects garbage.
     for level, (held, count) in enumerate(levels):
-        value, count = (value, 1) if count == 0 else (add(held, value), count + 1)
+        value, count = (value, 1) if count == 0 else (plus(held, value), count + 1)
         if count < FAN_IN:
             levels[level] = value, count
             return

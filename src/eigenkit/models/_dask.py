@@ -9,17 +9,19 @@ from the client, as what was scattered is lost with its worker.
 
 from __future__ import annotations
 
+import itertools
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import fields, is_dataclass, replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from eigenkit.data import Passes
-from eigenkit.data.passes import tree_sum
+from eigenkit.data.passes import FAN_IN
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
 
@@ -74,21 +76,27 @@ class ClusterPasses(Passes):
         self.client, self.futures = client, list(parts)
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
-        """One task a part; the arguments travel once, as the result of a task."""
-        submit, mark = self.client.submit, uuid.uuid4().hex
-        given = submit(_themselves, shared, key=f"eigenkit-given-{mark}", retries=RETRIES)
+        """One task a part; the arguments travel once, as the result of a task.
+
+        All tasks of a pass go to the scheduler together, which takes its time for each message.
+        """
+        from dask import delayed
+
+        key = f"eigenkit-%s-{uuid.uuid4().hex}-%d"
+        on_part, add = delayed(_on_part, pure=False), delayed(_sum, pure=False)
+        given = delayed(partial(_themselves, shared), pure=False)(dask_key_name=key % ("given", 0))
         results = [
-            submit(
-                _on_part, part, function, given, key=f"eigenkit-pass-{mark}-{i}", retries=RETRIES
-            )
+            on_part(part, function, given, dask_key_name=key % ("pass", i))
             for i, part in enumerate(self.futures)
         ]
-        count = iter(range(2 * len(results)))
-
-        def add(a: Any, b: Any) -> Any:
-            return submit(_added, a, b, key=f"eigenkit-sum-{mark}-{next(count)}", retries=RETRIES)
-
-        return _result(self.client, tree_sum(results, add))
+        count = itertools.count()
+        while len(results) > 1:  # the tree of tree_sum, with one task a group
+            groups = [results[i : i + FAN_IN] for i in range(0, len(results), FAN_IN)]
+            results = [add(each, dask_key_name=key % ("sum", next(count))) for each in groups]
+        if not results:
+            return None
+        future = self.client.compute(results[0], retries=RETRIES, optimize_graph=False)
+        return _result(self.client, future)
 
 
 def _themselves(shared: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -110,13 +118,19 @@ def _aligned(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return np.require(value, requirements="A")
     if sparse.issparse(value) and value.format == "csr":
-        parts = _aligned((value.data, value.indices, value.indptr))
-        return sparse.csr_array(parts, shape=value.shape)
+        given = value.data, value.indices, value.indptr
+        if all(part.flags.aligned for part in given):
+            return value
+        return sparse.csr_array(_aligned(given), shape=value.shape)
     if isinstance(value, list | tuple):
         return type(value)(map(_aligned, value))
     if is_dataclass(value) and not isinstance(value, type):
         return replace(value, **{f.name: _aligned(getattr(value, f.name)) for f in fields(value)})
     return value
+
+
+def _sum(values: list[Any]) -> Any:
+    return reduce(_added, values)
 
 
 def _added(a: Any, b: Any) -> Any:
