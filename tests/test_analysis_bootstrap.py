@@ -149,6 +149,7 @@ def test_one_response_has_no_ties() -> None:
     assert bootstrap(PLSRegression(3), X, Y[:, 0], n_bootstraps=20).tied == []
 
 
+@pytest.mark.slow
 def test_rare_classes_are_never_missed() -> None:
     y = np.r_[np.zeros(60), np.ones(57), 2, 3, 3]
     for labels in (y, np.array(["a", "b", "c", "d"])[y.astype(int)]):

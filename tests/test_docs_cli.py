@@ -70,6 +70,7 @@ TYPED = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 TYPED += [page for page in sorted(DOCS.rglob("*.md")) if page.name not in PAGES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", TYPED, ids=[page.name for page in TYPED])
 def test_every_shell_block_runs_as_typed(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -376,6 +376,7 @@ def test_unlabelled_sets_and_few_sets(shapes):
     assert model.predict_proba(sets)[:, -1].max() < 0.1
 
 
+@pytest.mark.slow
 def test_a_run_that_was_interrupted_goes_on(shapes, tmp_path, monkeypatch):
     sets, Y, terms = shapes
     told = []
@@ -609,6 +610,7 @@ def test_kernels_do_not_depend_on_blocks(shapes, kind, monkeypatch):
     np.testing.assert_allclose(new[1], new[0], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_vectors_of_all_pictures_are_never_in_memory_together(monkeypatch):
     image = np.random.default_rng(0).random((64, 64))
     sets = [ImageSet.from_arrays(f"{i}", [np.roll(image, i)]) for i in range(64)]

@@ -60,6 +60,7 @@ def test_predict_writes_terms_and_a_page(folder):
     assert "the file exists: give --force" in again.stderr
 
 
+@pytest.mark.slow
 def test_compare_recommends(folder):
     answer = run(
         *("compare", folder / "images", folder / "labels.csv", "--folds", "2", "--json", *FAST),
@@ -70,6 +71,7 @@ def test_compare_recommends(folder):
     assert len(record["methods"]) == 2
 
 
+@pytest.mark.slow
 def test_groups_are_read(folder, tmp_path):
     table = tmp_path / "groups.csv"
     table.write_text("set,group\n" + "".join(f"set{i:04d},{i // 3}\n" for i in range(30)))

@@ -231,6 +231,7 @@ def test_bad_labels(folder, tmp_path, text, message):
         read_labels(tmp_path / "labels.csv", read_sets(folder))
 
 
+@pytest.mark.slow
 def test_nothing_imports_pillow_before_an_image_is_read():
     code = (
         "import sys, eigenkit, eigenkit.cli, eigenkit.images, eigenkit.images.page; "

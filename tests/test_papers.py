@@ -250,6 +250,7 @@ def test_the_page_grows_while_experiments_run(tmp_path, monkeypatch):
     assert "data:image/svg+xml" in (tmp_path / "papers.html").read_text()
 
 
+@pytest.mark.slow
 def test_cells_of_a_quick_run_are_kept_apart(tmp_path, monkeypatch):
     def run(study):
         yield Note(str(study.cell("quick", lambda: study.quick)))
@@ -320,6 +321,7 @@ def test_edited_code_never_shows_old_numbers(tmp_path, monkeypatch):
         assert f"value {shown}" in (tmp_path / "papers.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_page_says_its_commit(tmp_path, monkeypatch):
     monkeypatch.setattr(provenance, "commit", lambda: "abc123")
     monkeypatch.setattr(papers, "EXPERIMENTS", {"e": Experiment("e", "E", "p", lambda study: [])})
