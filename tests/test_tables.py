@@ -136,3 +136,11 @@ def test_dates_and_units_in_other_notations_are_no_text(tmp_path):
     path.write_text("\n".join(["when,x", *(row.split(",")[0] + ",1" for row in rows)]))
     with pytest.raises(FileError, match=r"holds text \('10.02.2024'\): write dates as YYYY-MM-DD,"):
         open_file(str(path))
+
+
+def test_nothing_and_infinity_are_told_apart_like_anything_else() -> None:
+    for column in ([], [np.inf], [np.inf, -np.inf, 1.0], [1.7e308, -1.7e308], [2.0, 0.5]):
+        values, place = distinct(np.array(column))
+        np.testing.assert_array_equal(values, np.unique(column))
+        np.testing.assert_array_equal(values[place], column)
+    assert compiled.read_table("1,2\n", ",", []) is None

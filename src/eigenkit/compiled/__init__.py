@@ -107,7 +107,7 @@ def read_table(
     of cells. Empty cells and words such as NA are NaN, as are columns that hold no numbers; every
     number is the float64 nearest to what is written.
     """
-    if not (available() and hasattr(_library(), "read_cells")):
+    if not (len(kinds) and available() and hasattr(_library(), "read_cells")):
         return None
     data, columns = text.encode(), len(kinds)
     parts = -(-len(data) // _PART)

@@ -158,8 +158,10 @@ def distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     >>> distinct(np.array([3.0, -1.0, 3.0]))
     (array([-1.,  3.]), array([1, 0, 1]))
     """
-    low, high = column.min(), column.max()
-    if not (high - low < _FEW and np.array_equal(column, np.floor(column))):
+    low = column.min(initial=np.inf)
+    with np.errstate(over="ignore", invalid="ignore"):  # infinity is refused elsewhere
+        few = column.max(initial=-np.inf) - low < _FEW
+    if not (len(column) and few and np.array_equal(column, np.floor(column))):
         values, place = np.unique(column, return_inverse=True)
         return values, place
     code = (column - low).astype(np.intp)
