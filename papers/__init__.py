@@ -82,6 +82,8 @@ def run_papers(
     full: bool = False,
     seed: int = 0,
     fresh: bool = False,
+    times: bool = False,
+    remark: str = "",
     progress: Progress | None = None,
 ) -> list[Result]:
     """Run experiments and write the page that shows them.
@@ -103,6 +105,10 @@ def run_papers(
     seed : int
     fresh : bool
         Compute everything again.
+    times : bool
+        Measure times again, and compute nothing else again.
+    remark : str
+        A sentence about this run, for the page.
     progress : callable, optional
         Called as ``progress(done, total, message)``.
 
@@ -123,9 +129,9 @@ def run_papers(
     pictures: dict[str, str] = {}
     for done, experiment in enumerate(chosen):
         tell = _teller(progress, done, len(chosen), experiment.name)
-        results.append(_run(experiment, folder, mode, fresh, tell))
+        results.append(_run(experiment, folder, mode, fresh, times, tell))
         pictures |= {b.name: svg(b) for b in results[-1].blocks if isinstance(b, Figure)}
-        _write(results, pictures, folder, mode)  # to be looked at while the rest runs
+        _write(results, pictures, folder, mode, remark)  # to be looked at while the rest runs
     if progress is not None:
         progress(len(chosen), len(chosen), "done")
     return results
@@ -148,6 +154,7 @@ def _run(
     folder: Path,
     mode: Mode,
     fresh: bool,
+    times: bool,
     tell: Callable[[str], None],
 ) -> Result:
     settings = {
@@ -156,7 +163,8 @@ def _run(
         "seed": mode.seed,
         "mode": mode.name,
     }
-    cells = Cells(folder / "cells" / f"{experiment.name}-{mode.name}.json", settings, fresh)
+    place = folder / "cells" / f"{experiment.name}-{mode.name}.json"
+    cells = Cells(place, settings, fresh, times)
     study = Study(cells, mode.seed, mode.quick, mode.full, tell)
     blocks = list(experiment.run(study))
     claims = [block for block in blocks if isinstance(block, Claim)]
@@ -179,10 +187,12 @@ def _teller(progress: Progress | None, done: int, total: int, name: str) -> Call
     return lambda message: progress(done, total, f"{name}: {message}")
 
 
-def _write(results: list[Result], pictures: dict[str, str], folder: Path, mode: Mode) -> None:
+def _write(
+    results: list[Result], pictures: dict[str, str], folder: Path, mode: Mode, remark: str
+) -> None:
     (folder / "figures").mkdir(parents=True, exist_ok=True)
     for name, picture in pictures.items():
         write_atomically(folder / "figures" / f"{name}.svg", picture)
     found = {"commit": provenance.commit() or "unknown", **environment()}
-    write_atomically(folder / "papers.md", page.markdown(results, mode, found))
-    write_atomically(folder / "papers.html", page.html(results, pictures, mode, found))
+    write_atomically(folder / "papers.md", page.markdown(results, mode, found, remark))
+    write_atomically(folder / "papers.html", page.html(results, pictures, mode, found, remark))

@@ -23,6 +23,8 @@ def parser() -> argparse.ArgumentParser:
     much.add_argument("--quick", action="store_true", help="data at hand, few repetitions")
     much.add_argument("--full", action="store_true", help="as many partitions as the papers have")
     made.add_argument("--fresh", action="store_true", help="compute again what is there")
+    made.add_argument("--times", action="store_true", help="measure times again, nothing else")
+    made.add_argument("--remark", default="", help="a sentence about this run, for the page")
     made.add_argument("--seed", type=int, default=0, help="seed of all random choices")
     made.add_argument("--out", type=Path, default=RESULTS, help="folder of the page")
     return made
@@ -43,6 +45,8 @@ def main(arguments: list[str] | None = None) -> int:
             full=chosen.full,
             seed=chosen.seed,
             fresh=chosen.fresh,
+            times=chosen.times,
+            remark=chosen.remark,
             progress=_teller(),
         )
     except ValueError as error:

@@ -185,7 +185,7 @@ def _timed(runs: Runs, name: str, chosen: Mapping[str, float]) -> list[float]:
         return whole.scores(whole.weights(name, chosen["alpha"]), [chosen["C"]])
 
     work = plainly if name in PLAIN else with_kernels
-    return runs.study.cell(f"time of {name}", lambda: list(measured(work)[1:]))
+    return runs.study.timing(name, lambda: list(measured(work)[1:]))
 
 
 def _plain(runs: Runs, name: str) -> list[dict[str, Any]]:

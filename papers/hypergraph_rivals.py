@@ -150,7 +150,7 @@ def _fitted(study: Study, case: ml.Case, found: ml.Found) -> dict[str, list[floa
 
             return list(measured(fit)[1:])
 
-        times[name] = study.cell(f"time, {case.title}, {name}", work)
+        times[name] = study.timing(f"{case.title}, {name}", work)
     return times
 
 

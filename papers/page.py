@@ -46,9 +46,12 @@ def claims(results: Sequence[Result]) -> list[tuple[Claim, Result]]:
     return [(claim, result) for result in results for claim in result.claims]
 
 
-def markdown(results: Sequence[Result], mode: Mode, environment: Mapping[str, str]) -> str:
+def markdown(
+    results: Sequence[Result], mode: Mode, environment: Mapping[str, str], remark: str = ""
+) -> str:
     """The page as Markdown; figures are named ``figures/NAME.svg``."""
-    parts = [f"# {TITLE}", LEAD, MODES[mode.name], f"## {CLAIMS}", _claims_markdown(results)]
+    parts = [f"# {TITLE}", LEAD, MODES[mode.name], *([_plain(remark)] if remark else [])]
+    parts += [f"## {CLAIMS}", _claims_markdown(results)]
     for result in results:
         parts += [f"## {_plain(result.title)}", f"*{_plain(result.source)}*"]
         parts.append(f"`{result.command}` (seed {result.seed}, {_duration(result.seconds)})")
@@ -65,6 +68,7 @@ def html(
     pictures: Mapping[str, str],
     mode: Mode,
     environment: Mapping[str, str],
+    remark: str = "",
 ) -> str:
     """The page as one HTML file; ``pictures`` are the figures as SVG, by name."""
     contents = "".join(
@@ -73,6 +77,7 @@ def html(
     body = "\n".join(_section(result, pictures) for result in results)
     kind = "note" if mode.full else "missing"
     warning = f'<p class="{kind}">{_safe(MODES[mode.name])}</p>'
+    warning += f"<p>{_safe(remark)}</p>" if remark else ""
     lacking = "".join(f"<li>{_safe(item)}</li>" for item in NOT_HERE)
     return f"""<!doctype html>
 <html lang="en">

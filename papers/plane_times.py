@@ -83,7 +83,7 @@ def run(study: Study) -> Iterator[Block]:
     rounds = 3 if study.quick else 15
     linear = linear_sets(study)
     seconds = {
-        reported: study.cell(
+        reported: study.timing(
             f"linear, {reported.name}", partial(_fit_times, _timed_linear(), *draws[0], rounds)
         )
         for reported, draws in linear.items()
@@ -127,10 +127,10 @@ def _gaussian_tables(study: Study, sets: dict[Reported, Dataset], rounds: int) -
         pair = _first_part(data)
         names = ("ReGEC", "GEPSVM", "LIBSVM")
         models = dict(zip(names, gaussian_models(reported).values(), strict=True))
-        seconds[reported] = study.cell(
+        seconds[reported] = study.timing(
             f"Gaussian, {reported.name}", partial(_fit_times, models, *pair, rounds)
         )
-        dense[reported] = study.cell(
+        dense[reported] = study.timing(
             f"eigenvectors, {reported.name}", partial(dense_times, *pair, reported)
         )
     if sets:
@@ -205,7 +205,8 @@ def _instead(study: Study, linear: dict[Reported, Pairs], sets: dict[Reported, D
     def add(data: str, model: str, fitted: Any, score: Callable[[], float], pair: Any) -> None:
         rows.append((data, model))
         percent = study.cell(f"accuracy, {data}, {model}", score)
-        ours.append([percent, *study.cell(f"cost, {data}, {model}", partial(_cost, fitted, *pair))])
+        cost = study.timing(f"{data}, {model}", partial(_cost, fitted, *pair))
+        ours.append([percent, *cost])
 
     plain = next((r for r in linear if r.name == "Pima Indians"), LINEAR[0])
     for name, model in _plain_models().items():

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGES = ("eigenkit", "papers")
 # What only shows numbers cannot change them.
 PICTURES = ("eigenkit.analysis.plots", "eigenkit.analysis.displays", "eigenkit.analysis.regions")
-SHOWING = ("papers.blocks", "papers.drawing", "eigenkit.report", *PICTURES)
+SHOWING = ("papers.blocks", "papers.drawing", "papers.words", "eigenkit.report", *PICTURES)
 
 
 def digest(module: str) -> str:

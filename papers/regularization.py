@@ -194,7 +194,7 @@ def _rivals(
         key = f"{setting.dataset}, {name}"
         score = partial(_score, estimator, samples, splits, setting.metric)
         cost = partial(_cost, estimator, samples, splits[0], setting.metric)
-        found[name] = [study.cell(f"{key}, score", score), *study.cell(f"{key}, time", cost)]
+        found[name] = [study.cell(f"{key}, score", score), *study.timing(key, cost)]
     return found
 
 

@@ -64,7 +64,8 @@ def run(study: Study) -> Iterator[Block]:
     if measured:
         says = "Two-stage takes significantly less time than the direct approach (Figures 3 to 5)."
         yield faster(measured, "two-stage by LSQR", says)
-        yield from growth(measured, "two-stage by LSQR", "Two-stage grows linearly with")
+        for name in APPROACHES:
+            yield from growth(measured, name, "Two-stage grows linearly with")
     yield from shown(measured)
 
 

@@ -254,7 +254,7 @@ def _best_table(
     def add(name: str, method: str, search: Callable[[], Any], repeated: float | None) -> None:
         found = np.array(study.cell(f"search, {name}", search))
         best = int(found.mean(axis=0).argmin())
-        cost = study.cell(f"cost, {name}", partial(_cost, search))
+        cost = study.timing(name, partial(_cost, search))
         rows.append((name,))
         place = float(_positions(spectrum, method, plan)[best])
         ours.append([_rmse(found), repeated, place, *cost])

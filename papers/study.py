@@ -22,6 +22,8 @@ Tell = Callable[[str], None]
 T = TypeVar("T")
 # Random partitions of data in a run that is not asked to be full.
 FEW = 3
+# How the keys of cells that measure time begin.
+TIME = "time, "
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,18 @@ class Mode:
 
 
 class Cells:
-    """Values by key in one JSON file; those of other settings are forgotten."""
+    """Values by key in one JSON file; those of other settings are forgotten.
 
-    def __init__(self, path: Path, settings: dict[str, Any], fresh: bool = False) -> None:
+    ``fresh`` forgets all of them, ``times`` those that measure time.
+    """
+
+    def __init__(
+        self, path: Path, settings: dict[str, Any], fresh: bool = False, times: bool = False
+    ) -> None:
         self._path = path
         self._settings = settings
-        self._values: dict[str, dict[str, Any]] = {} if fresh else self._read()
+        stored = {} if fresh else self._read()
+        self._values = {k: v for k, v in stored.items() if not (times and k.startswith(TIME))}
         self._used: set[str] = set()
 
     def _read(self) -> dict[str, dict[str, Any]]:
@@ -134,6 +142,10 @@ class Study:
         self.tell(key)
         value: T = self.cells.get(key, work)
         return value
+
+    def timing(self, key: str, work: Callable[[], T]) -> T:
+        """A cell that measures time, which can be measured again by itself."""
+        return self.cell(TIME + key, work)
 
 
 def measured(work: Callable[[], Any]) -> tuple[Any, float, float]:

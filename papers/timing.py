@@ -179,7 +179,7 @@ def time_sweeps(
         for technique in sweep.techniques:
             for n, d in sweep.sizes:
                 work = partial(_measure, documents, n, d, technique, approaches, repetitions)
-                cell = study.cell(f"{sweep.dataset}, {technique}, n = {n}, d = {d}", work)
+                cell = study.timing(f"{sweep.dataset}, {technique}, n = {n}, d = {d}", work)
                 for name, seconds in cell.items():
                     times[technique][name].append(seconds)
         yield sweep, times
@@ -293,7 +293,7 @@ def growth(measured: Sequence[tuple[Sweep, Times]], name: str, says: str) -> Ite
             told = f", above {LINEAR:g} on {' and '.join(steep)}" if steep else ""
             yield Claim(
                 f"{says} the number of {word}.",
-                f"exponent {_range(powers, '.1f')}{told}",
+                f"{name}: exponent {_range(powers, '.1f')}{told}",
                 "differs in kind" if steep else "holds",
             )
 

@@ -69,6 +69,17 @@ def test_a_cell_is_computed_again_when_it_must_be(tmp_path, what):
     assert cells.get("a", lambda: 2) == 2
 
 
+def test_times_are_measured_again_and_nothing_else(tmp_path):
+    study = Study(Cells(tmp_path / "cells.json", {}))
+    study.cell("a", lambda: 1)
+    study.timing("a", lambda: 1.0)
+    again = Study(Cells(tmp_path / "cells.json", {}, times=True))
+    assert again.cell("a", lambda: 2) == 1
+    assert again.timing("a", lambda: 2.0) == 2.0
+    kept = Study(Cells(tmp_path / "cells.json", {}))
+    assert (kept.cell("a", lambda: 3), kept.timing("a", lambda: 3.0)) == (1, 2.0)
+
+
 def test_what_is_no_number_is_refused_and_not_stored(tmp_path):
     cells = Cells(tmp_path / "cells.json", {})
     with pytest.raises(ValueError, match="JSON compliant"):
@@ -152,8 +163,8 @@ def shown():
 
 def test_text_is_harmless_on_both_pages():
     pictures = {"f": svg(Figure("f", "c", curve))}
-    html = page.html(shown(), pictures, Mode(quick=True), {"eigenkit": NASTY})
-    markdown = page.markdown(shown(), Mode(quick=True), {"eigenkit": "1"})
+    html = page.html(shown(), pictures, Mode(quick=True), {"eigenkit": NASTY}, NASTY)
+    markdown = page.markdown(shown(), Mode(quick=True), {"eigenkit": "1"}, NASTY)
     assert "<script>" not in html
     assert "\x1b" not in html + markdown
     assert r"\<script\>" in markdown
@@ -162,6 +173,13 @@ def test_text_is_harmless_on_both_pages():
     assert MODES["quick"] in markdown
     row = next(line for line in markdown.splitlines() if "0.75 (0.50" in line)
     assert len(re.findall(r"(?<!\\)\|", row)) == 3  # two columns, whatever the text holds
+
+
+def test_a_remark_on_the_run_stands_on_both_pages():
+    said = "The machine did other work."
+    pictures = {"f": svg(Figure("f", "c", curve))}
+    assert said in page.html(shown(), pictures, Mode(), {"eigenkit": "1"}, said)
+    assert said in page.markdown(shown(), Mode(), {"eigenkit": "1"}, said)
 
 
 @pytest.mark.parametrize(
