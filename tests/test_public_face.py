@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from eigenkit import LDA, HypergraphSpectral
+from eigenkit.estimators._estimator import Estimator
 from test_contract import ESTIMATORS, PROJECTIONS, data_for, default
 
 FACE = runpy.run_path(str(Path(__file__).parents[1] / "docs" / "face.py"))
@@ -122,3 +123,10 @@ def test_too_many_components_are_refused_in_the_same_words(cls):
         return
     with pytest.raises(ValueError, match=r"^n_components=10000 exceeds (\d+), .*: give at most \1"):
         model.fit(X, y)
+
+
+@EACH
+def test_every_fit_goes_the_one_way(cls):
+    assert issubclass(cls, Estimator)
+    assert cls._fit is Estimator._fit
+    assert cls.fit is Estimator.fit or list(inspect.signature(cls.fit).parameters)[4:]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin
+from sklearn.base import MetaEstimatorMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._encoding import check_y_names
+from eigenkit.estimators._estimator import Estimator
 from eigenkit.shell import lacks
 
 
@@ -59,7 +60,7 @@ class Delegating:
         return float(estimator.score(X, y, **weight))
 
 
-class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, BaseEstimator):
+class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, Estimator):
     """A search over an ``estimator`` that leaves ``best_estimator_``; see the subclasses."""
 
     estimator: Any
@@ -68,8 +69,6 @@ class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, BaseEstima
     def _describe(self) -> None:
         """Take over what the best estimator says of the data."""
         for name in ("classes_", "n_features_in_", "feature_names_in_"):
-            if name in vars(self):  # of an earlier fit
-                delattr(self, name)
             if hasattr(self.best_estimator_, name):
                 setattr(self, name, getattr(self.best_estimator_, name))
 

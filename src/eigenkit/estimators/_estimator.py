@@ -88,10 +88,14 @@ class Estimator(Instead, BaseEstimator):
         -------
         self
         """
+        return self._fit(X, y, sample_weight)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
+        """The way of every fit; ``more`` is what :meth:`fit` of a subclass takes besides."""
         settings = self._settings()
         with unchanged_on_error(self), threads_for(X, y):
             forget(self)
-            self._learn(self._sample(X, y, sample_weight), settings)
+            self._learn(self._sample(X, y, sample_weight, **more), settings)
         return self
 
     def _sample(self, X: Any, y: Any, sample_weight: Any) -> Any:

@@ -9,23 +9,27 @@ from __future__ import annotations
 import numbers
 import warnings
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import sklearn
 from scipy import sparse
 from sklearn import config_context, get_config
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils import _safe_indexing, metadata_routing
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.utils import _safe_indexing, indexable, metadata_routing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import has_fit_parameter
 
-from eigenkit.estimators._encoding import check_groups
+from eigenkit.estimators._best import BestEstimator
+from eigenkit.estimators._described import described
+from eigenkit.estimators._encoding import as_labels, check_groups
+from eigenkit.estimators._estimator import Estimator, check_y_given
 from eigenkit.estimators._validation import check_weight
 from eigenkit.estimators.splits import LabelStratifiedKFold
 from eigenkit.exceptions import EigenkitWarning
 from eigenkit.linalg import Array
+from eigenkit.moments import Blocks
 from eigenkit.tolerances import SUM_ROUNDING
 
 RULES = ("one_standard_error", "min")
@@ -117,13 +121,26 @@ class Fold(NamedTuple):
     y_test: Any
 
 
-class CrossValidated(BaseEstimator):
+@described
+class CrossValidated(Estimator):
     """An estimator with a ``cv``, and perhaps an ``estimator`` that is fitted in every fold."""
 
     # Groups are the splitter's: nobody has to request them of the search.
     __metadata_request__fit: ClassVar = {"groups": metadata_routing.UNUSED}
 
     cv: Any
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose by cross-validation, then fit what was chosen to all samples.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in the ``fit`` of what is chosen from; the weights count in every fit, not in the
+            scores.
+        {groups}
+        """
+        return self._fit(X, y, sample_weight, groups=groups)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """What takes weights and groups; see scikit-learn's guide to metadata routing.
@@ -165,12 +182,31 @@ class CrossValidated(BaseEstimator):
             )
         return iter(splitter.split(X, y, **to_splitter))
 
-    def _folds(
-        self, X: Any, y: Any, sample_weight: Any, to_splitter: dict[str, Any], *, classifier: bool
-    ) -> Iterator[Fold]:
-        """The parts of the samples themselves."""
-        weight = check_weight(sample_weight, y.shape[0])
-        for train, test in self._splits(X, y, to_splitter, classifier=classifier):
+
+class Samples(NamedTuple):
+    """What a search was given: the weights of the fits, and what the splitter gets."""
+
+    X: Any
+    y: Any
+    weight: Any
+    to_splitter: dict[str, Any]
+
+
+class Search(CrossValidated, BestEstimator):
+    """A search for parameters of an ``estimator`` by cross-validation; see the subclasses."""
+
+    def _sample(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> Samples:
+        if not isinstance(X, Blocks):
+            check_y_given(self, y)
+        return Samples(X, y, *self._routed(sample_weight, groups))
+
+    def _folds(self, samples: Samples, judge: Any) -> Iterator[Fold]:
+        """The parts of the samples, for fits that ``judge`` scores."""
+        X, y = indexable(samples.X, as_labels(samples.y))
+        weight = check_weight(samples.weight, y.shape[0])
+        # One class per sample, though a projection that takes them need not be a classifier.
+        classifier = is_classifier(judge) or (y.ndim == 1 and not is_regressor(judge))
+        for train, test in self._splits(X, y, samples.to_splitter, classifier=classifier):
             yield Fold(
                 _safe_indexing(X, train),
                 _safe_indexing(y, train),
@@ -178,6 +214,12 @@ class CrossValidated(BaseEstimator):
                 _safe_indexing(X, test),
                 _safe_indexing(y, test),
             )
+
+    def _keep_best(self, samples: Samples, **parameters: Any) -> None:
+        """Fit the estimator with the parameters that were chosen."""
+        model = clone(self.estimator).set_params(**parameters)
+        self.best_estimator_ = model.fit(samples.X, samples.y, samples.weight)
+        self._describe()
 
 
 def _balances_labels(cv: Any, y: Any) -> bool:

@@ -19,7 +19,7 @@ from eigenkit.estimators._folds import best_of
 from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
-from eigenkit.shell import check_choice, check_count, check_real, forget, unchanged_on_error
+from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers.graph import GraphRows, laplacian, root
 from eigenkit.threads import one_blas_thread
 from eigenkit.tolerances import SYMMETRY_TOL
@@ -107,7 +107,9 @@ class GraphRegularized(BestEstimator):
         self.graph = graph
         self.cv = cv
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, labelled: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, labelled: Any = None
+    ) -> Self:
         """Fit the projection.
 
         Parameters
@@ -125,38 +127,43 @@ class GraphRegularized(BestEstimator):
         -------
         self
         """
-        grid = self._grid()
-        if not isinstance(self.estimator, Projection):
-            raise TypeError(
-                f"estimator is a {type(self.estimator).__name__}: GraphRegularized needs a "
-                "projection of eigenkit."
-            )
-        check_y_given(self, y)
-        with unchanged_on_error(self):
-            forget(self)
-            numbers = check_X(self, X, reset=True, min_samples=2)
-            X, y = indexable(X, labels_of(self, y, reset=True))
-            known = marked(y, labelled, responses=is_regressor(self.estimator))
-            weight = check_weight(sample_weight, len(known))
-            L = self._laplacian(numbers, len(known))
-            problem = _Problem(self.estimator, X, y, weight, known, L)
-            self.mu_ = grid[0] if len(grid) == 1 else self._choose(problem, grid)
-            self.best_estimator_ = problem.fitted(known, self.mu_)
-            self.labelled_ = known
-            self._describe()
-        return self
+        return self._fit(X, y, sample_weight, labelled=labelled)
 
-    def _grid(self) -> list[float]:
+    def _settings(self) -> list[float]:
+        """The values of mu to try."""
         grid = [self.mu] if np.ndim(self.mu) == 0 else list(self.mu)  # type: ignore[arg-type]
         if not grid:
             raise ValueError("mu is empty: give at least one value.")
         check_count("n_neighbors", self.n_neighbors)
         check_choice("weights", self.weights, WEIGHTS)
+        if not isinstance(self.estimator, Projection):
+            raise TypeError(
+                f"estimator is a {type(self.estimator).__name__}: GraphRegularized needs a "
+                "projection of eigenkit."
+            )
         return [check_real("mu", mu) for mu in grid]
+
+    def _sample(self, X: Any, y: Any, sample_weight: Any, labelled: Any = None) -> _Problem:
+        check_y_given(self, y)
+        numbers = check_X(self, X, reset=True, min_samples=2)
+        X, y = indexable(X, labels_of(self, y, reset=True))
+        known = marked(y, labelled, responses=is_regressor(self.estimator))
+        weight = check_weight(sample_weight, len(known))
+        L = self._laplacian(numbers, len(known))
+        return _Problem(self.estimator, X, y, weight, known, L)
+
+    def _solve(self, problem: _Problem, settings: list[float]) -> float:
+        return settings[0] if len(settings) == 1 else self._choose(problem, settings)
+
+    def _keep(self, problem: _Problem, solution: float) -> None:
+        self.mu_ = solution
+        self.best_estimator_ = problem.fitted(problem.known, self.mu_)
+        self.labelled_ = problem.known
+        self._describe()
 
     def _laplacian(self, X: Any, n: int) -> sparse.csr_array | None:
         """The Laplacian of the graph; None where it has no say."""
-        if not any(self._grid()):
+        if not np.any(self.mu):
             return None
         if self.graph is None:
             return laplacian(_nearest(X, min(int(self.n_neighbors), n - 1), self.weights))
@@ -273,7 +280,7 @@ class _Problem:
         n = len(known)
         if getattr(model, "approximation", "linear") is None:
             model.set_params(approximation="cholesky", n_landmarks=n)
-        model._settings()
+        settings = model._settings()
         # Rows without labels borrow one until the features of all rows are there.
         borrowed = np.where(known, np.arange(n), np.flatnonzero(known)[0])
         rows = model._rows(self.X, _safe_indexing(self.y, borrowed), None)
@@ -289,7 +296,7 @@ class _Problem:
         if hasattr(model, "_row_mean_"):  # kernels are centred over the labelled rows too
             K = model.kernel_(check_X(model, self.X, reset=False)[kept], model.X_fit_)
             model._row_mean_ = counts[kept] @ K / counts[kept].sum()
-        model._learn(GraphRows(rows.X[kept], rows.Y[kept], weight, below=below), model._settings())
+        model._learn(GraphRows(rows.X[kept], rows.Y[kept], weight, below=below), settings)
         return model
 
     def _root(self, rows: Rows) -> Array:

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
-from eigenkit.estimators._best import BestEstimator
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels
-from eigenkit.estimators._estimator import check_y_given
-from eigenkit.estimators._folds import RULES, CrossValidated, Fold, best_of
+from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of
 from eigenkit.linalg import Array
-from eigenkit.shell import check_choice, check_count, check_real, unchanged_on_error
+from eigenkit.shell import check_choice, check_count, check_real
 
 
 @described
-class KeepSearchCV(CrossValidated, BestEstimator):
+class KeepSearchCV(Search):
     """Sparse PLS with the numbers of variables and of components chosen by cross-validation.
 
     Component by component: with what the components before keep held fixed, every number of
@@ -82,40 +80,28 @@ class KeepSearchCV(CrossValidated, BestEstimator):
         self.rule = rule
         self.scoring = scoring
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Search the grid and fit the best.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in the estimator's ``fit``; the weights do not enter the scores.
-        {groups}
-        """
+    def _settings(self) -> None:
         check_choice("rule", self.rule, RULES)
-        check_y_given(self, y)
-        with unchanged_on_error(self):
-            sample_weight, to_splitter = self._routed(sample_weight, groups)
-            whole = clone(self.estimator).fit(X, y, sample_weight)
-            self.grid_ = self._grid(whole.n_features_in_)
-            X, labels = indexable(X, as_labels(y))
-            classes = is_classifier(self.estimator)
-            folds = list(self._folds(X, labels, sample_weight, to_splitter, classifier=classes))
-            keep: list[int] = []
-            paths, scores = [], []
-            for _ in range(whole.n_components_):
-                found = self._scores(folds, keep)
-                chosen = best_of(found, self.rule)
-                keep.append(int(self.grid_[chosen]))
-                scores.append(found)
-                paths.append(found[:, chosen])
-            self.fold_scores_ = np.array(scores)
-            self.n_components_ = 1 + best_of(np.column_stack(paths), self.rule)
-            self.keep_x_ = keep[: self.n_components_]
-            model = clone(self.estimator)
-            model.set_params(n_components=self.n_components_, keep_x=self.keep_x_)
-            self.best_estimator_ = model.fit(X, y, sample_weight)
-            self._describe()
-        return self
+
+    def _solve(self, problem: Samples, settings: None) -> list[int]:
+        """What each component keeps, of as many components as are best."""
+        whole = clone(self.estimator).fit(problem.X, problem.y, problem.weight)
+        self.grid_ = self._grid(whole.n_features_in_)
+        folds = list(self._folds(problem, self.estimator))
+        keep: list[int] = []
+        paths, scores = [], []
+        for _ in range(whole.n_components_):
+            found = self._scores(folds, keep)
+            chosen = best_of(found, self.rule)
+            keep.append(int(self.grid_[chosen]))
+            scores.append(found)
+            paths.append(found[:, chosen])
+        self.fold_scores_ = np.array(scores)
+        return keep[: 1 + best_of(np.column_stack(paths), self.rule)]
+
+    def _keep(self, problem: Samples, keep: list[int]) -> None:
+        self.n_components_, self.keep_x_ = len(keep), keep
+        self._keep_best(problem, n_components=len(keep), keep_x=keep)
 
     def _grid(self, d: int) -> np.ndarray:
         """Numbers to try, increasing: the rule prefers the first ones."""

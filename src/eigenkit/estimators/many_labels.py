@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import sklearn
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import stored
@@ -19,15 +19,15 @@ from eigenkit.estimators._encoding import (
     check_two_classes,
     encode_classes,
     encode_labels,
-    labels_of,
 )
-from eigenkit.estimators._estimator import check_y_given
+from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._named import ScoresByName
-from eigenkit.estimators._validation import check_weight, check_X, plain_words, tabular
+from eigenkit.estimators._validation import check_X, plain_words, tabular
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split
 from eigenkit.linalg import Array
-from eigenkit.shell import check_count, forget, unchanged_on_error
+from eigenkit.moments import Rows
+from eigenkit.shell import check_count
 from eigenkit.threads import one_blas_thread
 
 # Votes are counted for as many new samples at a time as this many neighbours make.
@@ -43,7 +43,7 @@ FEW = 10
 
 
 @described
-class ManyLabelClassifier(ScoresByName, ClassifierMixin, BaseEstimator):
+class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     """Ranks many labels by the votes of the nearest neighbours among the scores of a projection.
 
     The projection is learned from X and y; a component then counts with the root of its
@@ -72,6 +72,11 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, BaseEstimator):
         Where y held one class per sample: then the class with most votes is predicted.
     n_features_in_, feature_names_in_
 
+    Notes
+    -----
+    Weights count in the projection and in the votes, not in the search for thresholds: a sample
+    of weight 2 is two neighbours. Weights that are not whole numbers are compared with their mean.
+
     Examples
     --------
     >>> from sklearn.datasets import make_multilabel_classification
@@ -90,55 +95,57 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, BaseEstimator):
         self.n_neighbors = n_neighbors
         self.cv = cv
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the projection, keep the scores and labels, find the thresholds.
+    _sparse_labels = True
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-        y : 0/1 array or sparse matrix of shape (n_samples, n_labels), or classes
-        sample_weight : array of shape (n_samples,), optional
-            For the projection and the votes, not for the search of the thresholds. A sample of
-            weight 2 is two neighbours, zero leaves a row out; weights that are not whole
-            numbers are compared with their mean.
-
-        Returns
-        -------
-        self
-        """
+    def _settings(self) -> None:
         check_count("n_neighbors", self.n_neighbors)
         if not np.iterable(self.cv) and not hasattr(self.cv, "split"):
             check_count("cv", self.cv)
-        check_y_given(self, y)
-        with unchanged_on_error(self):
-            forget(self)
-            X = check_X(self, X, reset=True, min_samples=2)
-            y = labels_of(self, y, reset=True)
-            self._sparse_labels_ = sparse.issparse(y)
-            J = self._label_matrix(y, X.shape[0])
-            weight = check_weight(sample_weight, X.shape[0])
-            kept = np.arange(X.shape[0]) if weight is None else np.flatnonzero(weight)
-            if hasattr(self, "classes_"):
-                check_two_classes(J[kept].sum(axis=0))
-            self.thresholds_ = self._find_thresholds(X, J, weight, kept)
-            self._memorize(X, J, weight, kept)
-        return self
 
-    def _label_matrix(self, y: Any, n: int) -> sparse.csr_array:
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """Every row: folds are counted among all of them."""
+        return self._all_rows(X, y, sample_weight)
+
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> sparse.csr_array:
         """The labels as a sparse matrix; sparse y is checked as it is stored."""
+        self._sparse_labels_ = sparse.issparse(y)
         if not sparse.issparse(y):
             encode = encode_labels if y.ndim == 2 and y.shape[1] > 1 else _encode_classes
-            return sparse.csr_array(encode(self, y, n, None, reset=True))
-        J = sparse.csr_array(y, dtype=np.float64)
+            return sparse.csr_array(encode(self, y, n, classes, reset))
+        J = sparse.csr_array(y, dtype=np.float64, copy=True)
         J.eliminate_zeros()
         check_same_rows(n, J.shape[0])
         check_indicator(J.data[:, None], J.nnz)
         return J
 
-    def _memorize(
-        self, X: Any, J: sparse.csr_array, weight: Array | None, rows: np.ndarray
-    ) -> None:
-        X, J, weight = X[rows], J[rows], None if weight is None else weight[rows]
+    def _check_informative(self, problem: Rows) -> None:
+        if hasattr(self, "classes_"):
+            check_two_classes(problem.positive().Y.sum(axis=0))
+
+    def _solve(self, problem: Rows, settings: None) -> Array:
+        """The thresholds, which are best on samples that did not take part."""
+        weight = problem.weight
+        kept = np.arange(problem.n_rows) if weight is None else np.flatnonzero(weight)
+        folds = [] if hasattr(self, "classes_") else list(self._folds(problem.Y, kept))
+        if not folds:
+            return np.full(problem.Y.shape[1], 0.5)
+        votes, truth = [], []
+        for train, test in folds:
+            trial = clone(self)
+            trial._memorize(problem.take(train))
+            votes.append(trial._votes(problem.X[test]))
+            truth.append(problem.Y[test])
+        return best_thresholds(
+            sparse.csc_array(sparse.vstack(truth)), sparse.csc_array(sparse.vstack(votes))
+        )
+
+    def _keep(self, problem: Rows, solution: Array) -> None:
+        self.thresholds_ = solution
+        self._memorize(problem.positive())
+
+    def _memorize(self, rows: Rows) -> None:
+        """Learn the projection, and keep the scores and labels of the rows."""
+        X, J, weight = rows.X, rows.Y, rows.weight
         own = self.projection is None
         projection = _default_projection(J.shape[1]) if own else clone(self.projection)
         self.projection_ = projection.fit(X, J, sample_weight=weight)
@@ -154,25 +161,6 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, BaseEstimator):
         used = slice(0, self._n_used_)
         root = np.sqrt(np.maximum(self.projection_.eigenvalues_[used], 0.0))
         return np.asarray(np.asarray(self.projection_.transform(X))[:, used] * root)
-
-    # -- thresholds --------------------------------------------------------------------
-
-    def _find_thresholds(
-        self, X: Any, J: sparse.csr_array, weight: Array | None, kept: np.ndarray
-    ) -> Array:
-        """What separates the votes for a label best, on samples that did not take part."""
-        folds = [] if hasattr(self, "classes_") else list(self._folds(J, kept))
-        if not folds:
-            return np.full(J.shape[1], 0.5)
-        votes, truth = [], []
-        for train, test in folds:
-            trial = clone(self)
-            trial._memorize(X, J, weight, train)
-            votes.append(trial._votes(X[test]))
-            truth.append(J[test])
-        return best_thresholds(
-            sparse.csc_array(sparse.vstack(truth)), sparse.csc_array(sparse.vstack(votes))
-        )
 
     def _folds(self, J: sparse.csr_array, kept: np.ndarray) -> Iterator[Split]:
         """Row numbers of the training and of the test part, of the rows that are kept."""

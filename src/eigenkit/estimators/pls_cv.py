@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from eigenkit.estimators._folds import RULES, CrossValidated, one_standard_error
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.linalg import Array, power_of_two
 from eigenkit.moments import Rows
-from eigenkit.shell import check_choice, forget, unchanged_on_error
+from eigenkit.shell import check_choice
 from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
 from eigenkit.solvers.deflation import Components
 
@@ -74,23 +74,11 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         self.cv = cv
         self.rule = rule
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Choose the number of components and fit them.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in :class:`PLSRegression`.
-        {groups}
-        """
-        settings = self._settings()
-        with unchanged_on_error(self):
-            forget(self)
-            sample_weight, to_splitter = self._routed(sample_weight, groups)
-            rows = self._sample(X, y, sample_weight)
-            self._split_ = self._weighted_splits(rows, to_splitter)
-            self._learn(rows, settings)
-        return self
+    def _sample(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> Any:
+        sample_weight, to_splitter = self._routed(sample_weight, groups)
+        rows = super()._sample(X, y, sample_weight)
+        self._split_ = self._weighted_splits(rows, to_splitter)
+        return rows
 
     def _settings(self) -> tuple[bool, bool]:
         check_choice("rule", self.rule, RULES)

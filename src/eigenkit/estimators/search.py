@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import sklearn
-from sklearn.base import (
-    clone,
-    is_classifier,
-    is_regressor,
-)
-from sklearn.utils import indexable
+from sklearn.base import clone, is_classifier
 
 from eigenkit.data import GRAM_LIMIT_BYTES
 from eigenkit.estimators._base import alpha_path, check_has_alpha
-from eigenkit.estimators._best import BestEstimator
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import as_labels
-from eigenkit.estimators._estimator import check_y_given
-from eigenkit.estimators._folds import RULES, CrossValidated, Fold, best_of, fit_head
+from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of, fit_head
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks
-from eigenkit.shell import check_choice, check_count, check_real, unchanged_on_error
+from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers.least_squares import l1_path as _l1_path
 
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
 
 
 @described
-class AlphaSearchCV(CrossValidated, BestEstimator):
+class AlphaSearchCV(Search):
     """A projection with alpha chosen by cross-validation.
 
     In every fold the whole grid is fitted at once by :func:`alpha_path`, so that seven alphas
@@ -98,35 +90,37 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
         self.head = head
         self.rule = rule
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
-        """Search the grid and fit the best.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As in the projection's ``fit``; the weights count in every fit, not in the scores.
-        {groups}
-        """
+    def _settings(self) -> None:
         check_choice("rule", self.rule, RULES)
-        if not isinstance(X, Blocks):
-            check_y_given(self, y)
-        with unchanged_on_error(self):
-            sample_weight, to_splitter = self._routed(sample_weight, groups)
-            scores = self._scores(X, y, sample_weight, to_splitter)
-            mean = scores.mean(axis=0)
-            best = self._choose(scores)
-            self.alpha_ = float(self.alphas[best])
-            self.best_score_ = float(mean[best])
-            self.cv_results_ = {
-                "alpha": np.asarray(self.alphas, dtype=np.float64),
-                "mean_test_score": mean,
-                "std_test_score": scores.std(axis=0),
-                **{f"split{i}_test_score": row for i, row in enumerate(scores)},
-            }
-            model = clone(self.estimator).set_params(alpha=self.alpha_)
-            self.best_estimator_ = model.fit(X, y, sample_weight)
-            self._describe()
-        return self
+        check_has_alpha(self.estimator)
+
+    def _solve(self, problem: Samples, settings: None) -> Array:
+        """Scores of every alpha (columns) on every split (rows)."""
+        X, y, weight, _ = problem
+        if isinstance(X, Blocks):
+            n_folds = 5 if self.cv is None else check_count("cv", self.cv)
+            given = X, self.alphas, n_folds, self.head, self.scoring
+            return _block_scores(self.estimator, *given)
+        # One look at all the data first: bad input is refused before it is cut into folds.
+        clone(self.estimator)._rows(X, y, weight)
+        judge = self.estimator if self.head is None else self.head
+        rows = []
+        for fold in self._folds(problem, judge):
+            models = alpha_path(self.estimator, fold.X, fold.y, self.alphas, fold.weight)
+            rows.append([self._score(model, fold) for model in models])
+        return np.array(rows, dtype=np.float64)
+
+    def _keep(self, problem: Samples, scores: Array) -> None:
+        mean, best = scores.mean(axis=0), self._choose(scores)
+        self.alpha_ = float(self.alphas[best])
+        self.best_score_ = float(mean[best])
+        self.cv_results_ = {
+            "alpha": np.asarray(self.alphas, dtype=np.float64),
+            "mean_test_score": mean,
+            "std_test_score": scores.std(axis=0),
+            **{f"split{i}_test_score": row for i, row in enumerate(scores)},
+        }
+        self._keep_best(problem, alpha=self.alpha_)
 
     def _choose(self, scores: Array) -> int:
         """The column of the best alpha, by the rule."""
@@ -134,25 +128,6 @@ class AlphaSearchCV(CrossValidated, BestEstimator):
         if self.rule == "one_standard_error":  # prefers the strongest
             order = np.argsort(-np.asarray(self.alphas, dtype=np.float64), kind="stable")
         return int(order[best_of(scores[:, order], self.rule)])
-
-    def _scores(self, X: Any, y: Any, sample_weight: Any, to_splitter: dict[str, Any]) -> Array:
-        """Scores of every alpha (columns) on every split (rows)."""
-        check_has_alpha(self.estimator)
-        if isinstance(X, Blocks):
-            n_folds = 5 if self.cv is None else check_count("cv", self.cv)
-            given = X, self.alphas, n_folds, self.head, self.scoring
-            return _block_scores(self.estimator, *given)
-        # One look at all the data first: bad input is refused before it is cut into folds.
-        clone(self.estimator)._rows(X, y, sample_weight)
-        X, labels = indexable(X, as_labels(y))
-        judge = self.estimator if self.head is None else self.head
-        # One class per sample, though a projection that takes them need not be a classifier.
-        classifier = is_classifier(judge) or (labels.ndim == 1 and not is_regressor(judge))
-        rows = []
-        for fold in self._folds(X, labels, sample_weight, to_splitter, classifier=classifier):
-            models = alpha_path(self.estimator, fold.X, fold.y, self.alphas, fold.weight)
-            rows.append([self._score(model, fold) for model in models])
-        return np.array(rows, dtype=np.float64)
 
     def _score(self, model: Any, fold: Fold) -> float:
         head = self.head
