@@ -246,7 +246,9 @@ def _kernel_models(study: Study, reported: Reported, data: Dataset) -> dict[str,
     models = gaussian_models(reported)
     return {
         "ReGEC": models["ReGEC"],
-        "ReGEC, 100 landmarks": ReGEC(reported.alpha, kernel="rbf", gamma=gamma, n_landmarks=100),
+        "ReGEC, 100 landmarks": ReGEC(
+            reported.alpha, kernel="rbf", gamma=gamma, approximation="cholesky", n_landmarks=100
+        ),
         "GEPSVM": models["GEPSVM"],
         "SVM, C and sigma chosen": SVC(**setting),
         "Nystroem and logistic regression": make_pipeline(

@@ -126,7 +126,7 @@ FURTHER = [
     *(PLSRegression(algorithm="nipals"), PLSCanonical(algorithm="nipals"), PCA(solver="nipals")),
     *(PLSDA(1, coding="reduced"), PLSDA(1, coding="between"), ShrinkageRegression("ridge")),
     *(ReGEC(regularization="ridge"), ReGEC(kernel="rbf"), GEPSVM(kernel="rbf")),
-    ReGEC(kernel="rbf", n_landmarks=60),
+    ReGEC(kernel="rbf", approximation="cholesky", n_landmarks=60),
     *(MultipleKernelProjection(weights="best"), MultipleKernelProjection(KernelLDA())),
     *(cls(approximation="cholesky") for cls in ESTIMATORS if "approximation" in _parameters(cls)),
 ]

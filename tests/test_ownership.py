@@ -66,7 +66,10 @@ MODELS: dict[str, tuple[Any, Any]] = {
     "ReGEC rbf": (lambda: ek.ReGEC(kernel="rbf"), _classes),
     "ReGEC callable": (lambda: ek.ReGEC(**_weighted_kernel()), _classes),
     "GEPSVM": (ek.GEPSVM, _classes),
-    "GEPSVM landmarks": (lambda: ek.GEPSVM(kernel="rbf", n_landmarks=9), _classes),
+    "GEPSVM landmarks": (
+        lambda: ek.GEPSVM(kernel="rbf", approximation="cholesky", n_landmarks=9),
+        _classes,
+    ),
     "KernelCCA": (ek.KernelCCA, _responses),
     "KernelLDA": (ek.KernelLDA, _classes),
     "KernelLDA callable": (lambda: ek.KernelLDA(**_weighted_kernel()), _classes),

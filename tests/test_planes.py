@@ -88,7 +88,7 @@ def test_kernel_planes(k, n):
         G, H = gram(K[y == c][:, order]), gram(K[y != c][:, order])
         eye, DG, DH = a * np.eye(len(G)), a * np.diag(G.diagonal()), a * np.diag(H.diagonal())
         regec = ReGEC(a, kernel="rbf", gamma=0.1)
-        np.testing.assert_array_equal(regec.fit(X, y).landmark_indices_, order)
+        np.testing.assert_array_equal(regec.fit(X, y).landmarks_, order)
         same_plane(regec, c, sla.eigh(G + DH, H + DG)[1][:, 0], 1e-6)
         ridge = ReGEC(a, kernel="rbf", gamma=0.1, regularization="ridge").fit(X, y)
         same_plane(ridge, c, sla.eigh(G + eye, H + eye)[1][:, 0], 1e-6)
@@ -349,26 +349,27 @@ def test_kernel_planes_do_not_depend_on_the_scale_of_the_kernel():
         np.testing.assert_allclose(scaled.eigenvalues_, plain.eigenvalues_, rtol=1e-6)
 
 
-@pytest.mark.parametrize("landmarks", ["cholesky", "random"])
+@pytest.mark.parametrize("approximation", ["cholesky", "nystroem"])
 @pytest.mark.parametrize("cls", BOTH)
-def test_landmarks(cls, landmarks):
+def test_landmarks(cls, approximation):
     X, y = make_moons(400, noise=0.15, random_state=0)
     full = cls(kernel="rbf", gamma=2.0).fit(X, y)
-    few = cls(kernel="rbf", gamma=2.0, n_landmarks=40, landmarks=landmarks, random_state=0)
+    how = {"kernel": "rbf", "gamma": 2.0, "approximation": approximation}
+    few = cls(**how, n_landmarks=40, random_state=0)
     few.fit(X, y)
     assert few.dual_coef_.shape == (2, 40)
-    np.testing.assert_array_equal(few.landmarks_, X[few.landmark_indices_])
+    np.testing.assert_array_equal(few.X_fit_, X[few.landmarks_])
     assert few.score(X, y) > 0.9
-    every = cls(kernel="rbf", gamma=2.0, n_landmarks=400, landmarks=landmarks).fit(X, y)
+    every = cls(**how, n_landmarks=400).fit(X, y)
     np.testing.assert_allclose(every.eigenvalues_, full.eigenvalues_, rtol=1e-6)
 
 
 def test_landmarks_of_a_precomputed_kernel():
     X, y = make_moons(200, noise=0.15, random_state=0)
-    few = ReGEC(kernel="rbf", gamma=2.0, n_landmarks=30).fit(X, y)
+    few = ReGEC(kernel="rbf", gamma=2.0, approximation="cholesky", n_landmarks=30).fit(X, y)
     K = rbf_kernel(X, gamma=2.0)
-    same = ReGEC(kernel="precomputed", n_landmarks=30).fit(K, y)
-    np.testing.assert_array_equal(np.sort(same.landmark_indices_), np.sort(few.landmark_indices_))
+    same = ReGEC(kernel="precomputed", approximation="cholesky", n_landmarks=30).fit(K, y)
+    np.testing.assert_array_equal(np.sort(same.landmarks_), np.sort(few.landmarks_))
     np.testing.assert_array_equal(same.predict(K), few.predict(X))
 
 
@@ -440,7 +441,7 @@ def test_bad_data(cls, kernel, change, message):
         ({"gamma": 0.0}, "gamma=0 is not valid: it makes all samples alike"),
         ({"gamma": -2}, "gamma=-2 is not valid"),
         ({"n_landmarks": 0}, "n_landmarks=0 is not valid"),
-        ({"landmarks": "all"}, "landmarks='all' is not known"),
+        ({"approximation": "all"}, "approximation='all' is not known"),
         ({"regularization": "l1"}, "regularization='l1' is not known"),
         ({"regularization": "diagonal"}, "is for kernels, but kernel='linear'"),
     ],

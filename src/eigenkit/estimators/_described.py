@@ -8,8 +8,8 @@ kernel : str or callable
     A name of scikit-learn's, "precomputed", or a function of two sets of samples that
     returns their matrix of inner products.
 gamma : float or "scale", optional
-    For rbf, laplacian, poly, sigmoid and chi2; by default 1 / n_features. "scale" is
-    1 / (n_features * X.var()).
+    For rbf (``exp(-gamma |x - y|^2)``), laplacian, poly, sigmoid and chi2; by default
+    1 / n_features. "scale" is 1 / (n_features * X.var()).
 degree, coef0 : float
     For poly and sigmoid.
 kernel_params : dict, optional
@@ -40,8 +40,8 @@ kernel_, gamma_
 """,
     "landmark_attributes": """
 landmarks_, approximation_error_
-    Indices of the landmarks among the rows of positive weight, and the share of the kernel's
-    trace that they miss.
+    The rows of the landmarks in the training data, and the share of the kernel's trace that
+    they miss.
 """,
     "eigen_rank": """
 label_rank : int or "auto", optional
@@ -54,25 +54,16 @@ n_components_, n_iter_, solver_, regression_, report_
     What was done; see :class:`eigenkit.pencil.Report`.
 n_features_in_, feature_names_in_
 """,
-    "surfaces": """
-degree, coef0 : float
-    For poly and sigmoid kernels.
-kernel_params : dict, optional
-    Further arguments of a callable kernel.
-n_landmarks : int, optional
-    Number of samples that span the surfaces, for large data; all by default.
-landmarks : {"cholesky", "random"}
-    How they are chosen: by a pivoted Cholesky factorization, or at random (Nystroem).
-random_state : int or RandomState, optional
-    For ``landmarks="random"``.
+    "plane_probability": """
 probability : bool
     Whether to learn :meth:`predict_proba`, which takes five more fits: the factor in
     softmax(-factor * distance) is that of largest likelihood for held-out samples, so that
     the nearest class is always the most probable.
 """,
     "surface_attributes": """
-landmarks_, landmark_indices_, kernel_
-    The samples that span the surfaces, their rows in the training data, and the kernel
+X_fit_, landmarks_, kernel_
+    With a kernel: the samples that span the surfaces (of a precomputed kernel: their
+    indices), their rows in the training data, and the kernel
     (:class:`eigenkit.kernels.Kernel`).
 probability_scale_ : float
     The factor, with ``probability=True``.

@@ -57,6 +57,13 @@ def check_kernel_params(
         raise TypeError(f"kernel_params={params!r} is not valid: give a dict of keyword arguments.")
 
 
+def check_landmarks(approximation: Any, n_landmarks: Any) -> None:
+    """Refuse what does not say how landmarks are chosen, and how many."""
+    if approximation is not None:
+        check_choice("approximation", approximation, APPROXIMATIONS)
+    check_count("n_landmarks", n_landmarks)
+
+
 def refuse_overflow(K: Array) -> Array:
     """K, if the kernel function gave finite numbers that have all their digits."""
     if not np.isfinite(K.max(initial=0.0)) or not np.isfinite(K.min(initial=0.0)):
@@ -108,9 +115,7 @@ class KernelSpace:
             self.kernel_params,
             ("precomputed",),
         )
-        if self.approximation is not None:
-            check_choice("approximation", self.approximation, APPROXIMATIONS)
-        check_count("n_landmarks", self.n_landmarks)
+        check_landmarks(self.approximation, self.n_landmarks)
 
     @property
     def _precomputed(self) -> bool:
@@ -128,7 +133,7 @@ class KernelSpace:
         check_finite("X", stored(X))
         reference = self._fit_kernel(given, rows)
         if self.approximation is not None:
-            return self._landmark_rows(rows, reference)
+            return self._landmark_rows(given, rows, reference)
         check_kernel_size(X.shape[0])
         self.X_fit_ = reference
         K = self.kernel_(X, reference) if self._precomputed else refuse_overflow(self.kernel_(X))
@@ -160,7 +165,7 @@ class KernelSpace:
         self.kernel_ = PrecomputedKernel()
         return np.flatnonzero(given.weights() > 0)
 
-    def _landmark_rows(self, rows: Rows, reference: Any) -> Rows:
+    def _landmark_rows(self, given: Rows, rows: Rows, reference: Any) -> Rows:
         """Explicit features k(x, L) N of the rows, by landmarks L."""
         X, kernel = rows.X, self.kernel_
         if self._precomputed:  # it is there: check all of it
@@ -173,7 +178,7 @@ class KernelSpace:
         self.X_fit_ = reference[index]
         K = refuse_overflow(kernel(X, self.X_fit_))
         among = checked_kernel(K[index], self._kernel_name, symmetry_tol(X, self.kernel))
-        self.landmarks_ = index
+        self.landmarks_ = np.flatnonzero(given.weights() > 0)[index]
         self._map_ = landmark_map(among, self._kernel_name)
         weight = rows.weights()
         self._row_mean_ = weight @ K / weight.sum()

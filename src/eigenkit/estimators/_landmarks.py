@@ -13,8 +13,6 @@ from eigenkit.kernels import pivots
 from eigenkit.linalg import Array
 from eigenkit.tolerances import TINY
 
-LANDMARKS = ("cholesky", "random")
-
 # Rows of a kernel that agree in so many digits belong to equal samples.
 DIGITS = 12
 
@@ -22,13 +20,13 @@ DIGITS = 12
 def landmark_rows(model: Any, X: Any, root: Array | None) -> tuple[np.ndarray, Array, Array | None]:
     """Landmarks (rows of X), K(X, landmarks), and the roots of what each landmark counts for.
 
-    Without ``n_landmarks`` all distinct samples are landmarks. Equal ones share a column, as
+    Without ``approximation`` all distinct samples are landmarks. Equal ones share a column, as
     the difference of two equal columns is a surface that vanishes everywhere; the shared one
     counts for all of them (None: every landmark for one). ``root`` holds the roots of the
     sample weights, X the kernel itself where it is precomputed.
     """
     n = X.shape[0]
-    if model.n_landmarks is not None and model.n_landmarks < n:
+    if model.approximation is not None and model.n_landmarks < n:
         chosen = _few(model, X)
         return chosen, _columns(model, X, chosen), None
     if model._is_precomputed or sparse.issparse(X):
@@ -53,7 +51,7 @@ def _columns(model: Any, X: Any, chosen: np.ndarray) -> Array:
 
 def _few(model: Any, X: Any) -> np.ndarray:
     n, r = X.shape[0], int(model.n_landmarks)
-    if model.landmarks == "random":
+    if model.approximation == "nystroem":
         return np.sort(check_random_state(model.random_state).choice(n, r, replace=False))
     if model._is_precomputed:
         return pivots(lambda index: X[:, index], X.diagonal(), r)

@@ -30,14 +30,19 @@ from eigenkit.estimators._class_sums import (
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_classes, class_numbers
 from eigenkit.estimators._estimator import Estimator
-from eigenkit.estimators._kernel_space import check_kernel_params, refuse_overflow, symmetry_tol
-from eigenkit.estimators._landmarks import LANDMARKS, landmark_rows
+from eigenkit.estimators._kernel_space import (
+    check_kernel_params,
+    check_landmarks,
+    refuse_overflow,
+    symmetry_tol,
+)
+from eigenkit.estimators._landmarks import landmark_rows
 from eigenkit.estimators._probabilities import held_out_distances, softmax_scale
 from eigenkit.estimators._validation import check_X
 from eigenkit.kernels import Kernel, checked_kernel
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import Rows
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_real
 from eigenkit.solvers.large_planes import PlaneSums
 from eigenkit.solvers.planes import Planes
 
@@ -113,8 +118,8 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        n_landmarks: int | None = None,
-        landmarks: str = "cholesky",
+        approximation: str | None = None,
+        n_landmarks: int = 500,
         random_state: Any = None,
         probability: bool = False,
     ) -> None:
@@ -124,8 +129,8 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
         self.degree = degree
         self.coef0 = coef0
         self.kernel_params = kernel_params
+        self.approximation = approximation
         self.n_landmarks = n_landmarks
-        self.landmarks = landmarks
         self.random_state = random_state
         self.probability = probability
 
@@ -182,9 +187,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
         check_real("alpha", self.alpha)
         given = self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params
         check_kernel_params(*given, ("precomputed",))
-        check_choice("landmarks", self.landmarks, LANDMARKS)
-        if self.n_landmarks is not None:
-            check_count("n_landmarks", self.n_landmarks, hint=", or None for all samples")
+        check_landmarks(self.approximation, self.n_landmarks)
 
     def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
         if not reset:
@@ -261,9 +264,8 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
         R = None if unit == 1.0 else np.diag([*np.full(K.shape[1], 1 / unit), 1.0])
         planes = self._planes(ClassRows.of(K if R is None else K / unit, bounds, root, R, column))
         z = planes.Z if R is None else planes.Z @ R.T
-        self.landmark_indices_ = problem.order[chosen]
-        if not self._is_precomputed:
-            self.landmarks_ = X[chosen]
+        self.landmarks_ = problem.order[chosen]
+        self.X_fit_ = self.landmarks_ if self._is_precomputed else X[chosen]
         return Found(planes, z[:, :-1], column=column)
 
     def _keep(self, problem: Any, solution: Found) -> None:
@@ -313,10 +315,10 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
         X = self._check_X(X, reset=False)
         if self._is_linear:
             return np.asarray(np.abs(project(X, self._center_, self.coef_.T) + self._bias_))
-        if "landmarks_" in self.__dict__:
-            K = refuse_overflow(self.kernel_(X, self.landmarks_))
+        if self._is_precomputed:
+            K = X[:, self.X_fit_]
         else:
-            K = X[:, self.landmark_indices_]
+            K = refuse_overflow(self.kernel_(X, self.X_fit_))
         return np.asarray(
             np.abs(K @ self.dual_coef_.T + self._bias_).astype(self._dtype_, copy=False)
         )

@@ -46,14 +46,9 @@ class GEPSVM(ProximalPlanes):
     ----------
     alpha : float
         Ridge, the delta of the paper; 0 gives the planes of the linear ReGEC.
-    kernel : str or callable
-        "linear" (planes in the space of X), "precomputed", a name that scikit-learn knows, or
-        a function of two matrices or two samples.
-    gamma : float or "scale", optional
-        For rbf (``exp(-gamma |x - y|^2)``, so the papers' sigma is 1 / gamma), laplacian,
-        poly and sigmoid kernels; 1 / n_features by default, "scale" is
-        1 / (n_features * X.var()).
-    {surfaces}
+    {kernel}
+    {landmarks}
+    {plane_probability}
 
     Attributes
     ----------
@@ -106,14 +101,9 @@ class ReGEC(ProximalPlanes):
         ``alpha (|w|^2 + b^2)`` to both sides. "auto" takes "exchange" for the linear kernel and
         "diagonal" for the others, whose problem is singular otherwise. Sparse data with more
         than 4000 rows and columns are only multiplied with, which takes a ridge.
-    kernel : str or callable
-        "linear" (planes in the space of X), "precomputed", a name that scikit-learn knows, or
-        a function of two matrices or two samples.
-    gamma : float or "scale", optional
-        For rbf (``exp(-gamma |x - y|^2)``, so the paper's sigma is 1 / gamma), laplacian,
-        poly and sigmoid kernels; 1 / n_features by default, "scale" is
-        1 / (n_features * X.var()).
-    {surfaces}
+    {kernel}
+    {landmarks}
+    {plane_probability}
 
     Attributes
     ----------
@@ -143,8 +133,8 @@ class ReGEC(ProximalPlanes):
         degree: float = 3,
         coef0: float = 1,
         kernel_params: dict[str, Any] | None = None,
-        n_landmarks: int | None = None,
-        landmarks: str = "cholesky",
+        approximation: str | None = None,
+        n_landmarks: int = 500,
         random_state: Any = None,
         probability: bool = False,
     ) -> None:
@@ -155,8 +145,8 @@ class ReGEC(ProximalPlanes):
             degree=degree,
             coef0=coef0,
             kernel_params=kernel_params,
+            approximation=approximation,
             n_landmarks=n_landmarks,
-            landmarks=landmarks,
             random_state=random_state,
             probability=probability,
         )
