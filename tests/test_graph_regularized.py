@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from scipy import linalg as sla
 from scipy import sparse
-from sklearn.base import is_regressor
+from sklearn.base import is_classifier, is_regressor
 from sklearn.datasets import make_moons
 from sklearn.neighbors import kneighbors_graph
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import eigenkit
 from conftest import projector_distance
 from eigenkit import (
     CCA,
@@ -23,9 +24,11 @@ from eigenkit import (
     HypergraphSpectral,
     KernelCCA,
     KernelLDA,
+    MultilabelLDA,
     OrthonormalizedPLS,
     SparsePLS,
 )
+from eigenkit.estimators._base import Projection
 from eigenkit.estimators._folds import best_of
 from eigenkit.estimators.graph_regularized import marked
 
@@ -138,6 +141,50 @@ def test_without_the_graph_it_is_the_labelled_answer(data, estimator):
     np.testing.assert_array_equal(model.transform(X), plain.transform(X))
     tiny = GraphRegularized(estimator, mu=1e-13).fit(X, few)
     np.testing.assert_allclose(tiny.transform(X), plain.transform(X), atol=1e-4)
+
+
+SUPERVISED = [
+    name
+    for name in eigenkit.__all__
+    if isinstance(getattr(eigenkit, name), type)
+    and issubclass(getattr(eigenkit, name), Projection)
+    and getattr(eigenkit, name)._supervised
+]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", SUPERVISED)
+def test_a_light_graph_hardly_changes_any_projection(name, weighted, rng):
+    """Labels of a row in any number, none at all included; rows of zero weight."""
+    estimator = getattr(eigenkit, name)(2)
+    X = rng.normal(size=(N, 6)) + 2.0
+    Y = (X[:, :3] + rng.normal(size=(N, 3)) > 2.3).astype(float)
+    y = Y.argmax(axis=1) if is_classifier(estimator) else Y
+    assert (Y.sum(axis=1) == 0).any()
+    weight = rng.integers(0, 3, N).astype(float) if weighted else None
+    known = np.arange(N) % 2 == 0
+    plain, graph = (
+        GraphRegularized(estimator, mu=mu).fit(X, y, weight, labelled=known).transform(X)
+        for mu in (0.0, 1e-10)
+    )
+    np.testing.assert_allclose(np.abs(graph), np.abs(plain), atol=1e-6 * np.abs(plain).max())
+
+
+def test_class_balanced_labels_with_a_graph_by_the_definition(rng):
+    X = rng.normal(size=(N, 5))
+    Y = (X[:, :3] + rng.normal(size=(N, 3)) > 0.3).astype(float)
+    A, mu, l = edges_of(X), 2.0, LABELLED
+    model = GraphRegularized(MultilabelLDA(alpha=0.5), mu=mu, graph=A)
+    found = model.fit(X, np.where(np.arange(N)[:, None] < l, Y, np.nan)).best_estimator_
+    sample, label = np.nonzero(Y[:l])
+    copies = X[sample]
+    between = np.zeros((5, 5))
+    for j in range(3):
+        gap = copies[label == j].mean(axis=0) - copies.mean(axis=0)
+        between += np.sum(label == j) * np.outer(gap, gap)
+    Z = copies - copies.mean(axis=0)
+    B = Z.T @ Z + 0.5 * np.eye(5) + mu * l / N * X.T @ (np.diag(A.sum(axis=1)) - A) @ X
+    np.testing.assert_allclose(found.eigenvalues_, sla.eigvalsh(between, B)[::-1][:2], rtol=1e-9)
 
 
 def test_all_ways_to_mark_are_one(data):
@@ -256,6 +303,11 @@ def test_the_recipe_with_all_rows_first(data):
 
 def test_what_cannot_be_done_is_said(data):
     X, few = data
+    with pytest.raises(TypeError, match="PCA, which learns from no labels"):
+        GraphRegularized(PCA()).fit(X, few)
+    for shrinkage in ("auto", 0.3):
+        with pytest.raises(ValueError, match="give the estimator alpha instead"):
+            GraphRegularized(LDA(shrinkage=shrinkage)).fit(X, few)
     with pytest.raises(TypeError, match="needs a projection of eigenkit"):
         GraphRegularized(SparsePLS()).fit(X, few)
     with pytest.raises(ValueError, match="y has labels for 0 samples"):

@@ -136,12 +136,27 @@ class GraphRegularized(BestEstimator):
             raise ValueError("mu is empty: give at least one value.")
         check_count("n_neighbors", self.n_neighbors)
         check_choice("weights", self.weights, WEIGHTS)
+        self._check_estimator()
+        return [check_real("mu", mu) for mu in grid]
+
+    def _check_estimator(self) -> None:
+        """A projection that learns from labels, with a pencil that the graph can be added to."""
+        name = type(self.estimator).__name__
         if not isinstance(self.estimator, Projection):
             raise TypeError(
-                f"estimator is a {type(self.estimator).__name__}: GraphRegularized needs a "
-                "projection of eigenkit."
+                f"estimator is a {name}: GraphRegularized needs a projection of eigenkit."
             )
-        return [check_real("mu", mu) for mu in grid]
+        if not self.estimator._supervised:
+            raise TypeError(
+                f"estimator is a {name}, which learns from no labels: fit it on all rows, or give "
+                "GraphRegularized a supervised projection."
+            )
+        shrinkage = getattr(self.estimator, "shrinkage", None)
+        if shrinkage is not None and np.any(self.mu):
+            raise ValueError(
+                f"shrinkage={shrinkage!r} is a ridge of the labelled rows alone, which a graph has "
+                "no part in: give the estimator alpha instead, or set mu=0."
+            )
 
     def _sample(self, X: Any, y: Any, sample_weight: Any, labelled: Any = None) -> _Problem:
         check_y_given(self, y)
@@ -283,16 +298,17 @@ class _Problem:
         settings = model._settings()
         # Rows without labels borrow one until the features of all rows are there.
         borrowed = np.where(known, np.arange(n), np.flatnonzero(known)[0])
-        rows = model._rows(self.X, _safe_indexing(self.y, borrowed), None)
+        take = model._rows if hasattr(model, "kernel") else model._all_rows
+        rows = take(self.X, _safe_indexing(self.y, borrowed), None)
         if sparse.issparse(rows.X):
             raise ValueError(
                 "X is sparse, and differences along the edges of a graph fill up: use the kernel "
                 "version of the projection with kernel='linear', or reduce X by PCA first."
             )
         below = self._root(rows) * np.sqrt(mu * known.sum() / n)
-        counts = np.ones(n) if self.weight is None else self.weight
+        counts = rows.weights() if self.weight is None else rows.weights() * self.weight
         kept = known & (counts > 0)
-        weight = None if self.weight is None else counts[kept]
+        weight = None if self.weight is None and rows.weight is None else counts[kept]
         if hasattr(model, "_row_mean_"):  # kernels are centred over the labelled rows too
             K = model.kernel_(check_X(model, self.X, reset=False)[kept], model.X_fit_)
             model._row_mean_ = counts[kept] @ K / counts[kept].sum()

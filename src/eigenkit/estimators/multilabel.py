@@ -64,16 +64,14 @@ class MultilabelLDA(Projection):
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         return encode_labels(self, y, n, classes, reset)
 
-    def _rows(self, *args: Any, **options: Any) -> Rows:
+    def _all_rows(self, *args: Any, **options: Any) -> Rows:
         """A row stands for its copies: their number in the weight, their labels in equal parts."""
-        rows = super()._rows(*args, **options)
+        rows = super()._all_rows(*args, **options)
         count = np.asarray(rows.Y.sum(axis=1)).ravel()
-        some = count > 0
-        if not some.any() and options.get("min_samples") != 1:  # later batches may have some
+        if not count.any() and options.get("min_samples") != 1:  # later batches may have some
             raise ValueError("y holds no label at all: there is nothing to learn from it.")
-        X = rows.X if some.all() else rows.X[some]
-        Y = scaled(rows.Y[some], rows=1 / count[some])
-        return Rows(X, Y, (rows.weights() * count)[some])
+        Y = scaled(rows.Y, rows=1 / np.maximum(count, 1))
+        return Rows(rows.X, Y, rows.weights() * count)
 
     def _check_informative(self, problem: Problem) -> None:
         degree = problem.labels.degree
