@@ -6,6 +6,7 @@ import subprocess
 import sys
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 from conftest import slow_but
@@ -56,6 +57,23 @@ def _loaded(folder, arguments, names=HEAVY, code=0):
 )
 def test_help_and_lists_need_no_numbers(tmp_path, arguments, code):
     assert _loaded(tmp_path, arguments, ("numpy", "scipy", "sklearn"), code) == []
+
+
+@pytest.mark.parametrize("name", ["tags.csv", "flowers.csv"])
+def test_examples_need_no_scikit_learn(tmp_path, name):
+    assert _loaded(tmp_path, f"example {name}", ("sklearn",)) == []
+
+
+def test_the_irises_are_those_of_scikit_learn(tmp_path):
+    from sklearn.datasets import load_iris
+
+    from eigenkit.cli._example import FILES
+
+    names, (*columns, species) = FILES["flowers.csv"][1]()
+    iris = load_iris()
+    assert [name.replace("_", " ") + " (cm)" for name in names[:-1]] == iris.feature_names
+    assert np.array_equal(np.transpose(columns), iris.data)
+    assert np.array_equal(species, iris.target_names[iris.target])
 
 
 @pytest.fixture(scope="session")
@@ -116,7 +134,8 @@ def test_a_command_imports_nothing_that_it_does_not_use(folder, arguments):
     ),
 )
 def test_work_that_needs_more_imports_it_after_the_start(folder, arguments):
-    assert _loaded(folder, arguments, code=1) == []
+    later = (*HEAVY, "scipy.fft", "scipy.ndimage", "scipy.spatial", "scipy.special")
+    assert _loaded(folder, arguments, later, code=1) == []
 
 
 def test_a_stand_in_is_the_module_as_soon_as_it_is_used(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-HELD = ("asyncio", "numpy.f2py", "numpy.testing", "pandas", "scipy.stats")
+HELD = ("asyncio", "numpy.f2py", "numpy.testing", "pandas", "scipy.special", "scipy.stats")
 
 
 class _StandIn(ModuleType):

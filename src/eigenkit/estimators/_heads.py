@@ -14,8 +14,8 @@ import warnings
 from typing import Any
 
 import numpy as np
+import scipy
 from scipy import linalg as sla
-from scipy.special import expit, log_softmax, softmax
 
 from eigenkit.exceptions import EigenkitWarning
 from eigenkit.linalg import Array, eigenpairs
@@ -114,13 +114,13 @@ def most_probable(decision: Array, classes: np.ndarray) -> np.ndarray:
 def posterior(decision: Array) -> Array:
     """Probabilities of the classes."""
     if decision.ndim == 1:
-        positive = expit(decision)
+        positive = scipy.special.expit(decision)
         return np.column_stack([1 - positive, positive])
-    return np.asarray(softmax(decision, axis=1))
+    return np.asarray(scipy.special.softmax(decision, axis=1))
 
 
 def log_posterior(decision: Array) -> Array:
     """Logarithms of the probabilities, without underflow."""
     if decision.ndim == 1:
         decision = np.column_stack([np.zeros_like(decision), decision])
-    return np.asarray(log_softmax(decision, axis=1))
+    return np.asarray(scipy.special.log_softmax(decision, axis=1))

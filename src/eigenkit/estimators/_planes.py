@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy
 from scipy import sparse
-from scipy.special import log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -363,7 +363,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
         -------
         array of shape (n_samples, n_classes)
         """
-        return np.asarray(softmax(self._log_odds(X), axis=1))
+        return np.asarray(scipy.special.softmax(self._log_odds(X), axis=1))
 
     @available_if(_learns_probabilities)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: Any) -> Array:
@@ -375,7 +375,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
         -------
         array of shape (n_samples, n_classes)
         """
-        return np.asarray(log_softmax(self._log_odds(X), axis=1))
+        return np.asarray(scipy.special.log_softmax(self._log_odds(X), axis=1))
 
     def _log_odds(self, X: Any) -> Array:
         check_is_fitted(self, "probability_scale_", msg=_REFIT)

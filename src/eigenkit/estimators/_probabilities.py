@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import scipy
 import sklearn
-from scipy.special import log_softmax
 from sklearn.base import clone
 
 from eigenkit.linalg import Array
@@ -59,7 +58,7 @@ def softmax_scale(distances: Array, codes: np.ndarray, weight: Array | None) -> 
         return 1.0
 
     def loss(log_beta: float) -> float:
-        scores = log_softmax(-np.exp(log_beta) / typical * distances, axis=1)
+        scores = scipy.special.log_softmax(-np.exp(log_beta) / typical * distances, axis=1)
         return -float(w @ np.sum(target * scores, axis=1))
 
     best = scipy.optimize.minimize_scalar(loss, bounds=(-LOG_RANGE, LOG_RANGE), method="bounded")

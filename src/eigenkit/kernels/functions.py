@@ -20,9 +20,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy
 import sklearn
 from scipy import sparse
-from scipy.spatial.distance import cdist
 
 from eigenkit.data import check_size
 from eigenkit.linalg import Array, power_of_two
@@ -234,7 +234,7 @@ def gaussian(X: Array, Y: Array, gamma: float | None) -> Array:
 def _scaled_distances(X: Array, Y: Array, gamma: float) -> Array:
     """gamma |x - y|^2 from differences, where squares may overflow: 0 and infinity stay right."""
     unit = float(power_of_two(max(np.abs(X).max(), np.abs(Y).max())))
-    D = cdist(X / unit, Y / unit, "sqeuclidean")
+    D = scipy.spatial.distance.cdist(X / unit, Y / unit, "sqeuclidean")
     for factor in (unit, unit, gamma):
         D *= factor
     return np.asarray(D)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from eigenkit.record import Method, Run, Score
 
@@ -44,7 +44,8 @@ def interval(run: Run, a: Score, b: Score) -> Difference | None:
     if len(found) < 2:
         return None
     share = 1 / len(found) + run.protocol.n_test / run.protocol.n_train
-    reach = float(stdtrit(len(found) - 1, 0.5 + _LEVEL / 2) * np.sqrt(share * found.var(ddof=1)))
+    quantile = scipy.special.stdtrit(len(found) - 1, 0.5 + _LEVEL / 2)
+    reach = float(quantile * np.sqrt(share * found.var(ddof=1)))
     mean = float(found.mean())
     return Difference(mean, mean - reach, mean + reach)
 

@@ -18,8 +18,8 @@ import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from scipy import linalg as sla
-from scipy.special import gammaln
 
 from eigenkit.data import Data
 from eigenkit.data.costs import DENSE_RATE, fits
@@ -197,7 +197,7 @@ def _evidence(spectrum: Array, k: int, n: int) -> float:
     d = len(spectrum)
     noise = max(float(spectrum[k:].mean()), EPS * float(spectrum[0]))
     half = (d - np.arange(k)) / 2
-    log_p = -k * np.log(2.0) + np.sum(gammaln(half) - half * np.log(np.pi))
+    log_p = -k * np.log(2.0) + np.sum(scipy.special.gammaln(half) - half * np.log(np.pi))
     log_p -= n / 2 * np.sum(np.log(spectrum[:k])) + n / 2 * (d - k) * np.log(noise)
     free = d * k - k * (k + 1) / 2
     log_p += (free + k) / 2 * np.log(2 * np.pi) - k / 2 * np.log(n)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from scipy import fft
+import scipy
 
 from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors.frame import Frame, gradient, orientations, pooled
@@ -27,7 +27,7 @@ def gabor_bank(size: tuple[int, int]) -> Array:
     A one-sided filter gives a complex response, whose modulus is the local strength. The
     deviation is a third of the frequency along, and what makes neighbours meet across.
     """
-    v, u = np.meshgrid(fft.fftfreq(size[0]), fft.fftfreq(size[1]), indexing="ij")
+    v, u = np.meshgrid(np.fft.fftfreq(size[0]), np.fft.fftfreq(size[1]), indexing="ij")
     across = np.tan(np.pi / (2 * ORIENTATIONS)) / np.sqrt(2 * np.log(2))
     bank = []
     for scale in range(SCALES):
@@ -45,8 +45,8 @@ def gabor_bank(size: tuple[int, int]) -> Array:
 
 def gabor_moduli(frame: Frame) -> Array:
     """Strengths of the 24 responses (24, height, width); the image is continued periodically."""
-    spectrum = fft.fft2(frame.grey - frame.grey.mean())
-    return np.asarray(np.abs(fft.ifft2(gabor_bank(frame.size) * spectrum)))
+    spectrum = scipy.fft.fft2(frame.grey - frame.grey.mean())
+    return np.asarray(np.abs(scipy.fft.ifft2(gabor_bank(frame.size) * spectrum)))
 
 
 def gabor(frame: Frame, rows: int, columns: int) -> Array:
