@@ -101,3 +101,11 @@ def test_the_overview_has_every_name_once():
 def test_see_also_is_short_and_names_the_nearest(name):
     links = [line for line in RELATED["see_also"](name) if ":py:obj:" in line]
     assert 1 <= len(links) <= RELATED["MOST"]
+
+
+@EACH
+def test_every_part_of_a_docstring_is_filled_in(name):
+    found = RELATED["find"](name)
+    inside = [getattr(found, verb) for verb in dir(found) if not verb.startswith("_")]
+    for documented in (found, *filter(callable, inside)):
+        assert not re.search(r"^ *\{\w+\}$", documented.__doc__ or "", re.MULTILINE)

@@ -165,22 +165,26 @@ class Instead:
 # -- docstrings -------------------------------------------------------------------------
 
 
-def filled(parts: Mapping[str, str]) -> Callable[[type[T]], type[T]]:
-    """A decorator of classes: lines ``{name}`` of docstrings become the part of that name.
+def filled(parts: Mapping[str, str]) -> Callable[[T], T]:
+    """A decorator: lines ``{name}`` of docstrings become the part of that name.
 
-    In the docstring of the class and in those of the methods that it defines.
+    In the docstring of a function, or of a class and of the methods that it defines. A part may
+    name others.
     """
 
-    def part(line: re.Match[str]) -> str:
-        return indent(parts[line[2]].strip("\n"), line[1])
+    def with_parts(text: str) -> str:
+        return re.sub(r"^( *)\{(\w+)\}$", part, text, flags=re.M)
 
-    def fill(cls: type[T]) -> type[T]:
+    def part(line: re.Match[str]) -> str:
+        return indent(with_parts(parts[line[2]].strip("\n")), line[1])
+
+    def fill(documented: T) -> T:
         # Methods that scikit-learn's available_if hides at times are functions within it.
-        methods = [getattr(value, "fn", value) for value in vars(cls).values()]
-        for documented in (cls, *filter(isfunction, methods)):
-            if documented.__doc__:  # not under python -OO
-                text = re.sub(r"^( *)\{(\w+)\}$", part, documented.__doc__, flags=re.M)
-                documented.__doc__ = text
-        return cls
+        inside = vars(documented).values() if isinstance(documented, type) else ()
+        methods = [getattr(value, "fn", value) for value in inside]
+        for each in (documented, *filter(isfunction, methods)):
+            if each.__doc__:  # not under python -OO
+                each.__doc__ = with_parts(each.__doc__)
+        return documented
 
     return fill

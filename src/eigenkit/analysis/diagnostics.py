@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse, special
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.analysis._needs import check_has
+from eigenkit.analysis._common import check_has, described
 from eigenkit.data import project
 from eigenkit.data.sparse_rows import BLOCK_BYTES
 from eigenkit.estimators._validation import check_X
@@ -53,25 +53,17 @@ def vip_scores(model: Any) -> Array:
     return np.asarray(np.sqrt(len(W) * (unit**2 @ share) / share.sum()))
 
 
+@described
 def hotelling_t2(model: Any, X: Any) -> Array:
     """Distance of samples from the centre of the model: ``sum_a t_a^2 / var(t_a)``.
 
     Parameters
     ----------
     model : fitted PLS estimator
-    X : array, frame or sparse matrix of shape (n_samples, n_features)
+    {each_sample}
 
-    Returns
-    -------
-    array of shape (n_samples,)
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from eigenkit import PLSRegression
+    {diabetes}
     >>> from eigenkit.analysis import hotelling_t2
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = PLSRegression(3).fit(X, y)
     >>> round(float(hotelling_t2(model, X).mean()), 2)  # n - 1 over n, for each component
     2.99
     """
@@ -79,6 +71,7 @@ def hotelling_t2(model: Any, X: Any) -> Array:
     return np.asarray(np.sum((T / _spread(model)[0]) ** 2, axis=1))
 
 
+@described
 def t2_limit(model: Any, level: float = 0.95) -> float:
     """The value of T2 that a new sample stays below with probability ``level``.
 
@@ -95,13 +88,8 @@ def t2_limit(model: Any, level: float = 0.95) -> float:
     -------
     float
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from eigenkit import PLSRegression
+    {diabetes}
     >>> from eigenkit.analysis import hotelling_t2, t2_limit
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = PLSRegression(3).fit(X, y)
     >>> bool((hotelling_t2(model, X) > t2_limit(model, 0.95)).mean() < 0.1)
     True
     """
@@ -112,6 +100,7 @@ def t2_limit(model: Any, level: float = 0.95) -> float:
     return float(l * (n**2 - 1) / (n * (n - l)) * special.fdtri(l, n - l, level))
 
 
+@described
 def spe(model: Any, X: Any) -> Array:
     """Squared prediction error: how much of each (scaled) sample the model does not reproduce.
 
@@ -120,19 +109,10 @@ def spe(model: Any, X: Any) -> Array:
     Parameters
     ----------
     model : fitted PLS estimator with loadings
-    X : array, frame or sparse matrix of shape (n_samples, n_features)
+    {each_sample}
 
-    Returns
-    -------
-    array of shape (n_samples,)
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from eigenkit import PLSRegression
+    {diabetes}
     >>> from eigenkit.analysis import spe
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = PLSRegression(3).fit(X, y)
     >>> spe(model, X).shape
     (442,)
     """

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.analysis._needs import check_has
+from eigenkit.analysis._common import check_has, described
 from eigenkit.analysis.diagnostics import hotelling_t2, spe, spe_limit, t2_limit
 from eigenkit.estimators import PLSRegressionCV, ShrinkageRegression
 
@@ -38,6 +38,7 @@ def _pair(model: Any, components: tuple[int, int], what: str, needed: str) -> tu
     return a, b
 
 
+@described
 def plot_scores(
     model: Any, components: tuple[int, int] = (0, 1), *, color: Any = None, ax: Any = None
 ) -> Any:
@@ -46,23 +47,13 @@ def plot_scores(
     Parameters
     ----------
     model : fitted PLS estimator
-    components : (int, int)
-        Which components, counted from 0.
+    {components}
     color : array, optional
         A number or colour per sample.
-    ax : matplotlib Axes, optional
+    {axes}
 
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from eigenkit import PLSRegression
+    {diabetes}
     >>> from eigenkit.analysis import plot_scores
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = PLSRegression(3).fit(X, y)
     >>> ax = plot_scores(model, color=y)
     >>> ax.get_xlabel()
     'score 1'
@@ -76,6 +67,7 @@ def plot_scores(
     return ax
 
 
+@described
 def plot_loadings(
     model: Any, components: tuple[int, int] = (0, 1), *, names: Any = None, ax: Any = None
 ) -> Any:
@@ -84,23 +76,13 @@ def plot_loadings(
     Parameters
     ----------
     model : fitted PLS estimator with loadings
-    components : (int, int)
-        Which components, counted from 0.
+    {components}
     names : sequence of str, optional
         Written next to the points; the feature names of the model by default.
-    ax : matplotlib Axes, optional
+    {axes}
 
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from eigenkit import PLSRegression
+    {diabetes}
     >>> from eigenkit.analysis import plot_loadings
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = PLSRegression(3).fit(X, y)
     >>> ax = plot_loadings(model, names=load_diabetes().feature_names)
     >>> len(ax.texts)
     10
@@ -116,25 +98,17 @@ def plot_loadings(
     return ax
 
 
+@described
 def plot_explained_variance(model: Any, *, ax: Any = None) -> Any:
     """Cumulative share of the variance of X and y against the number of components.
 
     Parameters
     ----------
     model : fitted PLSRegression, SIMPLS, PLSCanonical or PLSDA
-    ax : matplotlib Axes, optional
+    {axes}
 
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from eigenkit import PLSRegression
+    {diabetes}
     >>> from eigenkit.analysis import plot_explained_variance
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = PLSRegression(3).fit(X, y)
     >>> ax = plot_explained_variance(model)
     >>> [line.get_label() for line in ax.lines]
     ['X', 'y']
@@ -153,17 +127,14 @@ def plot_explained_variance(model: Any, *, ax: Any = None) -> Any:
     return ax
 
 
+@described
 def plot_cross_validation(model: PLSRegressionCV, *, ax: Any = None) -> Any:
     """Error against the number of components, with standard errors and the choice.
 
     Parameters
     ----------
     model : fitted PLSRegressionCV
-    ax : matplotlib Axes, optional
-
-    Returns
-    -------
-    Axes
+    {axes}
 
     Examples
     --------
@@ -187,6 +158,7 @@ def plot_cross_validation(model: PLSRegressionCV, *, ax: Any = None) -> Any:
     return ax
 
 
+@described
 def plot_outliers(model: Any, X: Any, *, level: float = 0.95, ax: Any = None) -> Any:
     """SPE against T2 of samples, with the limits of both.
 
@@ -197,19 +169,10 @@ def plot_outliers(model: Any, X: Any, *, level: float = 0.95, ax: Any = None) ->
         The training data.
     level : float
         Of the limits.
-    ax : matplotlib Axes, optional
+    {axes}
 
-    Returns
-    -------
-    Axes
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from eigenkit import PLSRegression
+    {diabetes}
     >>> from eigenkit.analysis import plot_outliers
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = PLSRegression(3).fit(X, y)
     >>> ax = plot_outliers(model, X)
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('T2', 'SPE')
@@ -223,6 +186,7 @@ def plot_outliers(model: Any, X: Any, *, level: float = 0.95, ax: Any = None) ->
     return ax
 
 
+@described
 def plot_shrinkage(
     X: Any, y: Any, *, n_components: int = 2, alpha: float = 1.0, ax: Any = None
 ) -> Any:
@@ -236,11 +200,7 @@ def plot_shrinkage(
         For PCR and PLS.
     alpha : float
         For ridge.
-    ax : matplotlib Axes, optional
-
-    Returns
-    -------
-    Axes
+    {axes}
 
     Examples
     --------

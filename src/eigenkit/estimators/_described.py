@@ -3,6 +3,46 @@
 from eigenkit.shell import filled
 
 PARTS = {
+    "components": """
+components_ : array of shape (n_components_, n_features)
+eigenvalues_ : array of shape (n_components_,)
+mean_ : array of shape (n_features,)
+""",
+    "coefficients": """
+coef_ : array of shape (n_targets, n_features)
+intercept_ : array of shape (n_targets,)
+classes_ : array
+    Where y held strings.
+""",
+    "dual_coefficients": """
+dual_coef_ : array of shape (n_targets, n_fit)
+intercept_ : array of shape (n_targets,)
+{landmark_attributes}
+classes_ : array
+    Where y held strings.
+{what_was_done}
+""",
+    "ridge": """
+{label_rank}
+{alpha}
+{computation}
+""",
+    "kernel_ridge": """
+{label_rank}
+{kernel}
+alpha : float
+    Ridge, on the scale of scikit-learn's KernelRidge. 0 is the pseudoinverse problem.
+{solver}
+{landmarks}
+""",
+    "kernel_components": """
+{kernel_attributes}
+eigenvalues_ : array of shape (n_components_,)
+""",
+    "correlations": """
+canonical_correlations_ : array of shape (n_components_,)
+    Square roots of the eigenvalues; with a ridge they are shrunken accordingly.
+""",
     "kernel": """
 kernel : str or callable
     A name of scikit-learn's, "precomputed", or a function of two sets of samples that
@@ -89,8 +129,7 @@ alpha : float
     Ridge, on the scale of scikit-learn's Ridge. 0 is the pseudoinverse problem.
 """,
     "computation": """
-solver : {"auto", "two_stage", "direct"}
-    How the pencil is solved; "auto" is "two_stage", which is exact.
+{solver}
 regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
     The method of the first stage; :meth:`plan` tells what "auto" would take.
 tol, max_iter : float, int
@@ -100,6 +139,16 @@ tol, max_iter : float, int
 Parameters
 ----------
 X : array, frame or sparse matrix of shape (n_samples, n_features)
+""",
+    "pair_scored": """
+Parameters
+----------
+X : array, frame or sparse matrix of shape (n_samples, n_features)
+y : array of shape (n_samples,) or (n_samples, n_targets)
+
+Returns
+-------
+float
 """,
     "scored": """
 Parameters

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_y_names
 
 
+@described
 class ScoresByName:
     """Comes before scikit-learn's mixin that says how predictions are scored."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The coefficient of determination of the predictions; of a classifier their accuracy.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-        y : array or frame of shape (n_samples,) or (n_samples, n_targets)
-        sample_weight : array of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
+        {scored}
         """
         check_y_names(self, y)
         scored: Any = super()

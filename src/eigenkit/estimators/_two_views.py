@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, one_sample, project, stored
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y, labels_of
 from eigenkit.estimators._estimator import Transformer, check_y_given
 from eigenkit.estimators._validation import check_weight, check_X, check_X_varies, check_y_varies
@@ -43,6 +44,7 @@ class Views:
         return np.hstack([self.X, self.Y]).astype(np.float64, copy=False)
 
 
+@described
 class TwoViewDensity(Transformer):
     """A Gaussian of two views, and of a latent variable that they share."""
 
@@ -304,14 +306,7 @@ class TwoViewDensity(Transformer):
     def score(self, X: Any, y: Any = None) -> float:
         """The mean log density of the rows.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-
-        Returns
-        -------
-        float
+        {pair_scored}
         """
         return float(np.mean(self.score_samples(X, y)))
 

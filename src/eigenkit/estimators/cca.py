@@ -45,8 +45,7 @@ class CCA(BothSides, ResponseProjection):
 
     Attributes
     ----------
-    canonical_correlations_ : array of shape (n_components_,)
-        Square roots of the eigenvalues; with a ridge they are shrunken accordingly.
+    {correlations}
     x_rotations_, x_weights_ : array of shape (n_features, n_components_)
         The projection of X (one matrix under both of scikit-learn's names).
     y_rotations_, y_weights_ : array of shape (n_targets, n_components_)
@@ -57,10 +56,7 @@ class CCA(BothSides, ResponseProjection):
         ``x_rotations_.T``.
     eigenvalues_ : array of shape (n_components_,)
     mean_, y_mean_ : array
-    coef_ : array of shape (n_targets, n_features)
-    intercept_ : array of shape (n_targets,)
-    classes_ : array
-        Where y held strings.
+    {coefficients}
     {what_was_done}
 
     Examples

@@ -37,15 +37,11 @@ class HypergraphSpectral(Projection):
         degrees of the samples, S is the part that joins samples: L = diag(S 1) - S.
     label_weights : array of shape (n_labels,), optional
         Positive weights of the labels (hyperedges); 1 by default.
-    {label_rank}
-    {alpha}
-    {computation}
+    {ridge}
 
     Attributes
     ----------
-    components_ : array of shape (n_components_, n_features)
-    eigenvalues_ : array of shape (n_components_,)
-    mean_ : array of shape (n_features,)
+    {components}
     classes_ : array
         Where y held one class per sample.
     {what_was_done}

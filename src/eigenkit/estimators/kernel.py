@@ -37,23 +37,12 @@ class KernelOrthonormalizedPLS(DualCoefficients, OrthonormalizedPLS, KernelProje
     ----------
     n_components : int, optional
         Number of components, at most the rank of Kc Yc; all by default.
-    {label_rank}
-    {kernel}
-    alpha : float
-        Ridge, on the scale of scikit-learn's KernelRidge. 0 is the pseudoinverse problem.
-    {solver}
-    {landmarks}
+    {kernel_ridge}
 
     Attributes
     ----------
-    {kernel_attributes}
-    eigenvalues_ : array of shape (n_components_,)
-    dual_coef_ : array of shape (n_targets, n_fit)
-    intercept_ : array of shape (n_targets,)
-    {landmark_attributes}
-    classes_ : array
-        Where y held strings.
-    {what_was_done}
+    {kernel_components}
+    {dual_coefficients}
 
     Examples
     --------
@@ -80,28 +69,17 @@ class KernelCCA(DualCoefficients, BothSides, ResponseProjection, KernelProjectio
     ----------
     n_components : int, optional
         Number of components, at most the rank of Kc Yc; all by default.
-    {label_rank}
-    {kernel}
-    alpha : float
-        Ridge, on the scale of scikit-learn's KernelRidge.
-    {solver}
-    {landmarks}
+    {kernel_ridge}
 
     Attributes
     ----------
-    canonical_correlations_ : array of shape (n_components_,)
-        Square roots of the eigenvalues; with a ridge they are shrunken accordingly.
+    {correlations}
     {kernel_attributes}
     y_rotations_ : array of shape (n_targets, n_components_)
         The projection of y.
     y_mean_ : array of shape (n_targets,)
     eigenvalues_ : array of shape (n_components_,)
-    dual_coef_ : array of shape (n_targets, n_fit)
-    intercept_ : array of shape (n_targets,)
-    {landmark_attributes}
-    classes_ : array
-        Where y held strings.
-    {what_was_done}
+    {dual_coefficients}
 
     Examples
     --------
@@ -153,12 +131,7 @@ class KernelLDA(LDA, KernelProjection):
         The classifier always uses all of them.
     priors : array of shape (n_classes,), optional
         Class probabilities; by default the shares of the classes in the data.
-    {label_rank}
-    {kernel}
-    alpha : float
-        Ridge, on the scale of scikit-learn's KernelRidge. 0 is the pseudoinverse problem.
-    {solver}
-    {landmarks}
+    {kernel_ridge}
 
     Attributes
     ----------
@@ -243,17 +216,11 @@ class KernelHypergraphSpectral(HypergraphSpectral, KernelProjection):
         Which Laplacian of the hypergraph.
     label_weights : array of shape (n_labels,), optional
         Positive weights of the labels (hyperedges); 1 by default.
-    {label_rank}
-    {kernel}
-    alpha : float
-        Ridge, on the scale of scikit-learn's KernelRidge. 0 is the pseudoinverse problem.
-    {solver}
-    {landmarks}
+    {kernel_ridge}
 
     Attributes
     ----------
-    {kernel_attributes}
-    eigenvalues_ : array of shape (n_components_,)
+    {kernel_components}
     {landmark_attributes}
     classes_ : array
         Where y held one class per sample.

@@ -40,12 +40,7 @@ class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
     eigenvalues_ : array of shape (n_components_,)
         Squared covariances of the components with what was left of y.
     y_loadings_ : array of shape (n_targets, n_components_)
-    dual_coef_ : array of shape (n_targets, n_fit)
-    intercept_ : array of shape (n_targets,)
-    {landmark_attributes}
-    classes_ : array
-        Where y held strings.
-    {what_was_done}
+    {dual_coefficients}
 
     Examples
     --------

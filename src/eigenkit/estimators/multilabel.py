@@ -39,9 +39,7 @@ class MultilabelLDA(Projection):
 
     Attributes
     ----------
-    components_ : array of shape (n_components_, n_features)
-    eigenvalues_ : array of shape (n_components_,)
-    mean_ : array of shape (n_features,)
+    {components}
         m: the mean over all pairs of a sample and a label.
     classes_ : array
         Where y held one class per sample.

@@ -21,19 +21,12 @@ class OrthonormalizedPLS(ResponseProjection):
     ----------
     n_components : int, optional
         Number of components, at most the rank of Xc'Yc; all by default.
-    {label_rank}
-    {alpha}
-    {computation}
+    {ridge}
 
     Attributes
     ----------
-    components_ : array of shape (n_components_, n_features)
-    eigenvalues_ : array of shape (n_components_,)
-    mean_ : array of shape (n_features,)
-    coef_ : array of shape (n_targets, n_features)
-    intercept_ : array of shape (n_targets,)
-    classes_ : array
-        Where y held strings.
+    {components}
+    {coefficients}
     {what_was_done}
 
     Examples

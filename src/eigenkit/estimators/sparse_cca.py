@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import SCALABLE, Centered, project
+from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._estimator import BothSides
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
@@ -19,6 +20,7 @@ from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
 
 
+@described
 class SparseCCA(BothSides):
     """Canonical correlation analysis with few variables in each projection.
 
@@ -176,14 +178,7 @@ class SparseCCA(BothSides):
     def score(self, X: Any, y: Any) -> float:
         """The mean over the pairs of the correlation of their scores.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-        y : array of shape (n_samples,) or (n_samples, n_targets)
-
-        Returns
-        -------
-        float
+        {pair_scored}
         """
         x_scores, y_scores = self.transform(X, y)
         return float(np.mean(_correlations(np.asarray(x_scores), np.asarray(y_scores), None)))

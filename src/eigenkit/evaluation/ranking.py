@@ -17,7 +17,26 @@ from scipy import sparse
 from eigenkit.estimators._validation import plain_words
 from eigenkit.estimators.many_labels import check_label_scores, top_labels
 from eigenkit.linalg import Array
-from eigenkit.shell import check_count, check_real
+from eigenkit.shell import check_count, check_real, filled
+
+described = filled(
+    {
+        "ranking": """
+Y : 0/1 array or sparse matrix of shape (n_samples, n_labels)
+    The truth.
+S : array or sparse matrix of shape (n_samples, n_labels)
+    Scores; larger is better.
+""",
+        "places": """
+k : int
+    How many places of the ranking count.
+
+Returns
+-------
+float
+""",
+    }
+)
 
 
 def _zeros_and_ones(name: str, Y: Any) -> sparse.csr_array:
@@ -60,21 +79,14 @@ def _hits(Y: Any, S: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
     return hit & (best >= 0), best
 
 
+@described
 def precision_at_k(Y: Any, S: Any, k: int = 1) -> float:
     """Mean share of the k best labels that are right (P@k).
 
     Parameters
     ----------
-    Y : 0/1 array or sparse matrix of shape (n_samples, n_labels)
-        The truth.
-    S : array or sparse matrix of shape (n_samples, n_labels)
-        Scores; larger is better.
-    k : int
-        How many places of the ranking count.
-
-    Returns
-    -------
-    float
+    {ranking}
+    {places}
 
     Examples
     --------
@@ -85,6 +97,7 @@ def precision_at_k(Y: Any, S: Any, k: int = 1) -> float:
     return float(_hits(Y, S, k)[0].mean())
 
 
+@described
 def ndcg_at_k(Y: Any, S: Any, k: int = 5) -> float:
     """Mean discounted gain of the k best labels over that of the best order possible (nDCG@k).
 
@@ -92,16 +105,8 @@ def ndcg_at_k(Y: Any, S: Any, k: int = 5) -> float:
 
     Parameters
     ----------
-    Y : 0/1 array or sparse matrix of shape (n_samples, n_labels)
-        The truth.
-    S : array or sparse matrix of shape (n_samples, n_labels)
-        Scores; larger is better.
-    k : int
-        How many places of the ranking count.
-
-    Returns
-    -------
-    float
+    {ranking}
+    {places}
 
     Examples
     --------
@@ -149,23 +154,16 @@ def inverse_propensities(Y: Any, a: float = 0.55, b: float = 1.5) -> Array:
     return np.asarray(1 + C * (count + b) ** -a)
 
 
+@described
 def propensity_scored_precision_at_k(Y: Any, S: Any, weight: Array, k: int = 1) -> float:
     """P@k in which a hit on label j counts ``weight[j]``, over the best that is possible (PSP@k).
 
     Parameters
     ----------
-    Y : 0/1 array or sparse matrix of shape (n_samples, n_labels)
-        The truth.
-    S : array or sparse matrix of shape (n_samples, n_labels)
-        Scores; larger is better.
+    {ranking}
     weight : array of shape (n_labels,)
         From :func:`inverse_propensities` of the training labels.
-    k : int
-        How many places of the ranking count.
-
-    Returns
-    -------
-    float
+    {places}
 
     Examples
     --------

@@ -9,6 +9,32 @@ from typing import Any
 
 from eigenkit.files import atomic
 from eigenkit.record.reading import RecordError, from_dict
+from eigenkit.shell import filled
+
+described = filled(
+    {
+        "record": """
+record : dict
+    As :func:`eigenkit.evaluation.evaluate` returns it.
+""",
+        "replaced": """
+path : path
+    An existing file is replaced.
+
+Returns
+-------
+Path
+""",
+        "recorded": """
+Examples
+--------
+>>> from sklearn.datasets import load_iris
+>>> from eigenkit import LDA
+>>> from eigenkit.evaluation import evaluate
+>>> record = evaluate(*load_iris(return_X_y=True), {"lda": LDA()}, cv=3, name="iris")
+""",
+    }
+)
 
 
 def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
@@ -18,27 +44,17 @@ def write_atomically(path: str | os.PathLike[str], text: str) -> Path:
     return Path(path)
 
 
+@described
 def write_record(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
     """Write a record as JSON, after checking that it can be read again.
 
     Parameters
     ----------
-    record : dict
-        As :func:`eigenkit.evaluation.evaluate` returns it.
-    path : path
-        An existing file is replaced.
+    {record}
+    {replaced}
 
-    Returns
-    -------
-    Path
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from eigenkit import LDA
-    >>> from eigenkit.evaluation import evaluate
+    {recorded}
     >>> from eigenkit.report import read_record, write_record
-    >>> record = evaluate(*load_iris(return_X_y=True), {"lda": LDA()}, cv=3, name="iris")
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     again = read_record(write_record(record, f"{folder}/iris.json"))

@@ -26,6 +26,7 @@ from eigenkit.record import (
     write_atomically,
     write_record,
 )
+from eigenkit.record.files import described
 from eigenkit.report.html import document, page, policy
 from eigenkit.report.side_by_side import Runs, runs_body, runs_tables, told
 from eigenkit.report.text import text_of, text_of_tables
@@ -44,13 +45,13 @@ __all__ = [
 ]
 
 
+@described
 def render_text(record: dict[str, Any], *, style: str = "auto", width: int = 100) -> str:
     """The record for a terminal.
 
     Parameters
     ----------
-    record : dict
-        As :func:`eigenkit.evaluation.evaluate` returns it.
+    {record}
     style : {"auto", "plain", "rich"}
         "auto" draws tables with rich if it is installed. Neither uses colour.
     width : int
@@ -60,13 +61,8 @@ def render_text(record: dict[str, Any], *, style: str = "auto", width: int = 100
     -------
     str
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from eigenkit import LDA
-    >>> from eigenkit.evaluation import evaluate
+    {recorded}
     >>> from eigenkit.report import render_text
-    >>> record = evaluate(*load_iris(return_X_y=True), {"lda": LDA()}, cv=3, name="iris")
     >>> render_text(record, style="plain").splitlines()[0]
     'iris'
     """
@@ -74,6 +70,7 @@ def render_text(record: dict[str, Any], *, style: str = "auto", width: int = 100
     return text_of(from_dict(record), style=style, width=check_count("width", width))
 
 
+@described
 def render_html(record: dict[str, Any]) -> str:
     """The record as one self-contained HTML page.
 
@@ -82,47 +79,31 @@ def render_html(record: dict[str, Any]) -> str:
 
     Parameters
     ----------
-    record : dict
-        As :func:`eigenkit.evaluation.evaluate` returns it.
+    {record}
 
     Returns
     -------
     str
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from eigenkit import LDA
-    >>> from eigenkit.evaluation import evaluate
+    {recorded}
     >>> from eigenkit.report import render_html
-    >>> record = evaluate(*load_iris(return_X_y=True), {"lda": LDA()}, cv=3, name="iris")
     >>> render_html(record).startswith("<!doctype html>")
     True
     """
     return page(from_dict(record), record)
 
 
+@described
 def write_html(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
     """Write the page of :func:`render_html` to a file, completely or not at all.
 
     Parameters
     ----------
-    record : dict
-        As :func:`eigenkit.evaluation.evaluate` returns it.
-    path : path
-        An existing file is replaced.
+    {record}
+    {replaced}
 
-    Returns
-    -------
-    Path
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from eigenkit import LDA
-    >>> from eigenkit.evaluation import evaluate
+    {recorded}
     >>> from eigenkit.report import write_html
-    >>> record = evaluate(*load_iris(return_X_y=True), {"lda": LDA()}, cv=3, name="iris")
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     page = write_html(record, f"{folder}/iris.html")
