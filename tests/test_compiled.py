@@ -62,9 +62,21 @@ def test_dense_rows_with_few_columns(rng, n, d, k):
     without = compiled.dense_gradient(X, V, offset, None)[1]
     np.testing.assert_allclose(without, X.T @ (X @ V - offset), **close)
     np.testing.assert_allclose(compiled.dense_gradient(X, None, None, H)[1], X.T @ H, **close)
+    alone, nothing = compiled.dense_gradient(X, V, offset, slope=False)
+    np.testing.assert_array_equal(alone, Z)
+    assert nothing.shape == (0, k)
     total, squares = compiled.dense_sums(X)
     np.testing.assert_allclose(total, X.sum(axis=0), **close)
     np.testing.assert_allclose(squares, (X * X).sum(axis=0), **close)
+
+
+@needs_dense
+@pytest.mark.parametrize("shape", [(600, 3), (7, 1100), (259, 513)])
+def test_sums_of_more_rows_and_columns_than_are_taken_at_once(rng, shape):
+    X = 5 + rng.normal(size=shape)
+    total, squares = compiled.dense_sums(X)
+    np.testing.assert_allclose(total, X.sum(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(squares, (X * X).sum(axis=0), rtol=1e-14)
 
 
 def test_what_the_dense_functions_do_not_take_is_left_to_blas(rng):

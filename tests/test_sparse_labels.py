@@ -49,6 +49,18 @@ def test_a_sparse_target_is_the_dense_one(rng, weighted):
         np.testing.assert_allclose(Z.cross(H), Z.rmatmat(expected), atol=1e-12)
 
 
+@pytest.mark.parametrize("k", [5, 2000])
+def test_class_sums_far_from_zero_lose_no_digits(rng, k):
+    """Rows are centred before they are summed: afterwards, what the sums share has cancelled."""
+    n, d = 6000, 70
+    X, y = 9.0 + rng.normal(size=(n, d)), rng.integers(0, k, n)
+    found = Centered(X).cross(SparseTarget(sparse.csr_array(np.eye(k)[y])))
+    Z = X.astype(np.longdouble)
+    exact = np.zeros((k, d), np.longdouble)
+    np.add.at(exact, y, Z - Z.mean(axis=0))
+    assert np.abs(found - exact.T).max() < 400 * np.finfo(float).eps * np.abs(exact).max()
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("name", SPARSE_TARGETS)
 @pytest.mark.parametrize("regression", REGRESSIONS)

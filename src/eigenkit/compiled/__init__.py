@@ -60,19 +60,24 @@ def rows_product(X: Any, rows: slice, V: np.ndarray, out: np.ndarray) -> bool:
 
 
 def dense_gradient(
-    X: np.ndarray, V: np.ndarray | None, offset: np.ndarray | None, H: np.ndarray | None
+    X: np.ndarray,
+    V: np.ndarray | None,
+    offset: np.ndarray | None,
+    H: np.ndarray | None = None,
+    slope: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Z = X V - 1 offset' and X'(Z - H), for what :func:`takes_dense` takes; X'H without V.
 
-    V, offset and H are float64, C-contiguous and of one width.
+    V, offset and H are float64, C-contiguous and of one width. ``slope=False`` is for Z alone.
     """
     (n, d), like = X.shape, H if V is None else V
     assert like is not None
     k = like.shape[1]
     Z = np.empty((0 if V is None else n, k))
-    S = np.zeros((d, k))
+    S = np.zeros((d if slope else 0, k))
     stride = X.strides[0] // X.itemsize
-    arrays = [None if A is None else A.ctypes.data for A in (V, offset, H, Z, S)]
+    given = V, offset, H, Z, S if slope else None
+    arrays = [None if A is None else A.ctypes.data for A in given]
     _typed("dense_gradient", "qqpqqppppp")(n, d, X.ctypes.data, stride, k, *arrays)
     return Z, S
 

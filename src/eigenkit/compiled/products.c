@@ -199,7 +199,7 @@ EXPORT void dense_gradient(int64_t n, int64_t d, const double *X, int64_t stride
     }
 }
 
-/* Sums and sums of squares of d columns, added to what is there. */
+/* Sums and sums of squares of four rows, added to what is there. */
 FMA static void sums_of_four(int64_t d, const double *X, int64_t stride, double *restrict sum,
                              double *restrict square) {
     for (int64_t j = 0; j < d; j++) {
@@ -209,15 +209,30 @@ FMA static void sums_of_four(int64_t d, const double *X, int64_t stride, double 
     }
 }
 
+/* Of n rows, SOME at a time: sums of sums round less than one long sum. */
+#define SOME 256
+#define PANEL 512
+
 EXPORT void dense_sums(int64_t n, int64_t d, const double *X, int64_t stride, double *sum,
                        double *square) {
-    int64_t i = 0;
-    for (; i + 4 <= n; i += 4) sums_of_four(d, X + i * stride, stride, sum, square);
-    for (; i < n; i++)
-        for (int64_t j = 0; j < d; j++) {
-            const double x = X[i * stride + j];
-            sum[j] += x;
-            square[j] += x * x;
+    for (int64_t i = 0; i < n; i += SOME)
+        for (int64_t c = 0; c < d; c += PANEL) {
+            const int64_t rows = n - i < SOME ? n - i : SOME, width = d - c < PANEL ? d - c : PANEL;
+            const double *x = X + i * stride + c;
+            double part[PANEL] = {0}, part_square[PANEL] = {0};
+            int64_t r = 0;
+            for (; r + 4 <= rows; r += 4)
+                sums_of_four(width, x + r * stride, stride, part, part_square);
+            for (; r < rows; r++)
+                for (int64_t j = 0; j < width; j++) {
+                    const double value = x[r * stride + j];
+                    part[j] += value;
+                    part_square[j] += value * value;
+                }
+            for (int64_t j = 0; j < width; j++) {
+                sum[c + j] += part[j];
+                square[c + j] += part_square[j];
+            }
         }
 }
 #endif

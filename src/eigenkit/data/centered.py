@@ -239,11 +239,7 @@ class Centered(Data):
 
     def cross(self, H: Any) -> Array:
         """Z'H; of a sparse target H = diag(r) (S - 1 mean') that is Z'diag(r) S, as Z'r = 0."""
-        if not isinstance(H, SparseTarget):
-            return self.rmatmat(H)
-        C = self._plain_cross(H.counted())
-        C -= np.outer(self.delta, H.sums)
-        return C
+        return self._sparse_cross(H) if isinstance(H, SparseTarget) else self.rmatmat(H)
 
     def gram(self) -> Array:
         """Z'Z = P'P - sum(w) delta delta'."""
@@ -261,9 +257,9 @@ class Centered(Data):
         K += np.outer((self.delta @ self.delta) * r, r)
         return K
 
-    def _plain_cross(self, S: sparse.csr_array) -> Array:
-        """P'diag(r)^-1 S for sparse S."""
-        lacks(self, "_plain_cross")
+    def _sparse_cross(self, H: SparseTarget) -> Array:
+        """Z'H for a sparse target."""
+        lacks(self, "_sparse_cross")
 
     def _plain_gram(self) -> Array:
         """P'P."""

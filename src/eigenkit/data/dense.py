@@ -9,13 +9,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from eigenkit.compiled import WIDEST
 from eigenkit.data import dense_rows
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import FULL, SAFE_RANGE, sum_of_squares
 from eigenkit.data.costs import DENSE_RATE, READ_RATE
+from eigenkit.data.label_matrix import SparseTarget
 from eigenkit.data.passes import tree_sum
 from eigenkit.data.sparse_rows import BLOCK_BYTES, SparseRows, add_transposed
 from eigenkit.linalg import Array
@@ -70,6 +70,10 @@ class SideBySide:
             return np.asarray(self)[place]
         return np.hstack([view[place] for view in self.views])
 
+    def write(self, rows: slice, out: np.ndarray) -> None:
+        """Put some rows into ``out``."""
+        np.concatenate([view[rows] for view in self.views], axis=1, out=out)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return self[:].astype(dtype or self.dtype, copy=False)
 
@@ -96,7 +100,7 @@ class Dense(Centered):
     def _mean(self) -> Array:
         def sums(part: slice) -> tuple[Array, Array]:
             found: tuple[Array, Array] = tree_sum(
-                self._sums(rows, P) for rows, P in self._blocks(part, CACHE_BYTES)
+                self._sums(rows, P) for rows, P in self._blocks(part, BLOCK_BYTES)
             )
             return found
 
@@ -156,7 +160,8 @@ class Dense(Centered):
     ) -> Iterator[tuple[slice, Array]]:
         """Row slices and blocks of P among a part of the rows, in float64.
 
-        Where P is X and no ``size`` (in bytes) is asked for, the part is one block.
+        Where P is X and no ``size`` (in bytes) is asked for, the part is one block. Otherwise all
+        blocks share one piece of memory: a block is gone when the next one comes.
         """
         first, last = (0, self.shape[0]) if part is None else (part.start, part.stop)
         changed = self.shift is not None or self.m is not None or self.X.dtype != np.float64
@@ -164,13 +169,18 @@ class Dense(Centered):
         changed |= weighted and self.r is not None
         size = size or (BLOCK_BYTES if changed else self.X.nbytes)
         step = max(1, size // (8 * max(1, self.shape[1])))
+        memory = np.empty((min(step, last - first), self.shape[1])) if changed else None
         for start in range(first, max(last, first + 1), step):
             rows = slice(start, min(start + step, last))
-            yield rows, self._changed(rows, weighted) if changed else self.X[rows]
+            room = None if memory is None else memory[: rows.stop - rows.start]
+            yield rows, self.X[rows] if room is None else self._changed(rows, weighted, room)
 
-    def _changed(self, rows: slice, weighted: bool) -> Array:
-        """Some rows of P, where it is not X."""
-        P = self.X[rows].astype(np.float64)
+    def _changed(self, rows: slice, weighted: bool, P: Array) -> Array:
+        """Some rows of P, where it is not X, written into this memory."""
+        if isinstance(self.X, SideBySide):
+            self.X.write(rows, P)
+        else:
+            P[:] = self.X[rows]
         if self.shift is not None:
             P -= self.shift
         if self.m is not None:
@@ -201,8 +211,7 @@ class Dense(Centered):
 
         def product(part: slice) -> None:
             for rows, P in self._blocks(part):
-                np.matmul(P, V, out=out[rows])
-                out[rows] -= offset
+                dense_rows.project(P, V, offset, out[rows])
 
         self._in_parts(product, V.shape[1])
         return self.weighted(out)
@@ -219,20 +228,22 @@ class Dense(Centered):
         found -= np.outer(self.delta, U.sum(axis=0))
         return found
 
-    def _plain_cross(self, S: sparse.csr_array) -> Array:
-        k, d = S.shape[1], self.shape[1]
+    def _sparse_cross(self, H: SparseTarget) -> Array:
+        """From rows without their means: sums of rows of one class cancel nothing then."""
+        S, d = H.counted(), self.shape[1]
+        k = S.shape[1]
 
         def row_by_row(part: slice) -> Array:
             product = np.zeros((k, d))
-            for rows, P in self._blocks(part, BLOCK_BYTES):
-                add_transposed(product, S[rows], P)
+            for rows, P in self._blocks(part, CACHE_BYTES):
+                add_transposed(product, S, P - self.delta, rows)
             return product
 
         if 8 * k * d <= CACHE_BYTES:
             return np.asarray(tree_sum(self._in_parts(row_by_row, k))).T
         product = np.zeros((k, d))
         for rows, P in self._blocks(size=BLOCK_BYTES):
-            product += SparseRows(S[rows].T.tocsr()) @ P
+            product += SparseRows(S[rows].T.tocsr()) @ (P - self.delta)
         return product.T
 
     def gradient(self, V: Array, H: Array | None = None) -> tuple[Array, Array]:
@@ -242,7 +253,7 @@ class Dense(Centered):
         def sums(part: slice) -> tuple[Array, Array, Array]:
             found: tuple[Array, Array, Array] = tree_sum(
                 self._gradient(rows, P, V, offset, None if H is None else H[rows])
-                for rows, P in self._blocks(part, BLOCK_BYTES if V.shape[1] > 1 else CACHE_BYTES)
+                for rows, P in self._blocks(part, BLOCK_BYTES)
             )
             return found
 
@@ -291,9 +302,9 @@ class Dense(Centered):
 
     def column_squares(self) -> Array:
         """The diagonal of Z'Z."""
-        sums = np.zeros(self.shape[1])
-        for _, P in self._blocks(weighted=True):
-            sums += np.einsum("ij,ij->j", P, P)
+        sums = self._squares
+        if self.shift is not None or self.m is not None or self.r is not None:
+            sums = sum((sum_of_squares(P) for _, P in self._blocks(weighted=True)), np.zeros(1))
         return np.maximum(sums - self.total * self.delta**2, 0.0)
 
     def toarray(self) -> Array:
@@ -301,7 +312,7 @@ class Dense(Centered):
         out = np.empty(self.shape)
         for rows, P in self._blocks(weighted=True):
             out[rows] = P
-        out -= np.outer(self._r(), self.delta)
+        out -= self.delta if self.r is None else np.outer(self.r, self.delta)
         return out
 
     # -- costs -------------------------------------------------------------------------

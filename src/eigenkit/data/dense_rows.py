@@ -22,11 +22,21 @@ def cross(P: Array, U: Array) -> Array:
     return np.asarray((U.T @ P).T)
 
 
+def project(P: Array, V: Array, offset: Array, out: Array) -> None:
+    """``out = P V - 1 offset'``."""
+    k = V.shape[1]
+    if _narrow(P, k):
+        out[:] = compiled.dense_gradient(P, _wide(V), _wide(offset[None, :]), slope=False)[0][:, :k]
+    else:
+        np.matmul(P, V, out=out)
+        out -= offset
+
+
 def gradient(P: Array, V: Array, offset: Array, H: Any = None) -> tuple[Array, Array]:
     """Z = P V - 1 offset' and P'(Z - H)."""
     k = V.shape[1]
     if _narrow(P, k):
-        wide = [None if A is None else _wide(A) for A in (V, offset[None, :], H)]
+        wide = _wide(V), _wide(offset[None, :]), None if H is None else _wide(H)
         Z, slope = compiled.dense_gradient(P, *wide)
         return Z[:, :k], slope[:, :k]
     Z = P @ V

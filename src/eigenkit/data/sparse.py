@@ -12,6 +12,7 @@ from eigenkit import compiled
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import FULL, SAFE_RANGE, shifted
 from eigenkit.data.costs import BLOCK_RATE, DENSE_LIMIT_BYTES, SPARSE_RATE
+from eigenkit.data.label_matrix import SparseTarget
 from eigenkit.data.sparse_rows import SparseRows
 from eigenkit.linalg import Array
 from eigenkit.threads import blas_threads
@@ -110,9 +111,11 @@ class Sparse(Centered):
         """Z'U."""
         return self._scaled(self._rows.T @ self.weighted(self._project(U)))
 
-    def _plain_cross(self, S: sparse.csr_array) -> Array:
-        Xt = self._rows.T
-        return self._scaled(Xt.product(S, float(Xt.X.nnz) * S.nnz / max(1, S.shape[0])))
+    def _sparse_cross(self, H: SparseTarget) -> Array:
+        S, Xt = H.counted(), self._rows.T
+        C = self._scaled(Xt.product(S, float(Xt.X.nnz) * S.nnz / max(1, S.shape[0])))
+        C -= np.outer(self.delta, H.sums)
+        return C
 
     def _project(self, U: Array) -> Array:
         """U - r r'U / sum(w): centring where only n x k numbers are touched."""

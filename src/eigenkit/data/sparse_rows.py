@@ -96,12 +96,13 @@ def product(X: sparse.csr_array, V: Array) -> Array:
     return out if compiled.rows_product(X, slice(0, X.shape[0]), V, out) else np.asarray(X @ V)
 
 
-def add_transposed(out: Array, X: sparse.csr_array, U: Array) -> None:
-    """``out += X.T @ U`` in this thread, where ``out`` is C-contiguous and large."""
+def add_transposed(out: Array, X: sparse.csr_array, U: Array, rows: slice = slice(None)) -> None:
+    """``out += X[rows].T @ U`` in this thread, where ``out`` is C-contiguous and large."""
     one_kind = X.dtype == U.dtype == out.dtype and X.indices.dtype == X.indptr.dtype
     if csc_matvecs is None or not one_kind:
-        out += X.T @ U
+        out += X[rows].T @ U
         return
     U = np.ascontiguousarray(U)
-    d, k = out.shape
-    csc_matvecs(d, X.shape[0], k, X.indptr, X.indices, X.data, U.ravel(), out.reshape(-1))
+    first, last, _ = rows.indices(X.shape[0])
+    indptr, (d, k) = X.indptr[first : last + 1], out.shape
+    csc_matvecs(d, last - first, k, indptr, X.indices, X.data, U.ravel(), out.reshape(-1))

@@ -208,11 +208,12 @@ class CrossDecomposition(BothSides):
     def _keep_scores(self, pair: Pair, fit: Fit) -> None:
         assert pair.given is not None
         if pair.rows is pair.given and pair.observed is None:
-            T = pair.X.unweighted(fit.X.matmat(fit.components.x_rotations) / fit.X.unit)
+            T = pair.X.unweighted(fit.X.matmat(fit.components.x_rotations / fit.X.unit))
         else:
             T = self._x_scores(pair.given.X)
         self.x_scores_ = self._cast(T)
-        centred = (pair.given.Y - fit.Y.Z.mean) / fit.Y.std
+        centred = pair.given.Y - fit.Y.Z.mean
+        centred /= fit.Y.std
         self.y_scores_ = self._cast(self._y_scores(centred, T))
 
     def _y_scores(self, Y: Array, T: Array) -> Array:

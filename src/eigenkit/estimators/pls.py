@@ -231,7 +231,9 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
         size = float(power_of_two(np.abs(Q).max()))  # squares of Q may leave the range
         Q /= size
         QQ = Q.T @ Q
-        return np.asarray((Y / size @ Q - T @ np.triu(QQ, 1)) / QQ.diagonal())
+        scores = Y @ (Q / (size * QQ.diagonal()))
+        scores -= T @ (np.triu(QQ, 1) / QQ.diagonal())
+        return np.asarray(scores)
 
 
 class SIMPLS(StreamedPLS, PLSRegressor):
