@@ -24,6 +24,7 @@ from eigenkit import (
     HypergraphSpectral,
     KernelCCA,
     KernelLDA,
+    LeastSquaresProjection,
     MultilabelLDA,
     OrthonormalizedPLS,
     SparsePLS,
@@ -31,6 +32,7 @@ from eigenkit import (
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._folds import best_of
 from eigenkit.estimators.graph_regularized import marked
+from eigenkit.solvers.regression import REGRESSIONS
 
 # scikit-learn's checks of classifiers use -1 as a class; here it marks rows without one.
 MARK = "-1 marks rows without labels, as in scikit-learn's semi_supervised"
@@ -278,17 +280,82 @@ def test_the_same_votes_in_another_order_are_a_tie():
     assert best_of(votes) == best_of(votes[:, ::-1]) == 0
 
 
+@pytest.fixture
+def words(rng):
+    """Sparse rows, of which one column is full and far from zero, and one is empty."""
+    X = np.where(rng.random((N, 9)) < 0.4, rng.normal(size=(N, 9)) + 1.0, 0.0)
+    X[:, 3], X[:, 5] = 1e4 + rng.normal(size=N), 0.0
+    return X
+
+
+SETTINGS = [{"regression": name, "tol": 1e-13} for name in REGRESSIONS]
+SETTINGS += [{"solver": "direct"}, {"alpha": 0.0, "solver": "direct"}, {"alpha": 0.0}]
+
+
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_sparse_rows_give_what_dense_ones_give(words, weighted, settings, rng):
+    X = words
+    Y = (X[:, :3] + rng.normal(size=(N, 3)) > 1.0).astype(float)
+    known = np.arange(N) % 3 > 0
+    weight = rng.integers(0, 3, N).astype(float) if weighted else None
+    model = GraphRegularized(HypergraphSpectral(**{"alpha": 0.5, **settings}), mu=2.0)
+    dense = model.fit(X, Y, weight, labelled=known).transform(X)
+    found = model.fit(sparse.csr_array(X), Y, weight, labelled=known)
+    scores = found.transform(sparse.csr_array(X))
+    np.testing.assert_allclose(np.abs(scores), np.abs(dense), atol=1e-8 * np.abs(dense).max())
+    assert found.best_estimator_.report_.residual < 1e-9
+
+
+@pytest.mark.parametrize("name", [n for n in SUPERVISED if not n.startswith("Kernel")])
+def test_sparse_rows_with_every_projection(name, words, rng):
+    estimator = getattr(eigenkit, name)(2)
+    y = (words[:, :3] + rng.normal(size=(N, 3)) > 1.0).astype(float)
+    y = y.argmax(axis=1) if is_classifier(estimator) else y
+    known, rows = np.arange(N) % 3 > 0, sparse.csr_array(words)
+    model = GraphRegularized(estimator, mu=1.0)
+    dense = model.fit(words, y, labelled=known).transform(words)
+    scores = model.fit(rows, y, labelled=known).transform(rows)
+    np.testing.assert_allclose(np.abs(scores), np.abs(dense), atol=1e-6 * np.abs(dense).max())
+    if hasattr(model, "predict_proba"):
+        inside = model.best_estimator_
+        assert inside.means_.shape == (3, 9)
+        np.testing.assert_allclose(inside.mean_, words[known].mean(axis=0), rtol=1e-9)
+
+
+def test_sparse_rows_are_not_made_dense(rng, monkeypatch):
+    """20000 features; the products with X, and nothing else, find the answer."""
+    X = sparse.random_array((300, 20000), density=0.005, rng=rng, format="csr")
+    y = np.where(np.arange(300) < 100, np.arange(300) % 2, -1)
+    X = sparse.csr_array(X + sparse.diags_array((y == 1) * 1.0, shape=X.shape))
+
+    made = sparse.csr_array.toarray
+
+    def refuse(self, *args, **kwargs):
+        assert self.shape[1] < 10, "X was made dense"
+        return made(self, *args, **kwargs)
+
+    monkeypatch.setattr(sparse.csr_array, "toarray", refuse)
+    monkeypatch.setattr(sparse.csr_array, "todense", refuse)
+    model = GraphRegularized(LDA(), mu=0.5).fit(X, y)
+    assert model.best_estimator_.report_.residual < 1e-7
+
+
+def test_sparse_rows_with_an_l1_penalty_are_refused(words):
+    model = GraphRegularized(LeastSquaresProjection(l1_ratio=1.0))
+    with pytest.raises(ValueError, match="set l1_ratio=0, or reduce X by PCA first"):
+        model.fit(sparse.csr_array(words), words[:, :2] > 1, labelled=np.arange(N) % 2 == 0)
+
+
 def test_sparse_rows_by_a_linear_kernel(data):
     X, few = data
     rows = sparse.csr_array(np.where(X < 2, 0.0, X))
-    with pytest.raises(ValueError, match="use the kernel version"):
-        GraphRegularized(LDA()).fit(rows, few)
     kernel = GraphRegularized(KernelCCA(kernel="linear"), mu=2.0).fit(
         rows, few == 1, labelled=few >= 0
     )
-    linear = GraphRegularized(CCA(), mu=2.0).fit(rows.toarray(), few == 1, labelled=few >= 0)
+    linear = GraphRegularized(CCA(), mu=2.0).fit(rows, few == 1, labelled=few >= 0)
     np.testing.assert_allclose(
-        np.abs(kernel.transform(rows)), np.abs(linear.transform(rows.toarray())), atol=1e-6
+        np.abs(kernel.transform(rows)), np.abs(linear.transform(rows)), atol=1e-6
     )
 
 

@@ -20,7 +20,7 @@ from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
 from eigenkit.shell import check_choice, check_count, check_real
-from eigenkit.solvers.graph import GraphRows, laplacian, root
+from eigenkit.solvers.graph import GraphRows, SparseGraphRows, incidence, laplacian, root
 from eigenkit.threads import one_blas_thread
 from eigenkit.tolerances import SYMMETRY_TOL
 
@@ -37,8 +37,7 @@ class GraphRegularized(BestEstimator):
     Parameters
     ----------
     estimator : projection of eigenkit, linear or with a kernel
-        What to regularize. Sparse X wants one with a kernel (``kernel="linear"`` is the linear
-        method), as differences of sparse rows fill up.
+        What to regularize.
     mu : float or sequence of float
         Weight of the graph; 0 is the projection of the labelled rows alone, exactly. Of several
         one is chosen by cross-validation over the labelled rows, the largest of equally good
@@ -212,11 +211,6 @@ class GraphRegularized(BestEstimator):
         down = sorted(range(len(grid)), key=lambda i: -grid[i])
         return grid[down[best_of(self.fold_scores_[:, down])]]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = hasattr(self.estimator, "kernel") or not np.any(self.mu)
-        return tags
-
 
 def _nearest(X: Any, n_neighbors: int, weights: str) -> Any:
     """The graph of nearest neighbours: symmetric weights of mean 1."""
@@ -283,7 +277,7 @@ class _Problem:
     ) -> None:
         self.estimator, self.X, self.y = estimator, X, y
         self.weight, self.known, self.L = weight, known, L
-        self.below: Array | None = None
+        self.below: Any = None  # the rows of the graph, once they are needed
 
     def fitted(self, known: np.ndarray, mu: float) -> Any:
         """The projection with the labels of ``known`` and this weight of the graph."""
@@ -300,25 +294,25 @@ class _Problem:
         borrowed = np.where(known, np.arange(n), np.flatnonzero(known)[0])
         take = model._rows if hasattr(model, "kernel") else model._all_rows
         rows = take(self.X, _safe_indexing(self.y, borrowed), None)
-        if sparse.issparse(rows.X):
-            raise ValueError(
-                "X is sparse, and differences along the edges of a graph fill up: use the kernel "
-                "version of the projection with kernel='linear', or reduce X by PCA first."
-            )
-        below = self._root(rows) * np.sqrt(mu * known.sum() / n)
         counts = rows.weights() if self.weight is None else rows.weights() * self.weight
         kept = known & (counts > 0)
         weight = None if self.weight is None and rows.weight is None else counts[kept]
         if hasattr(model, "_row_mean_"):  # kernels are centred over the labelled rows too
             K = model.kernel_(check_X(model, self.X, reset=False)[kept], model.X_fit_)
             model._row_mean_ = counts[kept] @ K / counts[kept].sum()
-        model._learn(GraphRows(rows.X[kept], rows.Y[kept], weight, below=below), settings)
+        share = mu * known.sum() / n
+        model._learn(self._with_graph(rows, kept, weight, float(np.sqrt(share))), settings)
         return model
 
-    def _root(self, rows: Rows) -> Array:
-        if self.below is None and self.L is not None:
+    def _with_graph(self, rows: Rows, kept: np.ndarray, weight: Array | None, by: float) -> Rows:
+        """The rows that have labels, and the graph over all of them times ``by``."""
+        labelled = rows.X[kept], rows.Y[kept], weight
+        if sparse.issparse(rows.X):
+            self.below = incidence(self.L) if self.below is None else self.below
+            return SparseGraphRows(*labelled, every=rows.X, kept=kept, edges=by * self.below)
+        if self.below is None:
             self.below = root(np.asarray(rows.X, dtype=np.float64), self.L)
-        return np.zeros((0, rows.X.shape[1])) if self.below is None else self.below
+        return GraphRows(*labelled, below=by * self.below)
 
     def score(self, known: np.ndarray, rows: np.ndarray, mu: float) -> float:
         """The score of the model fitted with some labels, on rows whose labels it did not see."""
