@@ -10,15 +10,23 @@ import pytest
 from scipy import sparse
 from sklearn.decomposition._pca import _assess_dimension
 
-from eigenkit import SparseCCA
+from eigenkit import LeastSquaresProjection, SparseCCA
 from eigenkit.data import Blocked, Centered, LocalPasses, SparseTarget, survey_of
 from eigenkit.data.costs import DENSE_RATE
-from eigenkit.linalg import eigenpairs, orthonormalize, symmetric_whitener, whitener
+from eigenkit.linalg import (
+    eigenpairs,
+    orthonormalize,
+    power_of_two,
+    symmetric_whitener,
+    whitener,
+)
 from eigenkit.pencil import Pencil
-from eigenkit.solvers import label_rank
+from eigenkit.solvers import label_rank, planes
+from eigenkit.solvers.cross_products import rounding
 from eigenkit.solvers.kernel_weights import lower_bound
+from eigenkit.solvers.krylov import _solve_triangle
 from eigenkit.solvers.lanczos import largest_eigenpairs
-from eigenkit.solvers.regression import components
+from eigenkit.solvers.regression import _refined, components
 from eigenkit.solvers.shrinkage import lanczos
 from eigenkit.solvers.spectral import _evidence
 from eigenkit.solvers.stages import rayleigh_ritz
@@ -194,3 +202,78 @@ def test_the_evidence_of_a_number_of_components_is_that_of_scikit_learn(rng):
         ours = np.array([_evidence(spectrum, k, n) for k in range(1, 7)])
         theirs = np.array([_assess_dimension(spectrum, k, n) for k in range(1, 7)])
         np.testing.assert_allclose(np.diff(ours), np.diff(theirs), rtol=1e-9)
+
+
+# -- ways that are taken seldom ----------------------------------------------------------
+
+
+def test_powers_of_two_reach_to_the_ends_of_the_range():
+    for x in (2.0**-1021, 0.75 * 2.0**-1020, 0.75 * 2.0**1020, 2.0**1019):
+        assert x < power_of_two(x) <= 2 * x
+    assert power_of_two(0.0) == 1.0
+
+
+def test_a_triangle_without_a_pivot_is_solved_by_the_shortest_solution():
+    R = np.array([[2.0, 1.0], [0.0, 0.0]])
+    np.testing.assert_allclose(_solve_triangle(R, np.array([5.0, 0.0])), [2.0, 1.0], rtol=1e-12)
+    np.testing.assert_allclose(_solve_triangle(R + np.eye(2), np.array([5.0, 1.0])), [4 / 3, 1.0])
+
+
+@pytest.mark.parametrize("error", [0.1, 1e-3])
+def test_refinement_restores_all_digits(error, rng):
+    B = np.eye(6) + 0.1 * rng.normal(size=(6, 6))
+    b = rng.normal(size=(6, 2))
+
+    class Off:
+        """A factorization of B that is off by a relative error."""
+
+        def solve(self, r):
+            return (1 + error) * np.linalg.solve(B, r)
+
+    found = _refined(Off(), Off().solve(b), lambda W: b - B @ W)
+    np.testing.assert_allclose(found, np.linalg.solve(B, b), rtol=1e-13)
+
+
+def test_refinement_that_does_not_converge_says_so(rng):
+    class Useless:
+        def solve(self, r):
+            return -3.0 * r
+
+    b = rng.normal(size=(4, 1))
+    assert _refined(Useless(), 2 * b, lambda W: b - W) is None
+
+
+@pytest.mark.parametrize("k", [20, 40])
+def test_main_directions_of_labels_do_not_depend_on_the_shape(k, rng):
+    """Fewer samples than labels go another way than more."""
+    Z, H = Centered(rng.normal(size=(30, 3))), rng.normal(size=(30, k))
+    squares, V, total = label_rank._leading(Z, H, 4)
+    _, s, Vt = np.linalg.svd(H, full_matrices=False)
+    np.testing.assert_allclose(squares[:5], s[:5] ** 2, rtol=1e-10)
+    np.testing.assert_allclose(total, np.sum(s**2), rtol=1e-12)
+    np.testing.assert_allclose(np.abs(Vt[:4] @ V[:, :4]), np.eye(4), atol=1e-10)
+
+
+def test_rounding_is_in_proportion_to_what_centring_removed():
+    r = np.array([1.0, 2.0])
+    np.testing.assert_allclose(rounding(r, 0.0, 10.0), 100 * rounding(r, 0.0, 1.0))
+    np.testing.assert_allclose(rounding(3 * r, 2.0, 1.0), 9 * rounding(r, 2.0, 1.0))
+    np.testing.assert_allclose(rounding(r, 4.0, 0.0), 4 * rounding(r, 1.0, 0.0))
+
+
+def test_lanczos_of_planes_finds_the_largest_or_gives_up(rng):
+    n = 300
+    Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
+    apart, together = np.r_[np.linspace(0, 1, n - 1), 3.0], 1 - 1e-9 * np.arange(n)
+    value, z, steps = planes._lanczos((Q * apart) @ Q.T, 2 * np.eye(n))
+    np.testing.assert_allclose(value, 1.5, rtol=1e-9)
+    np.testing.assert_allclose(abs(z @ Q[:, -1]), np.linalg.norm(z), rtol=1e-6)
+    np.testing.assert_allclose(2 * z @ z, 1.0, rtol=1e-9)
+    assert steps <= planes.LANCZOS_STEPS
+    assert planes._lanczos((Q * together) @ Q.T + np.diag(np.linspace(0, 1, n)), np.eye(n)) is None
+
+
+def test_sweeps_are_those_of_the_target_that_takes_most(rng):
+    X = rng.normal(size=(60, 8)) + 3 * rng.normal(size=(60, 1))
+    Y = X @ rng.normal(size=(8, 2)) + 0.1 * rng.normal(size=(60, 2))
+    assert LeastSquaresProjection(target="opls", alpha=0.1, l1_ratio=0.5).fit(X, Y).n_iter_ > 5
