@@ -192,3 +192,12 @@ def test_numbers_of_any_size_and_many_views(rng) -> None:
         RGCCA().fit(np.column_stack([X, 1e170 * y]), y)
     many = RGCCA().fit(np.tile(X, (1, 100)), y)  # as many views as columns
     np.testing.assert_allclose(many.view_components_[0], many.view_components_[6])
+
+
+@pytest.mark.parametrize("scheme", DERIVATIVE)
+def test_by_default_six_digits_of_the_weights_are_right(scheme):
+    found, exact = (
+        RGCCA(2, scheme=scheme, **settings).fit(VIEWS).components_
+        for settings in ({}, {"tol": 0.0, "max_iter": 9999})
+    )
+    np.testing.assert_allclose(found, exact, atol=3e-6 * np.abs(exact).max())

@@ -57,7 +57,8 @@ class RGCCA(ManyViews):
     groups : array of shape (n_features,), optional
         Which view each column belongs to, where X is one array, as in :class:`MultiviewCCA`.
     tol : float
-        The relative growth of the criterion that ends the steps.
+        The relative growth of the criterion that ends the steps. Weights are known to about its
+        root.
     max_iter : int
 
     Attributes
@@ -103,7 +104,7 @@ class RGCCA(ManyViews):
         design: Any = 1.0,
         scheme: str = "factorial",
         groups: Any = None,
-        tol: float = 1e-10,
+        tol: float = 1e-14,
         max_iter: int = 1000,
     ) -> None:
         self.n_components = n_components
