@@ -20,6 +20,7 @@ that terms can be compared with each other.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,12 +49,17 @@ class Spectrum:
         s, U = eigh((Kc + Kc.T) / 2, check_finite=False, driver="evd", overwrite_a=True)
         return cls(U, np.maximum(s, 0))
 
+    @cached_property
+    def squares(self) -> Array:
+        """Of the entries of U, which every alpha needs."""
+        return self.U**2
+
     def leave_one_out(self, Y: Array, alpha: float, groups: Any = None) -> Array:
         """Scores of every set by all others, or by those of other groups."""
         share = self.s / (self.s + alpha)
         mean = Y.mean(axis=0)
         F = self.U @ (share[:, None] * (self.U.T @ (Y - mean))) + mean
-        h = 1 / len(Y) + (self.U**2) @ share
+        h = 1 / len(Y) + self.squares @ share
         S = np.asarray(Y - (Y - F) / (1 - h)[:, None])
         for inside in _several(groups):
             U = self.U[inside]
@@ -165,7 +171,7 @@ def fit_ridge(K: Array, Y: Array, groups: Any = None, alphas: Any = ALPHAS) -> R
     unit = float(spectrum.s.mean()) or 1.0  # alpha relative to the mean eigenvalue
     least, alpha, held_out = np.full(T.shape[1], np.inf), np.zeros(T.shape[1]), np.zeros(T.shape)
     for value in alphas:
-        S = spectrum.leave_one_out(T, value * unit, groups)
+        S = spectrum.leave_one_out(Y, value * unit, groups) @ targets.R  # linear in Y
         error = np.sum((T - S) ** 2, axis=0)
         better = error < least
         least[better], alpha[better], held_out[:, better] = (

@@ -17,6 +17,8 @@ from eigenkit.targets import TARGETS, Labels
 
 WEIGHTS = ("equal", "learned", "half", "best")
 TOL, MAX_ITER, ALPHA = 1e-2, 100, 3.0
+# Rows of kernels that are summed at a time.
+MIX_ROWS = 64
 
 
 def mixed(K: np.ndarray, theta: Array) -> Array:
@@ -26,10 +28,13 @@ def mixed(K: np.ndarray, theta: Array) -> Array:
 
 
 def mix(K: np.ndarray, theta: Array) -> Array:
-    """sum_j theta_j K_j, in double precision."""
+    """sum_j theta_j K_j, in double precision; some rows at a time, which stay in the cache."""
+    used = np.flatnonzero(theta)
     total = np.zeros(K.shape[1:])
-    for j in np.flatnonzero(theta):
-        total += theta[j] * K[j]
+    for start in range(0, len(total), MIX_ROWS):
+        rows = slice(start, start + MIX_ROWS)
+        for j in used:
+            total[rows] += theta[j] * K[j, rows]
     return total
 
 
@@ -123,11 +128,12 @@ class Trial:
 
     def scores(self, theta: Array) -> Array:
         """Log-odds of the new sets, with these weights."""
-        own = np.diagonal(mix(self.K, theta))
+        K = mix(self.K, theta)
+        own = np.diagonal(K)
         new = unit_diagonal(mix(self.K_new, theta), theta @ self.own_new, own)
         groups = self.groups
         known = None if groups is None or np.all(groups == groups[0]) else groups
-        return fit_ridge(mixed(self.K, theta), self.Y, known).scores(new)
+        return fit_ridge(unit_diagonal(K, own, own), self.Y, known).scores(new)
 
 
 def fold_trials(
