@@ -104,11 +104,11 @@ def unseen_vendor(folds: int, cache: Path) -> dict[str, Any]:
         PLAIN: {"kernels": "pooled", "views": False},
     }
     found: dict[str, list[Any]] = {name: [] for name in params}
-    for vendor in VENDORS:
-        others = [v for v in VENDORS if v != vendor]
-        sets, Y, terms, groups = emoji(others)
-        new, *_ = emoji([vendor])
-        for train, test in list(folds_of(Y, groups, 5, 0))[:folds]:
+    _, Y, terms, groups = emoji()
+    for fold, (train, test) in enumerate(list(folds_of(Y, groups, 5, 0))[:folds], 1):
+        for vendor in VENDORS:
+            sets, *_ = emoji([v for v in VENDORS if v != vendor])
+            new, *_ = emoji([vendor])
             for name, given in params.items():
                 model = ImageAnnotator(weights="equal", cache=cache, n_jobs=-1, **given)
                 model.fit([sets[i] for i in train], Y[train], terms, groups[train])
@@ -116,10 +116,10 @@ def unseen_vendor(folds: int, cache: Path) -> dict[str, Any]:
                 found[name].append(measures(Y[test], S, model.thresholds_))
                 line = _line(name, *found[name][-1])
                 print(f"  {vendor:8s}", line, model.kernels_chosen_, flush=True)
-    means = {name: np.mean(values, axis=0).tolist() for name, values in found.items()}
-    print(f"\none unseen vendor: mean over vendors and {folds} folds")
-    for name, values in means.items():
-        print(_line(name, *values))
+        means = {name: np.mean(values, axis=0).tolist() for name, values in found.items()}
+        print(f"\none unseen vendor: mean over vendors and {fold} of 5 folds")
+        for name, values in means.items():
+            print(_line(name, *values), flush=True)
     return means
 
 

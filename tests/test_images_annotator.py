@@ -30,6 +30,7 @@ from eigenkit.images.ridge import (
     calibrate,
     fit_ridge,
     mean_auc,
+    means_of_others,
     thresholds,
 )
 from eigenkit.images.unseen import unseen_trials
@@ -106,7 +107,9 @@ def test_a_term_is_halfway_between_its_regression_and_that_of_the_components():
     fit = np.column_stack(fits)
     expected = (fit[:, :k] + fit[:, k:] @ V.T) / 2
     left_out = _left_out(K, T, ridge.alpha)
-    slopes, offsets = calibrate(Y, (left_out[:, :k] + left_out[:, k:] @ V.T) / 2)
+    others = (Y.sum(axis=0) - Y) / (n - 1)
+    held_out = (left_out[:, :k] + left_out[:, k:] @ V.T) / 2 - others + Y.mean(axis=0)
+    slopes, offsets = calibrate(Y, held_out)
     np.testing.assert_allclose(ridge.scores(K), slopes * expected + offsets, atol=1e-8)
 
 
@@ -115,6 +118,27 @@ def _left_out(K, T, alpha):
     return np.column_stack(
         [spectrum.leave_one_out(T[:, [j]], a)[:, 0] for j, a in enumerate(alpha)]
     )
+
+
+@pytest.mark.parametrize("groups", [None, np.arange(60) // 3])
+def test_terms_without_evidence_are_not_ranked_upside_down(groups):
+    """The mean of the others is lower for a set that carries a term: it must not count."""
+    rng = np.random.default_rng(0)
+    aucs = []
+    for _ in range(10):
+        X = rng.normal(size=(60, 5))
+        Y = (rng.random((60, 8)) < 0.3).astype(float)
+        aucs.append(mean_auc(Y, fit_ridge(X @ X.T / 5, Y, groups).held_out))
+    assert 0.45 < np.mean(aucs) < 0.55
+
+
+def test_means_of_others():
+    _, Y = problem(n=12)
+    groups = np.array([0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 0])
+    for given in (None, groups):
+        names = np.arange(12) if given is None else given
+        expected = [Y[names != name].mean(axis=0) for name in names]
+        np.testing.assert_allclose(means_of_others(Y, given), expected)
 
 
 def test_terms_that_go_together_are_learned_together():
@@ -368,12 +392,23 @@ def test_unlabelled_sets_and_few_sets(shapes):
     rare[10:12, 0] = 1
     rare[:5] = np.nan
     model = ImageAnnotator(["thumbnail"], size=(64, 64))
-    with pytest.warns(ImageWarning, match="2 terms have fewer than 5 sets.*rare, never"):
+    with pytest.warns(ImageWarning, match="fewer than 5 sets.*here 2: rare, never"):
         model.fit(sets, np.hstack([Y, rare]), [*terms, "rare", "never"])
     assert model.few_ == ["rare", "never"]
     assert len(model._labelled_) == 55
     assert not model.predict(sets)[:, -1].any()
     assert model.predict_proba(sets)[:, -1].max() < 0.1
+
+
+@pytest.mark.filterwarnings("ignore::eigenkit.images.ImageWarning")
+def test_a_term_that_all_sets_carry_is_always_predicted(shapes):
+    sets, Y, terms = shapes
+    Y = np.column_stack([Y[:, 0], np.ones(len(Y))])
+    model = ImageAnnotator(["thumbnail"], size=(64, 64)).fit(sets, Y, [terms[0], "shape"])
+    assert model.few_ == ["shape"]
+    assert model.report_[1].f1 == 1
+    assert model.predict(sets)[:, 1].all()
+    assert model.predict_proba(sets)[:, 1].min() > 0.9
 
 
 @pytest.mark.slow

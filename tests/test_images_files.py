@@ -155,7 +155,9 @@ def test_links_out_of_the_folder_and_strange_files(folder, tmp_path):
         read_sets(folder)
     (folder / "a" / "2.png").unlink()
     (folder / "a" / "notes.txt").write_text("x")
-    with pytest.warns(ImageWarning, match="1 files are not images by their names"):
+    (folder / "a" / "old.BMP").write_text("x")
+    (folder / "loose.png").write_text("x")
+    with pytest.warns(ImageWarning, match=r"here 3 such as 'notes.txt' \(.bmp, .png, .txt\)"):
         assert len(read_sets(folder)[0]) == 1
 
 
@@ -220,6 +222,7 @@ def test_sets_without_labels_and_labels_without_sets(folder, tmp_path):
         ("set,sea,sea\na,1,1\n", "two columns have the same name"),
         ("set,sea\na\n", "line 2: it has 1 cells, expected 2"),
         ("set\na\n", "no column of terms"),
+        ("set,id,terms\na,1,sky\n", "column 'id' beside 'terms'"),
         ("set,terms\n", "it names no term"),
         ("", "no column 'set'"),
     ],

@@ -378,8 +378,9 @@ def _described(model: ImageAnnotator) -> dict[str, Any]:
 
 def _summary(model: ImageAnnotator) -> list[str]:
     """A table of the terms, and the weights of the kernels."""
+    figures = ("f1", "precision", "recall", "auc")
     rows = [
-        [r.term, r.support, *(f"{v:.3f}" for v in (r.f1, r.precision, r.recall, r.auc))]
+        [r.term, r.support, *(f"{getattr(r, key):.3f}".replace("nan", "-") for key in figures)]
         for r in sorted(model.report_, key=lambda r: -r.support)
     ]
     titles = ["term", "sets", "F1", "precision", "recall", "AUC"]
@@ -389,7 +390,7 @@ def _summary(model: ImageAnnotator) -> list[str]:
         f"{model.size_[0]} x {model.size_[1]}",
         f"chosen: {model.kernels_chosen_}, {model.weights_chosen_} weights",
         "weights of the kernels: "
-        + ", ".join(f"{clean(name)} {w:.3f}" for name, w in weights if w > 0),
+        + ", ".join(f"{clean(name)} {w:.3f}" for name, w in weights if f"{w:.3f}" != "0.000"),
         "every set predicted by all others:",
         table_of(titles, rows, right=(1, 2, 3, 4, 5)),
     ]

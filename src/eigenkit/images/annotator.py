@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
@@ -22,7 +21,6 @@ from eigenkit.images.checks import (
     name_new_views,
 )
 from eigenkit.images.descriptors import Descriptor
-from eigenkit.images.exceptions import ImageWarning
 from eigenkit.images.explain import Explainer, Explanation
 from eigenkit.images.extraction import Progress, Vectors, common_size, extract, fitted, subset
 from eigenkit.images.files import ImageSet, small_pictures
@@ -35,7 +33,7 @@ from eigenkit.images.kernels import (
     with_views,
 )
 from eigenkit.images.ridge import Ridge, calibrate, fit_ridge, probabilities, thresholds
-from eigenkit.images.term_reports import term_reports
+from eigenkit.images.term_reports import few_terms, term_reports
 from eigenkit.images.unseen import unseen_trials
 from eigenkit.images.weights import (
     WEIGHTS,
@@ -49,10 +47,7 @@ from eigenkit.images.weights import (
 )
 from eigenkit.shell import check_choice, unchanged_on_error
 
-# A term with fewer sets is learned, but neither its threshold nor its scores mean much.
-FEW = 5
-
-# The threshold of a term that cannot be learned.
+# The threshold of a term that one set carries or none; the opposite where all carry it.
 NEVER = float(np.finfo(np.float64).max)
 
 
@@ -298,18 +293,11 @@ class ImageAnnotator(BaseEstimator):
         self._coefficients_, self._intercept_ = ridge.coefficients, ridge.intercept
         self._held_out_, self.alpha_ = ridge.held_out, ridge.alpha
         self._targets_ = ridge.targets
-        self.thresholds_ = np.where(learnable, thresholds(Y, held_out), NEVER)
-        self.report_ = term_reports(self.terms_, Y, held_out, self.thresholds_)
         support = self._Y_.sum(axis=0)
-        few = (support < FEW) | (support == len(self._Y_))
-        self.few_ = [term for term, is_few in zip(self.terms_, few, strict=True) if is_few]
-        if self.few_:
-            warnings.warn(
-                f"{len(self.few_)} terms have fewer than {FEW} sets or all of them, and are "
-                f"learned badly or not at all: {', '.join(self.few_[:8])}",
-                ImageWarning,
-                stacklevel=4,
-            )
+        usual = np.where(support == len(self._Y_), -NEVER, NEVER)
+        self.thresholds_ = np.where(learnable, thresholds(Y, held_out), usual)
+        self.report_ = term_reports(self.terms_, Y, held_out, self.thresholds_)
+        self.few_ = few_terms(self.terms_, support, len(self._Y_))
 
     # -- predicting --------------------------------------------------------------------
 

@@ -204,7 +204,11 @@ def read_sets(
         if picture is not None:
             sets.setdefault(name, []).append(picture)
     if not sets:
-        raise FileError(folder, "it holds no set of images: give a folder of folders of images.")
+        raise FileError(
+            folder,
+            "it holds no set of images: give a folder with a folder of images for every set, or a "
+            "table that says which files are a set.",
+        )
     return [ImageSet(name, tuple(sets[name])) for name in sorted(sets)]
 
 
@@ -265,9 +269,11 @@ def _images(root: Path, folder: Path, view: str, strange: list[Path]) -> Iterato
 
 def _tell_strange(strange: Sequence[Path]) -> None:
     if strange:
+        kinds = sorted({path.suffix.lower() for path in strange} - {""})
         warnings.warn(
-            f"{len(strange)} files are not images by their names and are left alone, such as "
-            f"{shown(readable(strange[0].name))}",
+            f"files in no folder of a set or with other names than {', '.join(SUFFIXES)} are left "
+            f"alone, here {len(strange)} such as {shown(readable(strange[0].name))}"
+            + (f" ({', '.join(map(readable, kinds[:6]))})" if kinds else ""),
             ImageWarning,
             stacklevel=4,
         )

@@ -65,6 +65,11 @@ def read_labels(
             f"{shown(sets[0].name)}; give the folder whose folders are the sets.",
         )
     _tell_unknown(given, sets)
+    if "terms" in columns and len(columns) > 1:
+        other = next(name for name in columns if name != "terms")
+        raise FileError(
+            table, f"it has the column {shown(other)} beside 'terms': keep one of them.", line=line
+        )
     if columns == ["terms"]:
         return _from_lists(table, given, sets, separator)
     return _from_columns(table, found, columns, sets), columns

@@ -94,6 +94,19 @@ class Spectrum:
         return left
 
 
+def means_of_others(Y: Array, groups: Any = None) -> Array:
+    """For every set the mean of Y over all others, or over those of other groups.
+
+    It is lower for sets that carry a term than for others: where nothing can be learned, scores of
+    sets left out would rank them upside down, unless all are taken from the same mean.
+    """
+    inside = np.arange(len(Y)) if groups is None else np.unique(groups, return_inverse=True)[1]
+    own = np.zeros((int(inside.max()) + 1, Y.shape[1]))
+    np.add.at(own, inside, Y)
+    sizes = np.bincount(inside)[inside, None]
+    return np.asarray((Y.sum(axis=0) - own[inside]) / (len(Y) - sizes))
+
+
 def _several(groups: Any) -> list[np.ndarray]:
     """The rows of every group that has more than one."""
     if groups is None:
@@ -137,7 +150,7 @@ class Ridge:
     intercept : array of shape (n_terms,)
         Log-odds of terms are ``K_new @ coefficients + intercept``.
     held_out : array of shape (n, n_terms)
-        Log-odds of every set by all others.
+        Log-odds of every set by all others, from the mean that all sets have in common.
     alpha : array of shape (n_targets,)
     targets : Targets
         ``back`` times the slopes of the log-odds.
@@ -180,7 +193,7 @@ def fit_ridge(K: Array, Y: Array, groups: Any = None, alphas: Any = ALPHAS) -> R
             S[:, better],
         )
     A = spectrum.coefficients_of_each(T, alpha) @ targets.back
-    held_out = held_out @ targets.back
+    held_out = held_out @ targets.back + Y.mean(axis=0) - means_of_others(Y, groups)
     intercept = Y.mean(axis=0) - (K @ A).mean(axis=0)
     return Ridge(A, intercept, held_out, alpha, targets).calibrated(*calibrate(Y, held_out))
 

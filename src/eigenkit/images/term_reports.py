@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,10 @@ import numpy as np
 
 from eigenkit.estimators._auc import auc_per_label
 from eigenkit.images.arrays import Array
+from eigenkit.images.exceptions import ImageWarning
+
+# A term with fewer sets is learned, but neither its threshold nor its scores mean much.
+FEW = 5
 
 
 @dataclass(frozen=True)
@@ -32,3 +37,16 @@ def term_reports(terms: Sequence[str], Y: Array, S: Array, thresholds: Array) ->
     f1 = 2 * hits / np.maximum(given + support, 1)
     columns = zip(terms, support, f1, precision, recall, aucs, strict=True)
     return [TermReport(t, int(n), *(float(v) for v in rest)) for t, n, *rest in columns]
+
+
+def few_terms(terms: Sequence[str], support: np.ndarray, n: int) -> list[str]:
+    """Terms of which n sets tell little, with a warning."""
+    few = [t for t, m in zip(terms, support, strict=True) if m < FEW or m == n]
+    if few:
+        warnings.warn(
+            f"terms with fewer than {FEW} sets or with all of them are learned badly or not at "
+            f"all; here {len(few)}: {', '.join(few[:8])}",
+            ImageWarning,
+            stacklevel=5,
+        )
+    return few
