@@ -20,8 +20,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
@@ -325,6 +327,15 @@ def covered(tree: Path, tests: list[str]) -> Coverage:
     return Coverage(json.loads(out.read_text()))
 
 
+def _copied(tree: Path) -> Path:
+    """What the tests need, in a place of its own."""
+    tree.mkdir()
+    for name in ("src", "tests", "pyproject.toml"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, tree / name)
+    return tree
+
+
 def main() -> None:
     """Make mutants, run the tests, tell who survived."""
     if sys.argv[1:2] == ["--record"]:
@@ -333,6 +344,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=60.0, help="of tests for one mutant")
+    parser.add_argument("--jobs", type=int, default=1, help="mutants at a time")
     parser.add_argument("--only", default="", help="files whose path contains this")
     given = parser.parse_args()
     package = ROOT / "src" / "eigenkit"
@@ -340,19 +352,23 @@ def main() -> None:
     sites = [m for path in files if given.only in str(path) for m in mutants_of(path)]
     chosen = random.Random(given.seed).sample(sites, min(given.count, len(sites)))
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        tree = Path(folder).resolve()
-        for name in ("src", "tests", "pyproject.toml"):
-            source = ROOT / name
-            copy = shutil.copytree if source.is_dir() else shutil.copy
-            copy(source, tree / name)
-        coverage = covered(tree, [f"tests/test_{name}.py" for name in TESTS])
-        survivors = []
-        for i, mutant in enumerate(chosen, start=1):
-            tests = coverage.tests(mutant, given.seconds)
+        trees = [_copied(Path(folder).resolve() / str(job)) for job in range(given.jobs)]
+        coverage = covered(trees[0], [f"tests/test_{name}.py" for name in TESTS])
+        free: Queue[Path] = Queue()
+        for tree in trees:
+            free.put(tree)
+
+        def survives(mutant: Mutant) -> bool:
+            tests, tree = coverage.tests(mutant, given.seconds), free.get()
             noticed = run(mutant, tree, tests, 10 * given.seconds)
-            survivors += [] if noticed else [mutant]
+            free.put(tree)
             verdict = "noticed " if noticed else "SURVIVED"
-            print(f"{i:4} {verdict} {mutant} ({len(tests)} tests)", flush=True)
+            print(f"{verdict} {mutant} ({len(tests)} tests)", flush=True)
+            return not noticed
+
+        with ThreadPoolExecutor(given.jobs) as pool:
+            lived = list(pool.map(survives, chosen))
+    survivors = [mutant for mutant, alive in zip(chosen, lived, strict=True) if alive]
     n, left = len(chosen), len(survivors)
     print(f"\n{n - left} of {n} noticed ({(n - left) / max(n, 1):.0%}), of {len(sites)} possible")
     for mutant in survivors:
