@@ -28,7 +28,9 @@ def late_names(
 
     def get(name: str) -> Any:
         if name in homes:
-            return getattr(import_module(homes[name], package), name)
+            found = getattr(import_module(homes[name], package), name)
+            setattr(sys.modules[package], name, found)  # so that it is asked for once
+            return found
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
     def names() -> list[str]:

@@ -33,14 +33,14 @@ class _OneBlasThread:
         self.users = 0
         self.before: list[tuple[Any, int]] = []
 
-    def enter(self) -> None:
+    def __enter__(self) -> None:
         with self.lock:
             if self.users == 0:
                 self.before = [(library, library.num_threads) for library in _libraries()]
                 self._set(1)
             self.users += 1
 
-    def leave(self) -> None:
+    def __exit__(self, *_: object) -> None:
         with self.lock:
             self.users -= 1
             if self.users == 0:
@@ -83,18 +83,13 @@ def _libraries() -> list[Any]:
     return list(found.lib_controllers)
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+def one_blas_thread() -> AbstractContextManager[None]:
     """One BLAS thread, for us and for others.
 
     Around what sets the threads of BLAS itself without counting who else does: k-means and
     neighbours of scikit-learn would leave them at one when they overlap in threads.
     """
-    _ONE.enter()
-    try:
-        yield
-    finally:
-        _ONE.leave()
+    return _ONE
 
 
 @contextmanager
@@ -105,7 +100,7 @@ def own_threads() -> Iterator[None]:
     """
     token = _OURS.set(True)
     try:
-        with one_blas_thread():
+        with _ONE:
             yield
     finally:
         _OURS.reset(token)
@@ -123,7 +118,7 @@ def blas_threads(order: int) -> AbstractContextManager[Any]:
     some 20 ms after a large product, take the cores from the other: without this a
     factorization of order 500 takes ten times as long.
     """
-    return one_blas_thread() if order <= SMALL else nullcontext()
+    return _ONE if order <= SMALL else nullcontext()
 
 
 def available() -> int:

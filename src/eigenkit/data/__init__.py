@@ -15,7 +15,6 @@ from eigenkit.data.columns import (
     check_size,
     column_sums,
     constant_columns,
-    one_sample,
     project,
     shifted,
     stored,
@@ -25,7 +24,7 @@ from eigenkit.data.dense import Dense, SideBySide, threads_for
 from eigenkit.data.kernel import CenteredKernel
 from eigenkit.data.label_matrix import SparseTarget, mostly_zeros, scaled
 from eigenkit.data.passes import Counted, LocalPasses, Passes, Through
-from eigenkit.data.protocol import Data
+from eigenkit.data.protocol import Data, one_sample
 from eigenkit.data.sparse import Sparse
 from eigenkit.data.survey import Survey
 

@@ -29,17 +29,6 @@ SAFE_RANGE = (1e-60, 1e60)
 FULL = OFFSET_LIMIT**2 / (1 + OFFSET_LIMIT**2)
 
 
-def one_sample(weight: Array | None) -> float:
-    """What one sample weighs: degrees of freedom are the total weight less this.
-
-    Integer weights count repetitions, and a sample weighs 1. All other weights only compare
-    the rows: a sample weighs their mean, and the unit of the weights does not matter.
-    """
-    if weight is None or np.all(weight == np.rint(weight)):
-        return 1.0
-    return float(weight.mean())
-
-
 def stored(X: Any) -> np.ndarray:
     """The numbers that X holds; of sparse X those that are not zero by their absence."""
     return np.asarray(X.data if sparse.issparse(X) else X)

@@ -14,11 +14,21 @@ from typing import Any
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.data.columns import one_sample
 from eigenkit.linalg import Array
 from eigenkit.shell import lacks
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import EPS, above_rounding
+
+
+def one_sample(weight: Array | None) -> float:
+    """What one sample weighs: degrees of freedom are the total weight less this.
+
+    Integer weights count repetitions, and a sample weighs 1. All other weights only compare
+    the rows: a sample weighs their mean, and the unit of the weights does not matter.
+    """
+    if weight is None or np.all(weight == np.rint(weight)):
+        return 1.0
+    return float(weight.mean())
 
 
 class Data:

@@ -115,10 +115,6 @@ class Projection(Streaming, Transformer):
             self._columns_ = columns
         return rows
 
-    def _learn(self, sample: Rows | Moments | BlockedRows, settings: Any) -> None:
-        super()._learn(sample, settings)
-        self._spread_columns()
-
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Choice:
         """How :meth:`fit` would solve stage one on these data, and why, without fitting.
 
@@ -180,6 +176,7 @@ class Projection(Streaming, Transformer):
         self._keep_more(problem, solution)
         # Last, as its presence says that all is there.
         self.components_ = self._cast(np.ascontiguousarray(solution.W[:, :l].T))
+        self._spread_columns()
 
     def _spread_columns(self) -> None:
         """Give fitted attributes an entry for each column of X, where empty ones were left out."""
@@ -291,6 +288,5 @@ def alpha_path(
         model = clone(estimator)
         model.__dict__.update(described)
         model.set_params(alpha=alpha)._keep(problem, solution)
-        model._spread_columns()
         models.append(model)
     return models

@@ -11,15 +11,17 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_array
 
 from eigenkit.data import SAFE_RANGE, check_finite, check_size, stored
-from eigenkit.estimators._validation import plain_words, refuse, tabular
+from eigenkit.estimators._validation import plain_words, readable, tabular
 from eigenkit.linalg import Array
 from eigenkit.shell import shown
 
 
 def as_labels(y: Any, name: str = "y") -> Any:
     """y as an array (or the sparse matrix that it is), nothing else checked yet."""
-    y = tabular(y)
-    refuse(name, y)
+    return _as_array(name, readable(name, y))
+
+
+def _as_array(name: str, y: Any) -> Any:
     if sparse.issparse(y):
         return y
     try:
@@ -39,19 +41,24 @@ def as_labels(y: Any, name: str = "y") -> Any:
 
 def labels_of(model: Any, y: Any, *, reset: bool) -> Any:
     """y as an array whose columns are those that the model knows; ``reset`` makes it know them."""
+    y = readable("y", y)
     names = _column_names(y)
     if not reset:
-        check_y_names(model, y)
+        _check_names(model, names)
     elif names is not None:
         model._y_names_ = names
     else:
         vars(model).pop("_y_names_", None)
-    return as_labels(y)
+    return _as_array("y", y)
 
 
 def check_y_names(model: Any, y: Any) -> None:
     """Refuse a frame with other columns than that which the model was fitted to."""
-    known, names = vars(model).get("_y_names_"), _column_names(y)
+    _check_names(model, _column_names(tabular(y)))
+
+
+def _check_names(model: Any, names: np.ndarray | None) -> None:
+    known = vars(model).get("_y_names_")
     if known is not None and names is not None and not np.array_equal(known, names):
         raise ValueError(
             f"y has the columns {shown(names.tolist())}, but {type(model).__name__} was fitted "
@@ -61,8 +68,7 @@ def check_y_names(model: Any, y: Any) -> None:
 
 def _column_names(y: Any) -> np.ndarray | None:
     """The names of the columns of a frame, where they are strings."""
-    columns: Any = getattr(tabular(y), "columns", ())
-    names = list(columns)
+    names = list(getattr(y, "columns", ()))
     return np.array(names) if names and all(isinstance(name, str) for name in names) else None
 
 

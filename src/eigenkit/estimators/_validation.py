@@ -39,8 +39,7 @@ def check_X(
     ``own=True`` is for what a model keeps: the result shares no memory with the caller's X.
     """
     given = X
-    X = tabular(X)
-    refuse("X", X)
+    X = readable("X", X)
     _refuse_names(X)
     with plain_words("X"):
         X = validate_data(
@@ -113,10 +112,9 @@ def has_no_rows(X: Any, y: Any = None, weight: Any = None) -> bool:
 
 def check_scores(name: str, scores: Any, l: int) -> Array:
     """Scores as :meth:`transform` gives them, to be mapped back: finite, one column each of l."""
-    refuse(name, scores)
     with plain_words(name):
         scores = check_array(
-            tabular(scores),
+            readable(name, scores),
             dtype=[np.float64, np.float32],
             ensure_all_finite=False,
             input_name=name,
@@ -220,8 +218,9 @@ def tabular(X: Any) -> Any:
     return X
 
 
-def refuse(name: str, X: Any) -> None:
-    """Refuse objects that would be misread as numbers, or that crash compiled code."""
+def readable(name: str, X: Any) -> Any:
+    """X as numbers can be read from it; refused where they would be misread, or crash a product."""
+    X = tabular(X)
     if isinstance(X, Iterator):
         raise TypeError(
             f"{name} is a {type(X).__name__}: give an array, a frame or a list of rows."
@@ -237,7 +236,7 @@ def refuse(name: str, X: Any) -> None:
         raise ValueError(f"{name} is a masked array: fill in or drop the masked entries first.")
     if sparse.issparse(X):
         _check_sparse(name, X)
-        return
+        return X
     if X is None or isinstance(X, dict | set | frozenset | str | bytes):
         raise TypeError(
             f"{name} is a {type(X).__name__}: give an array, a frame or a list of rows."
@@ -249,6 +248,7 @@ def refuse(name: str, X: Any) -> None:
         raise ValueError(f"{name} holds dates or time spans: turn them into numbers first.")
     if getattr(X, "dtype", None) is not None and getattr(X.dtype, "names", None):
         raise ValueError(f"{name} is a structured array: give a plain matrix of numbers.")
+    return X
 
 
 def _refuse_names(X: Any) -> None:

@@ -265,6 +265,7 @@ class PCA(Density, Projection):
         self.report_, self.solver_ = solution.report, solution.report.regression
         self.n_iter_ = max(1, solution.report.n_iter)
         self.components_ = self._cast(np.ascontiguousarray(solution.W[:, :l].T))
+        self._spread_columns()
 
     def _count(self, squares: Array, total: float, freedom: float, n: int) -> int:
         """How many of the components found are kept."""

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data import LocalPasses, Passes
-from eigenkit.estimators._validation import has_no_rows, plain_words, refuse, tabular
+from eigenkit.estimators._validation import has_no_rows, plain_words, readable, tabular
 from eigenkit.files import Reading, atomic, open_file, output_format, write_table
 from eigenkit.files._common import python_words
 from eigenkit.files._many import check_columns, paths
@@ -335,7 +335,7 @@ def _with_rows(name: str, A: Any) -> Any:
     A = tabular(A)
     if hasattr(A, "shape"):
         return A
-    refuse(name, A)
+    readable(name, A)
     with plain_words(name):
         return np.asarray(A)
 
