@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import linalg as sla
 
 from eigenkit.threads import blas_threads
-from eigenkit.tolerances import ENTRY_TIE, SQUARES_RANGE, above_rounding
+from eigenkit.tolerances import ENTRY_TIE, SQUARES_RANGE, above_rounding, along
 
 Array = NDArray[np.float64]
 
@@ -81,27 +81,31 @@ def triangular_factor(A: Array) -> Array:
         return np.asarray(sla.qr(A, mode="r", check_finite=False)[0][: A.shape[1]])
 
 
-def whitener(factor: Array) -> Array:
+def whitener(factor: Array, grain: Array | float = 0.0) -> Array:
     """F such that ``factor @ F`` has orthonormal columns that span the range of ``factor``.
 
-    Columns are brought to one scale first, so units do not decide what counts as rank.
+    Columns are brought to one scale first, so units do not decide what counts as rank; columns of
+    a length up to ``grain`` are rounding.
     """
     scale = power_of_two(_lengths(factor))
-    s, Vt = _right_singular(factor, scale)
+    s, Vt = _right_singular(factor, scale, grain)
     return np.asarray((Vt / s[:, None]).T / scale[:, None])
 
 
-def symmetric_whitener(factor: Array, n: int = 0) -> tuple[Array, Array]:
+def symmetric_whitener(
+    factor: Array, grain: Array | float = 0.0, n: int = 0
+) -> tuple[Array, Array]:
     """F and its inverse F^+, both k x k: among all whiteners the one closest to the columns.
 
     With D the lengths of the columns and R = D^-1 factor'factor D^-1 their correlations,
     F = D^-1 R^(-1/2) and F^+ = R^(1/2) D. Column j of ``factor @ F`` stands for column j of
     ``factor``: in another order of the columns F has rows and columns in that order, and
     other units of the columns change nothing in ``factor @ F``. ``n`` is the number of rows
-    that ``factor`` stands for, if it has fewer itself.
+    that ``factor`` stands for, if it has fewer itself; columns of a length up to ``grain`` are
+    rounding.
     """
     length = _lengths(factor)
-    s, Vt = _right_singular(factor, length, n)
+    s, Vt = _right_singular(factor, length, grain, n)
     root, inverse_root = (np.asarray(Vt.T @ (p[:, None] * Vt)) for p in (s, 1 / s))
     return inverse_root / length[:, None], root * length
 
@@ -118,7 +122,9 @@ def _lengths(A: Array) -> Array:
     return np.where(length > 0, length, 1.0)
 
 
-def _right_singular(A: Array, scale: Array, n: int = 0) -> tuple[Array, Array]:
+def _right_singular(
+    A: Array, scale: Array, grain: Array | float, n: int = 0
+) -> tuple[Array, Array]:
     """Singular values and right vectors above rounding of A / scale (columns about unit length).
 
     The Gram matrix serves where it is well conditioned, a QR factorization elsewhere.
@@ -127,7 +133,7 @@ def _right_singular(A: Array, scale: Array, n: int = 0) -> tuple[Array, Array]:
         L, info = sla.lapack.dpotrf(A.T @ A / scale / scale[:, None], lower=1)
         trusted = info == 0 and np.min(L.diagonal(), initial=1.0) > 1e-2
         _, s, Vt = sla.svd(L.T if trusted else triangular_factor(A / scale), full_matrices=False)
-    keep = above_rounding(s, n, *A.shape)
+    keep = above_rounding(s, n, *A.shape) & (s > along(Vt.T, grain / scale))
     return s[keep], Vt[keep]
 
 
@@ -173,12 +179,14 @@ class Cholesky:
     """``B = S L L' S`` with S powers of two that bring B to unit diagonal.
 
     Cholesky itself does not care about the scale of the variables; the estimate of the
-    condition number and the range of floating point do.
+    condition number and the range of floating point do. ``smallest`` is an estimate of the
+    smallest eigenvalue at unit diagonal, from below.
     """
 
     L: Array
     scale: Array
     rcond: float
+    smallest: float
 
     @classmethod
     def of(cls, B: Array) -> Cholesky | None:
@@ -196,7 +204,7 @@ class Cholesky:
             if info:
                 return None
             rcond, _ = sla.lapack.dpocon(L, norm, uplo="L")
-        return cls(L, scale, float(rcond))
+        return cls(L, scale, float(rcond), float(rcond * norm))
 
     def solve(self, C: Array) -> Array:
         """``B^-1 C``."""

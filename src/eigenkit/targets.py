@@ -32,6 +32,7 @@ import numpy as np
 
 from eigenkit.data import scaled
 from eigenkit.linalg import Array, symmetric_whitener
+from eigenkit.tolerances import grain
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Labels:
     ``degree`` holds the column sums of Y over the samples, ``factor`` is any matrix with
     factor'factor = Gc'Gc for the local part G of the target (Y itself for most), ``weight`` the
     weights of the labels (hyperedges), ``one`` what one sample weighs, ``n_rows`` how many
-    samples there are: ranks are judged by the rounding of sums over so many.
+    samples there are and ``total`` what they weigh together: ranks are judged by the rounding of
+    so many numbers, as far from zero as these are.
     """
 
     degree: Array
@@ -49,6 +51,7 @@ class Labels:
     weight: Array | float = 1.0
     one: float = 1.0
     n_rows: int = 0
+    total: float = np.inf
 
     @cached_property
     def whiteners(self) -> tuple[Array, Array]:
@@ -57,7 +60,9 @@ class Labels:
         F is the symmetric root, whose columns stand for the labels in their order: a lasso of
         the columns of H finds the same variables in whatever order the labels are listed.
         """
-        return symmetric_whitener(self.factor, self.n_rows)
+        n = max(self.n_rows, len(self.factor))
+        squares = np.einsum("ij,ij->j", self.factor, self.factor) + self.degree**2 / self.total
+        return symmetric_whitener(self.factor, grain(squares, n), n)
 
     @property
     def whitener(self) -> Array:

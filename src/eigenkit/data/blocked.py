@@ -22,7 +22,7 @@ from eigenkit.data.sparse_rows import BLOCK_BYTES, add_transposed, product
 from eigenkit.data.survey import Survey
 from eigenkit.data.triangle import triangle
 from eigenkit.linalg import Array, add_gram, fill_upper, power_of_two
-from eigenkit.tolerances import ROUNDING
+from eigenkit.tolerances import ROUNDING, grain
 
 # A block as it is passed over: X, the encoded y, and the weights or None.
 Block = tuple[Any, Array, Array | None]
@@ -113,7 +113,7 @@ class Blocked(Data):
         self.passes, self.survey = passes, survey
         d = len(survey.mean)
         self.shape = survey.n_rows, d
-        self.n_samples, self.total = survey.n_rows, survey.total
+        self.n_samples, self.total, self.eps = survey.n_rows, survey.total, survey.eps
         self.weight = None
         self.names_constant = not survey.is_sparse
         self.unit: float | Array = 1.0
@@ -160,6 +160,11 @@ class Blocked(Data):
         else:
             squares, delta = np.where(self.constant, 0.0, self.survey.squares), self.frame.delta
         return np.asarray(np.maximum(squares - self.total * delta**2, 0.0))
+
+    def grain(self, squares: Array | None = None) -> Array:
+        """The lengths that columns of Z may have by rounding of the numbers as they were given."""
+        given = np.where(self.constant, 0.0, self.survey.squares)
+        return np.asarray(grain(given, self.n_samples, self.eps))
 
     @property
     def freedom(self) -> float:
@@ -208,7 +213,9 @@ class Blocked(Data):
         if not fits(d + k):
             self._refuse()
         R = triangle(self.passes, self.frame, H, ~self.constant)
-        return Centered(R[:, :d], center=False, n_samples=self.n_samples), R[:, d:]
+        one, mean = self.total - self.freedom, self.to_X(self.mean[:, None])[:, 0]
+        Z = Centered.behind(R[:, :d], mean, self.total, one, self.n_samples, self.eps)
+        return Z, R[:, d:]
 
     def matmat(self, V: Array) -> Array:
         self._refuse()

@@ -32,6 +32,7 @@ from eigenkit.data.label_matrix import SparseTarget
 from eigenkit.data.protocol import Data
 from eigenkit.linalg import Array, power_of_two
 from eigenkit.shell import lacks
+from eigenkit.tolerances import grain
 
 
 class Centered(Data):
@@ -50,7 +51,7 @@ class Centered(Data):
         anyway with fewer samples than features.
     n_samples : int, optional
         The number of samples that such a factor stands for: what is rounding in it follows from
-        that, not from its number of rows.
+        that, not from its number of rows (see :meth:`behind` for the other things that count).
 
     Examples
     --------
@@ -95,8 +96,11 @@ class Centered(Data):
         self.weight = weight
         self.r = None if weight is None else np.sqrt(weight)
         self.total = float(X.shape[0] if weight is None else weight.sum())
+        self.eps = float(np.finfo(X.dtype).eps)
+        self._grain: Array | None = None
         self._take(X)
         self.shift: Array | None = None
+        self.drift = np.zeros(X.shape[1])  # the mean less the shift, which is not rounded as it is
         self.m: Array | None = None
         self.unit: float | Array = 1.0
         self.constant = np.zeros(X.shape[1], dtype=bool)
@@ -108,13 +112,15 @@ class Centered(Data):
             self._tame_offset()
         else:
             self.constant = self._column_sizes() == 0.0
-        self.delta = self._scaled(self.mean - (0.0 if self.shift is None else self.shift))
+        self.delta = self._scaled(self.mean if self.shift is None else self.drift)
 
     @classmethod
-    def behind(cls, R: Array, mean: Array, total: float, one: float, n_samples: int) -> Centered:
-        """A factor of centred rows, of which the means and weights are known."""
+    def behind(
+        cls, R: Array, mean: Array, total: float, one: float, n_samples: int, eps: float
+    ) -> Centered:
+        """A factor of centred rows, of which the means, weights and precision are known."""
         Z = cls(R, center=False, n_samples=n_samples)
-        Z.mean, Z.total, Z.one = mean, total, one
+        Z.mean, Z.total, Z.one, Z.eps = mean, total, one, eps
         return Z
 
     # -- what a kind says --------------------------------------------------------------
@@ -147,6 +153,15 @@ class Centered(Data):
     def column_squares(self) -> Array:
         """The diagonal of Z'Z: squared lengths of the columns, without the rest of it."""
         lacks(self, "column_squares")
+
+    def grain(self, squares: Array | None = None) -> Array:
+        """The lengths that columns of Z may have by rounding of the numbers as they were given."""
+        if self._grain is None:
+            squares = self.column_squares() if squares is None else squares
+            given = squares + self.total * self._scaled(self.mean) ** 2
+            found = grain(np.where(self.constant, 0.0, given), self.n_samples, self.eps)
+            self._grain = np.asarray(found)
+        return self._grain
 
     # -- units and weights -------------------------------------------------------------
 
@@ -191,10 +206,7 @@ class Centered(Data):
 
     def in_one_unit(self) -> Centered:
         """The same data with one factor for all columns, for where their units matter."""
-        if self.one_ridge:
-            return self
-        n = self.n_samples
-        return type(self)(self.X, self.weight, center=self.center, one_unit=True, n_samples=n)
+        return self if self.one_ridge else self._again(self.X, self.mean, one_unit=True)
 
     def original(self) -> tuple[Any, bool]:
         """X in float64 as it was given, and whether to centre it: for other libraries."""
@@ -207,7 +219,14 @@ class Centered(Data):
 
     def columns(self, index: np.ndarray) -> Centered:
         """Some of the columns, as data of their own."""
-        return type(self)(self.X[:, index], self.weight, center=self.center)
+        return self._again(self.X[:, index], self.mean[index])
+
+    def _again(self, X: Any, mean: Array, one_unit: bool = False) -> Centered:
+        """The same, with other columns or units: X may be shifted, and in other precision."""
+        how = {"center": self.center, "one_unit": one_unit, "n_samples": self.n_samples}
+        Z = type(self)(X, self.weight, **how)  # type: ignore[arg-type]
+        Z.mean, Z.total, Z.one, Z.eps = mean, self.total, self.one, self.eps
+        return Z
 
     def to_X(self, W: Array) -> Array:
         """diag(m) W."""

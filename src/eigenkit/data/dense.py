@@ -150,7 +150,8 @@ class Dense(Centered):
             np.minimum(low, P.min(axis=0), out=low)
             drift += P.sum(axis=0) if self.weight is None else self.weight[rows] @ P
         noise = ROUNDING * np.abs(self._scaled(self.shift))
-        self.mean = self.shift + drift / self.total / (1.0 if self.m is None else self.m)
+        self.drift = drift / self.total / (1.0 if self.m is None else self.m)
+        self.mean = self.shift + self.drift
         self._drop_constant(high - low <= noise)
 
     # -- P, block by block -------------------------------------------------------------

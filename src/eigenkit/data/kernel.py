@@ -27,6 +27,11 @@ class CenteredKernel(Data):
         Symmetric.
     weight : array of shape (n,), optional
         Positive row weights.
+    grain : float
+        The length that features of all samples may have by rounding of the numbers that the kernel
+        was computed from.
+    eps : float
+        The precision of K.
     overwrite : bool
         Whether the memory of K may be used for the result.
 
@@ -42,8 +47,17 @@ class CenteredKernel(Data):
 
     names_constant = False
 
-    def __init__(self, K: Array, weight: Array | None = None, *, overwrite: bool = False) -> None:
+    def __init__(
+        self,
+        K: Array,
+        weight: Array | None = None,
+        *,
+        grain: float = 0.0,
+        eps: float = EPS,
+        overwrite: bool = False,
+    ) -> None:
         n = len(K)
+        self._square_of_grain, self.eps = grain**2, eps
         self.shape = (n, n)
         self.n_samples = n
         self.weight = weight
@@ -128,24 +142,26 @@ class CenteredKernel(Data):
         return U, s, U / s
 
     def noise(self, largest: float) -> float:
-        """Eigenvalues up to this are rounding, of entries as large as before centring.
+        """Eigenvalues up to this are rounding, of entries as large as before centring, or of the
+        samples.
 
         The kernel, its means and two centrings round every entry some 8 times, which together
         are a matrix of norm 2 * 8 sqrt(n) at most but for bad luck; the eigenvalues themselves
         are good to n roundings.
         """
         n = len(self.K)
-        return float((n + 16 * n**0.5) * self._rounding)
+        own = (n * EPS + 16 * n**0.5 * self.eps) * self._size
+        return float(max(own, self._square_of_grain * self.unit))
 
     @property
     def vanishes(self) -> bool:
         """Whether all samples are one to the kernel."""
-        return largest(self.K) <= 16 * self._rounding
+        return largest(self.K) <= 16 * self.eps * self._size
 
     @property
-    def _rounding(self) -> float:
+    def _size(self) -> float:
         heaviest = 1.0 if self.weight is None else float(self.weight.max())
-        return EPS * self.size * self.unit * heaviest
+        return self.size * self.unit * heaviest
 
     # -- costs -------------------------------------------------------------------------
 

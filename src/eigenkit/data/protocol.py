@@ -17,7 +17,7 @@ from scipy import linalg as sla
 from eigenkit.linalg import Array
 from eigenkit.shell import lacks
 from eigenkit.threads import blas_threads
-from eigenkit.tolerances import EPS, above_rounding
+from eigenkit.tolerances import EPS, above_rounding, along
 
 
 def one_sample(weight: Array | None) -> float:
@@ -45,6 +45,8 @@ class Data:
         Columns that do not vary.
     n_samples : int
         How many samples stand behind the rows: what is rounding follows from that.
+    eps : float
+        The precision of the numbers as they were given: their distance at 1.
     one : float or None
         What one sample weighs, where that does not follow from the weights.
     one_ridge : bool
@@ -67,6 +69,7 @@ class Data:
     mean: Array
     constant: np.ndarray
     n_samples: int
+    eps: float = EPS
     one: float | None = None
     may_be_dense: bool = True
     fast_in_single: bool = False
@@ -167,6 +170,18 @@ class Data:
         """Eigenvalues of Z'Z up to this are rounding, for the largest one given."""
         return largest * EPS * max(self.n_samples, *self.shape)
 
+    def grain(self, squares: Array | None = None) -> Array | float:
+        """The lengths that columns of Z may have by rounding of the numbers as they were given.
+
+        ``squares`` is the diagonal of Z'Z, where that is known. See
+        :func:`eigenkit.tolerances.grain`; data of which no more is known have none.
+        """
+        return 0.0
+
+    def floor(self, V: Array) -> Array:
+        """The lengths that scores Z V may have by that rounding."""
+        return np.asarray(along(V, self.grain()))
+
     def triplets(self) -> tuple[Array, Array, Array]:
         """U, s, V with Z V = U diag(s), without the singular values that are rounding.
 
@@ -175,13 +190,14 @@ class Data:
         """
         n, d = self.shape
         if self.may_be_dense:
-            return truncated_svd(self.toarray(), self.n_samples)
+            return truncated_svd(self.toarray(), self.n_samples, self.grain())
         squares, vectors = sla.eigh(self.gram() if d < n else self.outer())
         keep = squares > self.noise(squares.max(initial=0.0))
         s, vectors = np.sqrt(squares[keep][::-1]), vectors[:, keep][:, ::-1]
-        if d < n:
-            return self.matmat(vectors) / s, s, vectors
-        return vectors, s, self.rmatmat(vectors) / s
+        V = vectors if d < n else self.rmatmat(vectors) / s
+        keep = s > self.floor(V)
+        s, V, vectors = s[keep], V[:, keep], vectors[:, keep]
+        return self.matmat(V) / s if d < n else vectors, s, V
 
     def spectral_norm_squared(self) -> float:
         """An estimate (from below) of the largest eigenvalue of Z Z', by a few power steps."""
@@ -214,9 +230,12 @@ class Data:
         return nullcontext()
 
 
-def truncated_svd(A: Array, n: int) -> tuple[Array, Array, Array]:
-    """U, s, V of A without the singular values that are rounding, for n samples behind it."""
+def truncated_svd(A: Array, n: int, grain: Array | float) -> tuple[Array, Array, Array]:
+    """U, s, V of A without the singular values that are rounding.
+
+    That of LAPACK, for n samples behind A, and that of the numbers as they were given.
+    """
     with blas_threads(min(A.shape)):
         U, s, Vt = sla.svd(A, full_matrices=False)
-    keep = above_rounding(s, n, *A.shape)
+    keep = above_rounding(s, n, *A.shape) & (s > along(Vt.T, grain))
     return U[:, keep], s[keep], Vt[keep].T

@@ -82,7 +82,9 @@ class Sparse(Centered):
             self._take(shifted(X, self.shift))
             left = self.X[:, far]
             weight = np.ones(self.shape[0]) if self.weight is None else self.weight
-            self.mean[far] += left.T @ weight / self.total
+            self.drift = self.mean.copy()
+            self.drift[far] = left.T @ weight / self.total
+            self.mean[far] += self.drift[far]
             spread = (left.max(axis=0) - left.min(axis=0)).toarray().ravel()
             constant[far] = spread <= ROUNDING * np.abs(self.shift[far])
         self._drop_constant(constant)
@@ -156,7 +158,7 @@ class Sparse(Centered):
 
     def toarray(self) -> Array:
         """Z; the caller has checked that it fits."""
-        dense = self.X.toarray() - (self.mean - (0.0 if self.shift is None else self.shift))
+        dense = self.X.toarray() - (self.mean if self.shift is None else self.drift)
         return self.weighted(dense if self.m is None else dense * self.m)
 
     def own_threads(self) -> AbstractContextManager[Any]:

@@ -17,7 +17,7 @@ class Survey:
 
     ``mean`` and ``squares`` (sums of w x^2) are weighted, ``low`` and ``high`` are the smallest
     and largest numbers, ``tiny`` the smallest size of a number that is not zero, ``filled`` the
-    weight of the rows in which a column holds something.
+    weight of the rows in which a column holds something, ``eps`` the least precision of a block.
     """
 
     n_rows: int
@@ -32,6 +32,7 @@ class Survey:
     filled: Array
     is_sparse: bool
     squared_rows: float
+    eps: float
 
     @classmethod
     def of(cls, X: Any, weight: Array | None, m: Array | None = None) -> Survey:
@@ -41,7 +42,8 @@ class Survey:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             columns = found(X, w, m)
         counted = weight is None or bool(np.all(weight == np.rint(weight)))
-        return cls(n_rows=X.shape[0], total=float(w.sum()), counted=counted, **columns)
+        total, eps = float(w.sum()), float(np.finfo(X.dtype).eps)
+        return cls(n_rows=X.shape[0], total=total, counted=counted, eps=eps, **columns)
 
     def merge(self, other: Survey) -> Survey:
         """Of the rows of both."""
@@ -62,6 +64,7 @@ class Survey:
             self.filled + other.filled,
             self.is_sparse or other.is_sparse,
             self.squared_rows + other.squared_rows,
+            max(self.eps, other.eps),
         )
 
     @property

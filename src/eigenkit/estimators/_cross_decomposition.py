@@ -57,7 +57,7 @@ class Pair:
             return Centered(self.rows.Y @ M, self.rows.weight)
         Y = self.Y
         one = Y.total - Y.freedom
-        return Centered.behind(self.rows.Y @ M, Y.mean @ M, Y.total, one, Y.n_samples)
+        return Centered.behind(self.rows.Y @ M, Y.mean @ M, Y.total, one, Y.n_samples, Y.eps)
 
 
 @dataclass(frozen=True)

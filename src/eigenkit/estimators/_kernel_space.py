@@ -36,7 +36,8 @@ from eigenkit.shell import (
     check_solver,
 )
 from eigenkit.solvers import SOLVERS, Settings
-from eigenkit.tolerances import SYMMETRY_TOL
+from eigenkit.tolerances import EPS, SYMMETRY_TOL
+from eigenkit.tolerances import grain as grain_of
 
 APPROXIMATIONS = ("cholesky", "nystroem")
 
@@ -139,7 +140,21 @@ class KernelSpace:
         K = self.kernel_(X, reference) if self._precomputed else refuse_overflow(self.kernel_(X))
         K = checked_kernel(K, self._kernel_name, symmetry_tol(X, self.kernel))
         # What checked_kernel returns may be the user's own matrix.
-        return KernelMatrix(K.copy() if np.shares_memory(K, X) else K, rows.Y, rows.weight)
+        K = K.copy() if np.shares_memory(K, X) else K
+        eps = float(np.finfo(X.dtype).eps) if self._precomputed or callable(self.kernel) else EPS
+        grain = self._grain(X, rows.weights())
+        return KernelMatrix(K, rows.Y, rows.weight, None, grain, eps)
+
+    def _grain(self, X: Any, weight: Array) -> float:
+        """The length in feature space that the samples may have by rounding."""
+        slope = 0.0 if self._precomputed else self.kernel_.slope
+        if slope == 0:
+            return 0.0
+        eps, X = float(np.finfo(X.dtype).eps), X.astype(np.float64)
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            squares = weight @ (X.multiply(X) if sparse.issparse(X) else X * X)
+            found = slope * float(np.max(grain_of(squares, len(weight), eps)))
+        return found if np.isfinite(found) else 0.0
 
     @property
     def _kernel_name(self) -> str:

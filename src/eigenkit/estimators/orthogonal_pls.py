@@ -93,8 +93,10 @@ class OrthogonalPLS(PLSRegressor):
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         X, Y, cross = blocks(pair.X, pair.Y, scale, l)
-        U, s, _ = np.linalg.svd(cross.xy, full_matrices=False)
-        W = U[:, : int(np.sum(above_rounding(s, *cross.xy.shape)[:l]))]
+        U, s, Vt = np.linalg.svd(cross.xy, full_matrices=False)
+        s = s[above_rounding(s, *cross.xy.shape)]
+        keep = [j for j, size in enumerate(s) if not cross.is_rounding(U[:, j], Vt[j], size)]
+        W = U[:, keep[:l]]
         found = correct(X, W, int(self.n_orthogonal))
         room = len(W) - W.shape[1]  # without any, nobody expects a component
         if room and len(found.w) < self.n_orthogonal:

@@ -23,7 +23,7 @@ from eigenkit.estimators._named import ScoresByName
 from eigenkit.estimators._validation import check_scores
 from eigenkit.linalg import Array, power_of_two
 from eigenkit.shell import check_choice, check_count, check_real
-from eigenkit.solvers.cross_products import Block, removed_lengths
+from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.nipals import nipals
 
 ALGORITHMS = ("kernel", "nipals")
@@ -161,7 +161,7 @@ class NipalsRegressor(PLSRegressor):
             *(A, right, l, self._deflation),
             tol=float(self.tol),
             max_iter=int(self.max_iter),
-            removed=removed_lengths(pair.X, X.factor),
+            grain=X.grain,
             observed=pair.observed,
         )
         return Fit(X, B, found, (float(np.sum(A * A)), float(np.sum(right * right))))

@@ -136,7 +136,7 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     def _coding(self, pair: Pair) -> Array:
         """What y is multiplied with."""
         if self.coding == "between":
-            return whitener(pair.Y.toarray())
+            return whitener(pair.Y.toarray(), pair.Y.grain())
         M = np.eye(pair.Y.shape[1])
         return M[:, :-1] if self.coding == "reduced" else M
 

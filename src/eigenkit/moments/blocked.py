@@ -84,7 +84,8 @@ class BlockedRows:
         small = stated.pencil.compressed()
         unit = Z.to_X(np.ones((Z.shape[1], 1)))[:, 0]
         R = np.hstack([small.Z.toarray() / np.where(unit == 0, 1.0, unit), small.H])
-        return replace(sums, d=Z.shape[1], mean=np.append(stated.mean, sums.mean), R=R)
+        mean = np.append(stated.mean, sums.mean)
+        return replace(sums, d=Z.shape[1], mean=mean, R=R, eps=Z.eps)
 
     def by_class(self, k: int) -> ClassMoments:
         """The moments of the rows of k classes, whose numbers are Y, in one pass."""
@@ -100,7 +101,7 @@ class BlockedRows:
             raise ValueError(f"X holds {held}: a fit needs at least 2 samples.")
         sums = sums.without_rounding()
         one = 1.0 if sums.counted else sums.total / sums.count
-        labels = Labels(sums.degree, sums.R, edge_weight, one, sums.n_rows)
+        labels = Labels(sums.degree, sums.R, edge_weight, one, sums.n_rows, sums.total)
         rows = TargetRows(target, labels, sums.mean if target.linear else 0.0)
         if self.small and not target.linear:
             total, weight = self.passes.run(_sum_of_rows, rows)

@@ -11,11 +11,7 @@ from eigenkit.linalg import Array, distinct_rows, triangular_factor
 from eigenkit.moments.rows import NEGLIGIBLE, Problem, Rows, among, dense
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
-from eigenkit.tolerances import ROUNDING
-
-# A column with a smaller spread, relative to its mean, is constant up to the rounding of sums of
-# sums: the means are rounded once more with every merge.
-STREAM_ROUNDING = 8 * ROUNDING
+from eigenkit.tolerances import EPS, STREAM_ROUNDING
 
 
 @dataclass(frozen=True)
@@ -24,7 +20,8 @@ class Factor:
 
     ``degree`` holds the sums of Y; ``sets`` the distinct rows of Y that the columns of G stand
     for, None where G is the local part of a target. ``count`` is the number of rows as far as
-    they have not faded, ``counted`` says that their weights were integers (:func:`one_sample`).
+    they have not faded, ``counted`` says that their weights were integers (:func:`one_sample`),
+    ``eps`` is the precision of X as it was given.
     """
 
     d: int
@@ -36,6 +33,7 @@ class Factor:
     degree: Array
     sets: Array | None
     counted: bool
+    eps: float = EPS
 
     @classmethod
     def of(cls, rows: Rows, G: Array, sets: Array | None) -> Factor:
@@ -48,7 +46,8 @@ class Factor:
         drift = weight @ joint / total
         R = np.sqrt(weight)[:, None] * (joint - drift)
         d, n, degree = rows.X.shape[1], len(joint), weight @ rows.Y
-        return cls(d, total, rows.count, n, mean + drift, R, degree, sets, rows.counted)
+        counted, eps = rows.counted, float(np.finfo(rows.X.dtype).eps)
+        return cls(d, total, rows.count, n, mean + drift, R, degree, sets, counted, eps)
 
     def check(self, d: int, k: int) -> None:
         """That this is a summary of d features and k labels, as far as it costs nothing."""
@@ -61,21 +60,20 @@ class Factor:
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on the rows summarized here."""
         R = self.without_rounding().R
-        RX, RG = R[:, : self.d], R[:, self.d :]
+        RX, RG, sets, mean = R[:, : self.d], R[:, self.d :], self.sets, self.mean[: self.d].copy()
         one = 1.0 if self.counted else self.total / self.count
-        sets = self.sets
         factor = RG if sets is None else RG @ target.local(sets, edge_weight)
-        labels = Labels(self.degree, factor, edge_weight, one, self.n_rows)
+        labels = Labels(self.degree, factor, edge_weight, one, self.n_rows, self.total)
         H = target.finish(RG, labels) if sets is None else RG @ target.rows(sets, labels)
-        pencil = Pencil(Centered(RX, center=False, n_samples=self.n_rows), H, alpha)
-        return Problem(pencil, labels, self.mean[: self.d].copy(), self.total, self.n_rows)
+        Z = Centered.behind(RX, mean, self.total, one, self.n_rows, self.eps)
+        return Problem(Pencil(Z, H, alpha), labels, mean, self.total, self.n_rows)
 
     def sides(self) -> tuple[Centered, Centered]:
         """X and G as centred data of the same products, with the means and freedom of the rows."""
         one = 1.0 if self.counted else self.total / self.count
-        parts = (slice(0, self.d), slice(self.d, None))
-        known = ((self.R[:, part], self.mean[part], self.total, one) for part in parts)
-        X, G = (Centered.behind(*each, self.n_rows) for each in known)
+        parts = ((slice(0, self.d), self.eps), (slice(self.d, None), EPS))
+        known = ((self.R[:, own], self.mean[own], self.total, one, eps) for own, eps in parts)
+        X, G = (Centered.behind(*each[:-1], self.n_rows, each[-1]) for each in known)
         return X, G
 
     def without_rounding(self) -> Factor:
@@ -99,6 +97,7 @@ class Factor:
             R=R,
             degree=a.degree + b.degree,
             counted=a.counted and b.counted,
+            eps=max(a.eps, b.eps),
         ).triangular()
 
     def triangular(self) -> Factor:

@@ -13,6 +13,7 @@ from eigenkit.data import Centered, CenteredKernel, column_sums, mostly_zeros, o
 from eigenkit.linalg import Array
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
+from eigenkit.tolerances import EPS
 
 # Rows and label sets that count less than this part of a sample are forgotten.
 NEGLIGIBLE = 1e-12
@@ -126,7 +127,8 @@ class Rows:
         Y = self._labels(target)
         G = target.local(Y, edge_weight)
         factor = Pencil.state(Z, G, alpha).H
-        labels = Labels(column_sums(Y, weight), factor, edge_weight, one, n)
+        degree = column_sums(Y, weight)
+        labels = Labels(degree, factor, edge_weight, one, n, Z.total)
         if target.linear and not sparse.issparse(Y):
             # The centred H comes from the centred G, as Y may be far from zero.
             pencil = Pencil(Z, target.finish(factor, labels), alpha)
@@ -192,10 +194,17 @@ class Rows:
 
 @dataclass(frozen=True)
 class KernelMatrix(Rows):
-    """Rows of which only the kernel matrix X (n x n, may be overwritten) is known."""
+    """Rows of which only the kernel matrix X (n x n, may be overwritten) is known.
+
+    ``grain`` and ``eps`` are what is known of the rounding of the samples, and of the kernel.
+    """
+
+    grain: float = 0.0
+    eps: float = EPS
 
     def centered(self) -> Any:
-        return CenteredKernel(self.X, self.weight, overwrite=True)
+        known = {"grain": self.grain, "eps": self.eps}
+        return CenteredKernel(self.X, self.weight, overwrite=True, **known)
 
     def _labels(self, target: Target) -> Any:
         """As they are: H is among the directions of a kernel."""

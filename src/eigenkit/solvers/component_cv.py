@@ -21,13 +21,7 @@ import numpy as np
 
 from eigenkit.data import Centered, one_sample, project
 from eigenkit.linalg import Array
-from eigenkit.solvers.cross_products import (
-    CrossProducts,
-    blocks,
-    gram_pays,
-    removed_lengths,
-    scaling,
-)
+from eigenkit.solvers.cross_products import CrossProducts, blocks, gram_pays, scaling
 from eigenkit.solvers.deflation import decompose
 from eigenkit.tolerances import DIFFERENCE
 
@@ -170,7 +164,8 @@ class _Updated:
         yy = (F - B.T @ B - np.outer(total * nu, nu)) * g * g[:, None]
         # Rounding is relative to the whole, so that is what the trace must tell.
         trace = float(np.sum(G.diagonal() * f**2))
-        return CrossProducts(xy, yy, trace, removed_lengths(self.Z, f), gram, from_data)
+        grains = self.Z.grain(G.diagonal()) * f, self.Y.grain() * g
+        return CrossProducts(xy, yy, trace, *grains, gram, from_data)
 
     def _shifted(self, index: np.ndarray) -> tuple[Array, Array, Array]:
         """Rows of Z and Y, shifted by the overall means, and the roots of their weights."""

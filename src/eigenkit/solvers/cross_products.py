@@ -18,30 +18,30 @@ from eigenkit.data import Centered
 from eigenkit.data.costs import READ_RATE, fits
 from eigenkit.linalg import Array
 from eigenkit.threads import blas_threads
-from eigenkit.tolerances import DIFFERENCE, ROUNDING
+from eigenkit.tolerances import DIFFERENCE, ROUNDING, along
 
 
-def rounding(r: Array, trace: float, removed: Array | float) -> float:
+def rounding(r: Array, trace: float, grain: Array | float) -> float:
     """The square of the length that X r may have by rounding alone.
 
-    Products are rounded in proportion to X, and numbers as they were given in proportion to
-    their distance from zero: to what centring has ``removed`` from the columns of X.
+    Products are rounded in proportion to X, and numbers as they were given in proportion to their
+    distance from zero, which is the ``grain`` of the columns of X.
     """
-    squares = trace * float(r @ r) + float(np.sum((r * removed) ** 2))
-    return (ROUNDING * len(r)) ** 2 * squares
+    return (ROUNDING * len(r)) ** 2 * trace * float(r @ r) + float(np.sum((r * grain) ** 2))
 
 
 @dataclass(frozen=True)
 class CrossProducts:
     """X'Y, Y'Y, the trace of X'X, and X'X as a matrix (or None) and as a function of data.
 
-    ``removed`` holds the lengths of what centring has taken from the columns of X.
+    ``grain`` and ``grain_y`` hold the lengths that columns of X and Y may have by rounding.
     """
 
     xy: Array
     yy: Array
     trace: float
-    removed: Array
+    grain: Array
+    grain_y: Array
     gram: Array | None
     from_data: Callable[[Array], Array]
     own_threads: Callable[[], AbstractContextManager[Any]] = nullcontext
@@ -54,6 +54,20 @@ class CrossProducts:
                 return g, float(r @ g)
         g = self.from_data(r)
         return g, float(r @ g)
+
+    def is_rounding(self, w: Array, c: Array, covariance: float) -> bool:
+        """Whether the scores X w or Y c are no more than rounding.
+
+        A covariance is at most the product of their lengths: over one of them it bounds the
+        other from below, to more digits than Y'Y would give.
+        """
+        length = float(np.sqrt(max(float(c @ self.yy @ c), 0.0)))
+        if covariance <= along(w[:, None], self.grain)[0] * length:
+            return True
+        least = float(along(c[:, None], self.grain_y)[0])
+        if covariance > least * np.sqrt(self.trace * (w @ w)):
+            return False
+        return bool(covariance <= least * np.sqrt(self.apply(w)[1]))
 
     def threads(self) -> AbstractContextManager[Any]:
         """One BLAS thread where its products are small, or where threads of ours do the work."""
@@ -72,6 +86,11 @@ class Block:
     factor: Array
     std: Array
     unit: float
+
+    @property
+    def grain(self) -> Array:
+        """The lengths that columns of A may have by rounding."""
+        return np.asarray(self.Z.grain() * self.factor)
 
     @classmethod
     def of(cls, Z: Centered, scale: bool, squares: Array) -> Block:
@@ -93,12 +112,6 @@ class Block:
     def toarray(self) -> Array:
         """A as a dense matrix."""
         return self.Z.toarray() * self.factor
-
-
-def removed_lengths(Z: Centered, factor: Array) -> Array:
-    """The lengths of the means that centring has taken from the columns of Z diag(factor)."""
-    units = 1.0 / Z.from_X(np.ones((Z.shape[1], 1)))[:, 0]
-    return np.asarray(np.abs(Z.mean) * units * factor * np.sqrt(Z.total))
 
 
 def scaling(Z: Centered, squares: Array, dof: float, scale: bool) -> tuple[Array, Array, float]:
@@ -139,6 +152,7 @@ def blocks(
     if G is None and gram_pays(Z, n_components):
         G = Z.gram()
     squares = Z.column_squares() if G is None else G.diagonal().copy()
+    Z.grain(squares)  # which need not be computed again
     X = Block.of(Z, scale[0], squares)
     right = Y.toarray()
     B = Block.of(Y, scale[1], np.einsum("ij,ij->j", right, right))
@@ -149,6 +163,7 @@ def blocks(
         trace = float(np.trace(G))
     else:
         trace = float(np.sum(squares * X.factor**2))
-    products, removed = (X.rmatmat(right), right.T @ right), removed_lengths(Z, X.factor)
-    cross = CrossProducts(*products, trace, removed, G, X.gram_product, Z.own_threads)
+    products = X.rmatmat(right), right.T @ right
+    grains = X.grain, B.grain
+    cross = CrossProducts(*products, trace, *grains, G, X.gram_product, Z.own_threads)
     return X, B, cross

@@ -99,7 +99,7 @@ class _State:
     def score(self, r: Array) -> tuple[Array, float] | None:
         """X'X r and t't for the score t = X r; None if X has nothing left in t."""
         g, tt = self.cross.apply(r)
-        return (g, tt) if tt > rounding(r, self.cross.trace, self.cross.removed) else None
+        return (g, tt) if tt > rounding(r, self.cross.trace, self.cross.grain) else None
 
 
 Deflation = Callable[[_State, Array, Array, float], bool]
@@ -125,6 +125,8 @@ def _canonical(s: _State, w: Array, c: Array, sigma: float) -> bool:
     gy = s.cross.yy @ ry
     uu = float(ry @ gy)
     if found is None or uu <= (EPS * len(ry)) ** 2 * np.trace(s.cross.yy) * (ry @ ry):
+        return False
+    if s.cross.is_rounding(r, ry, s.unit * sigma):
         return False
     p, q = found[0] / found[1], gy / uu
     onto_t, onto_u = w @ s.S, s.S @ c  # sigma c and sigma w only for a singular pair
@@ -154,6 +156,8 @@ def _simpls(s: _State, w: Array, c: Array, sigma: float) -> bool:
 
 
 def _svd(s: _State, w: Array, c: Array, sigma: float) -> bool:
+    if s.cross.is_rounding(w, c, s.unit * sigma):
+        return False
     s.S -= (sigma * w)[:, None] * c
     s.x.keep(w, w, w, np.nan)
     s.y.keep(c, c, c, np.nan)

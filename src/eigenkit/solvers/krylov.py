@@ -54,15 +54,22 @@ class _Shifted:
 
 
 def block_cg(
-    product: Product, B: np.ndarray, shifts: Sequence[float], tol: float, max_iter: int
+    product: Product,
+    B: np.ndarray,
+    shifts: Sequence[float],
+    tol: float,
+    max_iter: int,
+    floors: tuple[float, float] = (0.0, 0.0),
 ) -> list[tuple[np.ndarray, int, bool]]:
     """Solve (G + shift) X = B for every shift; G X is ``product(X)``, G symmetric PSD.
 
     Returns for each shift X, the number of block iterations and whether ||residual||
     fell below tol * ||B|| (Frobenius norms), or as far as the precision of B allows.
+    ``floors`` are lengths up to which directions are rounding: in B, and in products relative to
+    the root of the largest eigenvalue of G.
     """
     eps = float(np.finfo(B.dtype).eps)
-    Q, b = orthonormalize(B)
+    Q, b = orthonormalize(B, floors[0])
     runs = [_Shifted(s, np.zeros_like(B), Q, np.zeros((len(b),) * 2), b) for s in shifts]
     if len(b) == 0:
         return [(run.X, 0, True) for run in runs]
@@ -78,7 +85,8 @@ def block_cg(
         active = [run for run in runs if not run.done]
         for run in active:
             run.step(a)
-        previous, (Q, coupling) = Q, orthonormalize(W, floor=eps * size)
+        floor = max(eps * size, floors[1] * size**0.5)
+        previous, (Q, coupling) = Q, orthonormalize(W, floor)
         for run in active:
             run.extend(Q, coupling)
             attainable = eps * (size + run.shift) / run.shift if run.shift > 0 else 0.0
@@ -125,31 +133,31 @@ def _polish(
 
 
 def block_lsqr(
-    forward: Product, backward: Product, B: Array, tol: float, max_iter: int
+    forward: Product, backward: Product, B: Array, tol: float, max_iter: int, floor: float = 0.0
 ) -> tuple[Array, int, bool]:
     """The least squares solution of least norm of Z X = B.
 
     ``forward(V)`` is Z V, ``backward(U)`` is Z'U. Golub-Kahan bidiagonalization of Z by
     blocks: twice the vectors of :func:`block_cg`, but the condition number of Z and not its
     square. Returns X, the number of block iterations and whether ||Z'(B - Z X)|| fell below
-    tol * ||Z'B||.
+    tol * ||Z'B||. Singular values of Z up to ``floor`` are rounding.
     """
     U, phi = orthonormalize(B)
-    V, alpha = orthonormalize(backward(U))
+    V, alpha = orthonormalize(backward(U), floor)
     rho, W = alpha.T, V
     X = np.zeros((V.shape[0], B.shape[1]))
     first = float(np.linalg.norm(rho.T @ phi))
     for n_iter in range(1, max_iter + 1):
         if V.shape[1] == 0 or first == 0.0:
             return X, n_iter - 1, True
-        U, beta = orthonormalize(forward(V) - U @ alpha.T)
+        U, beta = orthonormalize(forward(V) - U @ alpha.T, floor)
         column = np.vstack([rho, beta])
         rotation, triangle = sla.qr(column)
         r = V.shape[1]
         turned = rotation.T[:, : len(rho)] @ phi
         step, phi = turned[:r], turned[r:]
         X += W @ _solve_triangle(triangle[:r], step)
-        V_next, alpha = orthonormalize(backward(U) - V @ beta.T)
+        V_next, alpha = orthonormalize(backward(U) - V @ beta.T, floor)
         coupling = rotation.T[:, len(rho) :] @ alpha.T
         theta, rho = coupling[:r], coupling[r:]
         W = V_next - W @ _solve_triangle(triangle[:r], theta)

@@ -126,11 +126,12 @@ def coordinate_descent(
         tol=tol, max_iter=max_iter, warm_start=True, fit_intercept=centred
     )
     raw = Z.unweighted(T)
+    total = float(len(raw) if Z.weight is None else Z.weight.sum())  # of these rows, as they count
     answers, sweeps = [], 0
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for alpha in alphas:
-            model.set_params(**_in_their_units(alpha, l1_ratio, Z.total))
+            model.set_params(**_in_their_units(alpha, l1_ratio, total))
             model.fit(X, raw, sample_weight=Z.weight)
             answers.append(np.array(np.atleast_2d(model.coef_).T, dtype=np.float64))
             sweeps = max(sweeps, int(np.max(model.n_iter_)))

@@ -47,7 +47,7 @@ def _from_gram(
 ) -> tuple[Array, Array] | None:
     """Eigenvalues and W from Z'Z; None where a diagonal block has lost too many digits."""
     G = Z.gram()
-    factors = []
+    grain, factors = Z.grain(G.diagonal()), []
     for own, alpha in zip(columns, alphas, strict=True):
         block = G[np.ix_(own, own)]
         block.flat[:: len(own) + 1] += np.broadcast_to(Z.ridge(alpha), len(G))[own]
@@ -55,6 +55,8 @@ def _from_gram(
         block[constant, constant] += 1.0  # their rows and columns are zero
         factor = Cholesky.of(block)
         if factor is None or factor.rcond < TEN_DIGITS:
+            return None
+        if factor.smallest < np.max(grain[own] / factor.scale) ** 2:
             return None
         factors.append(factor)
     order = np.concatenate(columns)

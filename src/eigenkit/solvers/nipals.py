@@ -18,7 +18,7 @@ from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
 from eigenkit.solvers.cross_products import rounding
 from eigenkit.solvers.deflation import Components, Side, components_of
-from eigenkit.tolerances import EPS, above_rounding
+from eigenkit.tolerances import EPS, above_rounding, along
 
 
 def nipals(
@@ -29,13 +29,13 @@ def nipals(
     *,
     tol: float,
     max_iter: int,
-    removed: Array | float = 0.0,
+    grain: Array | float = 0.0,
     observed: np.ndarray | None = None,
 ) -> Components:
     """The components, by alternating regressions on X and Y themselves.
 
-    ``deflation`` is "regression" or "canonical". X is centred and scaled, which has ``removed``
-    these lengths from its columns, with zeros where ``observed`` (n x d) is False: every
+    ``deflation`` is "regression" or "canonical". X is centred and scaled, columns of a length up to
+    ``grain`` are rounding in it, with zeros where ``observed`` (n x d) is False: every
     regression then runs over the observed entries only.
     """
     trace = float(np.vdot(X, X))
@@ -50,7 +50,7 @@ def nipals(
         if sigma <= (values[0] if values else 0.0) * EPS * max(X.shape):
             break
         r = x.rotate(w)
-        if t @ t <= rounding(r, trace, removed):
+        if t @ t <= rounding(r, trace, grain):
             break
         p, u = _regress(X.T, t, None if M is None else M.T), Y @ c
         q = Y.T @ t / (t @ t) if deflation == "regression" else Y.T @ u / (u @ u)
@@ -121,17 +121,25 @@ class Axes:
 
 
 def nipals_axes(
-    X: Array, observed: np.ndarray | None, k: int | None, *, tol: float, max_iter: int
+    X: Array,
+    observed: np.ndarray | None,
+    k: int | None,
+    *,
+    tol: float,
+    max_iter: int,
+    grain: Array | float = 0.0,
 ) -> Axes:
     """The k leading principal axes (None: all that X has) of centred X, with zeros in its gaps.
+
+    Columns of a length up to ``grain`` are rounding.
 
     They begin with those of X as it stands, which are the answer where nothing is missing, and
     are kept orthonormal (Gram and Schmidt), so that the scores of complete rows are X V.
     """
     X, M = X.copy(), None if observed is None else observed.astype(np.float64)
     _, sizes, starts = sla.svd(X, full_matrices=False)
-    rank = int(np.sum(above_rounding(sizes, *X.shape)))
-    V = np.zeros((rank if k is None else min(k, rank), X.shape[1]))
+    starts = starts[above_rounding(sizes, *X.shape) & (sizes > along(starts.T, grain))]
+    V = np.zeros((len(starts) if k is None else min(k, len(starts)), X.shape[1]))
     s, steps, settled = np.zeros(len(V)), [], True
     for i, start in enumerate(starts[: len(V)]):
         V[i], t, n, done = _axis(X, M, start, V[:i], tol, max_iter)

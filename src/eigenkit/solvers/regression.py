@@ -74,6 +74,8 @@ def _primal(pencil: Pencil, G: Array, ridge: float | Array) -> Regression | None
     factor = Cholesky.of(B)
     if factor is None or factor.rcond < REPAIRABLE:
         return None
+    if factor.smallest < np.max(pencil.Z.grain(G.diagonal()) / factor.scale) ** 2:
+        return None  # some direction may be rounding, and only singular vectors tell
     normal = _NormalEquations(pencil, G, ridge, factor)
     W1 = factor.solve(pencil.C)
     if factor.rcond > TWELVE_DIGITS:
@@ -172,6 +174,8 @@ def _dual_coefficients(
     factor = Cholesky.of(B)
     if factor is None or factor.rcond < REPAIRABLE:
         return None
+    if factor.smallest * factor.scale.min() ** 2 < max(np.max(Z.grain()) ** 2, Z.noise(0.0)):
+        return None
 
     def residual(A: Array) -> Array:
         return H - apply_K(A) - damped(ridge, A)
@@ -239,16 +243,30 @@ def cg(
     """
     Z = pencil.Z
     ridges = [_number(Z.ridge(alpha)) for alpha in alphas]
-    dual = Z.has_rows and Z.shape[0] <= Z.shape[1] and min(ridges) > 0
-    single = Z.fast_in_single and min(ridges) > 0 and (len(ridges) == 1 or tol >= ROUND)
+    grain = _grain(pencil, min(ridges))
+    ridged = min(ridges) > 0 and grain == 0
+    single = Z.fast_in_single and ridged and (len(ridges) == 1 or tol >= ROUND)
     solve = block_cg_mixed if single else block_cg
     with Z.own_threads():
-        if dual:
+        if Z.has_rows and Z.shape[0] <= Z.shape[1] and ridged:
             H = np.asarray(pencil.H)
             runs = solve(lambda U: Z.matmat(Z.rmatmat(U)), H, ridges, tol, max_iter)
             return [Regression(Z.rmatmat(A), n, done) for A, n, done in runs]
-        runs = solve(Z.normal, pencil.C, ridges, tol, max_iter)
+        if grain == 0:
+            runs = solve(Z.normal, pencil.C, ridges, tol, max_iter)
+        else:
+            floors = grain * float(np.sqrt(np.trace(Z.within(pencil.H)))), grain
+            runs = block_cg(Z.normal, pencil.C, ridges, tol, max_iter, floors)
         return [Regression(W1, n, done) for W1, n, done in runs]
+
+
+def _grain(pencil: Pencil, ridge: float) -> float:
+    """The length up to which directions of Z are rounding; 0 where a ridge holds those down.
+
+    Of all columns the largest, as Krylov spaces are blind to the single ones.
+    """
+    grain = float(np.max(pencil.Z.grain()))
+    return grain if ridge <= grain**2 else 0.0
 
 
 def lsqr(
@@ -264,7 +282,8 @@ def _lsqr(pencil: Pencil, ridge: float | Array, tol: float, max_iter: int) -> Re
     Z, H = pencil.Z, np.asarray(pencil.H)
     n, d = Z.shape
     if np.all(ridge == 0):
-        return Regression(*block_lsqr(Z.matmat, Z.rmatmat, H, tol, max_iter))
+        floor = _grain(pencil, 0.0)
+        return Regression(*block_lsqr(Z.matmat, Z.rmatmat, H, tol, max_iter, floor))
     root = np.sqrt(ridge)
 
     def forward(V: Array) -> Array:
@@ -326,22 +345,22 @@ def _tall_reduction(Z: Data, H: Array) -> Reduction:
 
     def reduce(ridge: float | Array) -> tuple[Array, Array, float]:
         if np.all(ridge == 0):
-            return _whitened_triangle(R, T, Z.shape[0])
+            return _whitened_triangle(R, T, Z)
         if np.ndim(ridge) == 0:
-            U, s, V = truncated_svd(R, Z.n_samples)
+            U, s, V = truncated_svd(R, Z.n_samples, Z.grain())
             return _spectral_reduction(s, V, U.T @ T)(ridge)
         below = np.hstack([np.diag(np.sqrt(np.broadcast_to(ridge, d))), np.zeros_like(T)])
         stacked = sla.qr(np.vstack([np.hstack([R, T]), below]), mode="r")[0]
-        return _whitened_triangle(stacked[:d, :d], stacked[:d, d:], Z.n_samples)
+        return _whitened_triangle(stacked[:d, :d], stacked[:d, d:], Z)
 
     return reduce
 
 
-def _whitened_triangle(R: Array, T: Array, n: int) -> tuple[Array, Array, float]:
+def _whitened_triangle(R: Array, T: Array, Z: Data) -> tuple[Array, Array, float]:
     """F and M from R'R = B and R'T = Z'H; columns on one scale, so that units are no rank."""
     size = np.sqrt(np.einsum("ij,ij->j", R, R))
     scale = power_of_two(size)
-    U, s, V = truncated_svd(R / scale, n)
+    U, s, V = truncated_svd(R / scale, Z.n_samples, Z.grain() / scale)
     F = np.where(size[:, None] > 0, V / s / scale[:, None], 0.0)
     if 0 < len(s) < len(scale):
         # Least norm in the units of the data: the part of F in the row space of R.

@@ -51,7 +51,7 @@ class Spectrum:
             if Z.one_ridge:
                 V, s, U = Z.triplets()
             else:  # units of columns that differ: bring them back to one
-                V, s, U = truncated_svd(A.toarray(), Z.shape[0])
+                V, s, U = truncated_svd(A.toarray(), Z.shape[0], A.grain)
         return cls(s, U, V.T @ y, A.unit)
 
     @property

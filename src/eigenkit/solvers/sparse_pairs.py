@@ -26,7 +26,7 @@ from scipy import linalg as sla
 from eigenkit.data import Centered
 from eigenkit.linalg import Array, eigenpairs, signs
 from eigenkit.solvers.lasso import Fit, Sparsity, lasso, thresholded
-from eigenkit.tolerances import DEPENDENT, GAIN_TIE, RANK_TOL
+from eigenkit.tolerances import DEPENDENT, GAIN_TIE, RANK_TOL, along
 
 # Start vectors from this many power steps on X'Y Y'X.
 POWER_STEPS = 50
@@ -41,7 +41,8 @@ FREE_SWEEPS = 20
 class View:
     """The columns of Z at unit length, without the span of the orthonormal T.
 
-    ``squares`` holds the squared lengths of what is left of the columns, ``whole`` those of all.
+    ``squares`` holds the squared lengths of what is left of the columns, ``whole`` those of all,
+    ``grain`` the lengths that they may have by rounding.
     """
 
     Z: Centered
@@ -49,6 +50,7 @@ class View:
     T: Array
     squares: Array
     whole: Array
+    grain: Array
 
     @classmethod
     def of(cls, Z: Centered, scale: bool) -> View:
@@ -58,7 +60,7 @@ class View:
         lengths = np.sqrt(squares) if scale else np.full(Z.shape[1], np.sqrt(squares.max()))
         inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=squares > 0)
         whole = squares * inverse**2
-        return cls(Z, inverse, np.empty((Z.shape[0], 0)), whole, whole)
+        return cls(Z, inverse, np.empty((Z.shape[0], 0)), whole, whole, Z.grain(squares) * inverse)
 
     @property
     def width(self) -> int:
@@ -86,7 +88,7 @@ class View:
     @property
     def is_exhausted(self) -> bool:
         """Whether nothing but rounding is left of any column: all of the rank is taken out."""
-        return bool(np.all(self.squares <= DEPENDENT * self.whole))
+        return bool(np.all(self.squares <= np.maximum(DEPENDENT * self.whole, self.grain**2)))
 
     def without(self, t: Array) -> View:
         """The view without the direction of the score t (in its span already)."""
@@ -261,7 +263,8 @@ class _Side:
     def free(self) -> Array:
         """Squared length of every variable outside the span of the chosen; 0 where none is left."""
         rest = self.squares - np.sum(self.onto_own**2, axis=1)
-        rest[rest <= DEPENDENT * np.maximum(self.squares, self.squares.max())] = 0.0
+        least = DEPENDENT * np.maximum(self.squares, self.squares.max())
+        rest[rest <= np.maximum(least, self.view.grain**2)] = 0.0
         rest[self.chosen] = 0.0
         return np.asarray(rest)
 
@@ -325,14 +328,15 @@ def greedy(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]
 def _best_pair(x: View, y: View, squares_x: Array, squares_y: Array) -> tuple[int, int]:
     """The variables of largest absolute correlation, or -1 where there is none."""
     found: list[tuple[float, float, int, int]] = []
-    floor_x, floor_y = DEPENDENT * squares_x.max(), DEPENDENT * squares_y.max()
+    floor_x = np.maximum(DEPENDENT * squares_x.max(), x.grain**2)
+    floor_y = np.maximum(DEPENDENT * squares_y.max(), y.grain**2)
     step = max(1, CROSS_LIMIT // x.width)
     Y = y.toarray()
     for start in range(0, y.width, step):
         columns = np.arange(start, min(start + step, y.width))
         C = x.rmatmat(Y[:, columns])
         size = np.sqrt(np.outer(squares_x, squares_y[columns]))
-        usable = np.outer(squares_x > floor_x, squares_y[columns] > floor_y)
+        usable = np.outer(squares_x > floor_x, squares_y[columns] > floor_y[columns])
         r = np.divide(np.abs(C), size, out=np.zeros_like(C), where=usable)
         i, j = np.unravel_index(_largest(r.ravel(), size.ravel()), r.shape)
         found.append((float(r[i, j]), float(size[i, j]), int(i), start + int(j)))
@@ -362,7 +366,7 @@ def _least_squares(x: View, y: View, l: int, request: Request) -> Pairs:
     """Lasso of each column of Y (Y'Y)^(-1/2) on X; the best correlated l of them, as far as their
     scores are linearly independent."""
     values, V = eigenpairs(y.gram())
-    keep = values > RANK_TOL * values.max(initial=0.0)
+    keep = values > np.maximum(RANK_TOL * values.max(initial=0.0), along(V, y.grain) ** 2)
     root = (V[:, keep] / np.sqrt(values[keep])) @ V[:, keep].T
     targets = y.matmat(root)
     fit = lasso(x, request.x)

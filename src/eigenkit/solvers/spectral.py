@@ -100,7 +100,8 @@ def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array, bool] | None:
         return None
     keep = above_rounding(values, Z.n_samples, d)
     s, vectors = np.sqrt(values[keep]), vectors[:, keep]
-    return s, vectors if primal else Z.rmatmat(vectors) / s, k is None or not keep.all()
+    s, V = _beyond_grain(Z, s, vectors if primal else Z.rmatmat(vectors) / s)
+    return s, V, k is None or len(s) < len(values)
 
 
 def _leading(G: Array, k: int | None) -> tuple[Array, Array]:
@@ -125,8 +126,15 @@ def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array, bool]:
         A = triangular_factor(A)
     with blas_threads(len(A)):
         _, s, Vt = sla.svd(A, full_matrices=False)
-    s = s[above_rounding(s, Z.n_samples, *Z.shape)]
-    return s[:k], Vt[: len(s[:k])].T, True if k is None else k >= len(s)
+    keep = above_rounding(s, Z.n_samples, *Z.shape)
+    s, V = _beyond_grain(Z, s[keep], Vt[keep].T)
+    return s[:k], V[:, :k], True if k is None else k >= len(s)
+
+
+def _beyond_grain(Z: Data, s: Array, V: Array) -> tuple[Array, Array]:
+    """Without the axes that are rounding of the numbers as they were given."""
+    keep = s > Z.floor(V)
+    return s[keep], V[:, keep]
 
 
 def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int) -> Spectrum:
@@ -140,6 +148,7 @@ def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int
             pairs = largest_eigenpairs(lambda U: Z.matmat(Z.rmatmat(U)), n, k, tol, max_iter)
         s = np.sqrt(pairs.values)
         V = pairs.vectors if _primal(Z) else Z.rmatmat(pairs.vectors) / s
+        s, V = _beyond_grain(Z, s, V)
     report = Report("spectral", "lanczos", reason, n_iter=pairs.n_iter, converged=pairs.converged)
     return _finish(Z, s, V, len(s) < k, report)
 
@@ -168,7 +177,10 @@ def covariance_axes(pencil: Pencil) -> Solution:
     smallest = 1.0 / float(size.max())
     with blas_threads(pencil.C.shape[1]):
         W, s, Vt = sla.svd(pencil.C * (smallest * size), full_matrices=False)
-    keep = above_rounding(s, *pencil.C.shape)
+    lengths = np.sqrt(np.sum(Vt * (Vt @ pencil.Z.within(pencil.H)), axis=1))
+    # Scores of X are no shorter than the covariance over the length of those of H.
+    keep = s > smallest * pencil.Z.floor(W * size) * lengths
+    keep &= above_rounding(s, *pencil.C.shape)
     W, V = W[:, keep], Vt[keep].T
     with np.errstate(over="ignore", under="ignore"):
         values = (s[keep] / smallest) ** 2

@@ -31,7 +31,7 @@ from eigenkit.solvers.regression import (
     reduction,
 )
 from eigenkit.threads import blas_threads
-from eigenkit.tolerances import RANK_TOL
+from eigenkit.tolerances import RANK_TOL, along
 
 # From here on B is so ill-conditioned that the answer has lost half of its digits.
 ILL_CONDITIONED = 1e16
@@ -163,6 +163,9 @@ def finish(
 
     ``gram`` is W'B W where that is not the identity.
     """
+    keep = _beyond_rounding(pencil, W) if gram is None else np.ones(W.shape[1], dtype=bool)
+    if not keep.all():
+        W, values, basis, BW = W[:, keep], values[keep], basis[:, keep], None
     if W.shape[1] == 0:
         (W, values, basis), BW = _any_direction(pencil), None
     BW = pencil.apply_B(W) if BW is None else BW
@@ -186,6 +189,17 @@ def finish(
     sign = signs(W)
     gram = gram if gram is None else gram * sign * sign[:, None]
     return Solution(W * sign, values, basis * sign, report, gram)
+
+
+def _beyond_rounding(pencil: Pencil, W: Array) -> np.ndarray:
+    """Which components, with W'B W = I, have scores longer than the grain of the numbers.
+
+    An iterative first stage cannot leave directions out. A ridge holds them down.
+    """
+    grain, ridge = pencil.Z.grain(), pencil.ridge
+    if np.min(ridge) > np.max(grain) ** 2:
+        return np.ones(W.shape[1], dtype=bool)
+    return np.asarray(along(W, grain) ** 2 + along(W, np.sqrt(ridge)) ** 2 < 1.0)
 
 
 def _any_direction(pencil: Pencil) -> tuple[Array, Array, Array]:

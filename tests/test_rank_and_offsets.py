@@ -1,0 +1,207 @@
+"""What is rounding of the numbers as given is no component, for any method and kind of data.
+
+X = L + offset has the rank of L once its means are subtracted, but its numbers were rounded at
+the size of the offset: what is left beside L is that rounding. On data of full rank nothing
+may be lost, as long as the numbers have digits left beside the offset.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from eigenkit import (
+    CCA,
+    LDA,
+    PCA,
+    PLSSVD,
+    RGCCA,
+    SIMPLS,
+    CanonicalRidge,
+    HypergraphSpectral,
+    KernelCCA,
+    KernelLDA,
+    KernelPCA,
+    LeastSquaresProjection,
+    MultilabelLDA,
+    MultiviewCCA,
+    OrthonormalizedPLS,
+    PLSCanonical,
+    PLSRegression,
+    RowBlocks,
+    ShrinkageRegression,
+    SparseCCA,
+)
+
+N, D, RANK = 60, 6, 2
+REGRESSIONS = ("cholesky", "dual_cholesky", "svd", "cg", "lsqr")
+
+# Method, what y it takes, and how many components it can have on data of full rank.
+METHODS: dict[str, tuple[Callable[[], Any], str, int]] = {
+    "CCA": (lambda: CCA(alpha=0), "numbers", 4),
+    "CCA, direct": (lambda: CCA(alpha=0, solver="direct"), "numbers", 4),
+    "CanonicalRidge": (lambda: CanonicalRidge(gamma_x=0, gamma_y=0), "numbers", 4),
+    "CanonicalRidge, PLS": (lambda: CanonicalRidge(gamma_x=1, gamma_y=1), "numbers", 4),
+    "OrthonormalizedPLS": (lambda: OrthonormalizedPLS(alpha=0), "numbers", 4),
+    "LDA": (lambda: LDA(alpha=0), "classes", 3),
+    "MultilabelLDA": (lambda: MultilabelLDA(alpha=0), "labels", 3),
+    "star": (lambda: HypergraphSpectral(alpha=0), "labels", 4),
+    "clique": (lambda: HypergraphSpectral(alpha=0, expansion="clique"), "labels", 4),
+    "zhou": (lambda: HypergraphSpectral(alpha=0, expansion="zhou"), "labels", 4),
+    "LeastSquaresProjection": (
+        lambda: LeastSquaresProjection(target="cca", alpha=0),
+        "numbers",
+        4,
+    ),
+    "PCA": (PCA, "none", 6),
+    "PCA, gram": (lambda: PCA(solver="gram"), "none", 6),
+    "PCA, nipals": (lambda: PCA(solver="nipals"), "none", 6),
+    "PLSRegression": (lambda: PLSRegression(4), "numbers", 4),
+    "PLSCanonical": (lambda: PLSCanonical(4), "numbers", 4),
+    "SIMPLS": (lambda: SIMPLS(4), "numbers", 4),
+    "PLSSVD": (lambda: PLSSVD(4), "numbers", 4),
+    "KernelCCA": (lambda: KernelCCA(kernel="linear", alpha=0), "numbers", 4),
+    "KernelLDA": (lambda: KernelLDA(kernel="linear", alpha=0), "classes", 3),
+    "KernelPCA": (lambda: KernelPCA(kernel="linear"), "none", 6),
+    **{
+        f"CCA, {name}": (lambda name=name: CCA(alpha=0, regression=name), "numbers", 4)
+        for name in REGRESSIONS
+    },
+}
+
+
+def _y(kind: str) -> Any:
+    rng = np.random.default_rng(5)
+    if kind == "classes":
+        return np.arange(N) % 4
+    if kind == "labels":
+        Y = (rng.random((N, 4)) < 0.4).astype(float)
+        Y[:8] = np.tile(np.eye(4), (2, 1))
+        return Y
+    return rng.normal(size=(N, 4)) if kind == "numbers" else None
+
+
+def _in_parts(X: np.ndarray, y: Any) -> list[Any]:
+    rows = (slice(0, 20), slice(20, 45), slice(45, N))
+    return [(X[part],) if y is None else (X[part], y[part]) for part in rows]
+
+
+def _blocks(model: Any, X: np.ndarray, y: Any) -> Any:
+    parts = _in_parts(X, y)
+    return model.fit(RowBlocks.from_arrays([p if len(p) > 1 else p[0] for p in parts]))
+
+
+def _stream(model: Any, X: np.ndarray, y: Any) -> Any:
+    for part in _in_parts(X, y):
+        model.partial_fit(*part)
+    return model
+
+
+KINDS: dict[str, Callable[[Any, np.ndarray, Any], Any]] = {
+    "dense": lambda model, X, y: model.fit(X, y),
+    "float32": lambda model, X, y: model.fit(X.astype(np.float32), y),
+    "sparse": lambda model, X, y: model.fit(sparse.csr_array(X), y),
+    "weighted": lambda model, X, y: model.fit(X, y, sample_weight=np.linspace(0.5, 2, N)),
+    "blocks": _blocks,
+    "float32 blocks": lambda model, X, y: _blocks(model, X.astype(np.float32), y),
+    "stream": _stream,
+    "float32 stream": lambda model, X, y: _stream(model, X.astype(np.float32), y),
+}
+TABLE = [
+    (name, kind)
+    for name in METHODS
+    for kind in KINDS
+    if not (name.startswith("Kernel") and ("blocks" in kind or "stream" in kind))
+    and not (name == "PCA, nipals" and kind not in ("dense", "float32", "weighted"))
+    and not (name == "CCA, dual_cholesky" and "blocks" in kind)
+]
+
+
+def _fitted(name: str, kind: str, X: np.ndarray) -> int:
+    make, y, _ = METHODS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = KINDS[kind](make(), X, _y(y))
+        return int(model.n_components_)
+
+
+@pytest.mark.parametrize(("name", "kind"), TABLE)
+def test_rounding_at_the_size_of_an_offset_is_no_component(name: str, kind: str) -> None:
+    offsets = (0.0, 1.0, 1e4) if "32" in kind else (0.0, 1e4, 1e8, 1e11)
+    for seed, offset in enumerate(offsets):
+        rng = np.random.default_rng(seed)
+        low = rng.normal(size=(N, RANK)) @ rng.normal(size=(RANK, D))
+        assert _fitted(name, kind, low + offset) == RANK, offset
+
+
+@pytest.mark.parametrize(("name", "kind"), TABLE)
+def test_nothing_is_lost_beside_a_large_offset(name: str, kind: str) -> None:
+    # Three to four digits are left of the numbers in the last case.
+    offsets = (0.0, 1e3) if "32" in kind else (0.0, 1e6, 1e12)
+    for seed, offset in enumerate(offsets):
+        if name.startswith("Kernel") and offset == 1e12 and kind == "sparse":
+            continue  # a mean of stored entries is what sparse kernels are shifted by
+        X = np.random.default_rng(seed).normal(size=(N, D)) + offset
+        assert _fitted(name, kind, X) == METHODS[name][2], offset
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_one_column_far_from_zero_does_not_hide_the_others(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(N, D)) * scale, _y("numbers")
+    near = CCA(alpha=0).fit(X, Y).canonical_correlations_
+    X[:, 0] += 1e9
+    far = CCA(alpha=0).fit(X, Y).canonical_correlations_
+    np.testing.assert_allclose(far, near, rtol=1e-3)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8])
+@pytest.mark.parametrize("kind", ["dense", "weighted", "blocks", "stream"])
+@pytest.mark.parametrize(
+    "name", ["CCA", "CCA, direct", "CanonicalRidge", "PLSSVD", "PLSCanonical", "OrthonormalizedPLS"]
+)
+def test_rounding_of_y_is_no_component_either(name: str, kind: str, offset: float) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(N, D))
+    Y = rng.normal(size=(N, RANK)) @ rng.normal(size=(RANK, 4)) + offset
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert KINDS[kind](METHODS[name][0](), X, Y).n_components_ == RANK
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8, 1e11])
+def test_views_with_offsets(offset: float) -> None:
+    rng = np.random.default_rng(4)
+    views = [rng.normal(size=(N, RANK)) @ rng.normal(size=(RANK, D)) + offset for _ in range(3)]
+    found = MultiviewCCA(alpha=0).fit(views)
+    # Three views of rank 2 have 6 directions together, of which those of lambda > 0 are kept.
+    assert found.n_components_ < 3 * RANK
+    np.testing.assert_array_less(np.abs(found.components_), 10.0)
+    with pytest.raises(ValueError, match=f"exceeds {RANK}"):
+        RGCCA(4, tau=0).fit(views)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8, 1e11])
+@pytest.mark.parametrize("method", ["greedy", "least_squares", "alternating"])
+def test_sparse_pairs_with_offsets(method: str, offset: float) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(N, RANK)) @ rng.normal(size=(RANK, D)) + offset
+    given = {"n_nonzero_x": D, "n_nonzero_y": 4} if method == "greedy" else {}
+    for kind in ("dense", "sparse"):
+        with pytest.raises(ValueError, match=f"exceeds {RANK}"):
+            KINDS[kind](SparseCCA(4, method=method, **given), X, _y("numbers"))
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8, 1e11])
+def test_coefficients_stay_small(offset: float) -> None:
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(N, RANK)) @ rng.normal(size=(RANK, D)) + offset
+    y = _y("numbers")[:, 0]
+    model = ShrinkageRegression("ols").fit(X, y)
+    assert len(model.singular_values_) == RANK
+    assert np.abs(model.coef_).max() < 10
