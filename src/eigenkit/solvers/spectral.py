@@ -179,7 +179,7 @@ def covariance_axes(pencil: Pencil) -> Solution:
         W, s, Vt = sla.svd(pencil.C * (smallest * size), full_matrices=False)
     lengths = np.sqrt(np.sum(Vt * (Vt @ pencil.Z.within(pencil.H)), axis=1))
     # Scores of X are no shorter than the covariance over the length of those of H.
-    keep = s > smallest * pencil.Z.floor(W * size) * lengths
+    keep = s > pencil.Z.floor(W * (smallest * size)) * lengths
     keep &= above_rounding(s, *pencil.C.shape)
     W, V = W[:, keep], Vt[keep].T
     with np.errstate(over="ignore", under="ignore"):
