@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
@@ -401,6 +402,24 @@ def test_unlabelled_sets_and_few_sets(shapes):
 
 
 @pytest.mark.filterwarnings("ignore::eigenkit.images.ImageWarning")
+def test_a_set_of_unknown_views_gets_the_means_of_the_terms(shapes):
+    """A kernel of zeros would say that it is unlike all others, which is much to say."""
+    sets, Y, terms = shapes
+    seen = [
+        ImageSet.from_arrays(s.name, [p.pixels() for p in s.pictures[:2]], ["front", "side"][:2])
+        for s in sets
+    ]
+    model = ImageAnnotator(["thumbnail", "hsv"], size=(64, 64), views=True).fit(seen, Y, terms)
+    K = model.training_kernel()
+    mean = (K @ model._coefficients_).mean(axis=0) + model._intercept_
+    new = [ImageSet.from_arrays("x", [sets[0].pictures[0].pixels()], ["top"]), seen[0]]
+    S = model.decision_function(new)
+    np.testing.assert_allclose(S[0], mean, rtol=1e-5)
+    np.testing.assert_allclose(model.explain(new[0]).scores, S[0], rtol=1e-5)
+    np.testing.assert_allclose(S[1], model.decision_function(seen[:1])[0])
+
+
+@pytest.mark.filterwarnings("ignore::eigenkit.images.ImageWarning")
 def test_a_term_that_all_sets_carry_is_always_predicted(shapes):
     sets, Y, terms = shapes
     Y = np.column_stack([Y[:, 0], np.ones(len(Y))])
@@ -475,6 +494,15 @@ def test_pictures_that_are_all_the_same():
     np.testing.assert_allclose(model.predict_proba(sets), 0.5, atol=0.05)
 
 
+def test_terms_as_a_sparse_matrix(shapes):
+    sets, Y, _ = shapes
+    one, other = (
+        ImageAnnotator(["hsv"], size=(64, 64)).fit(sets, given).decision_function(sets[:3])
+        for given in (Y, csr_matrix(Y))
+    )
+    np.testing.assert_array_equal(one, other)
+
+
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
@@ -486,6 +514,7 @@ def test_pictures_that_are_all_the_same():
         ({"groups": np.zeros(60)}, ValueError, "all sets into one group"),
         ({"groups": [1, 2]}, ValueError, "groups has the shape"),
         ({"terms": ["a"]}, ValueError, "terms names 1 columns, but Y has 9"),
+        ({"terms": [*"abcdefgha"]}, ValueError, "terms has 'a' twice"),
     ],
 )
 def test_bad_input(shapes, change, error, message):

@@ -91,6 +91,10 @@ def test_groups_are_read(folder, tmp_path):
     [
         (["fit", "nowhere", "labels.csv", "--out", "m.ek"], "there is no such folder"),
         (["fit", "images", "labels.csv", "--out", "m.ek", "--size", "64"], "is not HEIGHTxWIDTH"),
+        (
+            ["fit", "images", "labels.csv", "--out", "m.ek", "--unseen-views", "--no-views"],
+            "it compares all pictures",
+        ),
         (["predict", "m.ek", "images"], "there is no such file"),
         (["compare", "images", "labels.csv", "--rivals", "none"], "is not one of"),
     ],

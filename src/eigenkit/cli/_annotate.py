@@ -91,14 +91,14 @@ def fit(
 
     place = check_output(out, force)
     page = check_output(report, force) if report else None
-    shape = _size(size)
+    shape, compared = _size(size), _views(views, unseen_views)
     sets = _read(images, table, skip_unreadable)
     Y, terms = read_labels(labels, sets)
     with progress("annotate", as_json) as advance:
         model = ImageAnnotator(
             _kernels(kernels),
             weights=weights,
-            views="unseen" if unseen_views else "auto" if views is None else views,
+            views=compared,
             size=shape,
             cache=_cache(cache, no_cache),
             n_jobs=jobs,
@@ -191,18 +191,19 @@ def compare(
     from eigenkit.images import ImageAnnotator, read_labels
     from eigenkit.images.comparison import as_records, verdict
     from eigenkit.images.comparison import compare as run
+    from eigenkit.images.labels import read_groups
     from eigenkit.images.rivals import RIVALS
 
     page = check_output(report, force) if report else None
     chosen = [name.strip() for name in rivals.split(";")] if rivals else list(RIVALS)
     for name in chosen:
-        o.choice("--rivals", name, RIVALS)
+        o.choice("--rivals", name, RIVALS, "; ")
     sets = _read(images, table, skip_unreadable)
     Y, terms = read_labels(labels, sets)
-    grouped = _groups(groups, sets) if groups else None
+    grouped = read_groups(groups, sets) if groups else None
     model = ImageAnnotator(
         _kernels(kernels),
-        views="auto" if views is None else views,
+        views=_views(views, False),
         size=_size(size),
         cache=_cache(cache, no_cache),
         n_jobs=jobs,
@@ -254,16 +255,13 @@ def demo(
     return Result(found, "\n".join(lines))
 
 
-def _groups(path: str, sets: list[ImageSet]) -> list[str]:
-    """The group of every set; one without a row is a group of its own."""
-    from eigenkit.files import FileError
-    from eigenkit.images.files import read_rows
-
-    rows = list(read_rows(Path(path)))
-    if not rows or rows[0][1][:2] != ["set", "group"]:
-        raise FileError(path, "its columns must be set and group.")
-    known = {cells[0]: f"group {cells[1]}" for _, cells in rows[1:] if len(cells) > 1}
-    return [known.get(one.name, f"set {one.name}") for one in sets]
+def _views(views: bool | None, unseen: bool) -> bool | str:
+    if unseen and views is not None:
+        raise typer.BadParameter(
+            "it compares all pictures: leave out --views and --no-views.",
+            param_hint="--unseen-views",
+        )
+    return "unseen" if unseen else "auto" if views is None else views
 
 
 def _methods_table(rows: list[dict[str, Any]]) -> str:

@@ -219,11 +219,11 @@ def split(items: list[str] | None) -> tuple[str, ...]:
     return tuple(part.strip() for item in items or [] for part in item.split(",") if part.strip())
 
 
-def choice(option: str, value: str | None, choices: Any) -> None:
+def choice(option: str, value: str | None, choices: Any, mark: str = ", ") -> None:
     """A value that is not among the choices is bad usage."""
     if value is not None and value not in choices:
         raise typer.BadParameter(
-            f"{value!r} is not one of {', '.join(choices)}.", param_hint=option
+            f"{value!r} is not one of {mark.join(choices)}.", param_hint=option
         )
 
 

@@ -334,7 +334,17 @@ class ImageAnnotator(BaseEstimator):
             [float(kernel.view is None or kernel.view in one.views) for one in sets]
             for kernel in self._kernels_
         ]
-        return np.array(rows), np.array(own)
+        return self._as_the_mean(np.array(rows), np.array(own))
+
+    def _as_the_mean(self, K: Array, own: Array) -> tuple[Array, Array]:
+        """What can be compared with no set is like them as sets are on average, not unlike all."""
+        lost = ~own.any(axis=0)
+        if lost.any():
+            labelled, size = np.ix_(self._labelled_, self._labelled_), np.sqrt(self._own_)[:, None]
+            for j, kernel in enumerate(self._kernels_):
+                K[j, lost] = (kernel.kernel_of_fit()[labelled] / size).mean(axis=0)
+            own[:, lost] = 1
+        return K, own
 
     def decision_function(self, sets: Sequence[ImageSet]) -> Array:
         """Log-odds of terms; those above ``thresholds_`` are predicted."""

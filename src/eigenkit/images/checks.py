@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import Descriptor
@@ -61,7 +62,7 @@ def check_terms(Y: Any, terms: Sequence[str] | None, n: int) -> tuple[Array, lis
     if terms is None and hasattr(Y, "columns"):
         terms = [str(name) for name in Y.columns]
     try:
-        given = np.asarray(Y, dtype=np.float64)
+        given = np.asarray(Y.toarray() if issparse(Y) else Y, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError("Y is not a matrix of 0 and 1.") from error
     if given.ndim != 2 or given.shape[0] != n or given.shape[1] == 0:
@@ -74,10 +75,14 @@ def check_terms(Y: Any, terms: Sequence[str] | None, n: int) -> tuple[Array, lis
         raise ValueError(f"Y has labels for {len(labelled)} of {n} sets: give at least 4.")
     if not np.all((labelled == 0) | (labelled == 1)):
         raise ValueError("Y holds other numbers than 0 and 1.")
-    names = [f"term {j + 1}" for j in range(given.shape[1])] if terms is None else list(terms)
-    if len(names) != given.shape[1] or len(set(names)) < len(names):
-        raise ValueError(f"terms names {len(set(names))} columns, but Y has {given.shape[1]}.")
-    return given, [str(name) for name in names]
+    names = [f"term {j + 1}" for j in range(given.shape[1])] if terms is None else terms
+    names = [str(name) for name in names]
+    if len(names) != given.shape[1]:
+        raise ValueError(f"terms names {len(names)} columns, but Y has {given.shape[1]}.")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"terms has {shown(twice)} twice: give every term a name of its own.")
+    return given, names
 
 
 def name_new_views(sets: Sequence[ImageSet], known: set[str | None]) -> None:
@@ -89,7 +94,8 @@ def name_new_views(sets: Sequence[ImageSet], known: set[str | None]) -> None:
         if new:
             warnings.warn(
                 f"set {shown(one.name)} has pictures of the view {shown(new[0])}, which no "
-                "training set shows: kernels within views leave them out",
+                "training set shows: kernels within views leave them out, and a set with no other "
+                "picture is annotated as if nothing were known of it",
                 ImageWarning,
                 stacklevel=5,
             )

@@ -75,6 +75,28 @@ def read_labels(
     return _from_columns(table, found, columns, sets), columns
 
 
+def read_groups(path: str | os.PathLike[str], sets: Sequence[ImageSet]) -> list[str]:
+    """The group of every set, from a table with the columns ``set`` and ``group``.
+
+    A set without a row is a group of its own.
+
+    Parameters
+    ----------
+    path : path
+        A CSV file.
+    sets : sequence of ImageSet
+
+    Returns
+    -------
+    list of str
+    """
+    rows = list(read_rows(Path(path)))
+    if not rows or rows[0][1][:2] != ["set", "group"]:
+        raise FileError(path, "its columns must be set and group.")
+    known = {cells[0]: f"group {cells[1]}" for _, cells in rows[1:] if len(cells) > 1}
+    return [known.get(one.name, f"set {one.name}") for one in sets]
+
+
 def _tell_unknown(given: dict[str, list[str]], sets: Sequence[ImageSet]) -> None:
     known = {one.name for one in sets}
     without = [name for name in given if name not in known]
