@@ -314,7 +314,7 @@ def test_what_openml_points_to_is_limited_and_no_file_of_ours(folder, server, mo
     with pytest.raises(DatasetNotFound, match="expands to more than 1000000 bytes"):
         load_dataset("yeast")
     points_to("file://localhost/a.arff")
-    with pytest.raises(DatasetNotFound, match="is no address to fetch from"):
+    with pytest.raises(DatasetNotFound, match="is not an address to fetch from"):
         load_dataset("yeast")
     for answer in (b"{}", b"[1]", b"<html>", b'{"data_set_description": 3}'):
         server.files["40597"] = answer

@@ -124,7 +124,7 @@ def test_regions_of_two_features_are_what_is_predicted():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(X, columns=list("abcd"))  # without a warning
     RegionsDisplay.from_estimator(LDA().fit(frame, y), frame, y, resolution=5)
-    with pytest.raises(ValueError, match="KernelLDA is no linear projection of the features"):
+    with pytest.raises(ValueError, match="KernelLDA is not a linear projection of the features"):
         RegionsDisplay.from_estimator(KernelLDA(alpha=1.0).fit(X, y), X, y)
     with pytest.raises(ValueError, match="PCA predicts no classes: give a classifier"):
         RegionsDisplay.from_estimator(PCA(2).fit(X), X, y)

@@ -263,7 +263,7 @@ def test_progress_is_silent_unless_asked_for(capfd: pytest.CaptureFixture[str]) 
     ("params", "error", "message"),
     [
         ({"weights": [0, 0, 0]}, ValueError, "weights are zero for every kernel"),
-        ({"weights": [1, 1]}, ValueError, "give 3 numbers >= 0, one a kernel"),
+        ({"weights": [1, 1]}, ValueError, "give 3 numbers >= 0, one per kernel"),
         ({"weights": [1, -1, 1]}, ValueError, "give 3 numbers >= 0"),
         ({"weights": "equal"}, ValueError, "weights='equal' is not known"),
         ({"kernels": []}, ValueError, "give a list of kernels, or 'precomputed'"),

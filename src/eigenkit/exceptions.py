@@ -26,4 +26,4 @@ class RepeatedBatchWarning(EigenkitWarning):
 
 
 class DatasetNotFound(OSError):
-    """A data set that is known is not at hand, and cannot be fetched."""
+    """A known data set is not available here, and cannot be fetched."""

@@ -36,7 +36,7 @@ class Method:
     params : mapping
         Parameters that make this method out of the class.
     views : {"", "groups", "kernels"}
-        The parameter by which it is told which columns belong together, if it can be.
+        The parameter that says which columns belong together, if there is one.
     needs_views : bool
         Whether it makes no sense without.
     gaps : mapping, optional
@@ -93,6 +93,13 @@ _OURS = "eigenkit.estimators"
 
 _BOTH = (CLASSES, LABELS)
 _REAL = (LABELS, NUMBERS)
+_EXPANSIONS = {
+    "star": "star expansion",
+    "clique": "clique expansion",
+    "zhou": "Zhou's normalized Laplacian",
+    "bolla": "Bolla's Laplacian",
+    "rodriguez": "Rodriguez' Laplacian",
+}
 
 _LIST = [
     Method("cca", f"{_OURS}:CCA", "projection", _ANY, "canonical correlation analysis"),
@@ -107,13 +114,7 @@ _LIST = [
             f"hypergraph spectral learning, {words}",
             {"expansion": name},
         )
-        for name, words in [
-            ("star", "star expansion"),
-            ("clique", "clique expansion"),
-            ("zhou", "Zhou's normalized Laplacian"),
-            ("bolla", "Bolla's Laplacian"),
-            ("rodriguez", "Rodriguez' Laplacian"),
-        ]
+        for name, words in _EXPANSIONS.items()
     ),
     *(
         Method(
@@ -225,13 +226,7 @@ _LIST = [
             f"{words} with a kernel",
             {"expansion": name},
         )
-        for name, words in [
-            ("star", "star expansion"),
-            ("clique", "clique expansion"),
-            ("zhou", "Zhou's normalized Laplacian"),
-            ("bolla", "Bolla's Laplacian"),
-            ("rodriguez", "Rodriguez' Laplacian"),
-        ]
+        for name, words in _EXPANSIONS.items()
     ),
     *(
         Method(

@@ -20,7 +20,7 @@ from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 
-# A resample on which the method cannot be fitted is drawn again, so many times at most.
+# A resample on which the method cannot be fitted is drawn again, at most this many times.
 TRIES = 20
 
 ROOTS = ("canonical_correlations_", "singular_values_", "eigenvalues_", "explained_variance_")

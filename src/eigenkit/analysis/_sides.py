@@ -64,8 +64,9 @@ def _refuse(estimator: Any) -> None:
         )
     if isinstance(estimator, LeastSquaresProjection):
         raise TypeError(
-            "estimator is a LeastSquaresProjection, which is no singular value problem: test the "
-            "projection that it stands for, or use bootstrap for how often features are selected."
+            "estimator is a LeastSquaresProjection, which is not a singular value problem: test "
+            "the projection that it stands for, or use bootstrap for how often features are "
+            "selected."
         )
     if getattr(estimator, "approximation", None) is not None:
         raise ValueError(

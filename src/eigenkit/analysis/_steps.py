@@ -126,13 +126,13 @@ def arrangements(blocks: Blocks) -> int:
 
 
 def every_order(blocks: Blocks) -> np.ndarray:
-    """All orders of the rows that exchange them within blocks, one a row; the identity first."""
+    """All orders of the rows that exchange them within blocks, one per row; the identity first."""
     choices = product(*(permutations(rows.tolist()) for rows in blocks))
     return _in_place(np.array([[i for rows in c for i in rows] for c in choices]), blocks)
 
 
 def random_orders(blocks: Blocks, count: int, rng: np.random.Generator) -> np.ndarray:
-    """Random orders of the rows that exchange them within blocks, one a row."""
+    """Random orders of the rows that exchange them within blocks, one per row."""
     drawn = [rng.permuted(np.tile(rows, (count, 1)), axis=1) for rows in blocks]
     return _in_place(np.hstack(drawn), blocks)
 

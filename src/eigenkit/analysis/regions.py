@@ -69,7 +69,7 @@ def _target_name(estimator: Any, target: int, n: int) -> str:
     classes = getattr(estimator, "classes_", None)
     if classes is None:
         return f"response {target}"
-    # Two classes have one row of coefficients, which speaks for the second.
+    # Two classes have one row of coefficients, which is that of the second.
     return str(classes[target] if len(classes) == n else classes[-1])
 
 
@@ -165,8 +165,8 @@ def _samples_at(estimator: Any, Z: Array, components: tuple[int, int]) -> Array:
     kernel = hasattr(estimator, "kernel_")
     if kernel or W is None or mean is None or np.shape(W)[1] != estimator.n_features_in_:
         raise ValueError(
-            f"{type(estimator).__name__} is no linear projection of the features: regions can be "
-            "drawn for two features only."
+            f"{type(estimator).__name__} is not a linear projection of the features: regions can "
+            "be drawn for two features only."
         )
     back = np.linalg.pinv(np.asarray(W, dtype=np.float64))[:, list(components)]
     return np.asarray(Z @ back.T + np.asarray(mean, dtype=np.float64))

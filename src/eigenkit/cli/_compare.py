@@ -204,7 +204,7 @@ def _prepare(data: Data, task: str | None, test: Data | None, **features: Any) -
     missing = features["missing"]
     blocks = [next(complete(_once(part.block()), missing)) for part in (data, test) if part]
     if not all(len(block) for block in blocks):
-        raise FileError(path, "every row misses a value: nothing is left.")
+        raise FileError(path, "every row has a missing value: nothing is left.")
     separator = source.options.label_separator
     target = target_of(path, blocks[0].labels, source.label_names, task, separator)
     learned = learn_features(source, lambda: blocks[:1], **features)
@@ -227,7 +227,7 @@ def _estimators(
     views: tuple[str, ...],
     missing: str,
 ) -> dict[str, Any]:
-    """The methods of these names; views are told to those that can use them."""
+    """The methods of these names; those that use views get them."""
     from eigenkit.models._views import view_columns, view_params
     from eigenkit.registry import METHODS, gap_params
 
@@ -274,7 +274,7 @@ _SHARED = [
 
 
 def _next_step(given: dict[str, Any], record: dict[str, Any]) -> str:
-    """The command that fits what the comparison speaks for; nothing where nothing was found."""
+    """The command that fits what the comparison recommends; nothing where nothing was found."""
     from eigenkit.record import from_dict
     from eigenkit.report.words import recommended
 

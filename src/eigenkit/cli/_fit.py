@@ -44,7 +44,7 @@ def fit(
     stability: Annotated[
         int | None,
         typer.Option(
-            min=10, help="Fit again on so many resamples, and say how steady the weights are."
+            min=10, help="Fit again on this many resamples, and say how steady the weights are."
         ),
     ] = None,
     set_: o.Set = None,
@@ -181,7 +181,7 @@ def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | None, Any]:
     """The ridge (None for the method's own), or the values to choose it from."""
     if alpha != "cv":
         if alphas is not None:
-            raise typer.BadParameter("it goes with --alpha cv only.", param_hint="--alphas")
+            raise typer.BadParameter("it needs --alpha cv.", param_hint="--alphas")
         return None if alpha is None else o.number("--alpha", alpha), None
     if alphas is not None:
         return None, o.numbers("--alphas", alphas)

@@ -50,7 +50,9 @@ TextFeatures = Annotated[
     typer.Option(help="How text becomes features: tfidf or hashing."),
 ]
 TextSize = Annotated[int, typer.Option(min=1, help="The most features of a column of text.")]
-Ngrams = Annotated[int, typer.Option(min=1, help="Sequences of up to so many words are features.")]
+Ngrams = Annotated[
+    int, typer.Option(min=1, help="Sequences of up to this many words are features.")
+]
 Ignore = Annotated[
     list[str] | None,
     typer.Option("--ignore", help="Columns to leave out."),

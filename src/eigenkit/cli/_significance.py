@@ -104,7 +104,7 @@ def _complete(data: Data, missing: str) -> Block:
 
     (block,) = complete(lambda: [data.block()], missing)
     if not len(block):
-        raise FileError(data.source.path, "every row misses a value: nothing is left.")
+        raise FileError(data.source.path, "every row has a missing value: nothing is left.")
     return block
 
 

@@ -26,7 +26,9 @@ def check_stability(resamples: int | None, in_blocks: bool, missing: str) -> Non
     if in_blocks:
         raise typer.BadParameter("it needs all rows in memory.", param_hint="--stability")
     if missing == "keep":
-        raise typer.BadParameter("it goes without --missing keep.", param_hint="--stability")
+        raise typer.BadParameter(
+            "it cannot be combined with --missing keep.", param_hint="--stability"
+        )
 
 
 def with_stability(

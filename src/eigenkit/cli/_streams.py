@@ -23,7 +23,7 @@ def follow(
     ],
     every: Annotated[float, typer.Option(min=0, help="Seconds between checkpoints.")] = 30.0,
     half_life: Annotated[
-        float | None, typer.Option(help="Forget: rows count half after so many more.")
+        float | None, typer.Option(help="Forget: rows count half after this many more.")
     ] = None,
     on_error: Annotated[
         str, typer.Option(help="What to do about bad rows: raise, or skip what came with them.")

@@ -25,19 +25,19 @@ from eigenkit.tolerances import ROUNDING
 # Blocks of rows, or sums of them, that stay in the cache of one core.
 CACHE_BYTES = 2**20
 
-# Rows are handed to threads in so many parts: more than there are threads, so that one which
+# Rows are handed to threads in this many parts: more than there are threads, so that one which
 # has to share its core holds up the others less.
 PARTS = 4
 
 # With fewer multiplications than this, parts and threads take longer than they save.
 WORTH_PARTS = 1e7
 
-# Reading a number from memory takes as long as so many multiplications.
+# Reading a number from memory takes as long as this many multiplications.
 READING = 8
 
 
 def in_parts(n: int, d: int, width: int) -> bool:
-    """Whether to split a product of n x d numbers with so many columns by rows."""
+    """Whether to split a product of n x d numbers with this many columns by rows."""
     return float(n) * d * width >= WORTH_PARTS and PARTS * width <= n and d <= SMALL
 
 

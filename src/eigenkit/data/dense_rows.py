@@ -1,4 +1,4 @@
-"""Products of dense rows with few columns: compiled ones where they can be had, BLAS otherwise.
+"""Products of dense rows with few columns: compiled ones where they are available, BLAS otherwise.
 
 BLAS copies the rows into panels first, which for few columns takes as long as the sums.
 """

@@ -12,7 +12,7 @@ from eigenkit.data.columns import constant_columns
 from eigenkit.data.sparse_rows import SparseRows
 from eigenkit.linalg import Array
 
-# A matrix of labels with a smaller share of non-zeros, and at least so many columns, is worth
+# A matrix of labels with a smaller share of non-zeros, and at least this many columns, is worth
 # taking as a sparse one.
 SPARSE_SHARE = 0.1
 MANY_COLUMNS = 64

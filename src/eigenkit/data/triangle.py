@@ -21,7 +21,7 @@ from eigenkit.tolerances import REPAIRABLE, TWELVE_DIGITS
 
 # What Q'Q may differ from I by for its own factor to be exact to rounding.
 NEARLY = 0.1
-# Rows are factored in blocks of so many times their number of columns.
+# Rows are factored in blocks of this many times their number of columns.
 TALL = 4
 
 

@@ -36,7 +36,7 @@ _Parts = tuple[Any, np.ndarray, dict[str, np.ndarray]]
 
 
 def fetch(name: str, entry: Entry, source: Fetched, sha256: str | None = None) -> Dataset:
-    """The data set from its source; DatasetNotFound if it cannot be had, or is another one."""
+    """The data set from its source; DatasetNotFound if it cannot be obtained, or is another."""
     try:
         X, target, arrays = _read(source, entry)
     except (OSError, ValueError, HTTPException) as error:
@@ -132,7 +132,7 @@ def _from_files(source: Files, entry: Entry) -> _Parts:
 
 def _download(url: str, path: Path) -> None:
     if not url.startswith(("https://", "http://")):
-        raise OSError(f"{url!r} is no address to fetch from")
+        raise OSError(f"{url!r} is not an address to fetch from")
     request = Request(url, headers={"User-Agent": "eigenkit"})
     with urlopen(request, timeout=_TIMEOUT) as answer, path.open("wb") as file:
         expected, size = answer.headers.get("Content-Length"), 0

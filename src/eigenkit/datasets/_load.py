@@ -139,7 +139,7 @@ def _fetched(
         return fetch(path.stem, entry, source, sha256)
     except DatasetNotFound as error:
         raise DatasetNotFound(
-            f"{path.stem} is not at hand: there is no {path.name} in {path.parent}, and {error}; "
+            f"{path.stem} is not available: there is no {path.name} in {path.parent}, and {error}; "
             f"put a file of that name with X and its target there ({entry.origin.rstrip('.')})."
         ) from error.__cause__
 

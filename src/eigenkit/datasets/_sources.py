@@ -108,7 +108,7 @@ _IDA = (
 )
 _TEN = "of which the first ten are the published ones and the others were drawn anew"
 _ONE = "of which one is a published one and the others were drawn anew"
-_NONE = "all drawn anew because the published ones could not be had"
+_NONE = "all drawn anew because the published ones could not be obtained"
 
 
 def _ida(n: int, d: int, what: str, splits: str) -> Entry:
@@ -206,7 +206,7 @@ SETS: dict[str, Entry] = {
         "33 labels",
         "Yahoo pages on Education (Ueda and Saito), raw counts, from yahoo_education of the R "
         "package mldr.datasets; it stands in for the papers' Computers & Internet (6270 x 34096, "
-        "33 labels), which is not to be had in full.",
+        "33 labels), which cannot be obtained in full.",
     ),
     "yahoo_computers_681": Entry(
         (5000, 681),

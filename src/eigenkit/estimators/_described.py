@@ -85,9 +85,9 @@ landmarks_, approximation_error_
 """,
     "eigen_rank": """
 label_rank : int or "auto", optional
-    Let so many directions of the labels, those that X knows most of, stand for all of them; "auto"
-    takes as many as hold 99 % of the sum of the eigenvalues. ``report_.label_bound`` is the
-    largest eigenvalue that was left out. By default nothing is.
+    Let this many directions of the labels, those that X predicts best, stand for all of them;
+    "auto" takes as many as hold 99 % of the sum of the eigenvalues. ``report_.label_bound`` is
+    the largest eigenvalue left out. By default none is.
 """,
     "what_was_done": """
 n_components_, n_iter_, solver_, regression_, report_
@@ -120,7 +120,7 @@ intercept_ : array of shape (n_classes,)
 """,
     "label_rank": """
 label_rank : int or "auto", optional
-    Let so many targets, the main directions of the labels, stand for all of them; "auto" takes
+    Let this many targets, the main directions of the labels, stand for all of them; "auto" takes
     as many as hold 99 % of their squares. ``report_.label_bound`` says by how much an
     eigenvalue may be too small for that. By default nothing is left out.
 """,

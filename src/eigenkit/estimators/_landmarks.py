@@ -13,7 +13,7 @@ from eigenkit.kernels import pivots
 from eigenkit.linalg import Array
 from eigenkit.tolerances import TINY
 
-# Rows of a kernel that agree in so many digits belong to equal samples.
+# Rows of a kernel that agree in this many digits belong to equal samples.
 DIGITS = 12
 
 

@@ -58,7 +58,7 @@ class FeatureRows:
 
 @dataclass(frozen=True)
 class KernelMatrices:
-    """Kernel matrices between these samples and those of the fit, one a kernel."""
+    """Kernel matrices between these samples and those of the fit, one per kernel."""
 
     X: list[np.ndarray]
 

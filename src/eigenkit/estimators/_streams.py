@@ -129,7 +129,7 @@ class Streaming:
             All classes that will come, where y holds classes and the first batch may lack
             some.
         half_life : float, optional
-            Forget: everything seen before counts half as much after so many rows. By default
+            Forget: everything seen before counts half as much after this many rows. By default
             nothing is forgotten.
 
         Returns
@@ -212,7 +212,8 @@ def _check_alike(model: Any, other: Any) -> None:
         )
     if not np.array_equal(*(vars(each).get("_y_names_") for each in (model, other))):
         raise ValueError(
-            "the columns of y have other names in other: feed both streams the same, in one order."
+            "the columns of y have different names in other: feed both streams the same "
+            "columns in the same order."
         )
     if not np.array_equal(*(vars(each).get("classes_", []) for each in (model, other))):
         raise ValueError(

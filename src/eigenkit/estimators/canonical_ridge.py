@@ -46,7 +46,7 @@ class CanonicalRidge(CCA):
     gamma_x, gamma_y : float between 0 and 1
         Where in the family: 0 looks for correlation, 1 for covariance, on either side.
     label_rank : int or "auto", optional
-        Keep so many directions of y, those of the largest eigenvalues; "auto" as many as hold
+        Keep this many directions of y, those of the largest eigenvalues; "auto" as many as hold
         99 % of their sum. By default nothing is left out.
     solver : {"auto", "two_stage", "direct"}
         How the pencil is solved; for ``gamma_x=1`` it is a singular value decomposition.

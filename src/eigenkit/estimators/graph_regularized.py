@@ -43,7 +43,7 @@ class GraphRegularized(BestEstimator):
         one is chosen by cross-validation over the labelled rows, the largest of equally good
         ones: have 0 among them.
     n_neighbors : int
-        Every sample is joined to so many nearest ones (Euclidean), and to those that it is
+        Every sample is joined to this many nearest ones (Euclidean), and to those that it is
         among the nearest of.
     weights : {"heat", "uniform"}
         "heat" gives an edge of length d the weight ``exp(-d^2 / (2 s^2))``, s half the mean
@@ -176,7 +176,7 @@ class GraphRegularized(BestEstimator):
         self._describe()
 
     def _laplacian(self, X: Any, n: int) -> sparse.csr_array | None:
-        """The Laplacian of the graph; None where it has no say."""
+        """The Laplacian of the graph; None where it has no effect."""
         if not np.any(self.mu):
             return None
         if self.graph is None:

@@ -105,7 +105,7 @@ class HypergraphSpectral(Projection):
         if weight.shape != (n_labels,) or not np.all(np.isfinite(weight)) or np.any(weight <= 0):
             raise ValueError(
                 f"label_weights={self.label_weights!r} is not valid: give {n_labels} positive "
-                "numbers, one a label."
+                "numbers, one per label."
             )
         return weight
 

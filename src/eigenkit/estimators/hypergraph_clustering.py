@@ -24,7 +24,7 @@ from eigenkit.tolerances import EPS
 # These are not normalized by the degrees of the vertices: L = diag(S 1) - S.
 PLAIN = ("bolla", "rodriguez")
 
-# Up to so many vertices all eigenvectors are computed at once.
+# Up to this many vertices all eigenvectors are computed at once.
 DENSE_ORDER = 500
 
 

@@ -33,7 +33,7 @@ from eigenkit.threads import one_blas_thread
 # Votes are counted for as many new samples at a time as this many neighbours make.
 BLOCK_NEIGHBORS = 2**20
 
-# Components of the projection that is taken by default. Beyond so many labels their main
+# Components of the projection that is taken by default. Beyond this many labels their main
 # directions stand for them, as features x labels would not fit in memory.
 COMPONENTS = 100
 MANY_LABELS, MAIN_DIRECTIONS = 2000, 200
@@ -347,7 +347,7 @@ def _top_sparse(S: sparse.csr_array, k: int) -> np.ndarray:
 def best_thresholds(Y: sparse.csc_array, S: sparse.csc_array) -> Array:
     """For every label the threshold on S with the best F1; for rare labels the one best for all.
 
-    Between two scores that are told apart the threshold is half-way.
+    Between two scores that differ the threshold is half-way.
     """
     truth = np.asarray(Y[S.indices, _columns(S)]).ravel() != 0
     carried = np.asarray(Y.sum(axis=0)).ravel()

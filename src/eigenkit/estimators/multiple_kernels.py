@@ -264,7 +264,7 @@ class MultipleKernelProjection(Delegating, Transformer):
         given = np.asarray(self.weights, dtype=np.float64)
         if given.shape != (p,) or not np.all(np.isfinite(given)) or np.any(given < 0):
             raise ValueError(
-                f"weights={self.weights!r} is not valid: give {p} numbers >= 0, one a kernel."
+                f"weights={self.weights!r} is not valid: give {p} numbers >= 0, one per kernel."
             )
         if not given.any():
             raise ValueError("weights are zero for every kernel: give some kernel a weight.")

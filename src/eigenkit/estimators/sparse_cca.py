@@ -42,7 +42,7 @@ class SparseCCA(BothSides):
         l1 penalty as a share of the smallest one that leaves no variable: 0 is none, close to
         1 leaves the best variable. Not used by "greedy".
     n_nonzero_x, n_nonzero_y : int, optional
-        At most so many variables instead: the penalty is as small as that allows.
+        At most this many variables instead: the penalty is as small as that allows.
     nonnegative : bool
         Whether weights must not be negative; not for "greedy", and for "least_squares" in X
         only.

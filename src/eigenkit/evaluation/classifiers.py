@@ -15,7 +15,7 @@ from eigenkit.linalg import Array
 from eigenkit.shell import check_choice
 from eigenkit.solvers.margin import squared_hinge
 
-# Up to so many columns a plane is found by Newton's method, many times faster than by descent.
+# Up to this many columns a plane is found by Newton's method, many times faster than by descent.
 _FEW_COLUMNS = 300
 
 
@@ -142,7 +142,7 @@ def _short_indices(Z: Any) -> Any:
 
 
 def _scores(classifier: Any, Z: Any, y: Array, Z_new: Any) -> Array:
-    """Scores of one label, which is told where they are positive."""
+    """Scores of one label, which is predicted where they are positive."""
     if y.min() == y.max():  # the training rows know only one answer
         return np.full(Z_new.shape[0], y[0] - 0.5)
     classifier.fit(Z, y.astype(int))

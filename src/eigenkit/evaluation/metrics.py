@@ -109,7 +109,7 @@ def roc_on_grid(y: Array, s: Array, grid: Array) -> Array | None:
     if y.min() == y.max():
         return None
     order = np.argsort(-s, kind="stable")
-    # Samples with equal scores are told apart by no threshold: the last of them counts for all.
+    # No threshold separates samples with equal scores: the last of them counts for all.
     last = np.append(np.flatnonzero(np.diff(s[order])), len(s) - 1)
     found = np.cumsum(y[order])[last]
     false_positive = np.append(0.0, (1.0 + last - found) / (len(y) - y.sum()))

@@ -64,7 +64,7 @@ class Arff(Delimited):
         while True:
             number, line = _next_line(lines)
             if line is None:
-                raise FileError(self.path, "it has no @data: this is no ARFF file.")
+                raise FileError(self.path, "it has no @data: this is not an ARFF file.")
             word = line.split(None, 1)[0].lower() if line.strip() else ""
             if word == "@relation":
                 self.relation = line
@@ -226,7 +226,7 @@ def read_label_list(path: str) -> tuple[str, ...]:
 
     data = Path(path).read_bytes()[: _LARGEST_LIST + 1]
     if len(data) > _LARGEST_LIST or b"<!" in data.replace(b"<!--", b""):
-        raise FileError(path, "it is no plain list of labels: document types are not read.")
+        raise FileError(path, "it is not a plain list of labels: document types are not read.")
     try:
         root = ElementTree.fromstring(data)
     except (ElementTree.ParseError, LookupError, ValueError) as error:

@@ -172,7 +172,7 @@ class Lines:
         return first, "".join(parts)
 
     def _part(self, n: int) -> str:
-        """At most ``n`` lines of the piece at hand."""
+        """At most ``n`` lines of the current piece."""
         if self._at == len(self._piece):
             self._piece, self._at = next(self._pieces, ""), 0
             self._left = self._piece.count("\n") + (self._piece[-1:] not in ("\n", ""))
@@ -271,7 +271,7 @@ def _compression(magic: bytes) -> str | None:
 
 
 def guess_encoding(origin: Origin, options: Reading) -> str:
-    """The encoding that was asked for, or that the first bytes speak for."""
+    """The encoding that was asked for, or that the first bytes suggest."""
     if options.encoding is not None:
         try:
             return codecs.lookup(options.encoding).name

@@ -17,7 +17,7 @@ from eigenkit.images.cache import Cache
 from eigenkit.images.descriptors import PCA_IMAGES, Descriptor, Frame
 from eigenkit.images.files import ImageSet, Picture
 
-# Pictures that one process takes at a time; progress is told between them.
+# Pictures that one process takes at a time; progress is reported between them.
 BATCH = 16
 
 

@@ -172,7 +172,7 @@ class Preparation(BaseEstimator):
 
 
 def _principal(centred: Array, most: int) -> Array:
-    """Directions of most variance, at most so many."""
+    """Directions of most variance, at most this many."""
     n, d = centred.shape
     if n >= d:
         _, V = eigh(centred.T @ centred, subset_by_index=(d - most, d - 1))

@@ -35,7 +35,7 @@ class TextColumn:
     size : int
         Number of features: the length of the vocabulary, or of the hash table.
     ngrams : int
-        Sequences of up to so many words are features.
+        Sequences of up to this many words are features.
     words : tuple of str
         The vocabulary of tf-idf or the categories, in the order of the features.
     idf : array of shape (size,)

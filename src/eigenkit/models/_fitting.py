@@ -116,7 +116,7 @@ def fit_model(
     begun = time.monotonic()
     labels = join_labels([block.labels for block in complete(blocks, missing)])
     if labels is not None and len(labels) == 0:
-        raise FileError(source.path, "every row misses a value: nothing is left to fit.")
+        raise FileError(source.path, "every row has a missing value: nothing is left to fit.")
     target = target_of(
         source.path, labels, source.label_names, task, source.options.label_separator
     )
@@ -224,7 +224,7 @@ def _told(values: Iterable[float], scores: Any, rows: FitRows, cv: int) -> dict[
 
 
 def _quality(estimator: Any, rows: FitRows, cv: int, seed: int) -> dict[str, Any] | None:
-    """The score on rows left out; None where that cannot be had or would take too long."""
+    """The score on rows left out; None where it cannot be computed or would take too long."""
     ((X, y),) = rows
     entries = X.nnz if hasattr(X, "nnz") else X.size
     if entries > _MOST_ENTRIES or len(y) < 2 * cv:

@@ -46,7 +46,7 @@ def parsed(
             kept.append((path, Stored.of(scratch, X, None)))
     seen = join_labels(labels)
     if seen is not None and len(seen) == 0:
-        raise FileError(first.path, "every row misses a value: nothing is left to fit.")
+        raise FileError(first.path, "every row has a missing value: nothing is left to fit.")
     separator = first.options.label_separator
     target = (
         None if seen is None else target_of(first.path, seen, first.label_names, task, separator)

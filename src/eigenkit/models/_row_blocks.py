@@ -24,7 +24,7 @@ from eigenkit.moments.blocked import NO_BLOCK
 
 # Arrays are cut into blocks of about this size.
 BLOCK_BYTES = 2**24
-# Blocks are put together in at least so many parts, of at most this size.
+# Blocks are put together in at least this many parts, of at most this size.
 PARTS = 32
 PART_BYTES = 2**29
 

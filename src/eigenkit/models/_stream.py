@@ -41,7 +41,7 @@ class Stream:
         Seconds between checkpoints, more where writing them takes long: at most one part in
         twenty of the time goes into them. 0 writes one after every batch.
     half_life : float, optional
-        Forget: everything seen before counts half as much after so many rows.
+        Forget: everything seen before counts half as much after this many rows.
     on_error : {"raise", "skip"}
         What to do with a batch that is refused. Nothing of it counts in either case; "skip"
         goes on with the next and notes it in ``skipped``.

@@ -42,7 +42,7 @@ def view_columns(path: str, names: Sequence[str], views: Sequence[str]) -> list[
 
 
 def view_params(method: Method, columns: Sequence[Sequence[int]] | None) -> dict[str, Any]:
-    """The parameters by which a method is told its views; none if it has no use for them."""
+    """The parameters that tell a method its views; none if it does not use views."""
     if columns is None:
         return {}
     if method.views == "groups":

@@ -54,7 +54,7 @@ class Rows:
 
     @property
     def whole(self) -> Rows | None:
-        """All rows, for what cannot be had from their sums; a stream and blocks have None."""
+        """All rows, for what their sums do not tell; a stream and blocks have None."""
         return self
 
     @property
@@ -70,7 +70,7 @@ class Rows:
         fits = self.X.shape == (n, d) and self.Y.shape == (n, k)
         each = [column for column in (self.weight, self.fade) if column is not None]
         if not fits or any(column.shape != (n,) for column in each):
-            raise ValueError(f"these are no rows of {d} features and {k} labels")
+            raise ValueError(f"these are not rows of {d} features and {k} labels")
 
     def positive(self) -> Rows:
         """The rows that have a weight above zero."""

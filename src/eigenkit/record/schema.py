@@ -197,7 +197,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class LabelScore:
-    """How a label is told; counts are summed over the splits, areas averaged.
+    """How well a label is predicted; counts are summed over the splits, areas averaged.
 
     ``support`` counts the held-out samples that carry the label.
     """
@@ -242,7 +242,7 @@ class Method:
     """All about one method.
 
     ``confusion`` counts, over all splits, held-out samples of the class of the row (one of
-    ``Data.shown``) that were told to be of the class of the column. ``predicted`` goes with
+    ``Data.shown``) that were predicted to be of the class of the column. ``predicted`` goes with
     ``Points.observed``: what was predicted when the sample was held out.
     """
 

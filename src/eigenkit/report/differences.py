@@ -63,7 +63,7 @@ def not_distinguishable(run: Run, best: Method, others: list[Method], metric: st
 def simplest(methods: list[Method]) -> list[Method]:
     """Those of the methods that are as simple as any: baselines, then few components, no kernel.
 
-    How long they took has no say: it differs from run to run.
+    How long they took does not matter: it differs from run to run.
     """
     least = min(map(_effort, methods))
     return [method for method in methods if _effort(method) == least]

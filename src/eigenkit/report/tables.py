@@ -140,7 +140,7 @@ def warnings(run: Run) -> Table:
 
 
 def data_facts(run: Run) -> Table:
-    """Sizes and the like."""
+    """Sizes, and more of the kind."""
     d = run.data
     facts = {
         "samples": f"{d.n_samples:,}",

@@ -28,10 +28,10 @@ from eigenkit.tolerances import SUM_ROUNDING, above_rounding
 # "auto" takes as many directions as hold this share of the squares of H, or of the eigenvalues.
 SHARE = 0.99
 
-# Up to so many labels all singular values come from H'H; beyond, a few by Lanczos.
+# Up to this many labels all singular values come from H'H; beyond, a few by Lanczos.
 MANY = 2000
 
-# Where samples are fewer than labels, H of at most so many entries is decomposed as it is.
+# Where samples are fewer than labels, H of at most this many entries is decomposed as it is.
 FEW_ENTRIES = 2**23
 
 

@@ -21,7 +21,7 @@ from eigenkit.solvers.krylov import ROUND, block_cg, block_cg_mixed, block_lsqr
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import EPS, RANK_TOL, REPAIRABLE, TINY, TOLD_APART, TWELVE_DIGITS
 
-# Where a mixture of at least so many columns lacks no more than this (relative), their residuals
+# Where a mixture of at least this many columns lacks no more than this (relative), their residuals
 # are not computed: that is twelve digits, measured where the condition only fears.
 MIXED = 8
 ENOUGH = 1e-12

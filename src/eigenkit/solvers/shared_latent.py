@@ -11,7 +11,7 @@ u = Ux'(x - mx) and v = Uy'(y - my) are the canonical variates, and the likeliho
 Wx = Sxx Ux sqrt(r), Wy = Syy Uy sqrt(r) (the first q columns). The model then is the Gaussian with
 Sxx and Syy as they are and Sxx Ux diag(r) Uy' Syy between the views.
 
-How many components there are is told by -2 log likelihood + c_n q (dx + dy - q), the parameters
+How many components there are follows from -2 log likelihood + c_n q (dx + dy - q), the parameters
 that q of them need. Schwarz' c_n = log n is slow to believe in a weak one (at n = 200 and 6 + 5
 columns a third must have r > .38); Hannan and Quinn's c_n = 2 log log n is the slowest growth
 that still finds the true number in the end.

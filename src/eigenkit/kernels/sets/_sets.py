@@ -89,7 +89,7 @@ def sums(values: Array, sizes: np.ndarray) -> Array:
 
 
 def sample(points: Array, most: int, random: Any) -> Array:
-    """At most so many of the points, drawn without order."""
+    """At most this many of the points, drawn without order."""
     if len(points) <= most:
         return points
     return np.asarray(points[np.sort(random.choice(len(points), most, replace=False))])
