@@ -166,6 +166,8 @@ class BayesianCCA(TwoViewDensity):
         The posterior of these loadings and of the noise is taken to be normal, with the
         inverse of the Fisher information (z integrated out, the others at zero) plus the
         prior's precision as covariance. Intervals of loadings that are likely zero are (0, 0).
+        Which loadings are zero is taken as known: where one was misjudged, the intervals of the
+        others miss more often than they should.
 
         Parameters
         ----------
