@@ -402,7 +402,7 @@ def test_stability_of_selected_features(spectra: Path) -> None:
     assert "Features by how steady they are" in Path("m.html").read_text()
     for more, message in (
         (["--stream", "-m", "cca"], "--stability: it needs all rows in memory"),
-        (["--missing", "keep", "-m", "pls"], "--stability: it cannot be combined with --missing keep"),
+        (["--missing", "keep", "-m", "pls"], "it cannot be combined with --missing keep"),
     ):
         words = [*NUMBERS, "--stability", "20", *more, "-o", "n.ek"]
         assert message in " ".join(run("fit", "spectra.csv", *words, code=2).split())
