@@ -155,7 +155,7 @@ class CenteredKernel(Data):
 
     @property
     def vanishes(self) -> bool:
-        """Whether all samples are one to the kernel."""
+        """Whether the kernel cannot tell any two samples apart."""
         return largest(self.K) <= 16 * self.eps * self._size
 
     @property

@@ -56,7 +56,7 @@ def _cause(error: Exception) -> str:
 
 
 def _check_digest(name: str, source: Fetched, found: str, expected: str) -> None:
-    """Nothing is taken whose every bit is not vouched for: by us, or else by the user."""
+    """Refuse data unless its hash is known: to us, or else to the user."""
     if not expected:
         raise DatasetNotFound(
             f"what {source.address} holds has the sizes, counts and sums of this set, but its "

@@ -57,7 +57,7 @@ def fingerprint(X: Any, target: np.ndarray) -> Fingerprint:
 
 
 def difference(X: Any, target: np.ndarray, known: Fingerprint) -> str:
-    """What speaks against a set being the known one, in words; empty if nothing does."""
+    """Why a set is not the known one, in words; empty if it is."""
     if X.shape != known.shape:
         return f"X has shape {tuple(X.shape)}, not {known.shape}"
     if _counts(target) != known.counts:

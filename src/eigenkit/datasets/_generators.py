@@ -1,4 +1,4 @@
-"""Data that are drawn: clusters, noise, and labels that hang on a planted subspace."""
+"""Data that are drawn: clusters, noise, and labels that depend on a planted subspace."""
 
 from __future__ import annotations
 

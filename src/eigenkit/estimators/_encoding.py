@@ -53,7 +53,7 @@ def labels_of(model: Any, y: Any, *, reset: bool) -> Any:
 
 
 def check_y_names(model: Any, y: Any) -> None:
-    """Refuse a frame with other columns than that which the model was fitted to."""
+    """Refuse a frame whose columns are not those that the model was fitted to."""
     _check_names(model, _column_names(tabular(y)))
 
 
@@ -251,7 +251,7 @@ def encode_responses(model: Any, y: Any, n: int, classes: Any, reset: bool) -> A
 
 
 def as_numbers(model: Any, y: Any) -> Any:
-    """y as what ``predict`` gives: of strings the indicator columns of the model's classes."""
+    """y in the form that ``predict`` returns: strings as indicator columns of the classes."""
     check_y_names(model, y)
     if not hasattr(model, "classes_"):
         return y

@@ -91,7 +91,7 @@ class Estimator(Instead, BaseEstimator):
         return self._fit(X, y, sample_weight)
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
-        """The way of every fit; ``more`` is what :meth:`fit` of a subclass takes besides."""
+        """What every fit does; ``more`` holds further arguments of a subclass's :meth:`fit`."""
         settings = self._settings()
         with unchanged_on_error(self), threads_for(X, y):
             forget(self)
@@ -171,7 +171,7 @@ class Estimator(Instead, BaseEstimator):
         return Rows(X, Y, weight)
 
     def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
-        """X as numbers; that they are finite shows in the means where a whole sample is taken."""
+        """X as numbers; in a whole sample, the means will show whether all are finite."""
         finite = min_samples == 1
         return check_X(self, X, reset=reset, min_samples=min_samples, finite=finite)
 
@@ -205,7 +205,7 @@ class BothSides(Transformer):
         lacks(self, "_scores_of_x")
 
     def _scores_of_y(self, Y: Any) -> Any:
-        """Of y as numbers, a column each that was there in fit."""
+        """The scores of y, given as numbers with the columns that it had in fit."""
         lacks(self, "_scores_of_y")
 
     def transform(self, X: Any, y: Any = None) -> Any:

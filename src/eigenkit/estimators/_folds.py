@@ -36,7 +36,7 @@ RULES = ("one_standard_error", "min")
 
 
 def fit_head(head: Any, T: Array, y: Any, weight: Array | None = None) -> Any:
-    """What judges scores T that come without a prediction of their own, fitted to them.
+    """A predictor fitted to the scores T, for projections that make no predictions of their own.
 
     By default least squares; on classes with a little ridge, and scaled, as scores may be so
     short that the ridge is all there is.
@@ -52,7 +52,7 @@ def fit_head(head: Any, T: Array, y: Any, weight: Array | None = None) -> Any:
 
 
 def _weights(head: Any, weight: Array | None) -> dict[str, Array]:
-    """The weights by the name under which the head takes them, if it does."""
+    """The weights as keyword arguments of the head's fit; none if it takes no weights."""
     if isinstance(head, sklearn.pipeline.Pipeline):
         name, last = head.steps[-1]
         return {f"{name}__{key}": value for key, value in _weights(last, weight).items()}

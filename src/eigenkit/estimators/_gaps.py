@@ -82,7 +82,7 @@ class Gapped(Problem):
 
     @classmethod
     def of(cls, problem: Problem, observed: np.ndarray) -> Gapped:
-        """The problem of filled rows, of which so much is observed."""
+        """The problem of filled rows, given which entries were observed."""
         Z = problem.pencil.Z
         squares = float(np.sum(Z.column_squares() * share_of(Z, observed)))
         return cls(**vars(problem), observed=observed, squares=squares)

@@ -59,7 +59,7 @@ def check_kernel_params(
 
 
 def check_landmarks(approximation: Any, n_landmarks: Any) -> None:
-    """Refuse what does not say how landmarks are chosen, and how many."""
+    """Refuse anything but a way to choose landmarks and their number."""
     if approximation is not None:
         check_choice("approximation", approximation, APPROXIMATIONS)
     check_count("n_landmarks", n_landmarks)
@@ -82,7 +82,7 @@ def refuse_overflow(K: Array) -> Array:
 
 
 def symmetry_tol(X: Any, kernel: Any = "precomputed") -> float:
-    """How far from symmetric a kernel of such numbers may be: ours only by rounding of ours."""
+    """How far from symmetric a kernel may be; one of our own functions needs no check."""
     if isinstance(kernel, str) and kernel != "precomputed":
         return float("inf")
     return max(SYMMETRY_TOL, 100 * float(np.finfo(X.dtype).eps))

@@ -288,7 +288,7 @@ def _enough(k: int, n: int, count: Array | None) -> int:
 
 
 def _within(count: Array, k: int) -> Array:
-    """What counts of each sample, nearest first, until k neighbours are counted."""
+    """How much of each sample counts, nearest first, until there are k neighbours."""
     before = np.cumsum(count, axis=1) - count
     return np.clip(k - before, 0.0, count)
 

@@ -198,7 +198,7 @@ class PCA(Density, Projection):
         return self._chosen_solver() == "nipals"
 
     def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
-        """X, of which something may be missing if all rows are there at once."""
+        """X; entries may be missing where all rows come at once."""
         if self._skips_gaps and min_samples > 1:
             return check_gaps(self, X, "solver", "auto", reset=reset, min_samples=min_samples)
         return super()._check_X(X, reset=reset, min_samples=min_samples)

@@ -122,7 +122,7 @@ class RGCCA(ManyViews):
         return check_count("n_components", self.n_components)
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """y is no must, but where it is there it is learned from."""
+        """y is optional; where it is given, it is learned from."""
         rows = self._all_rows(X, None, sample_weight)
         if y is not None:
             Y = encode_responses(self, labels_of(self, y, reset=True), rows.n_rows, None, True)
