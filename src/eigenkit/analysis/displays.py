@@ -122,6 +122,15 @@ def _label_axes(ax: Any, components: tuple[int, int]) -> None:
     ax.set(xlabel=f"component {a + 1}", ylabel=f"component {b + 1}")
 
 
+def draw_bars(ax: Any, values: Array, names: list[str]) -> None:
+    """A bar for every name, the first on top, coloured by its sign."""
+    places = np.arange(len(values))
+    ax.barh(places, values, color=[COLORS[int(value < 0)] for value in values])
+    ax.axvline(0.0, color="#56606e", linewidth=0.8)
+    ax.set_yticks(places, names)
+    ax.invert_yaxis()
+
+
 class ScoresDisplay(Display):
     """Samples in the plane of two components.
 
@@ -328,9 +337,5 @@ class WeightsDisplay(Display):
         return cls(w[order], [names[j] for j in order], component).plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        colors = [COLORS[0] if w >= 0 else COLORS[1] for w in self.weights]
-        places = np.arange(len(self.weights))
-        ax.barh(places, self.weights, color=colors)
-        ax.set_yticks(places, self.names)
-        ax.invert_yaxis()
+        draw_bars(ax, self.weights, self.names)
         ax.set(xlabel=f"weight in component {self.component + 1}")

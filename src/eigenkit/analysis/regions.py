@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.analysis.displays import Display, Rows, feature_names, groups_of, scores_of
+from eigenkit.analysis.displays import Display, Rows, draw_bars, feature_names, groups_of, scores_of
 from eigenkit.analysis.plots import COLORS, MARKERS
 from eigenkit.linalg import Array
 
@@ -57,11 +57,7 @@ class CoefficientsDisplay(Display):
         return cls(rows[target, order], [names[j] for j in order], words).plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        places = np.arange(len(self.coefficients))
-        ax.barh(places, self.coefficients, color=[COLORS[int(c < 0)] for c in self.coefficients])
-        ax.axvline(0.0, color="#56606e", linewidth=0.8)
-        ax.set_yticks(places, self.names)
-        ax.invert_yaxis()
+        draw_bars(ax, self.coefficients, self.names)
         ax.set(xlabel=f"coefficient for {self.target}")
 
 

@@ -202,11 +202,7 @@ class Projection(Streaming, Transformer):
     def transform(self, X: Any) -> Array:
         """Project new samples: ``(X - mean_) @ components_.T``.
 
-        {samples}
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
+        {scores_of_samples}
         """
         return self._projected(X)
 

@@ -67,11 +67,7 @@ class Density:
     def score_samples(self, X: Any) -> Array:
         """Log-likelihood of each sample under the model (Gaussian, :meth:`get_covariance`).
 
-        {samples}
-
-        Returns
-        -------
-        array of shape (n_samples,)
+        {class_of_each}
         """
         noise = self._positive_noise()
         X = check_X(self, X, reset=False)

@@ -94,7 +94,9 @@ n_components_, n_iter_, solver_, regression_, report_
     What was done; see :class:`eigenkit.pencil.Report`.
 n_features_in_, feature_names_in_
 """,
-    "plane_probability": """
+    "surfaces": """
+{kernel}
+{landmarks}
 probability : bool
     Whether to learn :meth:`predict_proba`, which takes five more fits: the factor in
     softmax(-factor * distance) is that of largest likelihood for held-out samples, so that
@@ -134,6 +136,43 @@ regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
     The method of the first stage; :meth:`plan` tells what "auto" would take.
 tol, max_iter : float, int
     Relative residual and number of iterations at which iterative methods stop.
+""",
+    "class_of_each": """
+{samples}
+
+Returns
+-------
+array of shape (n_samples,)
+""",
+    "each_class": """
+{samples}
+
+Returns
+-------
+array of shape (n_samples, n_classes)
+""",
+    "log_odds": """
+{samples}
+
+Returns
+-------
+array of shape (n_samples, n_classes); for two classes the log odds, (n_samples,)
+""",
+    "samples_of_scores": """
+Parameters
+----------
+X : array of shape (n_samples, n_components_)
+
+Returns
+-------
+array of shape (n_samples, n_features)
+""",
+    "scores_of_samples": """
+{samples}
+
+Returns
+-------
+array of shape (n_samples, n_components_)
 """,
     "samples": """
 Parameters

@@ -342,11 +342,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """The class whose plane is nearest.
 
-        {samples}
-
-        Returns
-        -------
-        array of shape (n_samples,)
+        {class_of_each}
         """
         nearest = self.distances(X).argmin(axis=1)
         return np.asarray(self.classes_[nearest])
@@ -357,11 +353,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
 
         ``softmax(-probability_scale_ * distances(X))``: the nearest class is the most probable.
 
-        {samples}
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
+        {each_class}
         """
         return np.asarray(scipy.special.softmax(self._log_odds(X), axis=1))
 
@@ -369,11 +361,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the probabilities, with ``probability=True``.
 
-        {samples}
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
+        {each_class}
         """
         return np.asarray(scipy.special.log_softmax(self._log_odds(X), axis=1))
 

@@ -184,13 +184,7 @@ class KernelPCA(KernelSpace, Transformer):
     def inverse_transform(self, X: Any) -> Array:
         """Pre-images: the samples whose scores are about these, by a learned regression.
 
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_components_)
-
-        Returns
-        -------
-        array of shape (n_samples, n_features)
+        {samples_of_scores}
         """
         check_is_fitted(self)
         if "dual_coef_" not in self.__dict__:

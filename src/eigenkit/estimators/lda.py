@@ -236,11 +236,7 @@ class LDA(ClassifierMixin, Projection):
     def decision_function(self, X: Any) -> Array:
         """Log of prior times likelihood up to a term common to all classes.
 
-        {samples}
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes); for two classes the log odds, (n_samples,)
+        {log_odds}
         """
         check_is_fitted(self)
         coef = getattr(self, self._coef_name)
@@ -251,32 +247,20 @@ class LDA(ClassifierMixin, Projection):
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class of each sample.
 
-        {samples}
-
-        Returns
-        -------
-        array of shape (n_samples,)
+        {class_of_each}
         """
         return most_probable(self.decision_function(X), self.classes_)
 
     def predict_proba(self, X: Any) -> Array:
         """Posterior probabilities of the classes.
 
-        {samples}
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
+        {each_class}
         """
         return posterior(self.decision_function(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the posterior probabilities, without underflow.
 
-        {samples}
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
+        {each_class}
         """
         return log_posterior(self.decision_function(X))

@@ -205,11 +205,7 @@ class LeastSquaresProjection(Projection):
     def decision_function(self, X: Any) -> Array:
         """Log of prior times likelihood up to a term common to all classes (target "lda").
 
-        {samples}
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes); for two classes the log odds, (n_samples,)
+        {log_odds}
         """
         values = self._values(X)
         return values[:, 0] if len(self.classes_) == 2 else values
@@ -233,11 +229,7 @@ class LeastSquaresProjection(Projection):
     def predict_proba(self, X: Any) -> Array:
         """Posterior probabilities of the classes (target "lda").
 
-        {samples}
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
+        {each_class}
         """
         return posterior(self.decision_function(X))
 
@@ -245,11 +237,7 @@ class LeastSquaresProjection(Projection):
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithms of the posterior probabilities (target "lda").
 
-        {samples}
-
-        Returns
-        -------
-        array of shape (n_samples, n_classes)
+        {each_class}
         """
         return log_posterior(self.decision_function(X))
 

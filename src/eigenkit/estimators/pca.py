@@ -284,11 +284,7 @@ class PCA(Density, Projection):
     def transform(self, X: Any) -> Array:
         """Scores: ``(X - mean_) @ components_.T``, of unit variance if ``whiten``.
 
-        {samples}
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
+        {scores_of_samples}
         """
         scores = self._scores(X)
         return scores / self._deviations(scores) if self.whiten else scores
@@ -307,13 +303,7 @@ class PCA(Density, Projection):
     def inverse_transform(self, X: Any) -> Array:
         """The points of the original space that have these scores.
 
-        Parameters
-        ----------
-        X : array of shape (n_samples, n_components_)
-
-        Returns
-        -------
-        array of shape (n_samples, n_features)
+        {samples_of_scores}
         """
         check_is_fitted(self)
         scores = check_scores("X", X, self.n_components_)

@@ -46,9 +46,7 @@ class GEPSVM(ProximalPlanes):
     ----------
     alpha : float
         Ridge, the delta of the paper; 0 gives the planes of the linear ReGEC.
-    {kernel}
-    {landmarks}
-    {plane_probability}
+    {surfaces}
 
     Attributes
     ----------
@@ -101,9 +99,7 @@ class ReGEC(ProximalPlanes):
         ``alpha (|w|^2 + b^2)`` to both sides. "auto" takes "exchange" for the linear kernel and
         "diagonal" for the others, whose problem is singular otherwise. Sparse data with more
         than 4000 rows and columns are only multiplied with, which takes a ridge.
-    {kernel}
-    {landmarks}
-    {plane_probability}
+    {surfaces}
 
     Attributes
     ----------

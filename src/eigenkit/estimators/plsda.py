@@ -161,11 +161,7 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     def transform(self, X: Any) -> Array:  # type: ignore[override]
         """Scores of X.
 
-        {samples}
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
+        {scores_of_samples}
         """
         return np.asarray(super().transform(X))
 

@@ -133,11 +133,7 @@ class ShrinkageRegression(RegressorMixin, Estimator):
     def predict(self, X: Any) -> Array:
         """Predict y.
 
-        {samples}
-
-        Returns
-        -------
-        array of shape (n_samples,)
+        {class_of_each}
         """
         check_is_fitted(self)
         X = check_X(self, X, reset=False)

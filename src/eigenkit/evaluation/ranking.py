@@ -27,6 +27,12 @@ Y : 0/1 array or sparse matrix of shape (n_samples, n_labels)
 S : array or sparse matrix of shape (n_samples, n_labels)
     Scores; larger is better.
 """,
+        "ranked": """
+Parameters
+----------
+{ranking}
+{places}
+""",
         "places": """
 k : int
     How many places of the ranking count.
@@ -83,10 +89,7 @@ def _hits(Y: Any, S: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
 def precision_at_k(Y: Any, S: Any, k: int = 1) -> float:
     """Mean share of the k best labels that are right (P@k).
 
-    Parameters
-    ----------
-    {ranking}
-    {places}
+    {ranked}
 
     Examples
     --------
@@ -103,10 +106,7 @@ def ndcg_at_k(Y: Any, S: Any, k: int = 5) -> float:
 
     A label that is right at place p counts 1 / log2(p + 1).
 
-    Parameters
-    ----------
-    {ranking}
-    {places}
+    {ranked}
 
     Examples
     --------
