@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 
 from conftest import ZOO, dense, make_X
-from eigenkit.data import Centered, CenteredKernel, Data, project
+from eigenkit.data import Centered, CenteredKernel, Data, SideBySide, project
+from eigenkit.data import dense as data_of_rows
 from eigenkit.data.sparse_rows import SparseRows
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import Settings, solve
@@ -39,6 +40,33 @@ def test_products_equal_the_explicit_matrix(kind, weights, dtype, rng):
     np.testing.assert_allclose(Z.gram(), E.T @ E, atol=1e-12 * size**2 * n)
     np.testing.assert_allclose(Z.outer(), E @ E.T, atol=1e-12 * size**2 * d)
     np.testing.assert_allclose(Z.toarray(), E, atol=1e-12 * size)
+
+
+LAYOUTS = {
+    "Fortran": np.asfortranarray,
+    "some columns": lambda X: np.repeat(X, 2, axis=1)[:, ::2],
+    "some rows": lambda X: np.repeat(X, 2, axis=0)[::2],
+    "backwards": lambda X: X[::-1, ::-1].copy()[::-1, ::-1],
+    "other bytes": lambda X: X.astype(">f8"),
+    "side by side": lambda X: SideBySide([X[:, :2].astype(np.float32), X[:, 2:]]),
+}
+
+
+@pytest.mark.parametrize("weights", ["none", "integers"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_products_do_not_depend_on_where_the_numbers_stand(layout, weights, rng, monkeypatch):
+    """In blocks of eight rows, which all pass through the same memory."""
+    monkeypatch.setattr(data_of_rows, "BLOCK_BYTES", 8 * 8 * 6)
+    X = np.rint(10 * rng.normal(size=(43, 6)))
+    weight = _weights(weights, 43, rng)
+    Z, E = Centered(LAYOUTS[layout](X), weight), _explicit(X, weight)
+    V, U = rng.normal(size=(6, 3)), rng.normal(size=(43, 3))
+    np.testing.assert_allclose(Z.matmat(V), E @ V, atol=1e-11)
+    np.testing.assert_allclose(Z.rmatmat(U), E.T @ U, atol=1e-11)
+    np.testing.assert_allclose(Z.gram(), E.T @ E, atol=1e-10)
+    np.testing.assert_allclose(Z.toarray(), E, atol=1e-12)
+    np.testing.assert_allclose(Z.column_squares(), np.sum(E * E, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(Z.gradient(V)[0], E.T @ E @ V, atol=1e-10)
 
 
 @pytest.mark.parametrize("kind", ZOO)

@@ -325,3 +325,12 @@ def test_residuals_are_computed_for_all_columns_only_where_one_lacks_digits(
     assert (max(widths) > 1) is refined
     exact = solve(pencil, Settings(solver="direct"))
     assert projector_distance(found.W, exact.W) < 1e-11
+
+
+def test_a_small_ridge_is_no_bargain_for_conjugate_gradients(rng):
+    """Rounding keeps blocks going after they have spanned the space: the forecast must not stop."""
+    X = sparse.random_array((4000, 6000), density=0.01, format="csr", rng=rng)
+    costs = [choose(Centered(X), 50, [alpha], 1e-6).costs for alpha in (1.0, 1e-2, 1e-4)]
+    assert costs[0]["dual_cholesky"] == costs[2]["dual_cholesky"]
+    assert costs[1]["cg"] > 1.5 * costs[0]["cg"]
+    assert costs[2]["cg"] > 1.5 * costs[1]["cg"]

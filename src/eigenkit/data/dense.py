@@ -78,6 +78,11 @@ class SideBySide:
         return self[:].astype(dtype or self.dtype, copy=False)
 
 
+def _is_plain(X: np.ndarray | SideBySide) -> bool:
+    """Whether BLAS takes X as it is: with gaps between its numbers it copies all of it."""
+    return isinstance(X, np.ndarray) and X.dtype == np.float64 and X.itemsize in X.strides
+
+
 class Dense(Centered):
     """An array, or several side by side; not copied, not changed."""
 
@@ -165,8 +170,7 @@ class Dense(Centered):
         blocks share one piece of memory: a block is gone when the next one comes.
         """
         first, last = (0, self.shape[0]) if part is None else (part.start, part.stop)
-        changed = self.shift is not None or self.m is not None or self.X.dtype != np.float64
-        changed |= isinstance(self.X, SideBySide)
+        changed = self.shift is not None or self.m is not None or not _is_plain(self.X)
         changed |= weighted and self.r is not None
         size = size or (BLOCK_BYTES if changed else self.X.nbytes)
         step = max(1, size // (8 * max(1, self.shape[1])))

@@ -100,10 +100,13 @@ def _iteration_cost(Z: Data, k: int, n_alphas: int) -> float:
 def _iterations(Z: Data, k: int, condition: float, tol: float) -> float:
     """About a third of the classical bound is what blocks take on text.
 
-    Never more than it takes for blocks of k to span the whole space.
+    Blocks of k span the whole space after min(n, d) / k iterations. Without rounding that would be
+    the end; with it the number grows on, if only as the root of the bound. On text of 7484 and of
+    3000 documents with 26 and 101 labels, ridges from 1e-4 to 1e-2 and tolerances of 1e-4 and 1e-8,
+    this is within a factor of about two of what was counted.
     """
     bound = 0.2 * np.log(2 / max(tol, EPS)) * np.sqrt(condition)
-    return float(3 + min(bound, 1.2 * min(Z.shape) / k))
+    return float(3 + min(bound, 0.75 * np.sqrt(bound * min(Z.shape) / k)))
 
 
 def _nothing_else(Z: Data, alphas: Sequence[float]) -> str:
