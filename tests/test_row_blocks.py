@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -427,3 +428,54 @@ def test_blocks_that_lose_rows_between_passes_are_refused(make):
     last = fit(whole=100)
     with pytest.raises(ValueError, match="60 rows in the first pass and of 40 in a later one"):
         fit(whole=last)
+
+
+@pytest.mark.parametrize("change", ["one column of X", "rows in another order", "y", "weights"])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("make", [LDA, CCA])
+def test_blocks_whose_numbers_change_between_passes_are_refused(make, kind, change):
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.normal(size=(90, 5)), np.arange(90) % 3, np.ones(90)
+    X[rng.random(X.shape) < 0.3] = 0.0
+
+    def fit(steady):
+        asked = []
+
+        def blocks():
+            asked.append(1)
+            parts = [X.copy(), y.copy(), weight.copy()]
+            if len(asked) >= steady:
+                if change == "one column of X":
+                    parts[0][30:60, 3] *= 1.5
+                elif change == "y":
+                    parts[1][30:60] = 0
+                elif change == "weights":
+                    parts[2][40] = 2.0
+                else:
+                    parts[0][30:60] = X[rng.permutation(np.arange(30, 60))]
+            parts[0] = sparse.csr_array(parts[0]) if kind == "sparse" else parts[0]
+            return iter([tuple(p[a : a + 30] for p in parts) for a in (0, 30, 60)])
+
+        make().fit(RowBlocks(blocks))
+        return len(asked)
+
+    last = fit(steady=100)
+    with pytest.raises(ValueError, match="other numbers in block 1 in a later pass"):
+        fit(steady=last)
+
+
+def test_sparse_blocks_may_have_their_entries_in_any_order():
+    rng = np.random.default_rng(0)
+    X, y = sparse.csr_array(np.round(3 * rng.random((60, 5)))), np.arange(60) % 3
+    order = np.concatenate([np.arange(a, b)[::-1] for a, b in pairwise(X.indptr)])
+    odd = sparse.csr_array((X.data[order], X.indices[order], X.indptr), shape=X.shape)
+    twice = sparse.csr_array(
+        (np.repeat(X.data / 2, 2), np.repeat(X.indices, 2), 2 * X.indptr), shape=X.shape
+    )
+    whole = PCA(2).fit(X).explained_variance_
+    for rows in (odd, twice):
+        parts = [(rows[:30], y[:30]), (rows[30:], y[30:])]
+        found = LDA(alpha=0).fit(RowBlocks.from_arrays(parts))
+        np.testing.assert_allclose(found.eigenvalues_, LDA(alpha=0).fit(X, y).eigenvalues_)
+        pca = PCA(2).fit(RowBlocks.from_arrays([rows[:30], rows[30:]]))
+        np.testing.assert_allclose(pca.explained_variance_, whole)

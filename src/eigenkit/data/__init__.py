@@ -23,7 +23,7 @@ from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
 from eigenkit.data.dense import Dense, SideBySide, threads_for
 from eigenkit.data.kernel import CenteredKernel
 from eigenkit.data.label_matrix import SparseTarget, mostly_zeros, scaled
-from eigenkit.data.passes import Counted, LocalPasses, Passes, Through
+from eigenkit.data.passes import LocalPasses, Passes, Steady, Through
 from eigenkit.data.protocol import Data, one_sample
 from eigenkit.data.sparse import Sparse
 from eigenkit.data.survey import Survey
@@ -36,7 +36,6 @@ __all__ = [
     "Blocked",
     "Centered",
     "CenteredKernel",
-    "Counted",
     "Data",
     "Dense",
     "LocalPasses",
@@ -44,6 +43,7 @@ __all__ = [
     "SideBySide",
     "Sparse",
     "SparseTarget",
+    "Steady",
     "Survey",
     "Targets",
     "Through",

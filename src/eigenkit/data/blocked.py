@@ -195,8 +195,13 @@ class Blocked(Data):
         """H'H, centred, in one pass."""
         if not fits(H.shape[1]):
             self._refuse()
-        squares, sums = self.passes.run(_within, H)
+        squares, sums = self.passes.run(_within, H, False)
         return np.asarray(squares - np.outer(sums / self.total, sums))
+
+    def squares_of(self, H: Targets) -> float:
+        """tr H'H, centred, in one pass."""
+        squares, sums = self.passes.run(_within, H, True)
+        return float(squares.sum() - sums @ sums / self.total)
 
     def gram(self) -> Array:
         """Z'Z."""
@@ -347,13 +352,13 @@ def _cross(blocks: Iterable[Block], frame: Frame, H: Targets) -> tuple[Array, Ar
     return slope, drift
 
 
-def _within(blocks: Iterable[Block], H: Targets) -> tuple[Array, Array]:
+def _within(blocks: Iterable[Block], H: Targets, diagonal: bool) -> tuple[Array, Array]:
     k = H.shape[1]
-    squares, sums = np.zeros((k, k)), np.zeros(k)
+    squares, sums = np.zeros(k if diagonal else (k, k)), np.zeros(k)
     for _, Y, weight in blocks:
         rows = H.of(Y)
         weighted = rows if weight is None else rows * weight[:, None]
-        squares += rows.T @ weighted
+        squares += np.sum(rows * weighted, axis=0) if diagonal else rows.T @ weighted
         sums += weighted.sum(axis=0)
     return squares, sums
 

@@ -14,13 +14,18 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
+from zlib import crc32
 
 import numpy as np
+from scipy import sparse
 
 from eigenkit.threads import available, blas_threads
 
 # Sums are added in groups of so many, their sums again, and so on: one sum of each level is kept.
 FAN_IN = 8
+
+# So many numbers of a block must be those of the pass before.
+SAMPLED = 256
 
 
 class Passes(ABC):
@@ -53,38 +58,84 @@ def _changed(
 
 
 @dataclass(frozen=True)
-class Counted(Passes):
-    """Other passes, each of which must bring as many rows as the first; ``seen`` holds these."""
+class Steady(Passes):
+    """Other passes, each of which must bring what the first did; ``seen`` holds marks of that."""
 
     passes: Passes
-    seen: list[float]
+    seen: list[Marks]
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
-        value, rows = self.passes.run(_with_count, function, *shared) or (None, 0.0)
-        if not self.seen and not np.isnan(rows):
-            self.seen.append(rows)
-        elif self.seen and not np.isnan(rows) and rows != self.seen[0]:
-            raise ValueError(
-                f"X is blocks of {self.seen[0]:.0f} rows in the first pass and of {rows:.0f} in a "
-                "later one: give blocks that are the same in every pass."
-            )
+        value, marks = self.passes.run(_marked, function, *shared) or (None, Marks(()))
+        if not marks.complete:
+            return value
+        if self.seen:
+            self.seen[0].compare(marks)
+        else:
+            self.seen.append(marks)
         return value
 
 
-def _with_count(
-    blocks: Iterable[Any], function: Callable[..., Any], *shared: Any
-) -> tuple[Any, float]:
-    """The value, and the number of rows; NaN where the function did not want all of them."""
-    rows = [np.nan]
+@dataclass(frozen=True)
+class Marks:
+    """Of every block the number of rows, and a checksum of some of its numbers.
 
-    def counted() -> Iterator[Any]:
-        n = 0
+    ``complete`` is False where a function did not want all blocks.
+    """
+
+    blocks: tuple[tuple[int, int], ...]
+    complete: bool = True
+
+    def merge(self, other: Marks) -> Marks:
+        return Marks(self.blocks + other.blocks, self.complete and other.complete)
+
+    def compare(self, later: Marks) -> None:
+        """Refuse other blocks in a later pass."""
+        rows, now = (sum(n for n, _ in marks.blocks) for marks in (self, later))
+        if rows != now:
+            raise ValueError(
+                f"X is blocks of {rows} rows in the first pass and of {now} in a "
+                "later one: give blocks that are the same in every pass."
+            )
+        pairs = zip(self.blocks, later.blocks, strict=False)
+        changed = [i for i, pair in enumerate(pairs) if pair[0] != pair[1]]
+        if changed or len(self.blocks) != len(later.blocks):
+            which = changed[0] if changed else min(len(self.blocks), len(later.blocks))
+            raise ValueError(
+                f"X has other numbers in block {which} in a later pass than in the first one: give "
+                "blocks that are the same in every pass (for a shuffled source, with a fixed seed)."
+            )
+
+
+def _marked(blocks: Iterable[Any], function: Callable[..., Any], *shared: Any) -> tuple[Any, Marks]:
+    """The value, and the marks of the blocks."""
+    found: list[tuple[int, int]] = []
+    ended: list[bool] = []
+
+    def noted() -> Iterator[Any]:
         for block in blocks:
-            n += block[0].shape[0]
             yield block
-        rows[0] = float(n)
+            found.append(_mark(block))  # afterwards, when it has been read from wherever it is
+        ended.append(True)
 
-    return function(counted(), *shared), rows[0]
+    value = function(noted(), *shared)
+    return value, Marks(tuple(found), bool(ended))
+
+
+def _mark(block: Any) -> tuple[int, int]:
+    parts = (_some(part) for part in block if part is not None)
+    return block[0].shape[0], crc32(b"".join(parts))
+
+
+def _some(A: Any) -> bytes:
+    """Some of the numbers, spread over rows and columns: that takes a small part of a pass."""
+    if sparse.issparse(A):
+        place = np.linspace(0, A.nnz - 1, min(A.nnz, SAMPLED)).astype(int)
+        parts = np.array([A.nnz]), A.data[place], A.indices[place]
+        return b"".join(bytes(part.tobytes()) for part in parts)
+    A = np.asarray(A).reshape(len(A), -1) if A.ndim != 2 else np.asarray(A)
+    rows = np.linspace(0, len(A) - 1, min(A.size, SAMPLED)).astype(int)
+    columns = np.arange(len(rows)) % max(1, A.shape[1])
+    return bytes(A[rows, columns].tobytes())
 
 
 class LocalPasses(Passes):

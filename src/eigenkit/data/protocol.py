@@ -96,6 +96,10 @@ class Data:
         """H'H (k x k) for a target, centred and weighted as these data are."""
         return np.asarray(H.gram() if hasattr(H, "gram") else H.T @ H)
 
+    def squares_of(self, H: Any) -> float:
+        """tr H'H for a target."""
+        return float(H.squares() if hasattr(H, "squares") else np.sum(H * H))
+
     def gram(self) -> Array:
         """Z'Z (d x d), for data with features."""
         lacks(self, "gram")

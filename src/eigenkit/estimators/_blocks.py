@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from eigenkit.data import Counted, Through
+from eigenkit.data import Steady, Through
 from eigenkit.estimators._validation import check_X, has_no_rows
 from eigenkit.moments import BlockedRows, Blocks
 
@@ -26,9 +26,9 @@ def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> Bloc
     reader = clone(model)
     for name, value in vars(model).items():
         setattr(reader, name, value)
-    seen: list[float] = []
+    seen: list[Any] = []
     first, later = (
-        Counted(Through(passes, _Reading(reader, classes, check)), seen) for check in (True, False)
+        Steady(Through(passes, _Reading(reader, classes, check)), seen) for check in (True, False)
     )
     return BlockedRows(first, later, not model._in_passes, sparse.issparse(X))
 
@@ -54,5 +54,7 @@ class _Reading:
 
 def _is_plain(X: Any) -> bool:
     """Whether X is what validation would make of it."""
-    known = isinstance(X, np.ndarray | sparse.csr_array)
+    known = isinstance(X, np.ndarray) or (
+        isinstance(X, sparse.csr_array) and X.has_canonical_format
+    )
     return known and X.dtype in (np.float64, np.float32)

@@ -81,7 +81,7 @@ def _leading(Z: Any, H: Any, rank: int | str) -> tuple[Array, Array, float]:
         values, V = eigenpairs(G)
         count = k if isinstance(rank, str) else rank + 1
         return np.maximum(values[:count], 0.0), V[:, :count], float(np.trace(G))
-    count, total = 64 if isinstance(rank, str) else rank + 1, _total(H)
+    count, total = 64 if isinstance(rank, str) else rank + 1, Z.squares_of(H)
     while True:
         count = min(count, min(n, k) - 1)
         squares, V = _lanczos(H, count)
@@ -103,10 +103,6 @@ def _lanczos(H: Any, count: int) -> tuple[Array, Array]:
     order = np.argsort(-s)
     # Orthonormal to rounding, which is what makes the bound true.
     return s[order] ** 2, np.asarray(sla.qr(Vt[order].T, mode="economic")[0])
-
-
-def _total(H: Any) -> float:
-    return float(H.squares() if hasattr(H, "squares") else np.sum(H * H))
 
 
 def _enough(squares: Array, total: float) -> int:

@@ -255,7 +255,7 @@ def cg(
         if grain == 0:
             runs = solve(Z.normal, pencil.C, ridges, tol, max_iter)
         else:
-            floors = grain * float(np.sqrt(np.trace(Z.within(pencil.H)))), grain
+            floors = grain * np.sqrt(Z.squares_of(pencil.H)), grain
             runs = block_cg(Z.normal, pencil.C, ridges, tol, max_iter, floors)
         return [Regression(W1, n, done) for W1, n, done in runs]
 

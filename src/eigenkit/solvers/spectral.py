@@ -177,7 +177,10 @@ def covariance_axes(pencil: Pencil) -> Solution:
     smallest = 1.0 / float(size.max())
     with blas_threads(pencil.C.shape[1]):
         W, s, Vt = sla.svd(pencil.C * (smallest * size), full_matrices=False)
-    lengths = np.sqrt(np.sum(Vt * (Vt @ pencil.Z.within(pencil.H)), axis=1))
+    Z, H = pencil.Z, pencil.H
+    lengths = np.sqrt(
+        np.sum(Vt * (Vt @ Z.within(H)), axis=1) if fits(H.shape[1]) else Z.squares_of(H)
+    )
     # Scores of X are no shorter than the covariance over the length of those of H.
     keep = s > pencil.Z.floor(W * (smallest * size)) * lengths
     keep &= above_rounding(s, *pencil.C.shape)
