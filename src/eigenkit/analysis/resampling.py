@@ -17,8 +17,9 @@ BATCH = 20
 
 # Two roots count as tied unless their gap exceeds this many (root mean square) standard
 # deviations: the gap of two equal roots is sqrt(2) times a Rayleigh variable of that scale,
-# and stays below with probability 0.95.
-TIED = float(np.sqrt(-4 * np.log(0.05)))
+# and would stay below with probability 0.98. As the deviations are estimates themselves, of
+# nu degrees of freedom, it does so with 1 - (1 - 2 log(0.02) / nu)^(-nu / 2): 0.95 for nu = 12.
+TIED = float(np.sqrt(-4 * np.log(0.02)))
 
 # Weights below this share of the largest of their component are zero.
 ZERO = 1e-12
