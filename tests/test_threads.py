@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,7 +17,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 
 import eigenkit as ek
 from eigenkit import threads
-from eigenkit.threads import blas_threads
+from eigenkit.threads import ahead, blas_threads, thread_map
 
 
 def blas() -> list[int]:
@@ -177,3 +178,52 @@ def test_work_in_threads_may_be_handed_to_threads_again(monkeypatch) -> None:
 
     found = threads.thread_map(outer, range(40))
     assert found == [[i * j for j in range(20)] for i in range(40)]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_items_made_ahead_come_in_order_and_raise_where_they_are_due(monkeypatch, threads) -> None:
+    monkeypatch.setattr("eigenkit.threads.available", lambda: threads)
+
+    def items():
+        yield from range(50)
+        raise ValueError("no more")
+
+    got = []
+    with pytest.raises(ValueError, match="no more"):
+        for item in ahead(items()):
+            got.append(item)
+    assert got == list(range(50))
+    assert list(ahead([])) == []
+
+
+def test_an_item_is_made_while_the_one_before_it_is_in_use(monkeypatch) -> None:
+    monkeypatch.setattr("eigenkit.threads.available", lambda: 2)
+    second = threading.Event()
+
+    def items():
+        yield 1
+        second.set()
+        yield 2
+
+    found = ahead(items())
+    assert next(found) == 1
+    assert second.wait(10)
+    found.close()
+
+
+def test_nothing_is_made_after_the_reader_has_left(monkeypatch) -> None:
+    monkeypatch.setattr("eigenkit.threads.available", lambda: 2)
+    made: list[int] = []
+    found = ahead(made.append(k) or k for k in range(100))
+    assert next(found) == 0
+    found.close()
+    before = len(made)
+    assert before <= 2
+    time.sleep(0.05)
+    assert len(made) == before
+
+
+def test_readers_in_all_threads_of_ours_do_not_wait_for_each_other(monkeypatch) -> None:
+    monkeypatch.setattr("eigenkit.threads.available", lambda: 4)
+    many = range(4 * (os.cpu_count() or 1))
+    assert thread_map(lambda k: sum(ahead(range(k))), many) == [k * (k - 1) // 2 for k in many]

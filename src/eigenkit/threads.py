@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -23,6 +23,8 @@ SMALL = 2500
 
 # With fewer multiplications than this, handing work to threads takes longer than doing it.
 WORTH_THREADS = 1e6
+
+Item = TypeVar("Item")
 
 
 class _OneBlasThread:
@@ -154,6 +156,37 @@ def thread_map(
         if not other.cancel():  # one that has not begun has nothing left to do
             other.result()
     return results
+
+
+def ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """The items, each of them made by a thread while the one before it is in use.
+
+    Examples
+    --------
+    >>> from eigenkit.threads import ahead
+    >>> list(ahead(range(3)))
+    [0, 1, 2]
+    """
+    if available() == 1:
+        yield from items
+        return
+    left = iter(items)
+    coming = _pool(os.getpid()).submit(_take, left)
+    try:
+        # What no thread has begun, as all of them are busy, is done here.
+        while found := _take(left) if coming.cancel() else coming.result():
+            coming = _pool(os.getpid()).submit(_take, left)
+            yield found[0]
+    finally:
+        if not coming.cancel():
+            wait([coming])  # nobody makes items after we have gone
+
+
+def _take(items: Iterator[Item]) -> tuple[Item] | None:
+    """The next item; None after the last."""
+    for item in items:
+        return (item,)
+    return None
 
 
 @cache

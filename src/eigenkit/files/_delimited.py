@@ -47,6 +47,7 @@ from eigenkit.files._streams import (
     one_by_one,
     split_lines,
 )
+from eigenkit.threads import ahead
 
 # Those that cannot be part of a number.
 _MARKS = ",\t;|"
@@ -208,19 +209,21 @@ class Delimited:
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most about ``n_rows`` at a time."""
-        lines = Lines(self.origin, self.encoding)
-        skip = self.header
-        while True:
-            first, block = lines.take(n_rows)
-            if not block:
-                return
-            block = self._without_comments(block)
-            if skip:
-                n = self._header_lines(block)
-                first, block, skip = first + n, block[after_lines(block, 0, n)[1] :], False
-            parsed = self._block(first, block)
+        for first, text in ahead(self._texts(n_rows)):
+            parsed = self._block(first, text)
             if len(parsed):
                 yield parsed
+
+    def _texts(self, n_rows: int) -> Iterator[tuple[int, str]]:
+        """The number of the first line and the text of every block, without the header."""
+        lines = Lines(self.origin, self.encoding)
+        skip = self.header
+        while (found := lines.take(n_rows))[1]:
+            first, text = found[0], self._without_comments(found[1])
+            if skip:
+                n = self._header_lines(text)
+                first, text, skip = first + n, text[after_lines(text, 0, n)[1] :], False
+            yield first, text
 
     def _header_lines(self, block: str) -> int:
         reader = csv.reader(one_by_one(block), delimiter=self.delimiter)
