@@ -157,6 +157,9 @@ def test_search_filters_and_pages(visit, record):
     page = visit.page
     page.fill("#search", "set0005")
     cards(page, 1)
+    term = record["terms"][record["sets"][5]["given"][0]]["name"]
+    page.fill("#search", f"{term.upper()}  set0005")
+    cards(page, 1)
     page.fill("#search", "")
     cards(page, 24)
     page.click("#next")
@@ -182,6 +185,7 @@ def test_search_filters_and_pages(visit, record):
 @needs_browser
 def test_keys_and_evidence(visit):
     page = visit.page
+    names = page.locator(".card h3 button").all_inner_texts()
     page.keyboard.press("j")
     page.keyboard.press("j")
     assert page.evaluate("document.activeElement.dataset.position") == "1"
@@ -196,8 +200,13 @@ def test_keys_and_evidence(visit):
     assert page.evaluate(painted) > 50
     assert page.locator("dialog h2").inner_text() == EVIL
     assert page.locator("dialog .near > div").count() == 5
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    assert page.locator("dialog h2").inner_text() == names[1]
     page.keyboard.press("Escape")
     assert not page.locator("dialog[open]").count()
+    assert page.evaluate("document.activeElement.dataset.position") == "1"
     page.keyboard.press("n")
     assert page.locator("#where").inner_text() == "25 to 30 of 30"
     page.keyboard.press("/")

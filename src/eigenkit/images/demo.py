@@ -27,7 +27,8 @@ def run(folder: Path, seed: int = 0, tell: Tell | None = None) -> dict[str, Any]
     new_labels = write_folder(*make_shapes(N_TEST, size=SIZE[0], seed=seed + 1), folder / "new")
     sets, new = (read_sets(labels.parent / "images") for labels in (labels, new_labels))
     Y, terms = read_labels(labels, sets)
-    model = ImageAnnotator(size=SIZE, weights="equal", random_state=seed, progress=tell)
+    # Kernels between sets with equal weights: a pyramid is among them, which shows where it looks.
+    model = ImageAnnotator("default", size=SIZE, weights="equal", random_state=seed, progress=tell)
     model.fit(sets, Y, terms)
     save_annotator(model, folder / "shapes.ek")
     again = load_annotator(folder / "shapes.ek")

@@ -66,11 +66,11 @@ def _held_out_evidence(
     spectrum, targets = Spectrum.of(K), model._targets_
     A = spectrum.coefficients_of_each(model._Y_ @ targets.R, model.alpha_)
     group = np.arange(len(labelled)) if model._groups_ is None else model._groups_[model._labelled_]
+    parts = [np.flatnonzero(group == name) for name in group]
     found = []
-    for i, one in enumerate(labelled):
-        rows = np.flatnonzero(group == group[i])
-        others = spectrum.without(A, model.alpha_, rows) @ targets.back[:, shown[i]]
-        found.append(explainer.evidence(one, subset(vectors, [i]), others))
+    for i, left in enumerate(spectrum.without(A, model.alpha_, parts)):
+        others = left @ targets.back[:, shown[i]]
+        found.append(explainer.evidence(labelled[i], subset(vectors, [i]), others))
     return found
 
 

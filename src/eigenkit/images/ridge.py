@@ -19,6 +19,7 @@ that terms can be compared with each other.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -79,19 +80,30 @@ class Spectrum:
             A[:, alpha == value] = self.coefficients(T[:, alpha == value], float(value))
         return A
 
-    def without(self, A: Array, alpha: Array, rows: np.ndarray) -> Array:
-        """Coefficients (a column for every alpha) when some sets are left out; theirs vanish.
+    def without(
+        self, A: Array, alpha: Array, parts: Sequence[np.ndarray], block: int = 64
+    ) -> Iterator[Array]:
+        """Coefficients (a column for every alpha) when sets are left out, one part after the other.
 
         With A = M Y the equations of the other sets go on to hold when the labels of those left
-        out are changed, and A - M_g inv(M_gg) A_g is what makes their coefficients vanish.
+        out are changed, and A - M_g inv(M_gg) A_g is what makes their coefficients vanish. The
+        columns of M are made for some parts at a time.
         """
-        left = A.copy()
-        for value in np.unique(alpha):
-            column = alpha == value
-            M = self.U @ (self.U[rows] / (self.s + value)).T
-            M -= M.mean(axis=0)
-            left[:, column] -= M @ np.linalg.solve(M[rows], A[np.ix_(rows, column)])
-        return left
+        for start in range(0, len(parts), block):
+            some = parts[start : start + block]
+            rows = np.unique(np.concatenate(some))
+            M = {value: self._inverse(value, rows) for value in np.unique(alpha)}
+            for part in some:
+                left, place = A.copy(), np.searchsorted(rows, part)
+                for value, columns in M.items():
+                    own, of = columns[:, place], np.flatnonzero(alpha == value)
+                    left[:, of] -= own @ np.linalg.solve(own[part], A[np.ix_(part, of)])
+                yield left
+
+    def _inverse(self, value: float, rows: np.ndarray) -> Array:
+        """Some columns of the M with coefficients M Y."""
+        M = self.U @ (self.U[rows] / (self.s + value)).T
+        return np.asarray(M - M.mean(axis=0))
 
 
 def means_of_others(Y: Array, groups: Any = None) -> Array:

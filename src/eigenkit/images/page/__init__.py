@@ -69,8 +69,8 @@ def render_page(record: dict[str, Any]) -> str:
 <button type="button" id="previous">Previous</button>
 <span id="where"></span>
 <button type="button" id="next">Next</button></div>
-<p class="note keys">Keys: / search, j and k next and previous set, n and p pages, Enter opens,
-Esc closes.</p>
+<p class="note keys">Keys: / search, j and k next and previous set, n and p pages, Enter opens
+a set, left and right go on from there, Esc closes.</p>
 </section>
 {_methods(record)}
 <section id="terms"><h2>Terms</h2>{_terms(record)}</section>

@@ -59,10 +59,10 @@
   }
 
   function filter() {
-    const words = find("search").value.trim().toLowerCase();
+    const words = find("search").value.trim().toLowerCase().split(/\s+/);
     const term = find("term").value === "" ? "" : Number(find("term").value);
     const kind = find("error").value, order = find("order").value;
-    shown = sets.filter((s) => (!words || s.text.includes(words)) && wanted(s, term, kind));
+    shown = sets.filter((s) => words.every((word) => s.text.includes(word)) && wanted(s, term, kind));
     if (order === "worst") shown.sort((a, b) => b.errors - a.errors || a.index - b.index);
     if (order === "sure") shown.sort((a, b) => b.sure - a.sure || a.index - b.index);
     if (order === "unsure") shown.sort((a, b) => a.sure - b.sure || a.index - b.index);
@@ -76,7 +76,7 @@
       const kind = kindOf(set, j);
       if (!kind) continue;
       list.append(make("li", { class: kind, title: TITLES[kind] },
-        termName(j) + " ", make("small", { text: kind === "missed" ? "missed, " + percent(p) : percent(p) })));
+        termName(j) + " ", make("small", { text: (kind === "missed" || kind === "extra" ? kind + ", " : "") + percent(p) })));
     }
     if (!list.children.length) list.append(make("li", { class: "free", text: "no term" }));
     return list;
@@ -162,8 +162,15 @@
     }
   }
 
+  let moved = false;
+  function neighbour(by) {
+    const to = shown[current + by];
+    if (to) { moved = true; detail(to); }
+  }
+
   function detail(set) {
     const dialog = find("detail");
+    current = shown.indexOf(set);
     const close = make("button", { type: "button", text: "Close" });
     close.addEventListener("click", () => dialog.close());
     const pictures = make("div", { class: "seen" });
@@ -174,7 +181,7 @@
       return { img, over, i };
     });
     const evidence = set.evidence || [];
-    const note = make("p", { class: "note" });
+    const note = make("p", { class: "note", text: evidence.length ? "" : "Which pixels speak for a term only pyramid kernels can show, and none of them counts here." });
     const buttons = [];
     function draw(j) {
       for (const b of buttons) b.setAttribute("aria-pressed", String(Number(b.dataset.term) === j));
@@ -206,10 +213,11 @@
     }
     const near = make("div", { class: "near" });
     for (const [name, similarity] of set.near) {
+      if (similarity === null) continue; // the set itself
       const [terms, source] = run.train[name] || [[], null];
       const item = make("div", {});
       if (source) item.append(make("img", { src: source, alt: "" }));
-      item.append(make("p", { text: name }), make("p", { class: "note", text: similarity + ": " + (terms.map(termName).join(", ") || "no term") }));
+      item.append(make("p", { text: name }), make("p", { class: "note", text: similarity.toFixed(2) + ": " + (terms.map(termName).join(", ") || "no term") }));
       near.append(item);
     }
     dialog.replaceChildren(
@@ -238,9 +246,15 @@
   find("previous").addEventListener("click", () => turn(-1));
   find("next").addEventListener("click", () => turn(1));
   find("detail").addEventListener("click", (event) => { if (event.target === find("detail")) find("detail").close(); });
+  find("detail").addEventListener("close", () => { if (moved) { moved = false; step(0); } });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (find("detail").open || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+    if (find("detail").open) {
+      const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+      if (by) { neighbour(by); event.preventDefault(); }
+      return;
+    }
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
     const keys = { "/": () => find("search").focus(), j: () => step(1), k: () => step(-1), n: () => turn(1), p: () => turn(-1) };
     if (keys[event.key]) { keys[event.key](); event.preventDefault(); }
   });
