@@ -2,109 +2,26 @@
 
 from typing import TYPE_CHECKING
 
+from eigenkit import estimators
 from eigenkit.late import late_names
 
 if TYPE_CHECKING:
-    from eigenkit.estimators import (
-        CCA,
-        GEPSVM,
-        LDA,
-        PCA,
-        PLSDA,
-        PLSSVD,
-        RGCCA,
-        SIMPLS,
-        AlphaSearchCV,
-        BayesianCCA,
-        CanonicalRidge,
-        GraphRegularized,
-        HypergraphClustering,
-        HypergraphSpectral,
-        KeepSearchCV,
-        KernelCCA,
-        KernelHypergraphSpectral,
-        KernelLDA,
-        KernelOrthonormalizedPLS,
-        KernelPCA,
-        KernelPLS,
-        LeastSquaresProjection,
-        ManyLabelClassifier,
-        MultilabelLDA,
-        MultipleKernelProjection,
-        MultiviewCCA,
-        OrthogonalPLS,
-        OrthonormalizedPLS,
-        PLSCanonical,
-        PLSRegression,
-        PLSRegressionCV,
-        ProbabilisticCCA,
-        ReGEC,
-        ShrinkageRegression,
-        SparseCCA,
-        SparsePLS,
-        SparsePLSDA,
-        alpha_path,
-        copy_transformation,
-        l1_path,
-        label_powerset,
-        selection_frequency,
-        shrinkage_factors,
-    )
+    from eigenkit.estimators import *  # noqa: F403
     from eigenkit.kernels import Kernel
     from eigenkit.models import RowBlocks, Stream
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "CCA",
-    "GEPSVM",
-    "LDA",
-    "PCA",
-    "PLSDA",
-    "PLSSVD",
-    "RGCCA",
-    "SIMPLS",
-    "AlphaSearchCV",
-    "BayesianCCA",
-    "CanonicalRidge",
-    "GraphRegularized",
-    "HypergraphClustering",
-    "HypergraphSpectral",
-    "KeepSearchCV",
-    "Kernel",
-    "KernelCCA",
-    "KernelHypergraphSpectral",
-    "KernelLDA",
-    "KernelOrthonormalizedPLS",
-    "KernelPCA",
-    "KernelPLS",
-    "LeastSquaresProjection",
-    "ManyLabelClassifier",
-    "MultilabelLDA",
-    "MultipleKernelProjection",
-    "MultiviewCCA",
-    "OrthogonalPLS",
-    "OrthonormalizedPLS",
-    "PLSCanonical",
-    "PLSRegression",
-    "PLSRegressionCV",
-    "ProbabilisticCCA",
-    "ReGEC",
-    "RowBlocks",
-    "ShrinkageRegression",
-    "SparseCCA",
-    "SparsePLS",
-    "SparsePLSDA",
-    "Stream",
-    "alpha_path",
-    "copy_transformation",
-    "l1_path",
-    "label_powerset",
-    "selection_frequency",
-    "shrinkage_factors",
-]
+__all__ = ["Kernel", "RowBlocks", "Stream"]
+__all__ += estimators.__all__
+__all__.remove("Projection")  # which is for those who add an estimator
 
 # scikit-learn takes a second to import; `eigenkit --help` must not wait for it.
-_ELSEWHERE = {".kernels": ("Kernel",), ".models": ("RowBlocks", "Stream")}
-_ESTIMATORS = tuple(name for name in __all__ if name not in ("Kernel", "RowBlocks", "Stream"))
-__getattr__, __dir__ = late_names(__name__, {".estimators": _ESTIMATORS, **_ELSEWHERE})
+__getattr__, __dir__ = late_names(
+    __name__,
+    {
+        ".estimators": [name for name in estimators.__all__ if name in __all__],
+        ".kernels": ["Kernel"],
+        ".models": ["RowBlocks", "Stream"],
+    },
+)
