@@ -13,7 +13,7 @@ import pytest
 
 from eigenkit import PCA, MultiviewCCA, PLSRegression
 from eigenkit.analysis import bootstrap
-from eigenkit.cli._console import Forecast
+from eigenkit.cli._console import Forecast, table
 from eigenkit.models import load
 from test_cli import CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
 
@@ -574,3 +574,42 @@ def test_the_usual_methods_are_compared_unless_all_are_asked_for(
         run("compare", "data.csv", *CLASS_OPTIONS, *more, code=1)
     assert asked[0] == ["cca", "opls", "lda", "star", "mlda", "plsda", "pca", "regec"]
     assert set(asked[0]) < set(asked[1])
+
+
+def test_a_column_that_counts_the_rows_is_told_of(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = ["id,visit,width,kind"]
+    rows += [f"{i + 700},{i % 7},{x:.3f},{'ab'[i % 2]}" for i, x in enumerate(rng.random(40))]
+    Path("a.csv").write_text("\n".join(rows))
+    fit = ("fit", "a.csv", "--labels", "kind", "-m", "lda", "--force", "-o", "m.ek")
+    told = "1 column counts the rows and is a feature ('id'): name the rows with --index"
+    assert told in " ".join(run(*fit).split())
+    assert "counts the rows" not in run(*fit, "--index", "id")
+    assert "counts the rows" not in run(*fit, "--ignore", "id")
+    run(*fit)
+    assert "counts the rows" not in run("score", "m.ek", "a.csv")  # it is too late
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fit", "flowers.csv", "--labels", "species", "-m", "lda", "--out", "-"),
+        ("export", "m.ek", "--csv", "-"),
+        ("export", "m.ek", "--onnx", "-"),
+        ("inspect", "m.ek", "--report", "-"),
+        ("compare", "flowers.csv", "--labels", "species", "--report", "-"),
+    ],
+)
+def test_what_is_no_table_is_not_written_to_a_file_named_minus(
+    folder: Path, arguments: tuple[str, ...]
+) -> None:
+    run("example", "flowers.csv")
+    run("fit", "flowers.csv", "--labels", "species", "-m", "lda", "-o", "m.ek")
+    assert "needs a file: name one" in run(*arguments, code=1)
+    assert not Path("-").exists()
+
+
+def test_a_narrow_table_stays_a_table_on_a_narrow_terminal(monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    found = table(["metric", "value"], [["mean AUC over labels", "0.8226"]], right=(1,))
+    assert found.splitlines()[-1] == "mean AUC over labels  0.8226"

@@ -238,7 +238,7 @@ def table(titles: list[str], rows: list[list[Any]], right: tuple[int, ...] = ())
     cells = [titles, *[[*map(cell, row[:-1]), clean(row[-1], 400)] for row in rows]]
     widths = [max(len(row[j]) for row in cells) for j in range(len(titles))]
     room = width() - sum(widths[:-1]) - 2 * (len(widths) - 1)
-    if room < 20:
+    if room < min(20, widths[-1]):
         return _as_list(titles, cells[1:])
     widths[-1] = min(widths[-1], room)
     lines = [_row(row, widths, right) for row in cells]

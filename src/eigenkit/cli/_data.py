@@ -109,6 +109,7 @@ def load_data(path: str, options: Reading, quiet: bool, missing: str = "error") 
         rows = Counter(advance)
         data = read(open_file(path, options), rows.reading)
     _warn_of_labels_among_features(data.source)
+    _warn_of_row_numbers(data)
     if missing == "drop":
         data = _without_gaps(data)
     return data if missing == "keep" else replace(data, X=stored_sparse(data.X))
@@ -130,18 +131,38 @@ def _without_gaps(data: Data) -> Data:
 
 
 def _warn_of_labels_among_features(source: Source) -> None:
-    from eigenkit.files._common import listed
-
     alike = source.found.get("like_labels") or []
     if alike:
-        plural = (
-            "columns are named like the labels and are features"
-            if alike[1:]
-            else ("column is named like the labels and is a feature")
-        )
         warnings.warn(
-            f"{len(alike)} {plural} ({listed(alike, 4)}): choose with --labels, or leave out with "
-            "--ignore.",
+            f"{_features_that(alike, 'is named like the labels', 'are named like the labels')}: "
+            "choose with --labels, or leave out with --ignore.",
+            UserWarning,
+            stacklevel=2,
+        )
+
+
+def _features_that(names: list[str], one: str, more: str) -> str:
+    from eigenkit.files._common import listed
+
+    many = len(names) > 1
+    words = f"columns {more} and are features" if many else f"column {one} and is a feature"
+    return f"{len(names)} {words} ({listed(names, 4)})"
+
+
+def _warn_of_row_numbers(data: Data) -> None:
+    """A feature that grows by one from row to row is the number of the row, not a measurement."""
+    import numpy as np
+    from scipy import sparse
+
+    names = data.source.feature_names
+    if data.source.options.expected or names is None or sparse.issparse(data.X) or len(data.X) < 10:
+        return
+    may = np.flatnonzero(data.X[1] - data.X[0] == 1)
+    counting = [names[j] for j in may if np.all(np.diff(data.X[:, j]) == 1)]
+    if counting and data.source.found.get("header", True):
+        warnings.warn(
+            f"{_features_that(counting, 'counts the rows', 'count the rows')}: "
+            "name the rows with --index, or leave out with --ignore.",
             UserWarning,
             stacklevel=2,
         )

@@ -34,6 +34,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 def check_output(path: str | Path, force: bool = False) -> Path:
     """Refuse an output that exists, or a folder that does not, before any work is done."""
     place = Path(path)
+    if str(path) == "-":
+        raise FileError(path, "this output needs a file: name one.")
     if place.is_dir():
         raise FileError(path, "this is a folder: name a file.")
     if place.exists() and not force:

@@ -11,7 +11,7 @@ from typing import Any
 from eigenkit.record import Run
 from eigenkit.report import tables
 from eigenkit.report.tables import Table
-from eigenkit.report.words import drawn_sentence, headline, protocol_sentence, visible
+from eigenkit.report.words import headline, protocol_sentence, visible
 
 # A terminal is narrow: what a reader looks for first.
 _METRICS = ["method", "mean AUC over labels", "accuracy", "F1, macro", "F1, micro", "ranking loss"]
@@ -76,10 +76,7 @@ def _only(table: Table, columns: list[str]) -> Table:
 
 
 def _again(run: Run) -> str:
-    lines = [drawn_sentence(run)]
-    if run.command:
-        lines += ["", "To repeat the run:", f"    {visible(run.command, 1000)}"]
-    return "\n".join(lines)
+    return f"To repeat the run:\n    {visible(run.command, 1000)}" if run.command else ""
 
 
 def _natural_width(table: Table) -> int:
