@@ -20,12 +20,15 @@ from eigenkit import (
     LDA,
     PCA,
     CanonicalRidge,
+    GraphRegularized,
     HypergraphSpectral,
+    KeepSearchCV,
     KernelLDA,
     LeastSquaresProjection,
     MultilabelLDA,
     OrthonormalizedPLS,
     RowBlocks,
+    SparsePLS,
 )
 from eigenkit.files import FileError
 from eigenkit.targets import TARGETS
@@ -479,3 +482,12 @@ def test_sparse_blocks_may_have_their_entries_in_any_order():
         np.testing.assert_allclose(found.eigenvalues_, LDA(alpha=0).fit(X, y).eigenvalues_)
         pca = PCA(2).fit(RowBlocks.from_arrays([rows[:30], rows[30:]]))
         np.testing.assert_allclose(pca.explained_variance_, whole)
+
+
+@pytest.mark.parametrize(
+    "model", [GraphRegularized(LDA()), KeepSearchCV(SparsePLS())], ids=["graph", "search"]
+)
+def test_what_needs_all_rows_says_so(model, rng):
+    X, y = _data("lda", rng)
+    with pytest.raises(TypeError, match="needs all samples at once, not blocks of rows"):
+        model.fit(RowBlocks.from_arrays([(X, y)]))

@@ -17,7 +17,7 @@ from eigenkit.moments import BlockedRows, Blocks
 def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> BlockedRows:
     """The rows of ``blocks`` as ``model`` reads them; it learns from the first what they are."""
     if not hasattr(model, "partial_fit"):
-        raise TypeError(f"{type(model).__name__} needs all samples at once, not blocks of rows.")
+        refuse_blocks(model, blocks)
     if sample_weight is not None or (y is not None and np.size(y)):
         raise ValueError("X is blocks of rows: y and weights come with them, as (X, y, weight).")
     passes, classes = blocks.passes(), blocks.classes()
@@ -31,6 +31,12 @@ def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> Bloc
         Steady(Through(passes, _Reading(reader, classes, check)), seen) for check in (True, False)
     )
     return BlockedRows(first, later, not model._in_passes, sparse.issparse(X))
+
+
+def refuse_blocks(model: Any, X: Any) -> None:
+    """What needs all rows says so."""
+    if isinstance(X, Blocks):
+        raise TypeError(f"{type(model).__name__} needs all samples at once, not blocks of rows.")
 
 
 @dataclass(frozen=True)

@@ -97,13 +97,16 @@ def standardized(X: Array) -> tuple[Array, Array, Array]:
     if constant.any():  # or the rounding of their mean would become a feature
         Z, size = np.where(constant, 0.0, Z), np.where(constant, 0.0, size)
     unit = power_of_two(size)
-    return shift, Z / unit, to_planes(shift, unit)
+    return shift, Z / unit, to_planes(shift, unit, constant)
 
 
-def to_planes(shift: Array, unit: Array) -> Array:
-    """R that takes planes of (X - shift) / unit to planes of X."""
+def to_planes(shift: Array, unit: Array, constant: np.ndarray) -> Array:
+    """R that takes planes of (X - shift) / unit to planes of X.
+
+    Constant features stay out of it: by them a penalty would let the plane move for less.
+    """
     R = np.diag([*(1 / unit), 1.0])
-    R[-1, :-1] = -shift / unit
+    R[-1, :-1] = np.where(constant, 0.0, -shift / unit)
     return R
 
 

@@ -22,6 +22,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import has_fit_parameter
 
 from eigenkit.estimators._best import BestEstimator
+from eigenkit.estimators._blocks import refuse_blocks
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels, check_groups
 from eigenkit.estimators._estimator import Estimator, check_y_given
@@ -202,6 +203,7 @@ class Search(CrossValidated, BestEstimator):
 
     def _folds(self, samples: Samples, judge: Any) -> Iterator[Fold]:
         """The parts of the samples, for fits that ``judge`` scores."""
+        refuse_blocks(self, samples.X)
         X, y = indexable(samples.X, as_labels(samples.y))
         weight = check_weight(samples.weight, y.shape[0])
         # One class per sample, though a projection that takes them need not be a classifier.

@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._best import BestEstimator
+from eigenkit.estimators._blocks import refuse_blocks
 from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._estimator import check_y_given
 from eigenkit.estimators._folds import best_of
@@ -158,6 +159,7 @@ class GraphRegularized(BestEstimator):
             )
 
     def _sample(self, X: Any, y: Any, sample_weight: Any, labelled: Any = None) -> _Problem:
+        refuse_blocks(self, X)
         check_y_given(self, y)
         numbers = check_X(self, X, reset=True, min_samples=2)
         X, y = indexable(X, labels_of(self, y, reset=True))

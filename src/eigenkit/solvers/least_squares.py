@@ -76,6 +76,7 @@ def _runs(
             Z, T, sparse, l1_ratio, settings.tol, settings.max_iter
         )
         report = Report("", "coordinate_descent", f"l1_ratio={l1_ratio:g}", n_iter=sweeps)
+        report = replace(report, converged=sweeps < settings.max_iter)
         done |= {a: (Z.from_X(W), report) for a, W in zip(sparse, answers, strict=True)}
     return [done[alpha] for alpha in alphas]
 
