@@ -43,6 +43,34 @@ def test_it_is_the_product(rng, real, index, k):
     assert np.isnan(out[23:]).all()
 
 
+@pytest.mark.skipif(compiled.gradient_width(3) == 3, reason="no compiler, or no AVX2")
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("index", ["int32", "int64"])
+@pytest.mark.parametrize("k", [4, 8, 12, 16])
+def test_both_products_of_sparse_rows_at_once(rng, k, index, weighted):
+    X = matrix(rng, "float64", index)
+    V, offset = rng.normal(size=(30, k)), rng.normal(size=k)
+    r = rng.random(40) if weighted else None
+    sums = rng.normal(size=(30, k)), rng.normal(size=k), rng.normal(size=(k, k))
+    expected = [A.copy() for A in sums]
+    root = np.ones(40) if r is None else r
+    Z = root[:, None] * (X @ V - offset)
+    for A, more in zip(expected, (X.T @ (root[:, None] * Z), root @ Z, Z.T @ Z), strict=True):
+        A += more
+    assert compiled.add_gradient(X, V, offset, r, *sums)
+    for found, right in zip(sums, expected, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [3, 20])
+def test_other_widths_and_types_are_left_to_others(rng, k):
+    X, V = matrix(rng, "float64", "int32"), rng.normal(size=(30, k))
+    sums = np.zeros((30, k)), np.zeros(k), np.zeros((k, k))
+    assert not compiled.add_gradient(X, V, np.zeros(k), None, *sums)
+    assert not compiled.add_gradient(X.astype(np.float32), V, np.zeros(k), None, *sums)
+    assert not any(A.any() for A in sums)
+
+
 needs_dense = pytest.mark.skipif(
     not compiled.takes_dense(np.zeros((1, 1))), reason="no compiler, or a processor without AVX2"
 )

@@ -22,6 +22,8 @@ from sklearn.datasets import dump_svmlight_file
 
 from eigenkit import CCA, LDA, PCA, HypergraphSpectral, RowBlocks
 from eigenkit.data import LocalPasses
+from eigenkit.models._cluster import _memory_kept
+from eigenkit.models._dask import TASK_BYTES, ClusterPasses
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -135,7 +137,7 @@ def test_a_time_out_of_a_part_is_its_error(client):
 
 
 def test_too_many_numbers_in_one_part(client, monkeypatch):
-    monkeypatch.setattr("eigenkit.models._dask.MOST_STORED", 10)
+    monkeypatch.setattr("eigenkit.models._worker.MOST_STORED", 10)
     with pytest.raises(ValueError, match="more than 10: make smaller parts"):
         LDA().fit(RowBlocks.from_dask(client, [dask.delayed(_part)(0)]))
 
@@ -191,10 +193,89 @@ def test_a_model_file_is_fitted_on_a_cluster(client, tmp_path, monkeypatch):
     assert predicted.exit_code == 0, predicted.output
 
 
-def test_passes_here_and_there_add_in_the_same_order():
-    values = [np.float64(x) for x in np.random.default_rng(0).normal(size=100)]
-    passes = LocalPasses(lambda: ([value] for value in values))
-    assert passes.run(lambda blocks: next(iter(blocks))) != 0.0
+class _Anywhere:
+    """A client of workers that hold parts as they like."""
+
+    def __init__(self, held, n_threads, n_bytes=1):
+        self.held, self.n_threads, self.n_bytes = held, n_threads, n_bytes
+
+    def who_has(self, futures):
+        return {future.key: self.held.get(future.key, ()) for future in futures}
+
+    def nthreads(self):
+        return {"a": self.n_threads}
+
+    def nbytes(self, keys, summary):
+        return dict.fromkeys(keys, self.n_bytes)
+
+    def compute(self, task, **options):
+        self.n_tasks = len(task.dask)
+        return _Done(task.compute(scheduler="sync"))
+
+
+class _Done:
+    def __init__(self, value):
+        self.value = value
+
+    def result(self, timeout):
+        return self.value
+
+
+class _Held(list):
+    """A part with a key."""
+
+    key = ""
+
+
+def _first_number(blocks):
+    return next(iter(blocks))
+
+
+def _parts_anywhere(values):
+    parts = [_Held([value]) for value in values]
+    for i, part in enumerate(parts):
+        part.key = str(i)
+    return parts
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5, 40])
+@pytest.mark.parametrize("n", [1, 2, 8, 9, 70])
+def test_wherever_parts_are_they_are_added_in_the_same_order(rng, n, n_threads):
+    values = [np.float64(x) for x in rng.normal(size=n) * 10.0 ** rng.integers(-8, 8, n)]
+    right = LocalPasses(lambda: ([value] for value in values)).run(_first_number)
+    held = {str(i): (f"worker {rng.integers(3)}",) for i in range(n) if rng.random() < 0.9}
+    passes = ClusterPasses(_Anywhere(held, n_threads), _parts_anywhere(values))
+    assert passes.run(_first_number) == right
+
+
+def test_a_worker_gets_one_task_for_several_small_parts():
+    held = {str(i): ("ab"[i % 2],) for i in range(8)}
+    parts = _parts_anywhere(np.ones(8))
+    assert ClusterPasses(_Anywhere(held, 2), parts)._tasks() == [[[0, 2, 4, 6], [1, 3, 5, 7]]]
+    assert ClusterPasses(_Anywhere(held, 4), parts)._tasks() == [[[0, 2], [1, 3], [4, 6], [5, 7]]]
+    large = ClusterPasses(_Anywhere(held, 1, TASK_BYTES), parts)
+    assert large._tasks() == [[[i] for i in range(8)]]
+    assert ClusterPasses(_Anywhere({}, 1), parts)._tasks() == [[[i] for i in range(8)]]
+
+
+def test_workers_know_the_sizes_of_sparse_parts():
+    """In a process of its own, as workers are."""
+    code = (
+        "from dask.sizeof import sizeof; from scipy import sparse; "
+        "from eigenkit.models import _dask; from eigenkit.models._worker import checked_part; "
+        "part = _dask._sized(checked_part, (sparse.eye_array(50000, format='csr'), None)); "
+        "print(sizeof(part))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(run.stdout) > 50000 * 12
+
+
+def test_workers_of_our_own_keep_their_memory():
+    name = "distributed.nanny.pre-spawn-environ"
+    before = dask.config.get(name)
+    with _memory_kept():
+        assert set(before) - set(dask.config.get(name)) == {"MALLOC_TRIM_THRESHOLD_"}
+    assert dask.config.get(name) == before
 
 
 # -- workers that die -------------------------------------------------------------------

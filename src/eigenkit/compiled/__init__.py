@@ -29,8 +29,8 @@ _WIDEST_EXPONENT = 250
 # Characters of a table that are worth a thread.
 _PART = 2**20
 
-# The most columns that the dense functions take, as in products.c.
-WIDEST = 64
+# The most columns that the dense functions take, and the sparse gradient, as in products.c.
+WIDEST, WIDEST_SPARSE = 64, 16
 
 
 def available() -> bool:
@@ -56,6 +56,39 @@ def rows_product(X: Any, rows: slice, V: np.ndarray, out: np.ndarray) -> bool:
     function = _function(X.dtype.name, X.indices.dtype.name)
     assert function is not None
     function(rows.start, rows.stop, X.indptr, X.indices, X.data, V, V.shape[1], out[rows])
+    return True
+
+
+def gradient_width(k: int) -> int:
+    """How many columns :func:`add_gradient` wants for k of them."""
+    padded = -(-k // 4) * 4
+    return padded if padded <= WIDEST_SPARSE and _sparse_usable() else k
+
+
+def add_gradient(
+    X: Any,
+    V: np.ndarray,
+    offset: np.ndarray,
+    r: np.ndarray | None,
+    S: np.ndarray,
+    drift: np.ndarray,
+    square: np.ndarray,
+) -> bool:
+    """With Z = diag(r) (X V - 1 offset') for a CSR matrix X, adds X'diag(r) Z to S, the sums of the
+    columns of diag(r) Z to drift, and Z'Z to square; False, and nothing done, if it cannot be.
+
+    Everything is float64; V, S, drift and square are C-contiguous. The indices of X are known to be
+    in range.
+    """
+    k, given = V.shape[1], (X.indptr, X.indices, X.data, V, offset, r, S, drift, square)
+    fits = k % 4 == 0 and 0 < k <= WIDEST_SPARSE
+    if not (fits and _sparse_usable() and takes(X) and all(A is None or _plain(A) for A in given)):
+        return False
+    if any(A is not None and A.dtype != np.float64 for A in given[2:]):
+        return False
+    places = [None if A is None else A.ctypes.data for A in given]
+    call = _typed(f"sparse_gradient_{X.indices.dtype.name}_t", "qqppppppppp")
+    call(k, X.shape[0], *places)
     return True
 
 
@@ -157,6 +190,10 @@ def _powers() -> np.ndarray:
     """Powers of ten, each as a sum of two float64."""
     powers = [10**k for k in range(_WIDEST_EXPONENT + 1)]
     return np.array([[float(p), float(p - int(float(p)))] for p in powers])
+
+
+def _sparse_usable() -> bool:
+    return available() and _dense_usable() and hasattr(_library(), "sparse_gradient_int32_t")
 
 
 @cache

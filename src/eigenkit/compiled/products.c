@@ -116,6 +116,67 @@ EXPORTED(csr_product_float64_int64, double, int64_t)
 EXPORTED(csr_product_float32_int32, float, int32_t)
 EXPORTED(csr_product_float32_int64, float, int64_t)
 
+/* Between the two: Z = diag(r) (A V - 1 offset') for sparse rows A, S += A'diag(r) Z, the column sums
+ * of diag(r) Z and the products Z'Z, while a row is at hand: nothing with one entry per row is
+ * written. r may be NULL. k = 4 P columns in registers, P at most 4. Sums are in the order of rows.
+ */
+#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+typedef double four __attribute__((vector_size(32), aligned(8)));
+
+#define SPARSE_GRADIENT_ARGUMENTS(INDEX)                                                        \
+    int64_t n, const INDEX *indptr, const INDEX *column, const double *value, const double *V,  \
+        const double *offset, const double *r, double *S, double *drift, double *square
+
+#define SPARSE_GRADIENT_OF(INDEX, P)                                                            \
+    __attribute__((target("avx2,fma"))) static void sparse_gradient_##INDEX##_##P(              \
+        SPARSE_GRADIENT_ARGUMENTS(INDEX)) {                                                     \
+        const INDEX end = indptr[n];                                                            \
+        four *sums = (four *)drift, *squares = (four *)square;                                  \
+        for (int64_t i = 0; i < n; i++) {                                                       \
+            four z[P] = {{0}}, u[P];                                                            \
+            for (INDEX j = indptr[i]; j < indptr[i + 1]; j++) {                                 \
+                const double a = value[j];                                                      \
+                const four *v = (const four *)V + (int64_t)column[j] * P;                       \
+                const int64_t next = (int64_t)column[j + AHEAD < end ? j + AHEAD : j] * 4 * P;  \
+                for (int b = 0; b < 4 * P; b += LINE / 8) {                                     \
+                    FETCH(V + next + b);                                                        \
+                    FETCH(S + next + b);                                                        \
+                }                                                                               \
+                UNROLLED for (int p = 0; p < P; p++) z[p] += a * v[p];                          \
+            }                                                                                   \
+            const double root = r ? r[i] : 1.0;                                                 \
+            UNROLLED for (int p = 0; p < P; p++) {                                              \
+                z[p] = (z[p] - ((const four *)offset)[p]) * root;                               \
+                u[p] = z[p] * root;                                                             \
+                sums[p] += u[p];                                                                \
+            }                                                                                   \
+            UNROLLED for (int c = 0; c < 4 * P; c++) {                                          \
+                UNROLLED for (int p = 0; p < P; p++) squares[c * P + p] += z[c / 4][c % 4] * z[p]; \
+            }                                                                                   \
+            for (INDEX j = indptr[i]; j < indptr[i + 1]; j++) {                                 \
+                const double a = value[j];                                                      \
+                four *s = (four *)S + (int64_t)column[j] * P;                                   \
+                UNROLLED for (int p = 0; p < P; p++) s[p] += a * u[p];                          \
+            }                                                                                   \
+        }                                                                                       \
+    }
+#define SPARSE_GRADIENT(INDEX)                                                                  \
+    SPARSE_GRADIENT_OF(INDEX, 1)                                                                \
+    SPARSE_GRADIENT_OF(INDEX, 2)                                                                \
+    SPARSE_GRADIENT_OF(INDEX, 3)                                                                \
+    SPARSE_GRADIENT_OF(INDEX, 4)                                                                \
+    EXPORT void sparse_gradient_##INDEX(int64_t k, SPARSE_GRADIENT_ARGUMENTS(INDEX)) {          \
+        (k == 4    ? sparse_gradient_##INDEX##_1                                                \
+         : k == 8  ? sparse_gradient_##INDEX##_2                                                \
+         : k == 12 ? sparse_gradient_##INDEX##_3                                                \
+                   : sparse_gradient_##INDEX##_4)(n, indptr, column, value, V, offset, r, S,    \
+                                                  drift, square);                               \
+    }
+
+SPARSE_GRADIENT(int32_t)
+SPARSE_GRADIENT(int64_t)
+#endif
+
 /* Part two: Z = X V - 1 offset' and S += X'(Z - H) for dense rows X and a few columns.
  *
  * BLAS copies X into panels for such products, which takes as long as the sums. Here a tile of
@@ -128,7 +189,6 @@ EXPORTED(csr_product_float32_int64, float, int64_t)
 #define BLOCK 16
 #define WIDEST 64
 
-typedef double four __attribute__((vector_size(32), aligned(8)));
 
 /* Tiles of R x 4P sums over m terms: out[r, :] (+)= sum_i x[r, i] v[i, :]. The sums go along the rows
  * of X (forward, for X V), or along its columns (backward, for X'U). */

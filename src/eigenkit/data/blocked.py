@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy import sparse
 
+from eigenkit import compiled
 from eigenkit.data.columns import FULL, SAFE_RANGE, SCALABLE, check_size, shifted
 from eigenkit.data.costs import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, fits
 from eigenkit.data.passes import Passes
@@ -324,10 +325,16 @@ def _squares(blocks: Iterable[Block], frame: Frame) -> Array:
 def _gradient(
     blocks: Iterable[Block], frame: Frame, V: Array, H: Targets | None
 ) -> tuple[Array, Array, Array]:
-    offset = frame.delta @ V
-    slope, drift, square = np.zeros(V.shape), np.zeros(V.shape[1]), np.zeros((V.shape[1],) * 2)
+    k = V.shape[1]
+    if H is None:  # zero columns, where that is quicker
+        V = np.pad(V, ((0, 0), (0, compiled.gradient_width(k) - k)))
+    offset, width = frame.delta @ V, V.shape[1]
+    slope, drift, square = np.zeros(V.shape), np.zeros(width), np.zeros((width, width))
     for block in blocks:
         for P, Y, r in frame.pieces(block):
+            given = V, offset, r, slope, drift, square
+            if H is None and sparse.issparse(P) and compiled.add_gradient(P, *given):
+                continue
             ZV = product(P, V) if sparse.issparse(P) else P @ V
             ZV -= offset
             ZV = ZV if r is None else ZV * r[:, None]
@@ -338,7 +345,7 @@ def _gradient(
             gap = gap if r is None else gap * r[:, None]
             _add(slope, P, gap)
             drift += gap.sum(axis=0)
-    return slope, drift, square
+    return np.ascontiguousarray(slope[:, :k]), drift[:k], square[:k, :k]
 
 
 def _cross(blocks: Iterable[Block], frame: Frame, H: Targets) -> tuple[Array, Array]:

@@ -31,6 +31,7 @@ def connected(address: str, *, unencrypted: bool = False) -> Iterator[Any]:
         raise ImportError("a cluster needs Dask: pip install distributed.") from error
     if address == "local":
         with (
+            _memory_kept(),
             LocalCluster(host="127.0.0.1", threads_per_worker=1, dashboard_address=None) as cluster,
             Client(cluster) as client,
         ):
@@ -43,6 +44,20 @@ def connected(address: str, *, unencrypted: bool = False) -> Iterator[Any]:
         )
     with Client(address) as client:
         yield client
+
+
+@contextmanager
+def _memory_kept() -> Iterator[None]:
+    """Workers that start within keep memory for the next pass.
+
+    Dask has them return it at once (MALLOC_TRIM_THRESHOLD_), and getting it again takes time.
+    """
+    from dask import config
+
+    name = "distributed.nanny.pre-spawn-environ"
+    others = {k: v for k, v in config.get(name).items() if k != "MALLOC_TRIM_THRESHOLD_"}
+    with config.set({name: others}):
+        yield
 
 
 def fit_on_cluster(

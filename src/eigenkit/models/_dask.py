@@ -12,9 +12,8 @@ from __future__ import annotations
 import itertools
 import time
 import uuid
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import fields, is_dataclass, replace
-from functools import partial, reduce
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,21 @@ from scipy import sparse
 
 from eigenkit.data import Passes
 from eigenkit.data.passes import FAN_IN
+from eigenkit.models._worker import (
+    applied,
+    checked_part,
+    first_rows,
+    label_names,
+    on_parts,
+    read_part,
+    sum_of,
+    themselves,
+)
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
 
-# Products count with 32 bit indices.
-MOST_STORED = 2**31 - 1
+# The most that one task passes over, where it takes several parts.
+TASK_BYTES = 2**29
 # Tasks of a pass that has lost workers are tried so often; then an error says so.
 RETRIES = 10
 # Seconds to wait for a worker where there is none: Dask notices after a minute that one died
@@ -54,7 +63,7 @@ class DaskBlocks(Blocks):
             future = next(futures, None)
             if future is None:
                 raise ValueError(NO_BLOCK)
-            self._head = self._submit(_first_rows, future)
+            self._head = self._submit(first_rows, future)
         return self._head
 
     def classes(self) -> np.ndarray | None:
@@ -63,7 +72,7 @@ class DaskBlocks(Blocks):
     def apply(self, function: Callable[[Any], Any]) -> Iterable[Any]:
         """``function`` of the X of every part, one after the other."""
         for future in self._futures:
-            yield from self._submit(_applied, future, function)
+            yield from self._submit(applied, future, function)
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         return _result(self.client, self.client.submit(function, *arguments, retries=RETRIES))
@@ -74,85 +83,94 @@ class ClusterPasses(Passes):
 
     def __init__(self, client: Any, parts: Sequence[Any]) -> None:
         self.client, self.futures = client, list(parts)
+        self._n_bytes: dict[str, int] = {}
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
-        """One task a part; the arguments travel once, as the result of a task.
+        """Few tasks for each group of parts; the arguments travel once, as the result of a task.
 
         All tasks of a pass go to the scheduler together, which takes its time for each message.
         """
-        from dask import delayed
-
-        key = f"eigenkit-%s-{uuid.uuid4().hex}-%d"
-        on_part, add = delayed(_on_part, pure=False), delayed(_sum, pure=False)
-        given = delayed(partial(_themselves, shared), pure=False)(dask_key_name=key % ("given", 0))
-        results = [
-            on_part(part, function, given, dask_key_name=key % ("pass", i))
-            for i, part in enumerate(self.futures)
-        ]
-        count = itertools.count()
-        while len(results) > 1:  # the tree of tree_sum, with one task a group
+        graph = _Graph(self.futures, function, shared)
+        results = [graph.group(tasks) for tasks in self._tasks()]
+        while len(results) > 1:  # the tree of tree_sum
             groups = [results[i : i + FAN_IN] for i in range(0, len(results), FAN_IN)]
-            results = [add(each, dask_key_name=key % ("sum", next(count))) for each in groups]
+            results = [graph.sum(each) for each in groups]
         if not results:
             return None
         future = self.client.compute(results[0], retries=RETRIES, optimize_graph=False)
         return _result(self.client, future)
 
+    def _tasks(self) -> list[list[list[int]]]:
+        """For each group of the tree, its parts by the task that takes them.
 
-def _themselves(shared: tuple[Any, ...]) -> tuple[Any, ...]:
-    return shared
+        A task costs milliseconds, as much as a pass over a small part: it takes several that one
+        worker holds. Not more than its share, so that all threads have work, nor more bytes than
+        another worker can take over if that one dies.
+        """
+        held, threads = self._held(), max(1, sum(self.client.nthreads().values()))
+        share, n = -(-len(self.futures) // threads), len(self.futures)
+        return [
+            list(self._by_worker(range(i, min(i + FAN_IN, n)), held, share))
+            for i in range(0, n, FAN_IN)
+        ]
 
+    def _by_worker(
+        self, group: Iterable[int], held: dict[str, str], share: int
+    ) -> Iterator[list[int]]:
+        """Parts of a group in lists of those that are at the same worker."""
+        open_lists: dict[str, list[int]] = {}
+        n_bytes: dict[str, int] = {}
+        for i in group:
+            key = self.futures[i].key
+            worker = held.get(key, key)  # a part that is nowhere yet is alone
+            size = self._n_bytes.get(key, 0)
+            task = open_lists.setdefault(worker, [])
+            if task and (len(task) == share or n_bytes[worker] + size > TASK_BYTES):
+                yield task
+                task = open_lists[worker] = []
+                n_bytes[worker] = 0
+            task.append(i)
+            n_bytes[worker] = n_bytes.get(worker, 0) + size
+        yield from open_lists.values()
 
-def _on_part(blocks: list[Any], function: Callable[..., Any], shared: tuple[Any, ...]) -> Any:
-    from eigenkit.threads import blas_threads
-
-    with blas_threads(0):  # as in threads: the same bits
-        return function(iter(_aligned(blocks)), *_aligned(shared))
-
-
-def _aligned(value: Any) -> Any:
-    """Arrays as they were before they travelled: now they may begin at any byte.
-
-    Products of such arrays are made by other routines, whose last digits differ.
-    """
-    if isinstance(value, np.ndarray):
-        return np.require(value, requirements="A")
-    if sparse.issparse(value) and value.format == "csr":
-        given = value.data, value.indices, value.indptr
-        if all(part.flags.aligned for part in given):
-            return value
-        return sparse.csr_array(_aligned(given), shape=value.shape)
-    if isinstance(value, list | tuple):
-        return type(value)(map(_aligned, value))
-    if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{f.name: _aligned(getattr(value, f.name)) for f in fields(value)})
-    return value
-
-
-def _sum(values: list[Any]) -> Any:
-    return reduce(_added, values)
-
-
-def _added(a: Any, b: Any) -> Any:
-    """a + b, where neither may be changed: another task may ask for them again."""
-    if a is None or b is None:
-        return b if a is None else a
-    if isinstance(a, tuple):
-        return tuple(_added(x, y) for x, y in zip(a, b, strict=True))
-    return a.merge(b) if hasattr(a, "merge") else a + b
-
-
-def _first_rows(blocks: list[Any]) -> tuple[Any, Any, Any] | None:
-    """The first rows of a part; None where it has none."""
-    for X, *others in blocks:
-        if X.shape[0]:
-            y, weight = (None if each is None else each[:2] for each in others)
-            return X[:2], y, weight
-    return None
+    def _held(self) -> dict[str, str]:
+        """Where the parts are now, as far as they are somewhere."""
+        keys = [future.key for future in self.futures]
+        held = {key: min(at) for key, at in self.client.who_has(self.futures).items() if at}
+        unknown = [key for key in keys if key in held and key not in self._n_bytes]
+        if unknown:
+            self._n_bytes.update(self.client.nbytes(unknown, summary=False))
+        return held
 
 
-def _applied(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
-    return [function(X) for X, _, _ in blocks]
+class _Graph:
+    """The tasks of a pass, under names of its own."""
+
+    def __init__(
+        self, futures: Sequence[Any], function: Callable[..., Any], shared: tuple[Any, ...]
+    ) -> None:
+        self.futures, self.function = futures, function
+        self.name, self.count = f"eigenkit-%s-{uuid.uuid4().hex}-%d", itertools.count()
+        self.given = self._task("given", partial(themselves, shared))
+
+    def group(self, tasks: list[list[int]]) -> Any:
+        """The sum of the parts of these tasks."""
+        alone = len(tasks) == 1
+        found = [
+            self._task("pass", on_parts, parts, self.function, self.given, alone)
+            for parts in ([self.futures[i] for i in task] for task in tasks)
+        ]
+        order = np.argsort(np.concatenate(tasks)).tolist()
+        return found[0] if alone else self.sum(found, order)
+
+    def sum(self, found: list[Any], order: list[int] | None = None) -> Any:
+        return self._task("sum", sum_of, found, order)
+
+    def _task(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        from dask import delayed
+
+        name = self.name % (what, next(self.count))
+        return delayed(function, pure=False)(*arguments, dask_key_name=name)
 
 
 def _result(client: Any, future: Any) -> Any:
@@ -221,7 +239,13 @@ def _parts(client: Any, parts: Any, y: Any, labels: Any, reading: dict[str, Any]
     given = list(parts)
     if not given:
         raise ValueError("parts is empty: give delayed pairs (X, y), a collection, or files.")
-    return [client.submit(_checked_part, _as_future(client, p), retries=RETRIES) for p in given]
+    return [
+        client.submit(_sized, checked_part, _as_future(client, p), retries=RETRIES) for p in given
+    ]
+
+
+def _checked(client: Any, part: Any) -> Any:
+    return client.submit(_sized, checked_part, _as_future(client, part), retries=RETRIES)
 
 
 def _all_strings(parts: Any) -> bool:
@@ -262,9 +286,7 @@ def _collection(client: Any, X: Any, y: Any) -> list[Any]:
             f"X has {len(rows)} chunks of rows and y has {len(others)}: rechunk y as X is."
         )
     pairs = zip(rows, others, strict=True)
-    return [
-        client.submit(_checked_part, _as_future(client, pair), retries=RETRIES) for pair in pairs
-    ]
+    return [_checked(client, pair) for pair in pairs]
 
 
 def _row_blocks(name: str, collection: Any) -> list[Any]:
@@ -292,7 +314,7 @@ def _files(
     from eigenkit.files._targets import class_values
 
     names = paths(files)
-    looked = client.map(_label_names, names, labels=labels, reading=reading, retries=RETRIES)
+    looked = client.map(label_names, names, labels=labels, reading=reading, retries=RETRIES)
     found = [_result(client, future) for future in looked]
     kinds = {kind for kind, _, _, _ in found}
     if len(kinds) > 1:
@@ -304,10 +326,8 @@ def _files(
     known = sorted({name for _, labels_, _, _ in found for name in labels_})
     (kind,) = kinds
     values = class_values(known) if kind == "classes" and not by_name else None
-    parts = [
-        client.submit(_read_part, path, labels, reading, known, values, width, retries=RETRIES)
-        for path in names
-    ]
+    how = labels, reading, known, values
+    parts = [client.submit(_sized, read_part, path, *how, width, retries=RETRIES) for path in names]
     if classes is None and kind == "classes":
         classes = np.array(known) if values is None else np.unique(values)
     made = DaskBlocks(client, parts, classes)
@@ -315,68 +335,10 @@ def _files(
     return made
 
 
-def _label_names(path: str, labels: Any, reading: dict[str, Any]) -> tuple[Any, Any, int, int]:
-    blocks, target = _parsed(path, labels, reading)
-    width = max(block.shape[1] for block in blocks)
-    return (
-        None if target is None else target.kind,
-        () if target is None else target.names,
-        width,
-        sum(block.shape[0] for block in blocks),
-    )
-
-
-def _parsed(path: str, labels: Any, reading: dict[str, Any]) -> Any:
-    from eigenkit.files import Reading, open_file
-    from eigenkit.models._parsed import parsed
-
-    options = dict(reading)
-    task = options.pop("task", None)
-    source = open_file(path, Reading(labels=tuple(labels), stream=True, **options))
-    return parsed([source], task, "none", "error", None)
-
-
-def _read_part(
-    path: str,
-    labels: Any,
-    reading: dict[str, Any],
-    known: list[str],
-    values: np.ndarray | None,
-    width: int,
-) -> list[Any]:
-    blocks, target = _parsed(path, labels, reading)
-    part = []
-    for block in blocks:
-        if values is not None:
-            block = replace(block, names=values[[known.index(name) for name in target.names]])
-        X, y, weight = block.read(width if len(block.X) == 3 else block.shape[1])
-        if target is not None and target.kind == "labels":
-            place = [known.index(name) for name in target.names]
-            Y = np.zeros((len(y), len(known)))
-            Y[:, place] = y
-            y = Y
-        part.append((X, y, weight))
-    return _checked_part(part)
-
-
-def _checked_part(part: Any) -> list[Any]:
-    """A part as a list of blocks (X, y, weight), with sizes that products can count."""
-    blocks = part if isinstance(part, list) else [part]
-    made = []
-    for block in blocks:
-        X, y, weight = (*(block if isinstance(block, tuple) else (block,)), None, None)[:3]
-        X = X.to_numpy() if hasattr(X, "to_numpy") else X
-        y = y.to_numpy() if hasattr(y, "to_numpy") else y
-        if y is not None and np.ndim(y) == 2 and y.shape[1] == 1 and not sparse.issparse(y):
-            y = np.asarray(y)
-        if sparse.issparse(X):
-            X = sparse.csr_array(X)
-            if X.nnz > MOST_STORED:
-                raise ValueError(
-                    f"a part holds {X.nnz} numbers, more than {MOST_STORED}: make smaller parts."
-                )
-        made.append((X, y, weight))
-    return made
+def _sized(make: Callable[..., Any], *arguments: Any) -> Any:
+    """What a worker makes, and knows the size of."""
+    register_sizes()
+    return make(*arguments)
 
 
 def register_sizes() -> None:

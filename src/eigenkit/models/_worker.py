@@ -1,0 +1,151 @@
+"""What the workers of a cluster do: make parts, pass over them, and add results.
+
+Nothing in here knows the cluster. A part is a list of blocks (X, y, weight).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.data.passes import plus
+from eigenkit.threads import blas_threads
+
+# Products count with 32 bit indices.
+MOST_STORED = 2**31 - 1
+
+
+def themselves(shared: tuple[Any, ...]) -> tuple[Any, ...]:
+    return shared
+
+
+def on_parts(
+    parts: list[list[Any]], function: Callable[..., Any], shared: tuple[Any, ...], alone: bool
+) -> Any:
+    """The results of some parts, or their sum where these are all of a group."""
+    with blas_threads(0):  # as in threads: the same bits
+        shared = _aligned(shared)
+        found = (function(iter(_aligned(part)), *shared) for part in parts)
+        return reduce(plus, found) if alone else list(found)
+
+
+def _aligned(value: Any) -> Any:
+    """Arrays as they were before they travelled: now they may begin at any byte.
+
+    Products of such arrays are made by other routines, whose last digits differ.
+    """
+    if isinstance(value, np.ndarray):
+        return np.require(value, requirements="A")
+    if sparse.issparse(value) and value.format == "csr":
+        given = value.data, value.indices, value.indptr
+        if all(part.flags.aligned for part in given):
+            return value
+        return sparse.csr_array(_aligned(given), shape=value.shape)
+    if isinstance(value, list | tuple):
+        return type(value)(map(_aligned, value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{f.name: _aligned(getattr(value, f.name)) for f in fields(value)})
+    return value
+
+
+def sum_of(values: list[Any], order: list[int] | None) -> Any:
+    """Of values, or of those in lists, in their order."""
+    if order is not None:
+        listed = list(itertools.chain.from_iterable(values))
+        values = [listed[i] for i in order]
+    return reduce(_added, values)
+
+
+def _added(a: Any, b: Any) -> Any:
+    """a + b, where neither may be changed: another task may ask for them again."""
+    if a is None or b is None:
+        return b if a is None else a
+    if isinstance(a, tuple):
+        return tuple(_added(x, y) for x, y in zip(a, b, strict=True))
+    return a.merge(b) if hasattr(a, "merge") else a + b
+
+
+def first_rows(blocks: list[Any]) -> tuple[Any, Any, Any] | None:
+    """The first rows of a part; None where it has none."""
+    for X, *others in blocks:
+        if X.shape[0]:
+            y, weight = (None if each is None else each[:2] for each in others)
+            return X[:2], y, weight
+    return None
+
+
+def applied(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
+    return [function(X) for X, _, _ in blocks]
+
+
+# -- making parts -----------------------------------------------------------------------
+
+
+def label_names(path: str, labels: Any, reading: dict[str, Any]) -> tuple[Any, Any, int, int]:
+    blocks, target = _parsed(path, labels, reading)
+    width = max(block.shape[1] for block in blocks)
+    return (
+        None if target is None else target.kind,
+        () if target is None else target.names,
+        width,
+        sum(block.shape[0] for block in blocks),
+    )
+
+
+def _parsed(path: str, labels: Any, reading: dict[str, Any]) -> Any:
+    from eigenkit.files import Reading, open_file
+    from eigenkit.models._parsed import parsed
+
+    options = dict(reading)
+    task = options.pop("task", None)
+    source = open_file(path, Reading(labels=tuple(labels), stream=True, **options))
+    return parsed([source], task, "none", "error", None)
+
+
+def read_part(
+    path: str,
+    labels: Any,
+    reading: dict[str, Any],
+    known: list[str],
+    values: np.ndarray | None,
+    width: int,
+) -> list[Any]:
+    blocks, target = _parsed(path, labels, reading)
+    part = []
+    for block in blocks:
+        if values is not None:
+            block = replace(block, names=values[[known.index(name) for name in target.names]])
+        X, y, weight = block.read(width if len(block.X) == 3 else block.shape[1])
+        if target is not None and target.kind == "labels":
+            place = [known.index(name) for name in target.names]
+            Y = np.zeros((len(y), len(known)))
+            Y[:, place] = y
+            y = Y
+        part.append((X, y, weight))
+    return checked_part(part)
+
+
+def checked_part(part: Any) -> list[Any]:
+    """A part as a list of blocks (X, y, weight), with sizes that products can count."""
+    blocks = part if isinstance(part, list) else [part]
+    made = []
+    for block in blocks:
+        X, y, weight = (*(block if isinstance(block, tuple) else (block,)), None, None)[:3]
+        X = X.to_numpy() if hasattr(X, "to_numpy") else X
+        y = y.to_numpy() if hasattr(y, "to_numpy") else y
+        if y is not None and np.ndim(y) == 2 and y.shape[1] == 1 and not sparse.issparse(y):
+            y = np.asarray(y)
+        if sparse.issparse(X):
+            X = sparse.csr_array(X)
+            if X.nnz > MOST_STORED:
+                raise ValueError(
+                    f"a part holds {X.nnz} numbers, more than {MOST_STORED}: make smaller parts."
+                )
+        made.append((X, y, weight))
+    return made
