@@ -5,7 +5,7 @@
 :mod:`eigenkit.data.centered`; a kind says how to multiply.
 """
 
-from eigenkit.data.blocked import Blocked, Targets, survey_of
+from eigenkit.data.blocked import Blocked, Targets
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import (
     SAFE_RANGE,
@@ -26,7 +26,7 @@ from eigenkit.data.label_matrix import SparseTarget, mostly_zeros, scaled
 from eigenkit.data.passes import LocalPasses, Passes, Steady, Through
 from eigenkit.data.protocol import Data, one_sample
 from eigenkit.data.sparse import Sparse
-from eigenkit.data.survey import Survey
+from eigenkit.data.survey import Survey, survey_of
 
 __all__ = [
     "DENSE_LIMIT_BYTES",

@@ -7,7 +7,7 @@ block by block in one pass. The target H comes along as rows of its own (:class:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -15,58 +15,16 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit import compiled
-from eigenkit.data.columns import FULL, SAFE_RANGE, SCALABLE, check_size, shifted
+from eigenkit.data.columns import FULL, SAFE_RANGE, SCALABLE, check_size
 from eigenkit.data.costs import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, fits
+from eigenkit.data.frame import Block, Frame
 from eigenkit.data.passes import Passes
 from eigenkit.data.protocol import Data
 from eigenkit.data.sparse_rows import BLOCK_BYTES, add_transposed, product
-from eigenkit.data.survey import Survey
+from eigenkit.data.survey import Survey, survey_of
 from eigenkit.data.triangle import triangle
 from eigenkit.linalg import Array, add_gram, fill_upper, power_of_two
 from eigenkit.tolerances import ROUNDING, grain
-
-# A block as it is passed over: X, the encoded y, and the weights or None.
-Block = tuple[Any, Array, Array | None]
-
-
-@dataclass(frozen=True)
-class Frame:
-    """How rows of X become rows of Z = P - r delta', P = diag(r) (X - 1 shift') diag(m)."""
-
-    shift: Array | None
-    m: Array | None
-    delta: Array
-
-    def pieces(self, block: Block) -> Iterator[tuple[Any, Array, Array | None]]:
-        """Unweighted rows of P in float64, with their Y and r, while they are in the cache."""
-        X, Y, weight = block
-        r = None if weight is None else np.sqrt(weight)
-        if sparse.issparse(X):
-            yield self._sparse(X), Y, r
-            return
-        step = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, start + step)
-            yield self._dense(X[rows]), Y[rows], None if r is None else r[rows]
-
-    def _dense(self, X: Any) -> Array:
-        if self.shift is None and self.m is None:
-            return np.asarray(X, dtype=np.float64)
-        P = np.array(X, dtype=np.float64)
-        if self.shift is not None:
-            P -= self.shift
-        if self.m is not None:
-            P *= self.m
-        return P
-
-    def _sparse(self, X: Any) -> sparse.csr_array:
-        P = sparse.csr_array(X, dtype=np.float64) if X.dtype != np.float64 else X
-        if self.shift is not None:
-            P = shifted(P, self.shift)
-        if self.m is not None:
-            parts = P.data * self.m[P.indices], P.indices, P.indptr
-            P = sparse.csr_array(parts, shape=P.shape)
-        return P
 
 
 @dataclass(frozen=True)
@@ -106,12 +64,16 @@ class Blocked(Data):
         Of them.
     one_unit : bool
         As for :class:`~eigenkit.data.Centered`.
+    bare : Passes, optional
+        Over the same blocks with anything in the place of Y, for products that need none.
     """
 
     may_be_dense = False
 
-    def __init__(self, passes: Passes, survey: Survey, *, one_unit: bool = False) -> None:
-        self.passes, self.survey = passes, survey
+    def __init__(
+        self, passes: Passes, survey: Survey, *, one_unit: bool = False, bare: Passes | None = None
+    ) -> None:
+        self.passes, self.survey, self.bare = passes, survey, bare or passes
         d = len(survey.mean)
         self.shape = survey.n_rows, d
         self.n_samples, self.total, self.eps = survey.n_rows, survey.total, survey.eps
@@ -133,7 +95,7 @@ class Blocked(Data):
         check_size("X", float(sizes.max(initial=0.0)), SCALABLE)
         self.unit = 1.0 / power_of_two(judged)
         self.m = np.broadcast_to(self.unit, sizes.shape).copy()
-        self.survey = self.passes.run(survey_of, self.m)
+        self.survey = self.bare.run(survey_of, self.m)
 
     def _tame_offset(self) -> None:
         """As the kinds in memory do: shift what is far from zero, find what is constant."""
@@ -148,7 +110,7 @@ class Blocked(Data):
         self.frame = Frame(shift / unit if far.any() else None, m, np.zeros_like(s.mean))
         mean = s.mean
         if far.any():  # the shift is a rounded sum: what it misses shows in differences
-            drift = self.passes.run(_drift, replace(self.frame, m=self.m)) / s.total
+            drift = self.bare.run(_drift, replace(self.frame, m=self.m)) / s.total
             mean = np.where(far, shift + drift, mean)
         self.mean, self.m = mean / unit, m
         moved = np.where(far, drift if far.any() else 0.0, mean)
@@ -157,7 +119,7 @@ class Blocked(Data):
     def column_squares(self) -> Array:
         """The diagonal of Z'Z."""
         if self.frame.shift is not None:
-            squares, delta = self.passes.run(_squares, self.frame), self.frame.delta
+            squares, delta = self.bare.run(_squares, self.frame), self.frame.delta
         else:
             squares, delta = np.where(self.constant, 0.0, self.survey.squares), self.frame.delta
         return np.asarray(np.maximum(squares - self.total * delta**2, 0.0))
@@ -177,7 +139,8 @@ class Blocked(Data):
     def gradient(self, V: Array, H: Any = None) -> tuple[Array, Array]:
         """Z'(Z V - H) and (Z V)'(Z V), in one pass."""
         V = np.ascontiguousarray(V)  # as another process gets it: orders round apart
-        slope, drift, square = self.passes.run(_gradient, self.frame, V, H)
+        passes = self.bare if H is None else self.passes
+        slope, drift, square = passes.run(_gradient, self.frame, V, H)
         slope -= np.outer(self.frame.delta, drift)
         return slope, square
 
@@ -206,7 +169,7 @@ class Blocked(Data):
 
     def gram(self) -> Array:
         """Z'Z."""
-        G = fill_upper(self.passes.run(_gram, self.frame))
+        G = fill_upper(self.bare.run(_gram, self.frame))
         G -= np.outer(self.total * self.frame.delta, self.frame.delta)
         return G
 
@@ -251,7 +214,8 @@ class Blocked(Data):
 
     def in_one_unit(self) -> Blocked:
         """The same data with one factor for all columns."""
-        return self if self.one_ridge else Blocked(self.passes, self.survey, one_unit=True)
+        given = self.passes, self.survey
+        return self if self.one_ridge else Blocked(*given, one_unit=True, bare=self.bare)
 
     def to_X(self, W: Array) -> Array:
         """diag(m) W."""
@@ -293,14 +257,6 @@ class Blocked(Data):
 # -- what is summed over the blocks of a part -------------------------------------------
 
 
-def survey_of(blocks: Iterable[Block], m: Array | None = None) -> Survey | None:
-    found = None
-    for X, _, weight in blocks:
-        one = Survey.of(X, weight, m)
-        found = one if found is None else found.merge(one)
-    return found
-
-
 def _drift(blocks: Iterable[Block], frame: Frame) -> Array:
     """The weighted sums of P."""
     total = np.zeros_like(frame.delta)
@@ -326,8 +282,8 @@ def _gradient(
     blocks: Iterable[Block], frame: Frame, V: Array, H: Targets | None
 ) -> tuple[Array, Array, Array]:
     k = V.shape[1]
-    if H is None:  # zero columns, where that is quicker
-        V = np.pad(V, ((0, 0), (0, compiled.gradient_width(k) - k)))
+    more = 0 if H is not None else compiled.gradient_width(k) - k
+    V = np.pad(V, ((0, 0), (0, more))) if more else V  # zero columns, where that is quicker
     offset, width = frame.delta @ V, V.shape[1]
     slope, drift, square = np.zeros(V.shape), np.zeros(width), np.zeros((width, width))
     for block in blocks:

@@ -28,6 +28,10 @@ FAN_IN = 8
 SAMPLED = 256
 
 
+# The number of rows of a block, and checksums.
+Mark = tuple[int, int, int | None]
+
+
 class Passes(ABC):
     """Rows that can be passed over as often as needed."""
 
@@ -77,12 +81,13 @@ class Steady(Passes):
 
 @dataclass(frozen=True)
 class Marks:
-    """Of every block the number of rows, and a checksum of some of its numbers.
+    """Of every block the number of rows, and checksums of some numbers of X and weights, and of Y
+    (None in a pass without).
 
     ``complete`` is False where a function did not want all blocks.
     """
 
-    blocks: tuple[tuple[int, int], ...]
+    blocks: tuple[Mark, ...]
     complete: bool = True
 
     def merge(self, other: Marks) -> Marks:
@@ -90,14 +95,14 @@ class Marks:
 
     def compare(self, later: Marks) -> None:
         """Refuse other blocks in a later pass."""
-        rows, now = (sum(n for n, _ in marks.blocks) for marks in (self, later))
+        rows, now = (sum(n for n, *_ in marks.blocks) for marks in (self, later))
         if rows != now:
             raise ValueError(
                 f"X is blocks of {rows} rows in the first pass and of {now} in a "
                 "later one: give blocks that are the same in every pass."
             )
         pairs = zip(self.blocks, later.blocks, strict=False)
-        changed = [i for i, pair in enumerate(pairs) if pair[0] != pair[1]]
+        changed = [i for i, pair in enumerate(pairs) if _differ(*pair)]
         if changed or len(self.blocks) != len(later.blocks):
             which = changed[0] if changed else min(len(self.blocks), len(later.blocks))
             raise ValueError(
@@ -106,9 +111,13 @@ class Marks:
             )
 
 
+def _differ(a: Mark, b: Mark) -> bool:
+    return a[:2] != b[:2] or (None not in (a[2], b[2]) and a[2] != b[2])
+
+
 def _marked(blocks: Iterable[Any], function: Callable[..., Any], *shared: Any) -> tuple[Any, Marks]:
     """The value, and the marks of the blocks."""
-    found: list[tuple[int, int]] = []
+    found: list[Mark] = []
     ended: list[bool] = []
 
     def noted() -> Iterator[Any]:
@@ -121,9 +130,11 @@ def _marked(blocks: Iterable[Any], function: Callable[..., Any], *shared: Any) -
     return value, Marks(tuple(found), bool(ended))
 
 
-def _mark(block: Any) -> tuple[int, int]:
-    parts = (_some(part) for part in block if part is not None)
-    return block[0].shape[0], crc32(b"".join(parts))
+def _mark(block: Any) -> Mark:
+    X, Y, weight = block
+    bare = Y is None or (np.ndim(Y) == 2 and Y.shape[1] == 0)
+    rest = b"" if weight is None else _some(weight)
+    return X.shape[0], crc32(_some(X) + rest), None if bare else crc32(_some(Y))
 
 
 def _some(A: Any) -> bytes:

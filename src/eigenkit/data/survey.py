@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,6 +72,15 @@ class Survey:
     def sizes(self) -> Array:
         """The largest number of each column, in absolute value."""
         return np.maximum(np.abs(self.low), np.abs(self.high))
+
+
+def survey_of(blocks: Iterable[Any], m: Array | None = None) -> Survey | None:
+    """Of blocks (X, Y, weight); None of nothing."""
+    found = None
+    for X, _, weight in blocks:
+        one = Survey.of(X, weight, m)
+        found = one if found is None else found.merge(one)
+    return found
 
 
 def _of_dense(X: Any, w: Array, m: Array | None) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from eigenkit.data import Steady, Through
-from eigenkit.estimators._validation import check_X, has_no_rows
-from eigenkit.moments import BlockedRows, Blocks
+from eigenkit.estimators._validation import check_weight, check_X, has_no_rows
+from eigenkit.moments import BlockedRows, Blocks, Rows
 
 
 def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> BlockedRows:
@@ -27,10 +27,11 @@ def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> Bloc
     for name, value in vars(model).items():
         setattr(reader, name, value)
     seen: list[Any] = []
-    first, later = (
-        Steady(Through(passes, _Reading(reader, classes, check)), seen) for check in (True, False)
+    first, later, bare = (
+        Steady(Through(passes, _Reading(reader, classes, *how)), seen)
+        for how in ((True, True), (False, True), (False, model._y_chooses_rows))
     )
-    return BlockedRows(first, later, not model._in_passes, sparse.issparse(X))
+    return BlockedRows(first, later, bare, not model._in_passes, sparse.issparse(X))
 
 
 def refuse_blocks(model: Any, X: Any) -> None:
@@ -41,11 +42,15 @@ def refuse_blocks(model: Any, X: Any) -> None:
 
 @dataclass(frozen=True)
 class _Reading:
-    """A block (X, y, weight) as the estimator reads it; X is checked when it first passes."""
+    """A block (X, y, weight) as the estimator reads it; X is checked when it first passes.
+
+    Without ``labels`` y is not encoded: that takes longer than a product with sparse rows.
+    """
 
     model: Any
     classes: Any
     check: bool
+    labels: bool
 
     def __call__(self, block: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
         X, y, weight = block
@@ -53,6 +58,10 @@ class _Reading:
             return np.empty((0, 0)), None, None  # which the passes leave out
         if self.check or not _is_plain(X):
             X = check_X(self.model, X, reset=False)
+        if not self.labels:
+            n = X.shape[0]
+            rows = Rows(X, np.empty((n, 0)), check_weight(weight, n)).positive()
+            return rows.X, rows.Y, rows.weight
         given = X, y, weight, self.classes
         rows = self.model._rows(*given, reset=False, min_samples=1, block=True)
         return rows.X, rows.Y, rows.weight

@@ -38,6 +38,8 @@ class Estimator(Instead, BaseEstimator):
 
     # Whether y is asked for; otherwise it is ignored.
     _supervised = True
+    # Whether rows are left out, or weighed, by their y.
+    _y_chooses_rows = False
     # Whether fit leaves sparse labels sparse.
     _sparse_labels = False
     _n_labels_: int

@@ -55,6 +55,7 @@ class MultilabelLDA(Projection):
     """
 
     _sparse_labels = True
+    _y_chooses_rows = True
 
     def _target(self) -> Target:
         return TARGETS["lda"]

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eigenkit.data import Blocked, Passes, Survey, Targets, survey_of
-from eigenkit.data.blocked import Block
+from eigenkit.data.frame import Block
 from eigenkit.linalg import Array
 from eigenkit.moments.by_class import ClassMoments, class_moments
 from eigenkit.moments.factor import Factor
@@ -61,13 +61,15 @@ def _classes(blocks: Iterable[Any]) -> _Classes | None:
 class BlockedRows:
     """Rows in blocks of encoded (X, Y, weight), as :class:`~eigenkit.moments.Rows` are.
 
-    ``first`` is for the first pass, in which the rows are checked, ``passes`` for the others.
+    ``first`` is for the first pass, in which the rows are checked, ``passes`` for the others, and
+    ``bare`` for those without Y.
     ``sparse_passes`` says that X is sparse, and can be passed over as often as needed.
     ``small`` states the problem on the triangle of the rows, for solvers that need rows.
     """
 
     first: Passes
     passes: Passes
+    bare: Passes
     small: bool = False
     sparse_passes: bool = False
     whole: ClassVar[Rows | None] = None
@@ -108,7 +110,7 @@ class BlockedRows:
             rows = replace(rows, mean=total / weight)
         k = rows(np.zeros((1, len(sums.degree)))).shape[1]
         H = Targets(rows, (sums.n_rows, k), bool(sums.R.any()))
-        pencil = Pencil(Blocked(self.passes, survey), H, alpha)
+        pencil = Pencil(Blocked(self.passes, survey, bare=self.bare), H, alpha)
         return Problem(pencil, labels, pencil.Z.mean, sums.total, sums.n_rows), sums
 
 
