@@ -161,6 +161,13 @@ def test_the_result_the_failure_and_the_way_back_are_told(page, record):
             assert failure["error"] in page.text
 
 
+def test_classes_are_called_classes():
+    text = Page(render_html(classes())).text
+    assert "Samples per class." in text
+    assert "Samples per label." not in text
+    assert "per class." in render_text(classes())
+
+
 def test_thinning_is_told():
     record = hostile()
     assert "All 150 samples are drawn." in Page(render_html(record)).text

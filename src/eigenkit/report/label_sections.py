@@ -27,7 +27,7 @@ def curves(run: Run) -> str:
         if many:
             views += [(f"h{i}", f"hardest and easiest, {name}"), (f"s{i}", f"each small, {name}")]
         else:
-            views.append((f"m{i}", f"all {_plural(word)}, {name}"))
+            views.append((f"m{i}", f"all {plural(word)}, {name}"))
     names = run.data.labels
     shown = label_tables.in_order(run, run.data.shown)
     views += [(f"l{j}", f"all methods, {visible(names[j].name, 40)}") for j in shown]
@@ -45,7 +45,7 @@ def curves(run: Run) -> str:
     return fields + figure("roc", alt, f"{words} {same}".strip()) + by_label(run)
 
 
-def _plural(word: str) -> str:
+def plural(word: str) -> str:
     return {"class": "classes"}.get(word, f"{word}s")
 
 
@@ -139,12 +139,12 @@ def separation(run: Run, drawn: list[Method]) -> str:
         "the component separates it. Rows that look alike stand together."
     )
     circle = (
-        "Correlation circle: features (arrows) and " + _plural(word) + " (diamonds) by their "
+        "Correlation circle: features (arrows) and " + plural(word) + " (diamonds) by their "
         "correlations with the first two components. Close to the circle: the two components tell "
         "nearly all about it. Same direction: they rise together."
     )
     figures = figure("separation", f"Heat map of {word} against component.", heat)
-    figures += figure("circle", "Correlation circle of features and labels.", circle)
+    figures += figure("circle", f"Correlation circle of features and {plural(word)}.", circle)
     shown: list[Table] = [label_tables.correlations(run, m) for m in known]
     shown += [label_tables.loadings(m) for m in known]
     return fields + figures + numbers(*shown)
@@ -157,7 +157,8 @@ def labels(run: Run) -> str:
         return ""
     shown = len(d.shown)
     many = f"The {shown} most frequent of {d.n_labels}. " if shown < d.n_labels else ""
-    counts = figure("counts", "Number of samples per label.", f"{many}Samples per label.")
+    word = label_tables.label_word(run)
+    counts = figure("counts", f"Number of samples per {word}.", f"{many}Samples per {word}.")
     if d.kind == "classes":
         text = "<p>Every sample carries exactly one class, so no two occur together.</p>"
         return counts + text + numbers(tables.label_counts(run))

@@ -74,10 +74,11 @@ def _alike_rows(run: Run, method: Method) -> list[int]:
 
 def body(run: Run) -> str:
     """Header, sections, footer."""
+    single = label_sections.curves(run) + label_sections.labels(run)
     nav, text = sections(
         [
             ("result", "Comparison", _comparison(run)),
-            ("labels", "Labels", label_sections.curves(run) + label_sections.labels(run)),
+            ("labels", label_sections.plural(label_tables.label_word(run)).title(), single),
             ("confusion", "Confusions", label_sections.confusion(run)),
             ("responses", "Predicted and observed", label_sections.responses(run)),
             ("worst", "Worst samples", label_sections.worst(run)),

@@ -160,7 +160,7 @@ def protocol_sentence(run: Run) -> str:
     text = (
         f"{p.splits[:1].upper()}{p.splits[1:]} ({p.n_train:,} training and {p.n_test:,} test "
         f"samples in the first); projection learned on the training part only, then "
-        f"{visible(p.classifier, 200)} per label."
+        f"{visible(p.classifier, 200)} per {'class' if run.data.kind == 'classes' else 'label'}."
     )
     if run.data.kind == "numbers":
         text = text.replace("projection learned on", "fitted on")
