@@ -613,3 +613,16 @@ def test_a_narrow_table_stays_a_table_on_a_narrow_terminal(monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     found = table(["metric", "value"], [["mean AUC over labels", "0.8226"]], right=(1,))
     assert found.splitlines()[-1] == "mean AUC over labels  0.8226"
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "method"),
+    [("flowers.csv", "species", "pls"), ("spectra.csv", "fat,water", "lda")],
+)
+def test_what_fit_cannot_fit_is_not_compared(
+    folder: Path, name: str, labels: str, method: str
+) -> None:
+    run("example", name)
+    for command in (["compare"], ["fit", "-o", "m.ek"]):
+        message = run(*command, name, "--labels", labels, "-m", method, code=1)
+        assert f"{method} does not learn from" in message

@@ -109,6 +109,7 @@ def compare(
     from eigenkit.evaluation import CLASSIFIERS, evaluate
     from eigenkit.files import check_output
     from eigenkit.models import Preparation
+    from eigenkit.models._fitting import check_target
     from eigenkit.registry import comparable, find, usual
 
     o.choice("--classifier", classifier, CLASSIFIERS)
@@ -123,6 +124,8 @@ def compare(
     whole = load_data(data, options, as_json, missing)
     prepared = _prepare(whole, given["task"], other, **o.feature_options(given))
     target = prepared.target
+    for name in names:
+        check_target(data, find(name), target)
     able = comparable(target.kind, bool(views), missing == "keep")
     names = names or (able if everything else usual(able, bool(views)))
     chosen = _estimators(names, prepared, components, views, missing)

@@ -28,7 +28,7 @@ from eigenkit.models._model import Model, versions
 from eigenkit.models._parsed import Tick
 from eigenkit.models._stream import Stream
 from eigenkit.models._views import view_columns, view_params
-from eigenkit.registry import METHODS, Method, find, gap_params
+from eigenkit.registry import Method, comparable, find, gap_params, usual
 
 # More entries than this are not gone through five times more just to say how good a model is.
 _MOST_ENTRIES = 20_000_000
@@ -120,7 +120,7 @@ def fit_model(
     target = target_of(
         source.path, labels, source.label_names, task, source.options.label_separator
     )
-    _check_target(source.path, found, target)
+    check_target(source.path, found, target)
     features = learn_features(
         source,
         blocks,
@@ -147,8 +147,7 @@ def fit_model(
         found, {**told, **(params or {})}, rows, alphas, cv, components, seed
     )
     linear = _on_top(found, estimator, rows)
-    how = _how(source, estimator, rows, searches, scale, stream, seed)
-    how["views"] = list(views)
+    how = _how(source, estimator, rows, searches, scale, stream, seed) | {"views": list(views)}
     if quality and not stream:
         how["quality"] = _quality(estimator, rows, cv, seed)
     return Model(found.name, features, estimator, linear, target, how)
@@ -176,15 +175,16 @@ def _quiet(step: str, rows: int) -> None:
     pass
 
 
-def _check_target(path: str, method: Method, target: Target) -> None:
+def check_target(path: str, method: Method, target: Target) -> None:
+    """Refuse a method that does not learn from such targets."""
     if target.kind in method.targets:
         return
     words = {"classes": "one class a row", "labels": "sets of labels", "numbers": "numbers"}
-    able = [m.name for m in METHODS.values() if target.kind in m.targets]
+    able = usual(comparable(target.kind))
     raise FileError(
         path,
-        f"{method.name} does not learn from {words[target.kind]}, which this file holds: "
-        f"use one of {', '.join(able)}, or say what the labels are with --task.",
+        f"{method.name} does not learn from {words[target.kind]}, which this file holds: use one "
+        f"of {', '.join(able)} (eigenkit methods lists all), or say what the labels are by --task.",
     )
 
 
