@@ -505,3 +505,30 @@ def test_rows_without_labels_are_left_out_of_every_pass(rng, regression):
         found = clone(model).fit(RowBlocks.from_arrays(parts))
         right = clone(model).fit(*given[:2], sample_weight=None if len(given) == 2 else weight)
         np.testing.assert_allclose(found.components_, right.components_, atol=1e-9)
+
+
+def _class_files(tmp_path, *classes):
+    for i, cells in enumerate(classes):
+        rows = [f"{(7 * j + i) % 5},{(3 * j + 2 * i) % 4},{cell}" for j, cell in enumerate(cells)]
+        (tmp_path / f"{i}.csv").write_text("\n".join(["a,b,class", *rows]) + "\n")
+    return RowBlocks.from_files(str(tmp_path / "*.csv"), labels="class")
+
+
+def test_classes_are_numbers_in_some_files_and_words_in_others(tmp_path):
+    blocks = _class_files(tmp_path, [1, 2] * 10, [1, 2, "cat"] * 10)
+    assert LDA(alpha=1.0).fit(blocks).classes_.tolist() == ["1", "2", "cat"]
+
+
+def test_a_missing_label_is_named_by_its_own_file_and_row(tmp_path):
+    with pytest.raises(FileError, match=r"1\.csv: row 5 has a label that is missing"):
+        _class_files(tmp_path, [1, 2] * 10, [1, 2, 1, 2, "", 1])
+
+
+def test_blocks_that_differ_in_y_are_answered(rng):
+    X, y = _data("lda", rng)
+    words = np.array(["a", "b", "c"])[y % 3]
+    with pytest.raises(ValueError, match="requires y"):
+        LDA().fit(RowBlocks.from_arrays([(X, y), X]))
+    with pytest.raises(ValueError, match="all of them as numbers, or all as words"):
+        LDA().fit(RowBlocks.from_arrays([(X, y), (X, words)]))
+    PCA(2).fit(RowBlocks.from_arrays([(X, y), X]))

@@ -14,6 +14,7 @@ from scipy import sparse
 from eigenkit.files._common import Block, FileError, Reading, Source
 from eigenkit.files._many import ManyFiles, is_pattern
 from eigenkit.files._streams import Origin
+from eigenkit.files._targets import as_words
 
 FORMATS = ("csv", "tsv", "svmlight", "arff", "npz", "parquet")
 _SUFFIXES = {
@@ -193,9 +194,9 @@ def join_labels(parts: Iterable[Any]) -> Any:
     parts = list(parts)
     if not parts or parts[0] is None:
         return None
-    if isinstance(parts[0], np.ndarray):
+    if all(isinstance(part, np.ndarray) for part in parts):
         return np.vstack(parts)
-    return [cell for part in parts for cell in part]
+    return [cell for part in parts for cell in as_words(part)]
 
 
 class _Rows:

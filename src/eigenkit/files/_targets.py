@@ -59,7 +59,7 @@ class Target:
 
     def _indicator(self, path: Any, labels: Any) -> np.ndarray:
         if isinstance(labels, np.ndarray):
-            _check_complete(path, labels)
+            check_complete(path, labels)
             return labels
         place = {name: j for j, name in enumerate(self.names)}
         Y = np.zeros((len(labels), len(place)))
@@ -221,7 +221,7 @@ def _cells(path: Any, labels: Any) -> list[str]:
     if isinstance(labels, np.ndarray):
         if labels.shape[1] > 1:
             raise FileError(path, f"{labels.shape[1]} label columns: classes need exactly one.")
-        _check_complete(path, labels)
+        check_complete(path, labels)
         values, which = distinct(labels[:, 0])
         texts = np.array([f"{value:.17g}" for value in values], dtype=object)
         return cast(list[str], texts[which].tolist())
@@ -236,7 +236,7 @@ def _cells(path: Any, labels: Any) -> list[str]:
 
 def _numbers(path: Any, labels: Any) -> np.ndarray:
     if isinstance(labels, np.ndarray):
-        _check_complete(path, labels)
+        check_complete(path, labels)
         return labels
     cells = _cells(path, labels)
     for i, cell in enumerate(cells, start=1):
@@ -245,14 +245,30 @@ def _numbers(path: Any, labels: Any) -> np.ndarray:
         except ValueError:
             raise FileError(path, f"row {i} has the label {shown(cell)}, no number.") from None
     Y = np.array(cells, dtype=float)[:, None]
-    _check_complete(path, Y)
+    check_complete(path, Y)
     return Y
 
 
-def _check_complete(path: Any, labels: np.ndarray) -> None:
+def check_complete(path: Any, labels: Any, start: int = 0) -> None:
+    """That numbers of labels are finite; ``start`` rows of the file come before them."""
+    if not isinstance(labels, np.ndarray):
+        return
     bad = np.flatnonzero(~np.isfinite(labels).all(axis=1))
     if bad.size:
-        raise FileError(path, f"row {bad[0] + 1} has a label that is missing or not finite.")
+        row = start + bad[0] + 1
+        raise FileError(path, f"row {row} has a label that is missing or not finite.")
+
+
+def as_words(labels: Any) -> list[Any]:
+    """Numbers as the cells that they were, where other files hold words in the same column."""
+    if not isinstance(labels, np.ndarray):
+        return cast(list[Any], labels)
+    if labels.shape[1] > 1:
+        raise ValueError(
+            "the label columns hold numbers in some files and words in others: give files of one "
+            "kind."
+        )
+    return ["" if np.isnan(value) else f"{value:.17g}" for value in labels[:, 0]]
 
 
 def _check_distinct(path: Any, labels: Any, names: tuple[str, ...]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from eigenkit.files import Block, FileError, Source, Target, target_of
 from eigenkit.files._many import widened
 from eigenkit.files._reading import join_labels, rows_per_block
+from eigenkit.files._targets import check_complete
 from eigenkit.models._features import Features, complete, drop_missing, learn_features
 from eigenkit.models._scratch import Scratch, Stored
 
@@ -38,6 +39,8 @@ def parsed(
     for path, block in blocks_of(sources):
         block = drop_missing(block) if missing == "drop" else block
         width = max(width, block.X.shape[1])
+        if missing != "drop":
+            check_complete(path, block.labels, block.start)
         labels.append(block.labels)
         if simple and len(block):
             if not kept:

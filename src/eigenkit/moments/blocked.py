@@ -19,6 +19,9 @@ from eigenkit.moments.rows import Problem, Rows
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
 
+# Kinds of numpy's types.
+NUMBERS = "biuf"
+
 NO_BLOCK = "X holds no block of rows that count: there is nothing to learn from."
 
 
@@ -49,11 +52,18 @@ class _Classes:
         self.values = values
 
     def merge(self, other: _Classes) -> _Classes:
+        if (self.values.dtype.kind in NUMBERS) != (other.values.dtype.kind in NUMBERS):
+            raise ValueError(
+                f"y holds classes such as {self.values[0]!r} in some blocks and such as "
+                f"{other.values[0]!r} in others: give all of them as numbers, or all as words."
+            )
         return _Classes(np.unique(np.concatenate([self.values, other.values])))
 
 
 def _classes(blocks: Iterable[Any]) -> _Classes | None:
-    found = [_Classes(np.unique(np.asarray(y))) for _, y, _ in blocks if len(y)]
+    found = [
+        _Classes(np.unique(np.asarray(y))) for _, y, _ in blocks if np.size(y) and y is not None
+    ]
     return reduce(_Classes.merge, found) if found else None
 
 
