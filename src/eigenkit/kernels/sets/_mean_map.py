@@ -10,13 +10,53 @@ from sklearn.utils import check_random_state
 
 from eigenkit.kernels.sets._sets import SetKernel, sample, sums
 from eigenkit.linalg import Array
-from eigenkit.shell import check_above_zero
+from eigenkit.shell import check_above_zero, filled
 
 # Pairs of vectors whose distances are looked at to find their median; rows in one product.
 PAIRS, ROWS = 2000, 1024
 
 
-class MeanMap(SetKernel):
+described = filled(
+    {
+        "by_the_median": """
+Parameters
+----------
+gamma : float
+    Inverse width, in units of the median.
+random_state : int or RandomState, optional
+    For the sample that the median is taken of.
+
+Attributes
+----------
+scale_ : float
+    gamma / m.
+n_sets_in_ : int
+
+Examples
+--------
+>>> import numpy as np
+>>> sets = [np.array([[0.0], [1.0]]), np.array([[0.5]]), np.array([[3.0]])]
+"""
+    }
+)
+
+
+class ByTheMedian(SetKernel):
+    """A Gaussian whose width is given in units of a median of squared distances."""
+
+    gamma: float
+    random_state: Any
+
+    def _check_parameters(self) -> None:
+        check_above_zero("gamma", self.gamma)
+
+    def _scale_by(self, points: Array) -> None:
+        random = check_random_state(self.random_state)
+        self.scale_ = float(self.gamma) / _typical_distance(points, random)
+
+
+@described
+class MeanMap(ByTheMedian):
     """Inner product of the means of two sets in the feature space of a Gaussian kernel.
 
     With the median m of squared distances between vectors seen in fit::
@@ -25,24 +65,8 @@ class MeanMap(SetKernel):
 
     divided by the roots of K(X, X) and K(Y, Y).
 
-    Parameters
-    ----------
-    gamma : float
-        Inverse width, in units of the median.
-    random_state : int or RandomState, optional
-        For the vectors that the median is taken of.
-
-    Attributes
-    ----------
-    scale_ : float
-        gamma / m.
-    n_sets_in_ : int
-
-    Examples
-    --------
-    >>> import numpy as np
+    {by_the_median}
     >>> from eigenkit.kernels.sets import MeanMap
-    >>> sets = [np.array([[0.0], [1.0]]), np.array([[0.5]]), np.array([[3.0]])]
     >>> MeanMap(gamma=1.0, random_state=0).fit_transform(sets).round(2)
     array([[1.  , 0.99, 0.13],
            [0.99, 1.  , 0.08],
@@ -53,12 +77,8 @@ class MeanMap(SetKernel):
         self.gamma = gamma
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        check_above_zero("gamma", self.gamma)
-
     def _learn(self, points: Array) -> None:
-        random = check_random_state(self.random_state)
-        self.scale_ = float(self.gamma) / typical_distance(points, random)
+        self._scale_by(points)
 
     def _represent(self, points: Array, sizes: np.ndarray) -> tuple[Array, np.ndarray]:
         return points, sizes
@@ -84,7 +104,7 @@ class MeanMap(SetKernel):
         return np.array([gaussian(x, x, s).mean() if len(x) else 0.0 for x in inside])
 
 
-def typical_distance(points: Array, random: Any) -> float:
+def _typical_distance(points: Array, random: Any) -> float:
     """The median of squared distances between points; 1 where all are the same."""
     drawn = sample(points, PAIRS, random)
     distances = _squared_distances(drawn, drawn)[np.triu_indices(len(drawn), 1)]

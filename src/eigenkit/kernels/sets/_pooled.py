@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from eigenkit.kernels.sets._mean_map import gaussian, typical_distance
-from eigenkit.kernels.sets._sets import SetKernel, sums
+from eigenkit.kernels.sets._mean_map import ByTheMedian, described, gaussian
+from eigenkit.kernels.sets._sets import sums
 from eigenkit.linalg import Array
-from eigenkit.shell import check_above_zero
 
 
-class Pooled(SetKernel):
+@described
+class Pooled(ByTheMedian):
     """Gaussian kernel between the pooled vectors of sets.
 
     A set X becomes z(X): the mean, the maximum and the standard deviation of its vectors, side
@@ -21,24 +20,8 @@ class Pooled(SetKernel):
 
         K(X, Y) = exp(-gamma |z(X) - z(Y)|^2 / m)
 
-    Parameters
-    ----------
-    gamma : float
-        Inverse width, in units of the median.
-    random_state : int or RandomState, optional
-        For the sets that the median is taken of.
-
-    Attributes
-    ----------
-    scale_ : float
-        gamma / m.
-    n_sets_in_ : int
-
-    Examples
-    --------
-    >>> import numpy as np
+    {by_the_median}
     >>> from eigenkit.kernels.sets import Pooled
-    >>> sets = [np.array([[0.0], [1.0]]), np.array([[0.5]]), np.array([[3.0]])]
     >>> Pooled(random_state=0).fit_transform(sets).round(2)
     array([[1.  , 0.95, 0.37],
            [0.95, 1.  , 0.3 ],
@@ -49,16 +32,12 @@ class Pooled(SetKernel):
         self.gamma = gamma
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        check_above_zero("gamma", self.gamma)
-
     def _learn(self, points: Array) -> None:
         pass
 
     def _learn_from_sets(self) -> None:
         Z, sizes = self._fit_sets_
-        random = check_random_state(self.random_state)
-        self.scale_ = float(self.gamma) / typical_distance(Z[sizes > 0], random)
+        self._scale_by(Z[sizes > 0])
 
     def _represent(self, points: Array, sizes: np.ndarray) -> tuple[Array, np.ndarray]:
         if not len(points):
