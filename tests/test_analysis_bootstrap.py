@@ -245,7 +245,7 @@ def test_lists_progress_and_words() -> None:
         (CCA(), {"n_bootstraps": 0}, ValueError, "n_bootstraps=0 is not valid"),
         (CCA(), {"groups": [1, 2]}, ValueError, r"groups has shape \(2,\)"),
         (KernelPCA(), {}, TypeError, "is a KernelPCA, which weighs samples and not features"),
-        (ReGEC(), {}, TypeError, "is a ReGEC"),
+        (ReGEC(), {}, TypeError, "is a ReGEC: bootstrap needs a projection"),
         (ShrinkageRegression(), {}, TypeError, "bootstrap needs a projection"),
         (PCA, {}, TypeError, "is a class PCA itself: bootstrap needs"),
     ],

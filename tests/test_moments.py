@@ -13,7 +13,15 @@ from scipy import sparse
 from sklearn.base import clone
 
 from conftest import ESTIMATORS, labels_for, projector_distance
-from eigenkit import CCA, LDA, PCA, HypergraphSpectral, OrthonormalizedPLS, PLSRegression
+from eigenkit import (
+    CCA,
+    LDA,
+    PCA,
+    HypergraphSpectral,
+    MultilabelLDA,
+    OrthonormalizedPLS,
+    PLSRegression,
+)
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.moments import Rows
 
@@ -382,6 +390,25 @@ def test_what_has_faded_takes_no_room(rng):
         model.partial_fit(X[rows], y[rows], half_life=10.0)
     assert sum(len(part.Y) for part in model._intake_.moments.recent) < 700
     assert model._intake_.moments.n_rows == 4000
+
+
+def test_rows_without_labels_make_others_older(rng):
+    """Those of zero weight are not there at all."""
+    n = 40
+    X, Y = rng.normal(size=(n, 3)), (rng.random((n, 3)) < 0.4).astype(int)
+    Y[10:20], Y[-1] = 0, 0
+    stream = MultilabelLDA()
+    for rows in np.array_split(np.arange(n), 4):
+        stream.partial_fit(X[rows], Y[rows], half_life=10.0)
+    fade = 2.0 ** (-np.arange(n - 1, -1, -1) / 10)
+    np.testing.assert_allclose(
+        stream.components_, MultilabelLDA().fit(X, Y, fade).components_, rtol=1e-9, atol=1e-12
+    )
+    weight = (np.arange(n) % 3 > 0).astype(float)
+    there = weight > 0
+    one = MultilabelLDA().partial_fit(X, Y, weight, half_life=10.0)
+    other = MultilabelLDA().partial_fit(X[there], Y[there], half_life=10.0)
+    np.testing.assert_array_equal(one.components_, other.components_)
 
 
 @pytest.mark.parametrize("half_life", [0, -1.0, np.nan, "long"])

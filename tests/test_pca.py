@@ -380,3 +380,7 @@ def test_mle_counts_repetitions(seed):
     weight = rng.integers(1, 9, size=40)
     repeated = PCA("mle").fit(np.repeat(X, weight, axis=0))
     assert PCA("mle").fit(X, sample_weight=weight).n_components_ == repeated.n_components_
+
+
+def test_one_feature_is_one_component_by_evidence(rng):
+    assert PCA("mle").fit(rng.normal(size=(10, 1))).n_components_ == 1

@@ -33,6 +33,8 @@ from eigenkit import (
     OrthonormalizedPLS,
     PLSCanonical,
     PLSRegression,
+    ProbabilisticCCA,
+    ReGEC,
     RowBlocks,
     ShrinkageRegression,
     SparseCCA,
@@ -205,3 +207,54 @@ def test_coefficients_stay_small(offset: float) -> None:
     model = ShrinkageRegression("ols").fit(X, y)
     assert len(model.singular_values_) == RANK
     assert np.abs(model.coef_).max() < 10
+
+
+# -- a column that is the sum of others --------------------------------------------------
+
+
+def _with_total(seed: int, offset: float) -> np.ndarray:
+    """Three columns far from zero, and their rounded sum."""
+    B = np.random.default_rng(seed).normal(size=(40, 3)) + offset
+    return np.column_stack([B, B.sum(axis=1)])
+
+
+@pytest.mark.parametrize("offset", [0.0, 100.0, 1e4])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_total_of_y_is_no_component(seed, offset):
+    Y = _with_total(seed, offset)
+    X = np.random.default_rng(seed + 50).normal(size=(40, 8))
+    for model in (CCA(), CanonicalRidge(gamma_y=0), CanonicalRidge(gamma_x=1, gamma_y=1)):
+        assert model.fit(X, Y).n_components_ == 3
+    assert PLSSVD().fit(X, Y).n_components_ == 3
+
+
+@pytest.mark.parametrize("offset", [0.0, 100.0, 1e4])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_a_total_is_no_plane(offset, streamed):
+    X, y = _with_total(0, 0.0), np.arange(40) % 2
+    X[y == 1, 0] *= 3
+    X = X[:, :3] + offset
+    X = np.column_stack([X, X.sum(axis=1)])
+    model = ReGEC().partial_fit(X, y) if streamed else ReGEC().fit(X, y)
+    normals = model.coef_ / np.linalg.norm(model.coef_, axis=-1, keepdims=True)
+    total = np.array([1.0, 1.0, 1.0, -1.0]) / 2
+    assert np.abs(normals @ total).max() < 0.01
+
+
+@pytest.mark.parametrize("offset", [0.0, 100.0, 1e4])
+def test_a_total_has_no_density(offset):
+    X = _with_total(0, offset)
+    Y = X[:, :2] + np.random.default_rng(1).normal(size=(40, 2))
+    with pytest.raises(ValueError, match="column 3 of X is a combination of others"):
+        ProbabilisticCCA(alpha=0).fit(X, Y)
+    with pytest.raises(ValueError, match="column 3 of y is a combination of others"):
+        ProbabilisticCCA(alpha=0).fit(Y, X)
+
+
+def test_nothing_is_printed_where_a_rank_is_used_up(capfd):
+    X = np.random.default_rng(0).normal(size=(12, 20)) + 100
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        CCA(alpha=0, regression="lsqr").fit(X, X[:, :3])
+        CCA(alpha=0, regression="cg").fit(X, X[:, :3])
+    assert capfd.readouterr() == ("", "")

@@ -147,6 +147,8 @@ def orthonormalize(W: np.ndarray, floor: float = 0.0) -> tuple[np.ndarray, Array
     """
     limit = LEAST_PIVOT[W.dtype.name]
     R = np.eye(W.shape[1])
+    if not len(R):  # LAPACK would complain on standard output
+        return W, R
     Q = W
     for _ in range(2):
         G = (Q.T @ Q).astype(np.float64)

@@ -61,8 +61,13 @@ class Labels:
         the columns of H finds the same variables in whatever order the labels are listed.
         """
         n = max(self.n_rows, len(self.factor))
+        return symmetric_whitener(self.factor, self.grain, n)
+
+    @property
+    def grain(self) -> Array:
+        """How long the columns of Yc may be by the rounding of the numbers as they were given."""
         squares = np.einsum("ij,ij->j", self.factor, self.factor) + self.degree**2 / self.total
-        return symmetric_whitener(self.factor, grain(squares, n), n)
+        return np.asarray(grain(squares, max(self.n_rows, len(self.factor))))
 
     @property
     def whitener(self) -> Array:

@@ -160,14 +160,15 @@ def _roots(model: Any, T: Array, weight: Array) -> Array:
 
 def refuse(estimator: Any) -> None:
     name = described(estimator)
-    if hasattr(estimator, "kernel") or hasattr(estimator, "kernels"):
+    projects = hasattr(estimator, "transform")
+    if projects and (hasattr(estimator, "kernel") or hasattr(estimator, "kernels")):
         raise TypeError(f"estimator is a {name}, which weighs samples and not features.")
     if hasattr(estimator, "estimator"):
         raise TypeError(f"estimator is a {name}, which fits another: give its best_estimator_.")
     fit = getattr(estimator, "fit", None)
     if fit is None or "sample_weight" not in signature(fit).parameters:
         raise TypeError(f"estimator is a {name}: bootstrap needs a fit with sample_weight.")
-    if isinstance(estimator, type) or not hasattr(estimator, "transform"):
+    if isinstance(estimator, type) or not projects:
         raise TypeError(f"estimator is a {name}: bootstrap needs a projection, with transform.")
 
 

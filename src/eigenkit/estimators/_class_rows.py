@@ -11,7 +11,7 @@ from scipy import sparse
 from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.linalg import Array, eigenpairs, power_of_two
 from eigenkit.solvers.planes import class_grams, lower_grams
-from eigenkit.tolerances import ROUNDING, SQUARES_RANGE, above_rounding
+from eigenkit.tolerances import ROUNDING, SQUARES_RANGE, above_rounding, grain
 
 
 class ClassRows:
@@ -53,6 +53,14 @@ class ClassRows:
 
     def lower_grams(self) -> list[Array]:
         return lower_grams(self.parts) if self.may_be_dense else self.grams()
+
+    def grain(self) -> Array:
+        """How long the columns may be by the rounding of the features as they were given."""
+        squares = np.sum([np.einsum("ij,ij->j", N, N) for N in self.parts], axis=0)
+        if self.R is not None:
+            squares[:-1] += squares[-1] * self.R[-1, :-1] ** 2
+        squares[-1] = 0.0
+        return np.asarray(grain(squares, sum(map(len, self.parts))))
 
     def to_normal(self) -> Array:
         """The map from z to the normal of the plane."""

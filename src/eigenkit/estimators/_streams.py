@@ -144,11 +144,15 @@ class Streaming:
             first = "_intake_" not in vars(self)
             if first:
                 forget(self)
-            rows = self._rows(X, y, sample_weight, classes, reset=first, min_samples=1)
+            rows = self._arrivals(X, y, sample_weight, classes, reset=first)
             moments: Any = self._no_moments() if first else self._intake_.moments
             added = moments.add(rows, *self._kind(), half_life=half_life)
             self._intake_ = Intake.of(self, added)
         return self
+
+    def _arrivals(self, *given: Any, reset: bool) -> Any:
+        """The rows of a batch: as many make all earlier ones older where a stream forgets."""
+        return self._rows(*given, reset=reset, min_samples=1)
 
     def merge(self, other: Self) -> Self:
         """Take in all that ``other`` has learned by :meth:`partial_fit`.
@@ -170,7 +174,10 @@ class Streaming:
         new = not _described(self) and "_intake_" not in vars(self)
         for model, name in ((self, "this model"), (other, "other")):
             if "_intake_" not in vars(model) and not (new and model is self):
-                raise ValueError(f"{name} keeps no stream: merge needs models fed by partial_fit.")
+                raise ValueError(
+                    f"{name} keeps no stream: merge needs models that partial_fit has given rows, "
+                    "not all of zero weight."
+                )
         with unchanged_on_error(self):
             if new:
                 _describe(self, other)

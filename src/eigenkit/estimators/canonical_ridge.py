@@ -16,6 +16,8 @@ from eigenkit.shell import check_real
 from eigenkit.solvers import Choice, Settings, solve
 from eigenkit.solvers.label_rank import cut
 from eigenkit.solvers.spectral import IDENTITY, covariance_axes
+from eigenkit.targets import Labels
+from eigenkit.tolerances import along
 
 
 @described
@@ -144,7 +146,22 @@ class CanonicalRidge(CCA):
             W = solution.W / np.sqrt(share)
             solution = replace(solution, W=W, eigenvalues=values, report=report)
         # y is predicted by least squares on the scores
-        return replace(solution, gram=_normal(problem, solution.W)[1])
+        gram = _normal(problem, solution.W)[1]
+        if share == 0:
+            keep = self._beyond_grain(problem.labels, solution, gram)
+            W, basis = solution.W[:, keep], solution.basis[:, keep]
+            values, gram = solution.eigenvalues[keep], gram[np.ix_(keep, keep)]
+            solution = replace(solution, W=W, eigenvalues=values, basis=basis)
+        return replace(solution, gram=gram)
+
+    def _beyond_grain(self, labels: Labels, solution: Solution, gram: Array) -> np.ndarray:
+        """Which components X shares with more than the rounding of y.
+
+        Scores of y are no shorter than the covariance over the length of those of X.
+        """
+        F = labels.penalized(*self._y_penalty()).whitener
+        least = along(F @ solution.basis, labels.grain) * np.sqrt(gram.diagonal())
+        return np.asarray(np.sqrt(solution.eigenvalues) > least)
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         super()._keep_more(problem, solution)

@@ -51,7 +51,8 @@ def _for(*targets: str) -> Callable[[Callable[..., Any]], Any]:
 class LeastSquaresProjection(Projection):
     """The least squares model of a projection: its targets regressed on X, with a penalty.
 
-    With ``T = H (H'H)^(-1/2)`` for the H of the target (see the page on mathematics), minimizes
+    With ``T = H (H'H)^(-1/2)`` for the H of the target (see the page on mathematics; for "cca" Yc
+    with columns of unit length, so that the units of y do not matter), minimizes
 
     ``||Xc W - T||^2 + alpha (l1_ratio ||W||_1 + (1 - l1_ratio) ||W||_2^2)``.
 

@@ -64,13 +64,11 @@ class MultilabelLDA(Projection):
         return encode_labels(self, y, n, classes, reset)
 
     def _all_rows(self, *args: Any, **options: Any) -> Rows:
-        """A row stands for its copies: their number in the weight, their labels in equal parts."""
-        rows = super()._all_rows(*args, **options)
-        count = np.asarray(rows.Y.sum(axis=1)).ravel()
-        if not count.any() and options.get("min_samples") != 1:  # later batches may have some
-            raise ValueError("y holds no label at all: there is nothing to learn from it.")
-        Y = scaled(rows.Y, rows=1 / np.maximum(count, 1))
-        return Rows(rows.X, Y, rows.weights() * count)
+        return _copies(super()._all_rows(*args, **options), options.get("min_samples") == 1)
+
+    def _arrivals(self, *given: Any, reset: bool) -> Rows:
+        """With rows that carry no label: nothing is learned from them, but they are there."""
+        return _copies(super()._all_rows(*given, reset=reset, min_samples=1).positive(), True)
 
     def _check_informative(self, problem: Problem) -> None:
         degree = problem.labels.degree
@@ -78,6 +76,15 @@ class MultilabelLDA(Projection):
             raise ValueError("y holds 1 label or class, but at least two are needed to separate.")
         super()._check_informative(problem)
         warn_degenerate(degree == 0, "labels are carried by no sample")
+
+
+def _copies(rows: Rows, more_may_come: bool) -> Rows:
+    """A row stands for its copies: their number in the weight, their labels in equal parts."""
+    count = np.asarray(rows.Y.sum(axis=1)).ravel()
+    if not count.any() and not more_may_come:
+        raise ValueError("y holds no label at all: there is nothing to learn from it.")
+    Y = scaled(rows.Y, rows=1 / np.maximum(count, 1))
+    return Rows(rows.X, Y, rows.weights() * count)
 
 
 def copy_transformation(X: Any, y: Any) -> tuple[Any, np.ndarray, Array]:

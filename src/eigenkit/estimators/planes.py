@@ -195,4 +195,4 @@ class ReGEC(ProximalPlanes):
 def _unregularized(rows: ClassRows) -> Planes:
     if not rows.may_be_dense:
         return regec_from_singular_grams(rows.grams())
-    return regec_from_rows(rows.parts, rows.to_normal())
+    return regec_from_rows(rows.parts, rows.to_normal(), rows.grain())

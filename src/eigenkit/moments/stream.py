@@ -95,8 +95,11 @@ class Moments:
         if half_life is not None:
             rows = rows.faded(np.exp2(-np.arange(n - 1.0, -1.0, -1.0) / half_life))
             before = self.faded(float(np.exp2(-n / half_life)))
+        rows = rows.positive()
+        if not len(rows.Y):  # they only make the others older
+            return before
         recent = _pushed(before.recent, rows.compact())
-        return replace(before, n_rows=self.n_rows + n, recent=recent)._settled(target)
+        return replace(before, n_rows=self.n_rows + rows.n_rows, recent=recent)._settled(target)
 
     def faded(self, fade: float) -> Moments:
         """The same, counting that much less."""

@@ -132,15 +132,15 @@ def regec_from_singular_grams(grams: Sequence[Array]) -> Planes:
     return planes
 
 
-def regec_from_rows(rows: Sequence[Array], R: Array) -> Planes:
+def regec_from_rows(rows: Sequence[Array], R: Array, grain: Array | float = 0.0) -> Planes:
     """Planes of the unregularized pencil, singular or not, from the rows of each class.
 
     Where several planes have the same quotient (a class that lies on many planes), the one
     whose distance to the other classes is largest is taken; R maps z to the normal in the
-    coordinates in which distances are measured.
+    coordinates in which distances are measured. Columns of a length up to ``grain`` are rounding.
     """
     N = np.vstack(rows)
-    F = whitener(N)
+    F = whitener(N, grain)
     whitened = class_grams([part @ F for part in _needed(rows)])
     if F.shape[1] < len(F):
         F = _shortest(F, N.T @ (N @ F), R.diagonal())

@@ -30,7 +30,7 @@ from scipy import linalg as sla
 
 from eigenkit.linalg import Array, signs, triangular_factor
 from eigenkit.solvers.two_views import SingularView, TwoViews, complete, patterns
-from eigenkit.tolerances import EPS
+from eigenkit.tolerances import EPS, grain
 
 # A correlation this close to 1 has no density; the data then are one view written twice.
 LARGEST = 1.0 - 1e-12
@@ -85,10 +85,13 @@ class SharedLatent:
 
 def closed_form(mean: Array, R: Array, d_x: int, q: int) -> SharedLatent:
     """The maximum of the likelihood, from the triangular factor of the covariance."""
+    # Of the numbers as they were given, each of which is rounded; samples outnumber columns.
+    least = grain(np.einsum("ij,ij->j", R, R) + mean**2, len(R))
     R_x, R_y = R[:d_x, :d_x], triangular_factor(R[:, d_x:])
     for view, factor in enumerate((R_x, R_y)):
-        size = np.abs(np.diag(factor))
-        short = size <= EPS * len(R) * np.linalg.norm(factor, axis=0)
+        rounding = EPS * len(R) * np.linalg.norm(factor, axis=0)
+        own = least[:d_x] if view == 0 else least[d_x:]
+        short = np.abs(np.diag(factor)) <= np.maximum(rounding, own)
         if short.any():
             raise SingularView(view, int(np.argmax(short)))
     M = sla.solve_triangular(R_y, R[:d_x, d_x:].T, trans="T").T

@@ -178,9 +178,8 @@ def covariance_axes(pencil: Pencil) -> Solution:
     with blas_threads(pencil.C.shape[1]):
         W, s, Vt = sla.svd(pencil.C * (smallest * size), full_matrices=False)
     Z, H = pencil.Z, pencil.H
-    lengths = np.sqrt(
-        np.sum(Vt * (Vt @ Z.within(H)), axis=1) if fits(H.shape[1]) else Z.squares_of(H)
-    )
+    squares = np.sum(Vt * (Vt @ Z.within(H)), axis=1) if fits(H.shape[1]) else Z.squares_of(H)
+    lengths = np.sqrt(np.maximum(squares, 0.0))
     # Scores of X are no shorter than the covariance over the length of those of H.
     keep = s > pencil.Z.floor(W * (smallest * size)) * lengths
     keep &= above_rounding(s, *pencil.C.shape)
@@ -204,6 +203,8 @@ def minka(variance: Array, n: int, d: int) -> int:
     spectrum = np.zeros(d)
     spectrum[: len(variance)] = variance
     last = min(len(variance), d - 1)
+    if last < 1:  # one feature, one component
+        return 1
     return 1 + int(np.argmax([_evidence(spectrum, k, n) for k in range(1, last + 1)]))
 
 
