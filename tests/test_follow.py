@@ -145,6 +145,20 @@ def test_a_file_that_was_cut_is_refused(tmp_path, rng):
     assert "it was cut or replaced" in _follow(tmp_path, data, model, code=1)
 
 
+@pytest.mark.parametrize("longer", [False, True])
+def test_another_file_under_the_same_name_is_refused(tmp_path, rng, longer):
+    frame = _frame(rng)
+    model = _start(tmp_path, frame[:60])
+    data = tmp_path / "data.csv"
+    data.write_text(frame[:60].to_csv(index=False))
+    _follow(tmp_path, data, model)
+    before = load(model).how["n_rows"]
+    text = frame[60:].to_csv(index=False) if longer else frame.to_csv(index=False)
+    data.write_text(text if longer else text.replace("a\n", "b\n", 1))
+    assert "are not those that were taken in" in _follow(tmp_path, data, model, code=1)
+    assert load(model).how["n_rows"] == before
+
+
 # -- sites ------------------------------------------------------------------------------
 
 

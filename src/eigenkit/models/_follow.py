@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
+from zlib import crc32
 
 import numpy as np
 from sklearn.base import clone
@@ -23,6 +24,8 @@ from eigenkit.shell import shown
 
 # Text that is taken in at once.
 _CHUNK = 2**22
+# Bytes by which a file is recognized, at its beginning and where it was left.
+_MARKED = 4096
 # Formats whose rows are lines, and which of them have a line of names above them.
 _LINES = {"csv": True, "svmlight": False}
 
@@ -155,6 +158,7 @@ class Follower:
             self.save(say)
 
     def _take(self, path: str, kind: str, batch: Batch) -> None:
+        self._check_same(path)
         text = batch.text
         if _LINES[kind] and not self._header:
             if path == "-" or batch.begin == 0:  # every input begins with the names
@@ -164,8 +168,19 @@ class Follower:
                 self._header = _first(path)
         if text.strip():
             feed = _Rows(self, path, kind, self._header + text, batch.begin, self._n_passed)
-            self.stream.feed(feed, position=batch.end, after=batch.begin)
+            mark = _mark(path, batch.end)
+            self.stream.feed(feed, position=batch.end, after=batch.begin, mark=mark)
             self._n_passed += text.count(b"\n")
+
+    def _check_same(self, path: str) -> None:
+        """That a file still begins with what was taken in of it."""
+        position, mark = self.stream.position, self.stream.mark
+        if path != "-" and position is not None and mark not in (None, _mark(path, position)):
+            raise FileError(
+                path,
+                f"its first {position} bytes are not those that were taken in: it was replaced; "
+                "follow it with a new --checkpoint.",
+            )
 
     def save(self, say: Callable[[str], None]) -> None:
         """Replace the model file, if the stream can be solved."""
@@ -186,6 +201,16 @@ def _is_solvable(estimator: Any) -> bool:
         return intake is not None and intake.fitted() is not None
     except NotFittedError:
         return False
+
+
+def _mark(path: str, end: int) -> str | None:
+    """A checksum of the first bytes of a file, and of the last ones before ``end``."""
+    if path == "-":
+        return None
+    with open(path, "rb") as stream:
+        first = stream.read(min(end, _MARKED))
+        stream.seek(max(0, end - _MARKED))
+        return f"{crc32(first + stream.read(min(end, _MARKED))):08x}"
 
 
 def _first(path: str) -> bytes:

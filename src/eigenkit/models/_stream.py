@@ -99,6 +99,7 @@ class Stream:
         self.estimator: Any = estimator
         self.path = Path(path)
         self.position: int | None = None
+        self.mark: str | None = None
         self.n_rows = self.n_skipped = 0
         self.skipped: list[tuple[int, str]] = []
         to_tree(estimator, [])  # what cannot be stored is refused before there is any state
@@ -149,6 +150,7 @@ class Stream:
         *,
         position: int | None = None,
         after: int | None = None,
+        mark: str | None = None,
     ) -> bool:
         """:meth:`update` with a batch that is made when it is needed.
 
@@ -159,6 +161,8 @@ class Stream:
             counts as refused by the estimator.
         position, after
             As in :meth:`update`.
+        mark : str, optional
+            What tells the source, up to the position, from others; kept with the position.
 
         Returns
         -------
@@ -169,7 +173,7 @@ class Stream:
         if self._is_past(position, after):
             return False
         taken = self._take_in(batch, position)
-        self.position, self._dirty = position, True
+        self.position, self.mark, self._dirty = position, mark, True
         self._checkpoint_if_due()
         return taken
 
@@ -236,6 +240,7 @@ class Stream:
             "settings": to_tree(self._settings(), arrays),
             "estimator": to_tree(self.estimator, arrays),
             "position": self.position,
+            "mark": self.mark,
             "n_skipped": self.n_skipped,
             "skipped": to_tree(self.skipped, arrays),
         }
@@ -259,7 +264,7 @@ class Stream:
         try:
             self._check_settings(from_tree(tree["settings"], arrays))
             found = from_tree(tree["estimator"], arrays)
-            position, n_skipped = tree["position"], tree["n_skipped"]
+            position, mark, n_skipped = tree["position"], tree.get("mark"), tree["n_skipped"]
             skipped = from_tree(tree["skipped"], arrays)
         except (TreeError, KeyError, TypeError, RecursionError) as error:
             raise damaged(str(self.path), "it holds no state of a stream") from error
@@ -274,7 +279,8 @@ class Stream:
             if is_fitted_name(name):
                 setattr(self.estimator, name, value)
         intake = vars(found).get("_intake_")
-        self.position, self.n_skipped, self.skipped = position, n_skipped, skipped
+        self.position, self.mark = position, mark
+        self.n_skipped, self.skipped = n_skipped, skipped
         self.n_rows = 0 if intake is None else intake.moments.n_rows
         return self.position
 
