@@ -159,10 +159,13 @@ def test_the_plain_machine_can_be_fitted():
 
 def test_a_recommendation_says_how_to_fit_it():
     """Every way of fit is one of its options, and the first of them its default."""
-    assert advice("chosen by the annotator") == "It is what annotate fit does by itself."
-    assert "--kernels pooled" in advice(PLAIN)
-    assert "--kernels default --weights best" in advice("best single kernel")
-    assert "no option of annotate fit" in advice("mean of vectors, linear")
+    chosen, linear = "chosen by the annotator", "mean of vectors, linear"
+    assert advice([chosen, linear]) == "It is what annotate fit does by itself."
+    assert advice([PLAIN, linear]) == "It is fitted by annotate fit --kernels pooled."
+    assert "--kernels default --weights best" in advice(["best single kernel"])
+    assert advice([linear]).endswith("no option of annotate fit.")
+    other = advice([linear, PLAIN, chosen])
+    assert other.endswith(f"Next comes {PLAIN}, fitted by annotate fit --kernels pooled.")
 
 
 @pytest.mark.slow

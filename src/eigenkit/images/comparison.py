@@ -259,19 +259,22 @@ def _mean_and_error(values: Any) -> tuple[float, float]:
 
 
 def verdict(comparison: Comparison) -> str:
-    """One sentence."""
+    """Which to take, which are as good, and how to fit it."""
     text = f"Recommended by the mean of AUC, P@1 and F1: {comparison.recommended}."
     if comparison.level:
-        text += f" Not to be told from it on these folds: {', '.join(comparison.level)}."
-    return f"{text} {advice(comparison.recommended)}"
+        text += f" Not to be told from it on these folds: {'; '.join(comparison.level)}."
+    return f"{text} {advice([row.name for row in comparison.rows])}"
 
 
-def advice(name: str) -> str:
-    """How to fit a rival."""
-    if name not in FITTED:
-        return "It is here to be compared with, and no option of annotate fit."
+def advice(names: Sequence[str]) -> str:
+    """How to fit the first of these rivals, or the first of them that can be fitted."""
+    if names[0] in FITTED:
+        return f"It is {_fitted_by(names[0])}."
+    text = "It is here to be compared with, and no option of annotate fit."
+    other = next((name for name in names if name in FITTED), None)
+    return text if other is None else f"{text} Next comes {other}, {_fitted_by(other)}."
+
+
+def _fitted_by(name: str) -> str:
     options = " ".join(f"--{key} {value}" for key, value in FITTED[name].items())
-    return f"To fit it: annotate fit {options}." if options else DEFAULT_ADVICE
-
-
-DEFAULT_ADVICE = "It is what annotate fit does by itself."
+    return f"fitted by annotate fit {options}" if options else "what annotate fit does by itself"
