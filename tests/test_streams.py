@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import multiprocessing
 import os
+import pickle
 import random
 import resource
 import signal
@@ -16,6 +18,7 @@ import pytest
 from scipy import sparse
 from sklearn.decomposition import IncrementalPCA
 
+import eigenkit
 from conftest import ESTIMATORS, labels_for
 from eigenkit import CCA, LDA, PCA, HypergraphSpectral, KernelLDA, ReGEC, RowBlocks, Stream
 from eigenkit.exceptions import RepeatedBatchWarning
@@ -392,3 +395,44 @@ def test_expansions_of_one_stream(tmp_path):
     model = _feed("star", tmp_path / "s.ek")
     other = HypergraphSpectral(expansion="zhou").merge(model)
     np.testing.assert_allclose(other.eigenvalues_, _undisturbed("zhou").eigenvalues_, atol=1e-10)
+
+
+STREAMING = [
+    name
+    for name in sorted(eigenkit.estimators.__all__)
+    if hasattr(getattr(eigenkit, name, None), "merge") and name not in ("Projection", "Streaming")
+]
+
+
+@pytest.mark.parametrize("name", STREAMING)
+def test_every_estimator_that_can_be_streamed_has_a_stream(name, tmp_path):
+    make = getattr(eigenkit, name)
+    try:
+        estimator = make(groups=[0, 0, 1, 1]) if name == "MultiviewCCA" else make()
+        assert hasattr(estimator, "partial_fit")
+    except (TypeError, AssertionError):
+        pytest.skip("needs a parameter, or has no stream")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), np.arange(60) % 3
+    y = rng.normal(size=(60, 2)) if name in ("PLSCanonical", "PLSSVD") else y
+    for _ in range(2):
+        fresh = type(estimator)(**estimator.get_params(deep=False))
+        with Stream(fresh, tmp_path / "state.ek", every=0.0) as stream:
+            stream.update(X, y)
+    assert stream.n_rows == 120
+
+
+def test_a_closed_stream_takes_in_nothing(tmp_path):
+    with Stream(LDA(), tmp_path / "state.ek") as stream:
+        stream.update(*_batch("lda", 0))
+    with pytest.raises(ValueError, match=r"was closed.*open it again"):
+        stream.update(*_batch("lda", 1))
+
+
+@pytest.mark.parametrize("how", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_stream_has_no_copies(how, tmp_path):
+    with (
+        Stream(LDA(), tmp_path / "state.ek") as stream,
+        pytest.raises(TypeError, match="one writer of its file"),
+    ):
+        how(stream)

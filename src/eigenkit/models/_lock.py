@@ -48,6 +48,11 @@ class Lock:
                 return handle
             os.close(handle)
 
+    @property
+    def held(self) -> bool:
+        """Whether it has not been released."""
+        return self._handle is not None
+
     def release(self) -> None:
         """Let others write."""
         if self._handle is not None:

@@ -11,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from eigenkit.estimators._streams import Streaming, check_half_life
 from eigenkit.exceptions import RepeatedBatchWarning
@@ -169,6 +169,11 @@ class Stream:
         bool
             As in :meth:`update`.
         """
+        if not self._lock.held:
+            raise ValueError(
+                f"this stream was closed, and others may write {self.path.name}: open it again "
+                "with Stream, which goes on from there."
+            )
         position, after = self._place(position, after)
         if self._is_past(position, after):
             return False
@@ -302,6 +307,12 @@ class Stream:
                 self.checkpoint()
         finally:
             self._lock.release()
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError(
+            "a Stream is the one writer of its file, and cannot be copied or pickled: take "
+            "stream.estimator, or open the file where it is needed."
+        )
 
     def __enter__(self) -> Self:
         return self
