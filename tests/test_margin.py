@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.svm import LinearSVC
 
+from eigenkit.solvers import margin
 from eigenkit.solvers.margin import squared_hinge
 
 
@@ -47,3 +48,20 @@ def test_columns_of_zeros_and_one_column_for_all() -> None:
     coef, _ = squared_hinge(Z, Y)
     assert np.all(coef[:, 1] == 0)
     assert np.isfinite(coef).all()
+
+
+def test_small_products_keep_blas_to_one_thread(monkeypatch):
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    seen = []
+    real = margin._plane
+
+    def plane(*arguments):
+        found = [i["num_threads"] for i in threadpool_info() if i["user_api"] == "blas"]
+        seen.append(max(found))
+        return real(*arguments)
+
+    monkeypatch.setattr(margin, "_plane", plane)
+    with threadpool_limits(2, user_api="blas"):
+        squared_hinge(np.arange(6.0)[:, None], np.arange(6)[:, None] > 2)
+    assert seen == [1]

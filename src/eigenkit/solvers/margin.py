@@ -14,6 +14,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from eigenkit.linalg import Array
+from eigenkit.threads import blas_threads
 
 MAX_STEPS = 200
 # A step that promises less than this part of the objective is rounding.
@@ -36,7 +37,8 @@ def squared_hinge(Z: Array, Y: Array, C: float = 1.0) -> tuple[Array, Array]:
     (array([[0.8]]), array([0.]))
     """
     A = np.column_stack([Z, np.ones(len(Z))])
-    planes = np.array([_plane(A, np.where(y > 0, 1.0, -1.0), C) for y in np.asarray(Y).T])
+    with blas_threads(A.shape[1]):  # thousands of small products: threads would only wait
+        planes = np.array([_plane(A, np.where(y > 0, 1.0, -1.0), C) for y in np.asarray(Y).T])
     return planes[:, :-1], planes[:, -1]
 
 
