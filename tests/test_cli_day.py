@@ -626,3 +626,7 @@ def test_what_fit_cannot_fit_is_not_compared(
     for command in (["compare"], ["fit", "-o", "m.ek"]):
         message = run(*command, name, "--labels", labels, "-m", method, code=1)
         assert f"{method} does not learn from" in message
+
+
+def test_a_model_is_not_merged_with_itself(folder: Path) -> None:
+    assert "m.ek is named twice" in run("merge", "m.ek", "n.ek", "m.ek", "-o", "both.ek", code=2)

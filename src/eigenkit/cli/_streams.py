@@ -81,6 +81,11 @@ def merge(
 
     if len(models) < 2:
         raise typer.BadParameter("give at least two models.", param_hint="MODELS")
+    twice = [name for k, name in enumerate(models) if name in models[:k]]
+    if twice:
+        raise typer.BadParameter(
+            f"{clean(twice[0])} is named twice: its rows would count twice.", param_hint="MODELS"
+        )
     place = check_output(out, force)
     merged = merge_models([(name, load(name)) for name in models])
     save(merged, place)
