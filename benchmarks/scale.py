@@ -207,7 +207,10 @@ def cluster(n_parts: int = 8, rows: int = 40_000, d: int = 20_000) -> dict[str, 
         for n in (1, 2):
             local = stack.enter_context(
                 LocalCluster(
-                    n_workers=n, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+                    n_workers=n,
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    dashboard_address="127.0.0.1:0",
                 )
             )
             client = stack.enter_context(Client(local))
