@@ -258,3 +258,18 @@ def test_nothing_is_printed_where_a_rank_is_used_up(capfd):
         CCA(alpha=0, regression="lsqr").fit(X, X[:, :3])
         CCA(alpha=0, regression="cg").fit(X, X[:, :3])
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("dtype", "offset"), [("f4", 1e6), ("f8", 1e14)])
+def test_numbers_with_a_digit_beside_their_means_are_data(dtype, offset):
+    """float32 has steps of 1/16 at 1e6, float64 of 1/64 at 1e14."""
+    X = (np.random.default_rng(0).normal(size=(200, 5)) + offset).astype(dtype)
+    assert PCA().fit(X).n_components_ == 5
+    assert KernelPCA().fit(X).n_components_ == 5
+    assert LDA(alpha=0).fit(X, np.arange(200) % 3).n_components_ == 2
+
+
+def test_numbers_without_digits_are_refused():
+    X = (np.random.default_rng(0).normal(size=(200, 5)) + 1e8).astype("f4")
+    with pytest.raises(ValueError, match=r"no digits left beside its means|zero variance"):
+        PCA().fit(X)

@@ -100,9 +100,12 @@ def grain(squares: Any, n: int, eps: float = EPS) -> Any:
     they are as good as independent, so E diag(1 / e) has no singular value above 1 + sqrt(d / n)
     (Marchenko and Pastur), and |E w| <= (1 + sqrt(d / n)) |e * w|. A direction w is rounding where
     its scores are not longer than |grain * w|, see :func:`along`. With a spread of 1 and an offset
-    of 1e12 that is a few thousandths: no direction of data of full rank is lost.
+    of 1e12 that is a few thousandths: no direction of data of full rank is lost. Single precision
+    has no digits to spare, and is mostly what numbers are stored in, not computed in: its numbers
+    count as rounded once, by up to two units.
     """
-    return ROUNDING * (eps / EPS) * (1 + np.sqrt(len(squares) / n)) * np.sqrt(squares)
+    rounding = ROUNDING if eps == EPS else 2 * eps
+    return rounding * (1 + np.sqrt(len(squares) / n)) * np.sqrt(squares)
 
 
 def along(V: Any, lengths: Any) -> Any:

@@ -145,7 +145,7 @@ class CrossDecomposition(BothSides):
 
     def _check_found(self, found: Components, wanted: int) -> None:
         if len(found) == 0:
-            raise ValueError("X'y is zero: X and y share nothing that could be learned.")
+            raise ValueError("X'y is zero, or rounding: X and y share nothing to learn.")
         if len(found) < wanted and self.n_components is not None:
             warnings.warn(
                 f"n_components={wanted}, but after {len(found)} nothing is left of X and y that "

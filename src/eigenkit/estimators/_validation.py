@@ -192,6 +192,10 @@ def warn_degenerate(constant: np.ndarray, what: str) -> None:
 
 
 NO_VARIANCE = "X has zero variance: every feature is constant over the samples."
+NO_DIGITS = (
+    "X has no digits left beside its means: its numbers differ by no more than their rounding. "
+    "Subtract the means before the numbers are rounded, or give float64."
+)
 
 
 def check_X_varies(Z: Any) -> None:

@@ -12,7 +12,7 @@ from eigenkit.data import Data, project
 from eigenkit.estimators._described import described
 from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._kernel_space import KernelSpace
-from eigenkit.estimators._validation import NO_VARIANCE, check_scores
+from eigenkit.estimators._validation import NO_DIGITS, check_scores
 from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
 from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Rows
@@ -137,7 +137,7 @@ class KernelPCA(KernelSpace, Transformer):
         rows, Z = problem
         W, values, trace = solution
         if not len(values):
-            raise ValueError(NO_VARIANCE)
+            raise ValueError(NO_DIGITS)
         rank = "the rank of the centred kernel"
         check_at_most("n_components", self.n_components, len(values), rank)
         self.mean_ = self._row_mean(Z.mean)

@@ -23,7 +23,7 @@ from eigenkit.estimators._gaps import (
     without_gaps,
 )
 from eigenkit.estimators._streams import Result
-from eigenkit.estimators._validation import check_scores, check_X_varies
+from eigenkit.estimators._validation import NO_DIGITS, check_scores, check_X_varies
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
@@ -247,6 +247,8 @@ class PCA(Density, Projection):
         Z = problem.pencil.Z
         freedom = problem.total - problem.labels.one
         s, total = solution.eigenvalues, total_squares(problem)
+        if not len(s):
+            raise ValueError(NO_DIGITS)
         n = round(problem.total / problem.labels.one)  # weights that are counts are so many rows
         l = self._count(s**2, total, freedom, n)
         bound = min(problem.n_rows, self.n_features_in_)
