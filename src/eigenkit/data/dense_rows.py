@@ -50,7 +50,9 @@ def sums(P: Array) -> tuple[Array, Array]:
     if compiled.takes_dense(P):
         return compiled.dense_sums(P)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        return np.ones(len(P)) @ P, sum_of_squares(P)
+        # Sums of sums: one long sum would lose a digit or two of a mean far from zero.
+        parts = [np.ones(len(rows)) @ rows for rows in np.array_split(P, len(P) // 64 + 1)]
+        return np.sum(parts, axis=0), sum_of_squares(P)
 
 
 def _narrow(P: Array, k: int) -> bool:

@@ -205,5 +205,6 @@ def _beyond_rounding(pencil: Pencil, W: Array) -> np.ndarray:
 def _any_direction(pencil: Pencil) -> tuple[Array, Array, Array]:
     """One component where X'H is zero: every direction has the eigenvalue 0."""
     w = np.where(pencil.Z.constant, 0.0, 1.0)[:, None]
-    w /= np.sqrt(float(pencil.Z.inner(w, pencil.apply_B(w))[0, 0])) or 1.0
+    square = float(pencil.Z.inner(w, pencil.apply_B(w))[0, 0])
+    w /= np.sqrt(max(square, 0.0)) or 1.0
     return w, np.zeros(1), np.zeros((pencil.H.shape[1], 1))
