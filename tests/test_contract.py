@@ -343,7 +343,7 @@ def test_columns_of_y_in_another_order_are_refused(cls):
         with pytest.raises(ValueError, match=words):
             stream.partial_fit(X, other)
         stream.partial_fit(X, y.to_numpy())
-        with pytest.raises(ValueError, match="the columns of y have other names"):
+        with pytest.raises(ValueError, match="the columns of y have different names"):
             stream.merge(clone(estimator).partial_fit(X, other))
     model.fit(X, other)  # a new fit, a new y
     model.fit(X, y.to_numpy())

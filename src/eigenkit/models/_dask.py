@@ -107,7 +107,10 @@ class ClusterPasses(Passes):
         worker holds. Not more than its share, so that all threads have work, nor more bytes than
         another worker can take over if that one dies.
         """
-        held, threads = self._held(), max(1, sum(self.client.nthreads().values()))
+        try:
+            held, threads = self._held(), max(1, sum(self.client.nthreads().values()))
+        except OSError:  # no scheduler answers: the pass will find out whether it has gone
+            held, threads = {}, 1
         share, n = -(-len(self.futures) // threads), len(self.futures)
         return [
             list(self._by_worker(range(i, min(i + FAN_IN, n)), held, share))
