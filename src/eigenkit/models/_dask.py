@@ -78,6 +78,9 @@ class DaskBlocks(Blocks):
         return _result(self.client, self.client.submit(function, *arguments, retries=RETRIES))
 
 
+GONE = "the scheduler has gone, and with it what the workers held: connect again, and fit again."
+
+
 class ClusterPasses(Passes):
     """Passes by the workers of a cluster."""
 
@@ -86,6 +89,15 @@ class ClusterPasses(Passes):
         self._n_bytes: dict[str, int] = {}
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
+        """A pass; whatever fails once the scheduler has gone, that is why."""
+        try:
+            return self._run(function, *shared)
+        except Exception as error:
+            if self.client.status == "running":
+                raise
+            raise RuntimeError(GONE) from error
+
+    def _run(self, function: Callable[..., Any], *shared: Any) -> Any:
         """Few tasks for each group of parts; the arguments travel once, as the result of a task.
 
         All tasks of a pass go to the scheduler together, which takes its time for each message.
@@ -205,10 +217,7 @@ def _result(client: Any, future: Any) -> Any:
         except CancelledError as error:
             if client.status == "running":  # given up for a reason of its own
                 raise
-            raise RuntimeError(
-                "the scheduler has gone, and with it what the workers held: connect again, and fit "
-                "again."
-            ) from error
+            raise RuntimeError(GONE) from error
 
 
 # -- what parts may be given as ---------------------------------------------------------
