@@ -17,9 +17,19 @@ from threadpoolctl import threadpool_info
 
 RESULTS = Path(__file__).parent / "results"
 
-# Seconds of rest before each run: the idle threads of a BLAS wait actively for some 20 ms after a
-# product, and would take a core from whoever runs next.
-REST = 0.06
+# The idle threads of a BLAS wait actively after a product, for 20 to 120 ms by processor, and would
+# take a core from whoever runs next: so every run waits until the process is idle for a moment
+# (in seconds), but not for ever.
+MOMENT, LONGEST = 0.02, 1.0
+
+
+def rest() -> None:
+    """Wait until no thread of this process is busy."""
+    for _ in range(round(LONGEST / MOMENT)):
+        before = time.process_time()
+        time.sleep(MOMENT)
+        if time.process_time() - before < MOMENT / 4:
+            return
 
 
 def seconds(work: Callable[[], Any]) -> float:
@@ -40,7 +50,7 @@ def race(
     for turn in range(repeat):
         for name, run in runners.items():
             if turn == 0 or name not in once:
-                time.sleep(REST)
+                rest()
                 times[name].append(seconds(run))
     return {name: min(values) for name, values in times.items()}
 

@@ -308,8 +308,8 @@ a number (≤), how many times as much eigenkit takes. Rows that miss their goal
 - **Memory**: the peak of what a fit allocates, against three copies of X and six blocks of
   (n + d) x k numbers for n samples, d features and k labels.
 
-All programs take turns in one process, each after a short rest, because idle BLAS threads of the
-one before would take its cores. The best of several runs counts.
+All programs take turns in one process, each when the BLAS threads of the one before have stopped
+waiting, which would take its cores. The best of several runs counts.
 
 ## Machine, dates and command
 

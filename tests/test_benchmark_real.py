@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from benchmarks.race import rest
 from benchmarks.real import ROWS, page
 from benchmarks.table import Row, Table, at_least, at_most
 
@@ -17,6 +20,20 @@ def test_the_page_is_made_from_the_figures():
     written = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
     assert written == page(table, DOCS / "delicious.json")
     assert {row.name for row in table.rows} <= set(ROWS)
+
+
+def test_a_run_waits_for_threads_that_are_still_busy():
+    end = time.perf_counter() + 0.2
+
+    def spin() -> None:
+        while time.perf_counter() < end:
+            pass
+
+    busy = threading.Thread(target=spin)
+    busy.start()
+    rest()
+    assert not busy.is_alive()
+    busy.join()
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def one_blas_thread() -> AbstractContextManager[None]:
 def own_threads() -> Iterator[None]:
     """Products of dense data are made in our threads, and BLAS keeps to one all the while.
 
-    Its own wait actively for some 20 ms after every product, and take the cores from ours.
+    Its own wait actively for 20 to 120 ms after every product, and take the cores from ours.
     """
     token = _OURS.set(True)
     try:
@@ -117,7 +117,7 @@ def blas_threads(order: int) -> AbstractContextManager[Any]:
     """One BLAS thread while matrices of a small order are factored.
 
     numpy and scipy bring a BLAS each, and the idle threads of one, which wait actively for
-    some 20 ms after a large product, take the cores from the other: without this a
+    20 to 120 ms after a large product, take the cores from the other: without this a
     factorization of order 500 takes ten times as long.
     """
     return _ONE if order <= SMALL else nullcontext()
