@@ -33,6 +33,7 @@ TESTS = [
     "accuracy",
     "bayesian_cca",
     "blocked_data",
+    "blocks_and_costs",
     "canonical_ridge",
     "compiled",
     "data",
@@ -47,6 +48,7 @@ TESTS = [
     "kernel_estimators",
     "kernels",
     "large_planes",
+    "latent_equations",
     "lda",
     "least_squares",
     "many_labels",
@@ -58,6 +60,7 @@ TESTS = [
     "nothing_to_learn",
     "offsets_and_units",
     "orthogonal_pls",
+    "pairs_equations",
     "pca",
     "pencil",
     "plane_streams",
@@ -346,11 +349,15 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="of tests for one mutant")
     parser.add_argument("--jobs", type=int, default=1, help="mutants at a time")
     parser.add_argument("--only", default="", help="files whose path contains this")
+    parser.add_argument("--again", type=Path, help="only what survived in this output of a run")
     given = parser.parse_args()
     package = ROOT / "src" / "eigenkit"
     files = sorted({path.relative_to(ROOT) for glob in CORE for path in package.glob(glob)})
     sites = [m for path in files if given.only in str(path) for m in mutants_of(path)]
     chosen = random.Random(given.seed).sample(sites, min(given.count, len(sites)))
+    if given.again:
+        lived = given.again.read_text()
+        chosen = [mutant for mutant in sites if f"SURVIVED {mutant} (" in lived]
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         trees = [_copied(Path(folder).resolve() / str(job)) for job in range(given.jobs)]
         coverage = covered(trees[0], [f"tests/test_{name}.py" for name in TESTS])
@@ -360,7 +367,7 @@ def main() -> None:
 
         def survives(mutant: Mutant) -> bool:
             tests, tree = coverage.tests(mutant, given.seconds), free.get()
-            noticed = run(mutant, tree, tests, 10 * given.seconds)
+            noticed = run(mutant, tree, tests, 60 + 3 * given.seconds)
             free.put(tree)
             verdict = "noticed " if noticed else "SURVIVED"
             print(f"{verdict} {mutant} ({len(tests)} tests)", flush=True)

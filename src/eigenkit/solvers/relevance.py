@@ -37,7 +37,8 @@ class Run:
 
 def search(data: Observed, most: int, tol: float, max_iter: int) -> Run:
     """The best of 0 to ``most`` components; ``n_iter`` counts all steps."""
-    best, steps, since = ascend(data, start(data, principal(data, 0)), tol, max_iter), 0, 0
+    best, since = ascend(data, start(data, principal(data, 0)), tol, max_iter), 0
+    steps = best.n_iter
     for K in range(1, most + 1):
         W = principal(data, K)
         starts = [W] if K == 1 else [W, varimax(W)]

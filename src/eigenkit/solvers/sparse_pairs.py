@@ -305,11 +305,11 @@ class _Side:
 def greedy(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
     """Add the variable that raises the canonical correlation most, until both sides are full."""
     left, right = _Side(x, request.x.n_nonzero or 1), _Side(y, request.y.n_nonzero or 1)
-    i, j = _best_pair(x, y, left.squares, right.squares)
-    if i < 0:
+    first = _best_pair(x, y, left.squares, right.squares)
+    if first is None:
         return np.zeros(x.width), np.zeros(y.width), 0, True
-    left.add(i, right)
-    right.add(j, left)
+    left.add(first[0], right)
+    right.add(first[1], left)
     steps = 1
     while True:
         M = left.Q.T @ right.Q
@@ -325,8 +325,8 @@ def greedy(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]
     return left.weights(left.Q @ P[:, 0]), right.weights(right.Q @ Rt[0]), steps, True
 
 
-def _best_pair(x: View, y: View, squares_x: Array, squares_y: Array) -> tuple[int, int]:
-    """The variables of largest absolute correlation, or -1 where there is none."""
+def _best_pair(x: View, y: View, squares_x: Array, squares_y: Array) -> tuple[int, int] | None:
+    """The variables of largest absolute correlation, or None where there is none."""
     found: list[tuple[float, float, int, int]] = []
     floor_x = np.maximum(DEPENDENT * squares_x.max(), x.grain**2)
     floor_y = np.maximum(DEPENDENT * squares_y.max(), y.grain**2)
@@ -338,11 +338,11 @@ def _best_pair(x: View, y: View, squares_x: Array, squares_y: Array) -> tuple[in
         size = np.sqrt(np.outer(squares_x, squares_y[columns]))
         usable = np.outer(squares_x > floor_x, squares_y[columns] > floor_y[columns])
         r = np.divide(np.abs(C), size, out=np.zeros_like(C), where=usable)
-        i, j = np.unravel_index(_largest(r.ravel(), size.ravel()), r.shape)
-        found.append((float(r[i, j]), float(size[i, j]), int(i), start + int(j)))
+        i, j = map(int, np.unravel_index(_largest(r.ravel(), size.ravel()), r.shape))
+        found.append((float(r[i, j]), float(size[i, j]), i, start + j))
     gain, left = (np.array(part) for part in list(zip(*found, strict=True))[:2])
-    best, _, *pair = found[_largest(gain, left)]
-    return (pair[0], pair[1]) if best > 0 else (-1, -1)
+    best, _, i, j = found[_largest(gain, left)]
+    return (i, j) if best > 0 else None
 
 
 def _largest(gain: Array, left: Array) -> int:
