@@ -85,6 +85,7 @@ TESTS = [
     "streams",
     "targets",
     "threads",
+    "ways_taken",
 ]
 
 OPERATORS: dict[type[ast.AST], str] = {
