@@ -630,3 +630,18 @@ def test_what_fit_cannot_fit_is_not_compared(
 
 def test_a_model_is_not_merged_with_itself(folder: Path) -> None:
     assert "m.ek is named twice" in run("merge", "m.ek", "n.ek", "m.ek", "-o", "both.ek", code=2)
+
+
+def test_a_test_file_is_read_as_the_training_file_was(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [[*(rng.normal(size=3) + 2 * (i % 2)), "uv"[i % 2], i] for i in range(60)]
+    write_rows("train.csv", ["a", "b", "c", "class", "id"], rows[:40])
+    write_rows("test.csv", ["a", "b", "c", "class", "id"], rows[40:])
+    write_rows("moved.csv", ["class", "c", "a", "b"], [[r[3], r[2], r[0], r[1]] for r in rows[40:]])
+    command = ["compare", "train.csv", "--labels", "class", "--ignore", "id", "-m", "lda", "--test"]
+    same, moved = (run_json(*command, name)["methods"] for name in ("test.csv", "moved.csv"))
+    assert [m["scores"] for m in same] == [m["scores"] for m in moved]
+    write_rows("less.csv", ["a", "class", "b"], [[r[0], r[3], r[1]] for r in rows[40:]])
+    assert "not there: 'c'" in run(*command, "less.csv", code=1)
+    write_rows("strange.csv", ["a", "b", "c", "class"], [[*r[:3], "x"] for r in rows[40:]])
+    assert "it holds the class 'x'" in run(*command, "strange.csv", code=1)

@@ -193,6 +193,20 @@ def test_a_model_file_is_fitted_on_a_cluster(client, tmp_path, monkeypatch):
     assert predicted.exit_code == 0, predicted.output
 
 
+def test_files_on_a_cluster_are_read_as_the_command_says(client, tmp_path):
+    from eigenkit.files import Reading
+    from eigenkit.models._cluster import fit_on_cluster
+
+    rng = np.random.default_rng(0)
+    for i, classes in enumerate((["1e3", "1000"], ["1000", "x"])):
+        rows = [f"{j}|{rng.normal()}|{rng.normal()}|{classes[j % 2]}\n" for j in range(20)]
+        (tmp_path / f"p{i}.csv").write_text("id|a|b|class\n" + "".join(rows))
+    options = Reading(labels=("class",), ignore=("id",), delimiter="|")
+    model = fit_on_cluster(client, str(tmp_path / "*.csv"), "lda", options)
+    assert model.estimator.n_features_in_ == 2
+    assert set(model.target.names) == {"1e3", "1000", "x"}
+
+
 class _Anywhere:
     """A client of workers that hold parts as they like."""
 

@@ -33,6 +33,8 @@ from eigenkit.files import (
 )
 from eigenkit.files._svmlight import _bounds, _values
 from eigenkit.files._writing import safe_cell
+from eigenkit.models import RowBlocks
+from eigenkit.models._features import drop_missing
 
 NUMBERS = np.array([[1.5, -2.0, 3e10], [0.0, 4.25, -1e-7], [7.0, 8.0, 9.0]])
 
@@ -553,16 +555,97 @@ def test_what_the_labels_are(labels: object, kind: str) -> None:
     [
         (None, None, "no labels: say with --labels which columns hold them."),
         (["a", "a"], None, "every row has the same labels ('a'): nothing to learn."),
-        (["a", ""], None, "row 2 has no class: fill it in, or give --label-separator"),
+        (
+            ["a", ""],
+            None,
+            "row 2 has no class: fill it in, leave such rows out with --missing",
+        ),
         (np.array([[1.0], [np.nan]]), "classes", "row 2 has a label that is missing"),
         (["a", "b"], "numbers", "row 1 has the label 'a', no number."),
-        (np.array([[0.0, 2], [1, 1]]), "labels", "a label column holds 2: only 0 and 1"),
+        (np.array([[0.0, 2], [1, 1]]), "labels", "row 1 has the label 2: give 0 or 1."),
     ],
 )
 def test_bad_labels(labels: object, task: str | None, message: str) -> None:
     with pytest.raises(FileError) as caught:
         target_of("a.csv", labels, ["l"], task)
     assert message in str(caught.value)
+
+
+def _classes(path: Path, classes: list[str], x: float = 0.0) -> str:
+    """A table of one feature and these classes, over and over."""
+    rows = [f"{x + i % 7},{classes[i % len(classes)]}\n" for i in range(30)]
+    path.write_text("x,class\n" + "".join(rows))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "classes", [["007", "7", "x"], ["01", "1", "2"], ["9007199254740993", "9007199254740992"]]
+)
+def test_digits_that_are_names_stay_as_they_are(tmp_path: Path, classes: list[str]) -> None:
+    data = get(Path(_classes(tmp_path / "a.csv", classes)), labels=("class",))
+    assert set(target_of("a.csv", data.labels, ["class"]).names) == set(classes)
+
+
+def test_large_numbers_that_do_not_repeat_are_numbers(tmp_path: Path) -> None:
+    times = [str(1_700_000_000_000_000_000 + i) for i in range(30)]
+    data = get(Path(_classes(tmp_path / "a.csv", times)), labels=("class",))
+    assert isinstance(data.labels, np.ndarray)
+
+
+def test_labels_of_another_file_are_read_as_those_of_the_model(tmp_path: Path) -> None:
+    first = get(Path(_classes(tmp_path / "a.csv", ["1e3", "1000", "x"])), labels=("class",))
+    target = target_of("a.csv", first.labels, ["class"])
+    again = _classes(tmp_path / "b.csv", ["1e3", "1000"])
+    options = target.as_read(Reading(labels=("class",)))
+    labels = read(open_file(again, options)).labels
+    assert set(target.encode(again, labels)) == {"1e3", "1000"}
+    numbers = target_of("c.csv", np.array([[1.0], [2.0], [1.5]]), ["class"], "classes")
+    assert not numbers.as_read(Reading()).words
+
+
+def test_classes_are_words_in_all_files_or_in_none(tmp_path: Path) -> None:
+    _classes(tmp_path / "p1.csv", ["1e3", "1000"])
+    _classes(tmp_path / "p2.csv", ["1e3", "x"])
+    pattern = str(tmp_path / "p*.csv")
+    labels = get(Path(pattern), labels=("class",)).labels
+    assert set(labels) == {"1e3", "1000", "x"}
+    blocks = RowBlocks.from_files(pattern, labels="class")
+    assert set(blocks.classes()) == {"1e3", "1000", "x"}
+
+
+def test_several_columns_of_yes_and_no_are_labels(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "x,a,b\n1,True,no\n2,False,yes\n3,True,yes\n")
+    data = get(path, labels=("a", "b"))
+    np.testing.assert_array_equal(data.labels, [[1, 0], [0, 1], [1, 1]])
+    write(path, "x,a,b\n1,1,red\n2,0,blue\n")
+    fails(path, "column 'b': several label columns", labels=("2", "3"))
+
+
+def test_truth_of_other_labels_than_the_model_has_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "x,a\n1,1\n2,0\n")
+    model = Expected(("x",), 1, labels=("a", "b"))
+    fails(path, "1 of the 2 labels are not there: 'b'.", expected=model, truth=True)
+    target = target_of("a.csv", np.array([[0.0, 1], [1, 0]]), ["a", "b"])
+    with pytest.raises(FileError, match=r"row 2 has the label 0\.5: give 0 or 1"):
+        target.encode("b.csv", np.array([[0.0, 1], [0.5, 0]]))
+    with pytest.raises(FileError, match="it has 1 labels, but the model 2"):
+        target.encode("b.csv", np.array([[0.0]]))
+
+
+@pytest.mark.parametrize("word", ["NA", "nan", "null", "?", "n/a", " "])
+def test_a_missing_class_is_no_class(tmp_path: Path, word: str) -> None:
+    path = Path(_classes(tmp_path / "a.csv", ["a", "b", word, "none"]))
+    data = get(path, labels=("class",))
+    with pytest.raises(FileError, match="row 3 has no class"):
+        target_of(path, data.labels, ["class"])
+    left = drop_missing(data.block())
+    assert set(left.labels) == {"a", "b", "none"}
+    assert len(left) == 23
+
+
+def test_a_missing_number_is_dropped_with_its_row(tmp_path: Path) -> None:
+    path = Path(_classes(tmp_path / "a.csv", ["1.5", "2.5", "NA"]))
+    assert len(drop_missing(get(path, labels=("class",)).block())) == 20
 
 
 # -- writing ----------------------------------------------------------------------------

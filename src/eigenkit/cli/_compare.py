@@ -18,6 +18,7 @@ from eigenkit.cli._data import (
     check_gaps,
     check_views,
     found_line,
+    load_both,
     load_data,
     reading,
 )
@@ -120,9 +121,12 @@ def compare(
         if place is not None:
             check_output(place, force)
     missing = given["missing"]
-    other = None if test is None else load_data(test, options, as_json, missing)
-    whole = load_data(data, options, as_json, missing)
-    prepared = _prepare(whole, given["task"], other, **o.feature_options(given))
+    if test is None:
+        files = [load_data(data, options, as_json, missing)]
+    else:
+        files = load_both(data, test, options, as_json, missing)
+    whole = files[0]
+    prepared = _prepare(files, given["task"], **o.feature_options(given))
     target = prepared.target
     for name in names:
         check_target(data, find(name), target)
@@ -196,26 +200,28 @@ class _Prepared:
     split: tuple[Any, Any] | None
 
 
-def _prepare(data: Data, task: str | None, test: Data | None, **features: Any) -> _Prepared:
+def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
     import numpy as np
     from scipy import sparse
 
     from eigenkit.files import FileError, target_of
     from eigenkit.models._features import complete, learn_features
 
-    path, source = data.source.path, data.source
-    missing = features["missing"]
-    blocks = [next(complete(_once(part.block()), missing)) for part in (data, test) if part]
+    source = files[0].source
+    path, missing = source.path, features["missing"]
+    blocks = [next(complete(_once(data.block()), missing)) for data in files]
     if not all(len(block) for block in blocks):
         raise FileError(path, "every row has a missing value: nothing is left.")
     separator = source.options.label_separator
     target = target_of(path, blocks[0].labels, source.label_names, task, separator)
     learned = learn_features(source, lambda: blocks[:1], **features)
     parts = [learned.raw(path, block) for block in blocks]
-    y = np.concatenate([target.encode(path, block.labels) for block in blocks])
+    ys = [target.encode(data.source.path, b.labels) for data, b in zip(files, blocks, strict=True)]
+    target.check_known(files[-1].source.path, ys[-1])
+    y = np.concatenate(ys)
     X = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
     n = len(blocks[0])
-    split = None if test is None else (np.arange(n), np.arange(n, len(y)))
+    split = None if len(files) == 1 else (np.arange(n), np.arange(n, len(y)))
     return _Prepared(path, X, y, target, learned.feature_names(), split)
 
 

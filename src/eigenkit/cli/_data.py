@@ -115,6 +115,27 @@ def load_data(path: str, options: Reading, quiet: bool, missing: str = "error") 
     return data if missing == "keep" else replace(data, X=stored_sparse(data.X))
 
 
+def load_both(path: str, test: str, options: Reading, quiet: bool, missing: str) -> list[Data]:
+    """Two files, of which the second is read as the first was: columns by name, labels alike."""
+    from eigenkit.files import Expected
+    from eigenkit.files._streams import Origin
+
+    Origin(test, options.max_bytes).head()  # whether it is there is known before any work
+    data = load_data(path, options, quiet, missing)
+    source = data.source
+    names = None if source.feature_names is None else tuple(source.feature_names)
+    known = Expected(
+        names,
+        data.X.shape[1],
+        tuple(source.text_names),
+        tuple(source.label_names),
+        int(source.found.get("index_base", 1)),
+    )
+    words = isinstance(data.labels, list)
+    as_read = replace(options, expected=known, truth=True, words=words)
+    return [data, load_data(test, as_read, quiet, missing)]
+
+
 def _without_gaps(data: Data) -> Data:
     """The rows that miss nothing; how many were left out is said."""
     from eigenkit.models._features import drop_missing

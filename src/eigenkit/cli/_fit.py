@@ -96,10 +96,12 @@ def fit(
     check_views(views, [found])
     check_gaps(given["missing"], [found])
     if dask is not None:
-        if grid is not None or wanted is not None or scale != "none" or given["missing"] != "error":
+        plain = scale == "none" and given["missing"] == "error" and not views
+        if not plain or any(v is not None for v in (grid, wanted, checkpoint, stability)):
             raise typer.BadParameter(
-                "it goes without --alpha cv, --scale and --missing, and with a number of "
-                "--components for methods that choose it otherwise.",
+                "it goes without --alpha cv, --scale, --missing, --views, --checkpoint and "
+                "--stability, and with a number of --components for methods that choose it "
+                "otherwise.",
                 param_hint="--dask",
             )
         return _on_cluster(data, place, name, options, given["task"], params, dask, unencrypted)

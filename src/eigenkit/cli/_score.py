@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eigenkit.cli import _options as o
@@ -27,8 +26,7 @@ def score(
     from eigenkit.models import load
 
     fitted = load(model)
-    options = reading(given, expected=fitted.expected())
-    options = replace(options, label_separator=fitted.target.separator, truth=True)
+    options = fitted.target.as_read(reading(given, expected=fitted.expected()))
     missing = fitted.features.missing
     whole = load_data(data, options, as_json, "drop" if missing == "drop" else "error")
     scores = _scores(fitted, whole)
@@ -65,9 +63,7 @@ def _scores(model: Model, data: Data) -> dict[str, Any]:
         ]
         return {**overall, "per_target": per}
     if target.kind == "classes":
-        strange = sorted(set(y) - set(target.names))
-        if strange:
-            raise FileError(path, f"it holds the class {strange[0]!r}, which the model never saw.")
+        target.check_known(path, y)
         names = np.array(target.names, dtype=object)
         Y, P = (np.asarray(v)[:, None] == names for v in (y, told))
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -39,8 +38,7 @@ def follow(
     from eigenkit.models._follow import Follower
 
     fitted = load(model)
-    options = reading(given, stream=True, expected=fitted.expected())
-    options = replace(options, label_separator=fitted.target.separator, truth=True)
+    options = fitted.target.as_read(reading(given, stream=True, expected=fitted.expected()))
     follower = Follower(
         fitted,
         model,

@@ -104,8 +104,8 @@ class Arff(Delimited):
                     "--categorical or --text, or leave it out with --ignore.",
                     column=self.names[j],
                 )
-        split = self.options.label_separator is not None
-        self.numeric_labels = not split and all(self._numeric(j) for j in self.roles.labels)
+        words = self.options.words or self.options.label_separator is not None
+        self.numeric_labels = not words and all(self._numeric(j) for j in self.roles.labels)
 
     def _numeric(self, j: int) -> bool:
         kind = self.types[j]

@@ -18,6 +18,8 @@ _MARKED = re.compile(r"[+-]?\d[\d.,'\s]*")
 _OTHER_DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}( .*)?")
 _AMOUNT = r"[+-]?\d[\d.,']*"
 _WITH_UNIT = re.compile(rf"[$€£¥] ?{_AMOUNT}|{_AMOUNT} ?([%‰$€£¥°]|[kmµ]?[gmlsVAWK])")
+_CODE = re.compile(r"[+-]?0\d+")
+_DIGITS = re.compile(r"[+-]?\d+")
 _DAY = 86400.0
 
 Convert = Callable[[str], float]
@@ -145,6 +147,49 @@ def repeats(cells: Sequence[str]) -> bool:
 def is_number(cell: str) -> bool:
     """Whether a cell holds a number, or nothing."""
     return _fits(as_number, cell)
+
+
+def looks_like_header(rows: list[list[str]]) -> bool:
+    """A header has no numbers in it, and where numbers are below it says so by being text."""
+    first, rest = rows[0], rows[1:]
+    names = [cell.strip() for cell in first]
+    if any(is_number(cell) and cell.lower() not in MISSING for cell in names):
+        return False
+    if not rest:
+        return True
+    return any(is_number(cell) or kind_of([cell]) for row in rest for cell in row)
+
+
+def as_class(cell: str) -> str:
+    """The name of a class; nothing where it is missing. What is called none may well be a class.
+
+    Examples
+    --------
+    >>> from eigenkit.files._cells import as_class
+    >>> [as_class(cell) for cell in ("red ", "NA", "none")]
+    ['red', '', 'none']
+    """
+    word = cell.strip()
+    return "" if word.lower() in MISSING - {"none"} else word
+
+
+def split_labels(cell: str, separator: str) -> tuple[str, ...]:
+    """The labels in one cell."""
+    return tuple(part.strip() for part in cell.split(separator) if part.strip())
+
+
+def is_code(cell: str) -> bool:
+    """Whether digits are a name: as a number, 007 would be 7, and float64 rounds above 2^53.
+
+    Examples
+    --------
+    >>> from eigenkit.files._cells import is_code
+    >>> [is_code(cell) for cell in ("007", "7", "0", "0.5", "9007199254740993")]
+    [True, False, False, False, True]
+    """
+    word = cell.strip()
+    long = _DIGITS.fullmatch(word) is not None and abs(float(word)) >= 2**53
+    return long or _CODE.fullmatch(word) is not None
 
 
 def _fits(convert: Convert, cell: str) -> bool:

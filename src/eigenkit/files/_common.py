@@ -150,6 +150,8 @@ class Reading:
         What a model was fitted on.
     truth : bool
         The labels of the model are wanted, too.
+    words : bool
+        The labels are words, also where all that are there could be numbers.
     """
 
     format: str | None = None
@@ -175,6 +177,7 @@ class Reading:
     max_features: int = 50_000_000
     expected: Expected | None = None
     truth: bool = False
+    words: bool = False
 
     def check_size(self, path: Any, n_bytes: float, what: str = "the numbers") -> None:
         """Refuse what would not fit, before memory is taken."""
@@ -268,6 +271,8 @@ def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Ro
     """Who is who among the columns of a table."""
     if options.expected is not None:
         found = _expected_roles(path, names, header, options.expected)
+        if options.truth and found.labels:
+            _check_labels(path, [names[j] for j in found.labels], options.expected.labels)
         return replace(found, kept=tuple(pick(path, options.keep, names, "--keep")))
     labels = pick(path, options.labels, names, "--labels")
     text = pick(path, options.text, names, "--text")
@@ -336,6 +341,14 @@ def _expected_roles(path: Any, names: Sequence[str], header: bool, model: Expect
     labels = [place[name] for name in model.labels if name in place]
     features = [place[name] for name in model.features]
     return Roles(features, [place[name] for name in model.text], labels)
+
+
+def _check_labels(path: Any, there: Sequence[str], wanted: Sequence[str]) -> None:
+    absent = [name for name in wanted if name not in there]
+    if absent:
+        raise FileError(
+            path, f"{len(absent)} of the {len(wanted)} labels are not there: {listed(absent)}."
+        )
 
 
 def default_names(n: int) -> list[str]:

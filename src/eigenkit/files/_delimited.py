@@ -18,15 +18,18 @@ import numpy as np
 from eigenkit.compiled import NOTHING, NUMBER, TEXT, read_table
 from eigenkit.files._cells import (
     KINDS,
-    MISSING,
     Convert,
+    as_class,
     example_of,
     has_decimal_commas,
     how_to_write,
+    is_code,
     is_number,
     kind_of,
+    looks_like_header,
     looks_marked,
     repeats,
+    split_labels,
     written_with,
 )
 from eigenkit.files._common import (
@@ -125,7 +128,7 @@ class Delimited:
             # A mark at the end of every row, or, as R writes tables, row names without a name.
             ends = all(not row[-1].strip() for row in rows[1:])
             first = [*first, ""] if ends else ["", *first]
-        guess = self._is_asked_for(first) or _looks_like_header([first, *rows[1:]])
+        guess = self._is_asked_for(first) or looks_like_header([first, *rows[1:]])
         self.header = guess if asked is None else asked
         self.names = first if self.header else default_names(len(first))
         check_unique(self.path, self.names, line=1)
@@ -171,13 +174,30 @@ class Delimited:
                 self.kinds[j] = KINDS[kind]
         if strange:
             raise self._not_numbers(strange)
-        cells = [row[j] for j in self.roles.labels for row in rows if j < len(row)]
-        split = self.options.label_separator is not None
-        self.numeric_labels = not split and all(self._fits(cell) for cell in cells)
+        labels, split = self.roles.labels, self.options.label_separator is not None
+        words = [j for j in labels if self._names_classes(j, [r[j] for r in rows if j < len(r)])]
+        if len(labels) > 1 and (words or split):
+            raise FileError(
+                self.path,
+                "several label columns must hold numbers, or yes and no: name one column of text, "
+                "and --label-separator if its cells hold several labels.",
+                column=self.names[(words or labels)[0]],
+            )
+        self.numeric_labels = not (words or split or self.options.words)
 
-    def _fits(self, cell: str) -> bool:
+    def _names_classes(self, j: int, cells: list[str]) -> bool:
+        """Whether a column of labels holds words, or digits that are words."""
+        if len(self.roles.labels) == 1:
+            return any(not self._fits(c) for c in cells) or (
+                any(map(is_code, cells)) and repeats(cells)
+            )
+        if kind_of(cells) == "yes or no":
+            self.kinds[j] = KINDS["yes or no"]
+        return any(not self._fits(cell, j) for cell in cells)
+
+    def _fits(self, cell: str, j: int = -1) -> bool:
         try:
-            self.convert(cell)
+            self.kinds.get(j, self.convert)(cell)
         except ValueError:
             return False
         return True
@@ -356,21 +376,9 @@ class Delimited:
                     for line, row in zip(places, cells, strict=True)
                 ]
             ).reshape(len(cells), -1)
-        if len(self.roles.labels) > 1:
-            raise FileError(
-                self.path,
-                f"{len(self.roles.labels)} label columns hold text: several label columns must "
-                "hold numbers, or name one column and --label-separator.",
-                column=self.label_names[0],
-            )
         if self.options.label_separator is None:
-            return [row[0].strip() for row in cells]
+            return [as_class(row[0]) for row in cells]
         return [split_labels(row[0], self.options.label_separator) for row in cells]
-
-
-def split_labels(cell: str, separator: str) -> tuple[str, ...]:
-    """The labels in one cell."""
-    return tuple(part.strip() for part in cell.split(separator) if part.strip())
 
 
 def _argument(names: list[str]) -> str:
@@ -385,14 +393,3 @@ def _numeric_looking(cells: Sequence[str]) -> list[str]:
 
 def _no_comment(line: str, mark: str) -> str:
     return "\n" if line.startswith(mark) else line
-
-
-def _looks_like_header(rows: list[list[str]]) -> bool:
-    """A header has no numbers in it, and where numbers are below it says so by being text."""
-    first, rest = rows[0], rows[1:]
-    names = [cell.strip() for cell in first]
-    if any(is_number(cell) and cell.lower() not in MISSING for cell in names):
-        return False
-    if not rest:
-        return True
-    return any(is_number(cell) or kind_of([cell]) for row in rest for cell in row)

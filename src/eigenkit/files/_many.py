@@ -40,12 +40,27 @@ def check_columns(sources: Sequence[Source]) -> None:
             )
 
 
+def open_alike(
+    files: str | Path | Sequence[str | Path],
+    options: Reading,
+    opened: Callable[[str, Reading], Source],
+) -> list[Source]:
+    """Files of the same columns; labels that are words in one of them are words in all.
+
+    Otherwise the class 007 would be 7 in a file that holds no class but such.
+    """
+    names = paths(files)
+    sources = [opened(path, options) for path in names]
+    check_columns(sources)
+    words = {not getattr(source, "numeric_labels", True) for source in sources}
+    return sources if len(words) == 1 else open_alike(names, replace(options, words=True), opened)
+
+
 class ManyFiles:
     """A source whose rows are those of several, one after the other."""
 
     def __init__(self, pattern: str, options: Reading, opened: Callable[[str, Reading], Source]):
-        self.sources = [opened(path, options) for path in paths(pattern)]
-        check_columns(self.sources)
+        self.sources = open_alike(pattern, options, opened)
         first = self.sources[0]
         self.path, self.options = pattern, options
         self.found: dict[str, Any] = {**first.found, "files": len(self.sources)}

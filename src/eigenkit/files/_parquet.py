@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.files._cells import split_labels
 from eigenkit.files._common import Block, FileError, Reading, check_unique, guarded, roles
-from eigenkit.files._delimited import split_labels
 from eigenkit.files._streams import Origin
 
 _MICROSECONDS = 86400e6  # of a day

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 
-from eigenkit.files._common import FileError, shown
+from eigenkit.files._common import FileError, Reading, shown
 
 TASKS = ("classes", "labels", "numbers")
 # One column of whole numbers counts as classes up to this many distinct ones.
 _MOST_CLASSES = 100
 # Whole numbers of so small a range are counted rather than sorted.
 _FEW = 10_000
-_NO_CLASS = "has no class: fill it in, or give --label-separator if rows may have several, or none"
+_NO_CLASS = (
+    "has no class: fill it in, leave such rows out with --missing drop, or give "
+    "--label-separator if rows may have several, or none"
+)
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,11 @@ class Target:
 
     def _indicator(self, path: Any, labels: Any) -> np.ndarray:
         if isinstance(labels, np.ndarray):
-            check_complete(path, labels)
+            if labels.shape[1] != len(self.names):
+                raise FileError(
+                    path, f"it has {labels.shape[1]} labels, but the model {len(self.names)}."
+                )
+            _check_marks(path, labels)
             return labels
         place = {name: j for j, name in enumerate(self.names)}
         Y = np.zeros((len(labels), len(place)))
@@ -68,6 +75,19 @@ class Target:
                 if label in place:
                     Y[i, place[label]] = 1.0
         return Y
+
+    def check_known(self, path: Any, y: np.ndarray) -> None:
+        """Refuse classes that are not among these."""
+        strange = sorted(set(y) - set(self.names)) if self.kind == "classes" else []
+        if strange:
+            raise FileError(
+                path, f"it holds the class {shown(strange[0])}, of which there was no row to learn."
+            )
+
+    def as_read(self, options: Reading) -> Reading:
+        """Options by which the labels of another file are read as these were."""
+        words = self.kind == "classes" and not all(map(_plain_number, self.names))
+        return replace(options, label_separator=self.separator, words=words, truth=True)
 
     def describe(self, y: np.ndarray) -> dict[str, Any]:
         """Counts for the reader of a report."""
@@ -85,13 +105,18 @@ def target_of(
     columns: Sequence[str],
     task: str | None = None,
     separator: str | None = None,
+    *,
+    part: bool = False,
 ) -> Target:
-    """Find out what the labels of a file are, or take ``task``'s word for it."""
+    """Find out what the labels of a file are, or take ``task``'s word for it.
+
+    A ``part`` of the rows may all have the same labels.
+    """
     if labels is None:
         raise FileError(path, "no labels: say with --labels which columns hold them.")
     kind = task or _guess(labels)
     names = _NAMES[kind](path, labels, columns)
-    if kind != "numbers":
+    if kind != "numbers" and not part:
         _check_distinct(path, labels, names)
     if separator is not None:
         _check_separator(path, labels, separator)
@@ -179,17 +204,31 @@ def _class_names(path: Any, labels: Any, columns: Sequence[str]) -> tuple[str, .
 
 def _label_names(path: Any, labels: Any, columns: Sequence[str]) -> tuple[str, ...]:
     if isinstance(labels, np.ndarray):
-        strange = labels[~np.isin(labels, (0, 1))]
-        if strange.size:
-            raise FileError(path, f"a label column holds {strange[0]:g}: only 0 and 1 are labels.")
+        _check_marks(path, labels)
         return tuple(columns)
     sets = [(cell,) if isinstance(cell, str) else cell for cell in labels]
     return tuple(sorted({label for cell in sets for label in cell}, key=natural))
 
 
+def _check_marks(path: Any, labels: np.ndarray) -> None:
+    check_complete(path, labels)
+    strange = np.argwhere(~np.isin(labels, (0, 1)))
+    if len(strange):
+        i, j = strange[0]
+        raise FileError(path, f"row {i + 1} has the label {labels[i, j]:g}: give 0 or 1.")
+
+
 def natural(label: str) -> tuple[int, float, str]:
     """Whole numbers in their order, then words."""
     return (0, float(label), label) if label.isdecimal() else (1, 0.0, label)
+
+
+def _plain_number(name: str) -> bool:
+    """Whether a number has this name, and no other has."""
+    try:
+        return name == f"{float(name):.17g}"
+    except ValueError:
+        return False
 
 
 def class_values(names: Sequence[str]) -> np.ndarray:
@@ -256,7 +295,20 @@ def check_complete(path: Any, labels: Any, start: int = 0) -> None:
     bad = np.flatnonzero(~np.isfinite(labels).all(axis=1))
     if bad.size:
         row = start + bad[0] + 1
-        raise FileError(path, f"row {row} has a label that is missing or not finite.")
+        raise FileError(
+            path,
+            f"row {row} has a label that is missing or not finite: correct it, or leave out rows "
+            "without one with --missing drop.",
+        )
+
+
+def unlabelled(labels: Any) -> Any:
+    """Which rows lack a number or a class; a set of labels may well be empty."""
+    if labels is None:
+        return False
+    if isinstance(labels, np.ndarray):
+        return np.isnan(labels).any(axis=1)
+    return np.array([cell == "" for cell in labels], dtype=bool)
 
 
 def as_words(labels: Any) -> list[Any]:

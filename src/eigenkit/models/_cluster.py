@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from eigenkit.files import FileError, Reading, Target, open_file
 from eigenkit.files._many import paths
 from eigenkit.models._dask import blocks_of
@@ -92,6 +90,11 @@ def fit_on_cluster(
     if source.text_names:
         raise FileError(pattern, "columns of text need all rows at once: fit without --dask.")
     reading = {} if task is None else {"task": task}
+    reading |= {
+        name: value
+        for name, value in vars(options).items()
+        if name not in ("labels", "stream") and value != getattr(Reading, name)
+    }
     blocks = blocks_of(client, pattern, None, options.labels, None, reading, by_name=True)
     if blocks.kind is None:
         raise FileError(pattern, "no labels: say with --labels which columns hold them.")
@@ -122,5 +125,4 @@ def fit_on_cluster(
         "versions": versions(),
     }
     target = Target(blocks.kind, names, columns, options.label_separator)
-    assert np.all(np.isfinite(np.asarray(estimator.components_)))
     return Model(found.name, features, estimator, None, target, how)

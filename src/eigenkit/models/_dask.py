@@ -326,16 +326,19 @@ def _files(
     from eigenkit.files._targets import class_values
 
     names = paths(files)
-    looked = client.map(label_names, names, labels=labels, reading=reading, retries=RETRIES)
-    found = [_result(client, future) for future in looked]
-    kinds = {kind for kind, _, _, _ in found}
+    found = _looked(client, names, labels, reading)
+    words = {words for *_, words in found}
+    if len(words) > 1:  # what is words in one file is words in all
+        reading = {**reading, "words": True}
+        found = _looked(client, names, labels, reading)
+    kinds = {kind for kind, *_ in found}
     if len(kinds) > 1:
         raise ValueError(
             f"the files hold different labels ({', '.join(sorted(map(str, kinds)))}): say what "
             "they are with task=."
         )
-    width = max(size for _, _, size, _ in found)
-    known = sorted({name for _, labels_, _, _ in found for name in labels_})
+    width = max(size for _, _, size, *_ in found)
+    known = sorted({name for _, labels_, *_ in found for name in labels_})
     (kind,) = kinds
     values = class_values(known) if kind == "classes" and not by_name else None
     how = labels, reading, known, values
@@ -343,8 +346,14 @@ def _files(
     if classes is None and kind == "classes":
         classes = np.array(known) if values is None else np.unique(values)
     made = DaskBlocks(client, parts, classes)
-    made.kind, made.names, made.n_rows = kind, known, sum(n for _, _, _, n in found)
+    made.kind, made.names, made.n_rows = kind, known, sum(n for *_, n, _ in found)
     return made
+
+
+def _looked(client: Any, names: list[str], labels: Any, reading: dict[str, Any]) -> list[Any]:
+    """What every file's labels are, as the workers see them."""
+    looked = client.map(label_names, names, labels=labels, reading=reading, retries=RETRIES)
+    return [_result(client, future) for future in looked]
 
 
 def _sized(make: Callable[..., Any], *arguments: Any) -> Any:

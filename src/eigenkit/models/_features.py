@@ -12,6 +12,7 @@ from scipy import sparse
 
 from eigenkit.files import Block, Expected, FileError, Source, shown
 from eigenkit.files._common import listed
+from eigenkit.files._targets import unlabelled
 
 TEXT_KINDS = ("tfidf", "hashing")
 SCALES = ("none", "standard", "maxabs")
@@ -329,10 +330,11 @@ def drop_missing(block: Block) -> Block:
         gaps = np.bincount(X.tocoo().row[np.isnan(X.data)], minlength=X.shape[0]) > 0
     else:
         gaps = np.isnan(X).any(axis=1)
+    labels = block.labels
+    gaps |= unlabelled(labels)
     if not gaps.any():
         return block
     keep = np.flatnonzero(~gaps)
-    labels = block.labels
     if labels is not None:
         labels = labels[keep] if isinstance(labels, np.ndarray) else [labels[i] for i in keep]
     text = {name: [cells[i] for i in keep] for name, cells in block.text.items()}

@@ -24,8 +24,10 @@ def parsed(
     scale: str,
     missing: str,
     folder: str | None,
+    *,
+    part: bool = False,
 ) -> tuple[list[Stored], Target | None]:
-    """The rows of some files in a scratch file, and what their labels are.
+    """The rows of some files, or of a part of all, in a scratch file, and what their labels are.
 
     The files are parsed once where nothing must be learned of the features before they are known
     (scales, means in place of missing values, words); otherwise once more for each of those.
@@ -50,10 +52,10 @@ def parsed(
     seen = join_labels(labels)
     if seen is not None and len(seen) == 0:
         raise FileError(first.path, "every row has a missing value: nothing is left to fit.")
-    separator = first.options.label_separator
-    target = (
-        None if seen is None else target_of(first.path, seen, first.label_names, task, separator)
-    )
+    target = None
+    if seen is not None:
+        how = task, first.options.label_separator
+        target = target_of(first.path, seen, first.label_names, *how, part=part)
     if simple:
         cells = [part for part in labels if part is None or len(part)]
         found = [

@@ -15,7 +15,7 @@ from eigenkit.data import LocalPasses, Passes
 from eigenkit.estimators._validation import has_no_rows, plain_words, readable, tabular
 from eigenkit.files import Reading, atomic, open_file, output_format, write_table
 from eigenkit.files._common import python_words
-from eigenkit.files._many import check_columns, paths
+from eigenkit.files._many import open_alike
 from eigenkit.files._targets import class_values
 from eigenkit.models._parsed import parsed
 from eigenkit.models._scratch import Stored
@@ -161,8 +161,7 @@ class RowBlocks(Blocks):
         names = (labels,) if isinstance(labels, str) else tuple(labels)
         options = Reading(labels=names, stream=True, **reading)
         with python_words():
-            sources = [open_file(path, options) for path in paths(files)]
-            check_columns(sources)
+            sources = open_alike(files, options, open_file)
             blocks, target = parsed(sources, task, scale, missing, scratch)
         if target is None or target.kind != "classes":
             return cls.stored(blocks)

@@ -87,14 +87,16 @@ def applied(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
 # -- making parts -----------------------------------------------------------------------
 
 
-def label_names(path: str, labels: Any, reading: dict[str, Any]) -> tuple[Any, Any, int, int]:
-    blocks, target = _parsed(path, labels, reading)
+def label_names(path: str, labels: Any, reading: dict[str, Any]) -> tuple[Any, Any, int, int, bool]:
+    """Kind and names of the labels of a file, its width and length, and whether they are words."""
+    blocks, target, words = _parsed(path, labels, reading)
     width = max(block.shape[1] for block in blocks)
     return (
         None if target is None else target.kind,
         () if target is None else target.names,
         width,
         sum(block.shape[0] for block in blocks),
+        words,
     )
 
 
@@ -105,7 +107,8 @@ def _parsed(path: str, labels: Any, reading: dict[str, Any]) -> Any:
     options = dict(reading)
     task = options.pop("task", None)
     source = open_file(path, Reading(labels=tuple(labels), stream=True, **options))
-    return parsed([source], task, "none", "error", None)
+    words = not getattr(source, "numeric_labels", True)
+    return *parsed([source], task, "none", "error", None, part=True), words
 
 
 def read_part(
@@ -116,7 +119,7 @@ def read_part(
     values: np.ndarray | None,
     width: int,
 ) -> list[Any]:
-    blocks, target = _parsed(path, labels, reading)
+    blocks, target, _ = _parsed(path, labels, reading)
     part = []
     for block in blocks:
         if values is not None:
