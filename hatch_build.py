@@ -14,6 +14,7 @@ import sys
 import sysconfig
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 FOLDER = Path(__file__).parent / "src" / "eigenkit" / "compiled"
 LIBRARY = FOLDER / "products.so"
@@ -46,7 +47,10 @@ def compile_library() -> bool:
     if not compiler:
         return False
     part = LIBRARY.with_suffix(f".{os.getpid()}.part")
-    command = [*compiler, *FLAGS, "-o", str(part), str(FOLDER / "products.c"), "-lm"]
+    source = FOLDER / "products.c"
+    # The loader compares this with the text that it finds beside the library.
+    mark = f"-DCOMPILED_FROM={crc32(source.read_bytes())}u"
+    command = [*compiler, *FLAGS, mark, "-o", str(part), str(source), "-lm"]
     try:
         subprocess.run(command, check=True, capture_output=True)
         os.replace(part, LIBRARY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -191,6 +192,23 @@ def test_without_a_compiler_nothing_is_built_and_nothing_fails(tmp_path):
         assert done.returncode == 1
         assert not list(folder.glob("*.so"))
         assert not list(folder.glob("*.part"))
+
+
+def test_a_library_left_behind_by_an_update_is_not_used(tmp_path, monkeypatch):
+    if not compiled.available():
+        pytest.skip("there is no library to leave behind")
+    library = tmp_path / "products.so"
+    shutil.copy(compiled.LIBRARY, library)
+    monkeypatch.setattr(compiled, "LIBRARY", library)
+    load = compiled._library.__wrapped__
+    assert load() is not None  # without its source
+    source = library.with_suffix(".c")
+    shutil.copy(Path(compiled.__file__).with_name("products.c"), source)
+    assert load() is not None
+    source.write_text(source.read_text() + "/* changed */")
+    with pytest.warns(RuntimeWarning, match="compile it again with 'python hatch_build.py'"):
+        assert load() is None
+    assert not compiled._is_current(object(), source)  # one from before there were such marks
 
 
 def test_the_report_says_what_made_the_products(rng, monkeypatch):

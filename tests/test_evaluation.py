@@ -469,7 +469,7 @@ def test_bad_input_is_one_sentence(change, sentence):
 
 def test_a_method_must_be_an_estimator():
     X, Y = data(40)
-    with pytest.raises(TypeError, match=r"methods\['cca'\] is a int: give an estimator with fit"):
+    with pytest.raises(TypeError, match=r"methods\['cca'\] is an int: give an estimator with fit"):
         evaluate(X, Y, {"cca": 3})
     with pytest.raises(TypeError, match=r"methods\['cca'\] is a class: give an instance"):
         evaluate(X, Y, {"cca": CCA})

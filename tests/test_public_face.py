@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eigenkit import LDA, HypergraphSpectral
+from eigenkit import CCA, LDA, AlphaSearchCV, HypergraphSpectral, alpha_path
 from eigenkit.estimators._estimator import Estimator
+from eigenkit.shell import with_article
 from test_contract import ESTIMATORS, PROJECTIONS, data_for, default
 
 FACE = runpy.run_path(str(Path(__file__).parents[1] / "docs" / "face.py"))
@@ -130,3 +131,14 @@ def test_every_fit_goes_the_one_way(cls):
     assert issubclass(cls, Estimator)
     assert cls._fit is Estimator._fit
     assert cls.fit is Estimator.fit or list(inspect.signature(cls.fit).parameters)[4:]
+
+
+def test_messages_name_kinds_with_the_right_article():
+    for name in ("AlphaSearchCV", "LDA", "RGCCA", "int", "ndarray", "SVC", "object", "OPLS"):
+        assert with_article(name) == f"an {name}"
+    for name in ("CCA", "ReGEC", "SIMPLS", "list", "PCA", "DataFrame", "UMAP", "KernelPCA"):
+        assert with_article(name) == f"a {name}"
+    with pytest.raises(TypeError, match="estimator is an AlphaSearchCV: alpha_path needs"):
+        alpha_path(AlphaSearchCV(CCA()), np.eye(3), np.eye(3), [1.0])
+    with pytest.raises(TypeError, match="X is a dict: give an array"):
+        CCA().fit({}, np.eye(3))

@@ -52,6 +52,18 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def with_article(name: str) -> str:
+    """The name of a class after "a" or "an", by how it is said: a PCA, an LDA, an int."""
+    spelled = (name[:2].isupper() and name[1] not in "AEIOU") or name == "ndarray"
+    vowel = name[:1] in ("AEFHILMNORSXn" if spelled else "AEIOUaeiou")
+    return f"{'an' if vowel else 'a'} {name}"
+
+
+def what_is(value: Any) -> str:
+    """What a value is: "a list", "an LDA"."""
+    return with_article(type(value).__name__)
+
+
 def check_count(name: str, value: Any, *, hint: str = "") -> int:
     """``value`` as an integer of at least 1."""
     fine = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)

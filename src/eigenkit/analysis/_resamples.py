@@ -19,6 +19,7 @@ from eigenkit.estimators._encoding import as_labels, check_groups
 from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
+from eigenkit.shell import with_article
 
 # A resample on which the method cannot be fitted is drawn again, at most this many times.
 TRIES = 20
@@ -159,17 +160,17 @@ def _roots(model: Any, T: Array, weight: Array) -> Array:
 
 
 def refuse(estimator: Any) -> None:
-    name = described(estimator)
+    name = with_article(described(estimator))
     projects = hasattr(estimator, "transform")
     if projects and (hasattr(estimator, "kernel") or hasattr(estimator, "kernels")):
-        raise TypeError(f"estimator is a {name}, which weighs samples and not features.")
+        raise TypeError(f"estimator is {name}, which weighs samples and not features.")
     if hasattr(estimator, "estimator"):
-        raise TypeError(f"estimator is a {name}, which fits another: give its best_estimator_.")
+        raise TypeError(f"estimator is {name}, which fits another: give its best_estimator_.")
     fit = getattr(estimator, "fit", None)
     if fit is None or "sample_weight" not in signature(fit).parameters:
-        raise TypeError(f"estimator is a {name}: bootstrap needs a fit with sample_weight.")
+        raise TypeError(f"estimator is {name}: bootstrap needs a fit with sample_weight.")
     if isinstance(estimator, type) or not projects:
-        raise TypeError(f"estimator is a {name}: bootstrap needs a projection, with transform.")
+        raise TypeError(f"estimator is {name}: bootstrap needs a projection, with transform.")
 
 
 def _table(model: Any, X: Any) -> Any:

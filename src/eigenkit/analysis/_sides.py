@@ -27,6 +27,7 @@ from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._validation import check_X
 from eigenkit.linalg import Array
 from eigenkit.moments import dense
+from eigenkit.shell import with_article
 from eigenkit.targets import Labels
 
 # (share, ridge) of the matrix share X'X + ridge I that normalizes a projection.
@@ -50,11 +51,11 @@ def sides(estimator: Any, X: Any, y: Any) -> list[View]:
 
 
 def _refuse(estimator: Any) -> None:
-    name = described(estimator)
+    name = with_article(described(estimator))
     known = isinstance(estimator, Projection | CrossDecomposition | MultiviewCCA)
     if not known or isinstance(estimator, PCA):
         raise TypeError(
-            f"estimator is a {name}: permutation_test takes CCA, CanonicalRidge, MultiviewCCA, "
+            f"estimator is {name}: permutation_test takes CCA, CanonicalRidge, MultiviewCCA, "
             "OrthonormalizedPLS, LDA, HypergraphSpectral, the PLS family, and kernel versions."
         )
     if isinstance(estimator, MultilabelLDA):

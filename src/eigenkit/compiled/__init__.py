@@ -4,18 +4,21 @@ one C file, one loader, one switch.
 Where there is a C compiler, installing eigenkit builds ``products.c`` (see ``hatch_build.py``).
 It takes less than half the time of scipy's product, which is built for the oldest processors, and
 two thirds of that of BLAS, which is built for many columns. Where it is missing, or switched off by
-the environment variable ``EIGENKIT_COMPILED=0``, scipy, BLAS and numpy do the work: the same sums,
-up to rounding, and the same numbers.
+the environment variable ``EIGENKIT_COMPILED=0``, or compiled from another ``products.c`` than the
+one beside it (a checkout was updated and not built again: a warning says so), scipy, BLAS and numpy
+do the work: the same sums, up to rounding, and the same numbers.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import warnings
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -225,9 +228,26 @@ def _plain(array: np.ndarray) -> bool:
 @cache
 def _library() -> ctypes.CDLL | None:
     try:
-        return ctypes.CDLL(str(LIBRARY))
+        library = ctypes.CDLL(str(LIBRARY))
     except OSError:
         return None
+    if _is_current(library, LIBRARY.with_suffix(".c")):
+        return library
+    warnings.warn(
+        f"{LIBRARY} was compiled from another products.c and is not used, so products are slower: "
+        "compile it again with 'python hatch_build.py', or install eigenkit again.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return None
+
+
+def _is_current(library: Any, source: Path) -> bool:
+    """Whether a library was compiled from this text; without the text there is nothing to doubt."""
+    if not source.exists():
+        return True
+    made = getattr(library, "compiled_from", None)
+    return made is not None and made() & 0xFFFFFFFF == crc32(source.read_bytes())
 
 
 @cache

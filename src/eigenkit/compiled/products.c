@@ -27,6 +27,11 @@
 #define EXPORT __declspec(dllexport)
 #endif
 
+/* What this was compiled from: a library left behind by an update of the text is known by it. */
+#ifdef COMPILED_FROM
+EXPORT uint32_t compiled_from(void) { return COMPILED_FROM; }
+#endif
+
 /* How many non-zeros ahead a row of V is asked for, and how much arrives at once. */
 #define AHEAD 12
 #define LINE 64

@@ -31,6 +31,7 @@ from eigenkit.shell import (
     check_label_rank,
     check_real,
     check_solver,
+    what_is,
 )
 from eigenkit.solvers import (
     REGRESSIONS,
@@ -227,7 +228,7 @@ def check_has_alpha(estimator: Any) -> None:
     """Refuse what :func:`alpha_path` cannot fit."""
     if not isinstance(estimator, Projection) or "alpha" not in estimator.get_params():
         raise TypeError(
-            f"estimator is a {type(estimator).__name__}: alpha_path needs a projection of "
+            f"estimator is {what_is(estimator)}: alpha_path needs a projection of "
             "eigenkit that has an alpha."
         )
     if getattr(estimator, "shrinkage", None) is not None:

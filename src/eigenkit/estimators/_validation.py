@@ -20,6 +20,7 @@ from eigenkit.data import SAFE_RANGE, check_finite, stored
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks
+from eigenkit.shell import what_is
 
 # -- data -------------------------------------------------------------------------------
 
@@ -226,9 +227,7 @@ def readable(name: str, X: Any) -> Any:
     """X as numbers can be read from it; refused where they would be misread, or crash a product."""
     X = tabular(X)
     if isinstance(X, Iterator):
-        raise TypeError(
-            f"{name} is a {type(X).__name__}: give an array, a frame or a list of rows."
-        )
+        raise TypeError(f"{name} is {what_is(X)}: give an array, a frame or a list of rows.")
     if type(X).__module__.split(".")[0] == "dask":
         raise TypeError(
             f"{name} is a dask collection, which is not in memory: give {name}.compute(), or call "
@@ -242,9 +241,7 @@ def readable(name: str, X: Any) -> Any:
         _check_sparse(name, X)
         return X
     if X is None or isinstance(X, dict | set | frozenset | str | bytes):
-        raise TypeError(
-            f"{name} is a {type(X).__name__}: give an array, a frame or a list of rows."
-        )
+        raise TypeError(f"{name} is {what_is(X)}: give an array, a frame or a list of rows.")
     if isinstance(X, numbers.Number) or getattr(X, "ndim", None) == 0:
         raise ValueError(f"{name} is a single number: give one row for every sample.")
     kinds = [getattr(t, "kind", "O") for t in _dtypes(X)]

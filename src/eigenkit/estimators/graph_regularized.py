@@ -20,7 +20,7 @@ from eigenkit.estimators._folds import best_of
 from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_choice, check_count, check_real, what_is
 from eigenkit.solvers.graph import GraphRows, SparseGraphRows, incidence, laplacian, root
 from eigenkit.threads import one_blas_thread
 from eigenkit.tolerances import SYMMETRY_TOL
@@ -141,14 +141,14 @@ class GraphRegularized(BestEstimator):
 
     def _check_estimator(self) -> None:
         """A projection that learns from labels, with a pencil that the graph can be added to."""
-        name = type(self.estimator).__name__
+        name = what_is(self.estimator)
         if not isinstance(self.estimator, Projection):
             raise TypeError(
-                f"estimator is a {name}: GraphRegularized needs a projection of eigenkit."
+                f"estimator is {name}: GraphRegularized needs a projection of eigenkit."
             )
         if not self.estimator._supervised:
             raise TypeError(
-                f"estimator is a {name}, which learns from no labels: fit it on all rows, or give "
+                f"estimator is {name}, which learns from no labels: fit it on all rows, or give "
                 "GraphRegularized a supervised projection."
             )
         shrinkage = getattr(self.estimator, "shrinkage", None)

@@ -27,7 +27,7 @@ from eigenkit.estimators.kernel import (
 )
 from eigenkit.kernels import checked_kernel
 from eigenkit.linalg import Array
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_choice, check_count, check_real, what_is
 from eigenkit.solvers.kernel_weights import (
     KernelBank,
     KernelWeights,
@@ -180,7 +180,7 @@ class MultipleKernelProjection(Delegating, Transformer):
             check_choice("estimator", self.estimator, NAMED)
         elif self.estimator is not None and not isinstance(self.estimator, KernelProjection):
             raise TypeError(
-                f"estimator is a {type(self.estimator).__name__}: give a kernel projection of "
+                f"estimator is {what_is(self.estimator)}: give a kernel projection of "
                 "eigenkit, such as KernelHypergraphSpectral()."
             )
         if isinstance(self.weights, str):

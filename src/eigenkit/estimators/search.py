@@ -16,7 +16,7 @@ from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of, fi
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_choice, check_count, check_real, what_is
 from eigenkit.solvers.least_squares import l1_path as _l1_path
 
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
@@ -221,7 +221,7 @@ def l1_path(
     check_choice("method", method, ("lars", "cd"))
     if not isinstance(estimator, LeastSquaresProjection):
         raise TypeError(
-            f"estimator is a {type(estimator).__name__}: l1_path needs a LeastSquaresProjection, "
+            f"estimator is {what_is(estimator)}: l1_path needs a LeastSquaresProjection, "
             "whose target says what to regress."
         )
     model = clone(estimator)

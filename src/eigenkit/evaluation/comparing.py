@@ -30,7 +30,7 @@ from eigenkit.evaluation.splits import make_splits
 from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
 from eigenkit.evaluation.trial import Outcome, Plan, run_trial
 from eigenkit.record import SCHEMA, VERSION, Protocol, Run, to_dict
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_choice, check_count, check_real, what_is
 
 Progress = Callable[[int, int, str], None]
 
@@ -280,8 +280,8 @@ def _check_methods(methods: Mapping[str, Any], baselines: bool) -> dict[str, Any
         raise ValueError("methods is empty: give at least one name and estimator.")
     for key, estimator in methods.items():
         if estimator != "passthrough" and not callable(getattr(estimator, "fit", None)):
-            kind = type(estimator).__name__
-            raise TypeError(f"methods[{key!r}] is a {kind}: give an estimator with fit.")
+            kind = what_is(estimator)
+            raise TypeError(f"methods[{key!r}] is {kind}: give an estimator with fit.")
         if isinstance(estimator, type):
             raise TypeError(f"methods[{key!r}] is a class: give an instance of it, as in CCA().")
     return {str(key): estimator for key, estimator in methods.items()}

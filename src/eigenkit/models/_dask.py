@@ -33,6 +33,7 @@ from eigenkit.models._worker import (
 )
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
+from eigenkit.shell import what_is
 
 # The most that one task passes over, where it takes several parts.
 TASK_BYTES = 2**29
@@ -284,7 +285,7 @@ def _as_future(client: Any, part: Any) -> Any:
 
         return client.compute(delayed(tuple)(list(part)), retries=RETRIES)
     raise TypeError(
-        f"a part is a {type(part).__name__}: give delayed pairs (X, y), which the workers make; "
+        f"a part is {what_is(part)}: give delayed pairs (X, y), which the workers make; "
         "arrays of this process go to RowBlocks.from_arrays."
     )
 

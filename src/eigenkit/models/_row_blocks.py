@@ -21,6 +21,7 @@ from eigenkit.models._parsed import parsed
 from eigenkit.models._scratch import Stored
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
+from eigenkit.shell import what_is
 
 # Arrays are cut into blocks of about this size.
 BLOCK_BYTES = 2**24
@@ -97,7 +98,7 @@ class RowBlocks(Blocks):
         """
         if not hasattr(parts, "__len__"):
             raise TypeError(
-                f"parts is a {type(parts).__name__}, which can be asked once: give a list of "
+                f"parts is {what_is(parts)}, which can be asked once: give a list of "
                 "(X, y), or of functions that give them."
             )
         if not len(parts):

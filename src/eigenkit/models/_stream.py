@@ -20,7 +20,7 @@ from eigenkit.models._container import damaged, read_container, write_container
 from eigenkit.models._lock import Lock
 from eigenkit.models._model import MAX_BYTES
 from eigenkit.models._trees import TreeError, from_tree, to_tree
-from eigenkit.shell import check_choice, check_real, is_fitted_name
+from eigenkit.shell import check_choice, check_real, is_fitted_name, what_is
 
 # Checkpoints take at most this share of the time, however large the state is.
 SHARE = 0.05
@@ -89,9 +89,10 @@ class Stream:
         on_error: str = "raise",
         source: str | None = None,
     ) -> None:
-        name = type(estimator).__name__
         if not isinstance(estimator, Streaming) or not hasattr(estimator, "partial_fit"):
-            raise TypeError(f"estimator is a {name}: give one of eigenkit's that has partial_fit.")
+            raise TypeError(
+                f"estimator is {what_is(estimator)}: give one of eigenkit's that has partial_fit."
+            )
         self.every = check_real("every", every)
         self.half_life = check_half_life(half_life)
         self.on_error = check_choice("on_error", on_error, ("raise", "skip"))

@@ -18,7 +18,7 @@ from scipy import sparse
 
 from eigenkit.estimators._streams import Intake, Result
 from eigenkit.registry import METHODS
-from eigenkit.shell import is_fitted_name
+from eigenkit.shell import is_fitted_name, with_article
 
 # Frozen records and parts of estimators that are kept beside the methods themselves.
 CLASSES = {
@@ -126,7 +126,8 @@ def _array_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
 def _object_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
     name = type(value).__name__
     if trusted(name) is not type(value):
-        raise TypeError(f"a {type(value).__module__}.{name} cannot be stored in a model file")
+        kind = with_article(f"{type(value).__module__}.{name}")
+        raise TypeError(f"{kind} cannot be stored in a model file")
     if dataclasses.is_dataclass(value):
         state = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     else:
