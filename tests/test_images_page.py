@@ -67,13 +67,18 @@ def test_nothing_of_the_data_is_markup(record):
 def test_fitted_and_compared_records():
     sets, Y, terms = make_shapes(40, size=64)
     model = ImageAnnotator(PLANS, size=(64, 64), weights="equal")
-    fitted = fitted_record(model.fit(sets, Y, terms), sets, "fit")
+    told: list[tuple[str, int, int]] = []
+    tell = lambda p: told.append((p.step, p.done, p.total))  # noqa: E731
+    fitted = fitted_record(model.fit(sets, Y, terms), sets, "fit", tell)
+    assert told == [(step, i + 1, 40) for step in ("evidence", "page") for i in range(40)]
     assert all(one["evidence"] for one in fitted["sets"])
     assert fitted["grids"].keys() == {"correlation-16 pyramid"}
     assert all(one["name"] not in [n for n, _ in one["near"]] for one in fitted["sets"])
     rivals = ["set kernels, equal weights", "mean of vectors, linear"]
     found = compare(sets, Y, terms, annotator=model, rivals=rivals, folds=2)
-    record = compared_record(found, "compared")
+    told.clear()
+    record = compared_record(found, "compared", tell)
+    assert [total for step, done, total in told if step == "page" and done == total] == [20, 20]
     assert [row["name"] for row in record["methods"]] == [row.name for row in found.rows]
     assert len(record["sets"]) == 40
     assert "(recommended)" in render_page(record)
@@ -259,7 +264,7 @@ def test_evidence_of_a_training_set_is_that_of_the_others():
     model.fit(sets, Y, terms, groups=np.arange(24) // 2)
     K = model.training_kernel()
     shown = np.tile(np.arange(len(terms)), (24, 1))
-    pieces = _held_out_evidence(model, sets, K, shown)[5]
+    pieces = _held_out_evidence(model, sets, K, shown, None)[5]
     shares = sum(piece.shares.sum(axis=0) for piece in pieces)
     rest = np.delete(np.arange(24), [4, 5])
     others, targets = Spectrum.of(K[np.ix_(rest, rest)]), Targets.of(Y)

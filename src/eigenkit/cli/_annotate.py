@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -105,16 +106,11 @@ def fit(
             random_state=seed,
             progress=_teller(advance),
         ).fit(sets, Y, terms)
-    save_annotator(model, place)
+        save_annotator(model, place)
+        title, tell = f"{Path(images).name} annotated", _teller(advance)
+        shown = _page(page, lambda record: record.fitted_record(model, sets, title, tell))
     record = {"model": str(place), "bytes": place.stat().st_size, **_described(model)}
-    lines = [*_summary(model), f"wrote {clean(place)}"]
-    if page is not None:
-        from eigenkit.images.page import write_page
-        from eigenkit.images.record import fitted_record
-
-        write_page(fitted_record(model, sets, f"{Path(images).name} annotated"), page)
-        lines.append(f"wrote {clean(page)}, to open in a browser")
-    return Result(record, "\n".join(lines))
+    return Result(record, "\n".join([*_summary(model), f"wrote {clean(place)}", *shown]))
 
 
 def predict(
@@ -151,11 +147,9 @@ def predict(
     with progress("annotate", as_json) as advance:
         fitted.set_params(cache=_cache(cache, no_cache), n_jobs=jobs, progress=_teller(advance))
         S = fitted.decision_function(sets)
-    if page is not None:
-        from eigenkit.images.page import write_page
-        from eigenkit.images.record import predicted_record
-
-        write_page(predicted_record(fitted, sets, f"{Path(images).name} annotated", known), page)
+        fitted.set_params(progress=None)  # the page takes sets one by one
+        title, tell = f"{Path(images).name} annotated", _teller(advance)
+        _page(page, lambda record: record.predicted_record(fitted, sets, title, known, tell))
     rows = _write(fitted, sets, S, place, probabilities, to_screen=not as_json)
     record = {"sets": rows, "out": None if place is None else str(place)}
     return Result(record, f"wrote {clean(place)}" if place else "")
@@ -221,16 +215,11 @@ def compare(
             seed=seed,
             progress=_teller(advance),
         )
+        title, tell = f"{Path(images).name} compared", _teller(advance)
+        shown = _page(page, lambda record: record.compared_record(found, title, tell))
     rows = as_records(found)
-    lines = [_methods_table(rows), verdict(found)]
-    if page is not None:
-        from eigenkit.images.page import write_page
-        from eigenkit.images.record import compared_record
-
-        write_page(compared_record(found, f"{Path(images).name} compared"), page)
-        lines.append(f"wrote {clean(page)}, to open in a browser")
     record = {"methods": rows, "recommended": found.recommended, "level": found.level}
-    return Result(record, "\n".join(lines))
+    return Result(record, "\n".join([_methods_table(rows), verdict(found), *shown]))
 
 
 def demo(
@@ -262,6 +251,17 @@ def _views(views: bool | None, unseen: bool) -> bool | str:
             param_hint="--unseen-views",
         )
     return "unseen" if unseen else "auto" if views is None else views
+
+
+def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str]:
+    """Write the page where one is wanted: ``made`` gets the module of records; what to say."""
+    if place is None:
+        return []
+    from eigenkit.images import record
+    from eigenkit.images.page import write_page
+
+    write_page(made(record), place)
+    return [f"wrote {clean(place)}, to open in a browser"]
 
 
 def _methods_table(rows: list[dict[str, Any]]) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from eigenkit.images.arrays import Array
 from eigenkit.images.comparison import Comparison, as_records, verdict
 from eigenkit.images.decoding import pillow
 from eigenkit.images.explain import Evidence, Explainer, Explanation, nearest_sets
-from eigenkit.images.extraction import subset
+from eigenkit.images.extraction import Progress, Tell, subset
 from eigenkit.images.files import ImageSet
 from eigenkit.images.ridge import Spectrum
 from eigenkit.images.term_reports import TermReport, term_reports
@@ -27,6 +28,18 @@ NOT_KNOWN = (
     "new sets whose terms are not known, so F1 and AUC are those of the training sets, every one "
     "predicted by all others"
 )
+
+
+T = TypeVar("T")
+
+
+def _told(step: str, items: Sequence[T], tell: Tell | None) -> Iterator[T]:
+    """Every item; when it is done, how far the step has come."""
+    start = time.monotonic()
+    for done, item in enumerate(items, 1):
+        yield item
+        if tell is not None:
+            tell(Progress(step, done, len(items), time.monotonic() - start))
 
 
 def thumbnail(pixels: np.ndarray, side: int = SIDE) -> str:
@@ -41,22 +54,28 @@ def thumbnail(pixels: np.ndarray, side: int = SIDE) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(stream.getvalue()).decode()}"
 
 
-def fitted_record(model: ImageAnnotator, sets: Sequence[ImageSet], title: str) -> dict[str, Any]:
+def fitted_record(
+    model: ImageAnnotator, sets: Sequence[ImageSet], title: str, tell: Tell | None = None
+) -> dict[str, Any]:
     """The labelled sets of a fitted model, every one predicted by all others."""
     labelled = [sets[int(i)] for i in model._labelled_]
     K = model.training_kernel()
     shown = _shown_terms(model, model._held_out_)
-    evidence = _held_out_evidence(model, labelled, K, shown)
+    evidence = _held_out_evidence(model, labelled, K, shown, tell)
     np.fill_diagonal(K, -np.inf)
     return {
         **_head(model, title, "every set predicted by all others"),
         "terms": _terms(model.report_),
-        **_sets(model, labelled, model._held_out_, model._Y_, K, sets, evidence),
+        **_sets(model, labelled, model._held_out_, model._Y_, K, sets, evidence, tell),
     }
 
 
 def _held_out_evidence(
-    model: ImageAnnotator, labelled: Sequence[ImageSet], K: Array, shown: np.ndarray
+    model: ImageAnnotator,
+    labelled: Sequence[ImageSet],
+    K: Array,
+    shown: np.ndarray,
+    tell: Tell | None,
 ) -> list[list[Evidence]]:
     """For every set and its terms, by the coefficients without the set (and its group)."""
     explainer = Explainer(model)
@@ -67,9 +86,10 @@ def _held_out_evidence(
     A = spectrum.coefficients_of_each(model._Y_ @ targets.R, model.alpha_)
     group = np.arange(len(labelled)) if model._groups_ is None else model._groups_[model._labelled_]
     parts = [np.flatnonzero(group == name) for name in group]
+    lefts = spectrum.without(A, model.alpha_, parts)
     found = []
-    for i, left in enumerate(spectrum.without(A, model.alpha_, parts)):
-        others = left @ targets.back[:, shown[i]]
+    for i in _told("evidence", range(len(labelled)), tell):
+        others = next(lefts) @ targets.back[:, shown[i]]
         found.append(explainer.evidence(labelled[i], subset(vectors, [i]), others))
     return found
 
@@ -85,14 +105,11 @@ def predicted_record(
     sets: Sequence[ImageSet],
     title: str,
     Y: Array | None = None,
-    tell: Callable[[int, int], None] | None = None,
+    tell: Tell | None = None,
 ) -> dict[str, Any]:
     """New sets; with Y, the terms that they should have (rows of NaN where that is not known)."""
-    reasons, explainer = [], Explainer(model)
-    for i, one in enumerate(sets):
-        reasons.append(explainer(one))
-        if tell is not None:
-            tell(i + 1, len(sets))
+    explainer = Explainer(model)
+    reasons = [explainer(one) for one in _told("evidence", sets, tell)]
     S = np.array([why.scores for why in reasons])
     K = np.array([_similarities(model, why) for why in reasons])
     known = np.zeros(len(sets), dtype=bool) if Y is None else ~np.isnan(Y).any(axis=1)
@@ -103,11 +120,11 @@ def predicted_record(
     return {
         **_head(model, title, "new sets" if known.any() else NOT_KNOWN),
         "terms": _terms(reports),
-        **_sets(model, sets, S, given, K, (), _of_reasons(model, S, reasons)),
+        **_sets(model, sets, S, given, K, (), _of_reasons(model, S, reasons), tell),
     }
 
 
-def compared_record(comparison: Comparison, title: str) -> dict[str, Any]:
+def compared_record(comparison: Comparison, title: str, tell: Tell | None = None) -> dict[str, Any]:
     """Every set predicted by the model of the fold that it was held out of, and the rivals."""
     rows: dict[int, Any] = {}
     train: dict[str, Any] = {}
@@ -117,12 +134,13 @@ def compared_record(comparison: Comparison, title: str) -> dict[str, Any]:
         sets = [comparison.sets[int(i)] for i in test]
         vectors = subset(comparison.vectors, test)
         explainer = Explainer(model)
-        reasons = [explainer(one, subset(vectors, [k])) for k, one in enumerate(sets)]
+        places = _told("evidence", range(len(sets)), tell)
+        reasons = [explainer(sets[k], subset(vectors, [k])) for k in places]
         S[test] = [why.scores for why in reasons]
         limits[test] = model.thresholds_
         K = np.array([_similarities(model, why) for why in reasons])
         evidence = _of_reasons(model, S[test], reasons)
-        part = _sets(model, sets, S[test], comparison.Y[test], K, (), evidence)
+        part = _sets(model, sets, S[test], comparison.Y[test], K, (), evidence, tell)
         rows |= dict(zip(test.tolist(), part["sets"], strict=True))
         train |= part["train"]
         grids |= part["grids"]
@@ -191,12 +209,16 @@ def _sets(
     K: Array,
     train: Sequence[ImageSet],
     evidence: Sequence[Sequence[Evidence]],
+    tell: Tell | None,
 ) -> dict[str, Any]:
     P = model.probabilities(S)
     chosen = model.thresholds_ < S
     near = [nearest_sets(model, row) for row in K]
     shown = _shown_terms(model, S)
-    rows = [_one_set(one, P[i], chosen[i], Y[i], near[i]) for i, one in enumerate(sets)]
+    rows = [
+        _one_set(one, P[i], chosen[i], Y[i], near[i])
+        for i, one in enumerate(_told("page", sets, tell))
+    ]
     for i, pieces in enumerate(evidence):
         rows[i]["evidence"] = _shares(pieces, shown[i])
     grids = {piece.kernel: _grid(piece, model.size_[1]) for own in evidence for piece in own}

@@ -15,28 +15,18 @@ import sklearn
 
 from eigenkit.images.arrays import Array
 from eigenkit.images.ridge import calibrate, fit_ridge, thresholds
-from eigenkit.images.weights import (
-    Candidate,
-    bank_of,
-    mix,
-    mixed,
-    unit_diagonal,
-)
+from eigenkit.images.weights import Candidate, Kernels, bank_of
 from eigenkit.kernels.sets import Pooled
 from eigenkit.solvers.kernel_weights import KernelBank, silp
 from eigenkit.threads import thread_map
 
 
 @dataclass(frozen=True, eq=False)
-class Fold:
+class Fold(Kernels):
     """Training and new sets, as kernels and as vectors.
 
     Parameters
     ----------
-    K : array of shape (n_kernels, n, n)
-    K_new : array of shape (n_kernels, n_new, n)
-    own_new : array of shape (n_kernels, n_new)
-        Self-similarities of the new sets.
     theta : array of shape (n_kernels,)
         The weights that the annotator chose.
     base : array of shape (n_kernels,)
@@ -48,9 +38,6 @@ class Fold:
     seed : int
     """
 
-    K: np.ndarray
-    K_new: np.ndarray
-    own_new: Array
     theta: Array
     base: Array
     Y: Array
@@ -75,10 +62,7 @@ def by_weights(fold: Fold, how: str) -> Scores:
 
 def on_sum(fold: Fold, theta: Array) -> Scores:
     """Ridge regression on the sum of kernels."""
-    new = unit_diagonal(
-        mix(fold.K_new, theta), theta @ fold.own_new, np.diagonal(mix(fold.K, theta))
-    )
-    return on_kernel(mixed(fold.K, theta), new, fold)
+    return on_kernel(*fold.mixed(theta), fold)
 
 
 def on_kernel(K: Array, K_new: Array, fold: Fold) -> Scores:

@@ -106,8 +106,8 @@ def bank_of(K: np.ndarray) -> tuple[KernelBank, Array]:
 
 
 @dataclass(frozen=True, eq=False)
-class Trial:
-    """Kernels of some sets, and of new ones with them: something to choose by.
+class Kernels:
+    """Kernels of some sets, and of new ones with them.
 
     Parameters
     ----------
@@ -115,25 +115,40 @@ class Trial:
     K_new : array of shape (n_kernels, n_new, n)
     own_new : array of shape (n_kernels, n_new)
         Self-similarities of the new sets.
-    Y, Y_new : arrays of shape (n, n_terms), (n_new, n_terms)
-    groups : array of shape (n,), optional
     """
 
     K: np.ndarray
     K_new: np.ndarray
     own_new: Array
+
+    def mixed(self, theta: Array) -> tuple[Array, Array]:
+        """Both sums with these weights, brought to a unit diagonal."""
+        K = mix(self.K, theta)
+        own = np.diagonal(K)
+        new = unit_diagonal(mix(self.K_new, theta), theta @ self.own_new, own)
+        return unit_diagonal(K, own, own), new
+
+
+@dataclass(frozen=True, eq=False)
+class Trial(Kernels):
+    """Kernels with the terms of all sets: something to choose by.
+
+    Parameters
+    ----------
+    Y, Y_new : arrays of shape (n, n_terms), (n_new, n_terms)
+    groups : array of shape (n,), optional
+    """
+
     Y: Array
     Y_new: Array
     groups: Any = None
 
     def scores(self, theta: Array) -> Array:
         """Log-odds of the new sets, with these weights."""
-        K = mix(self.K, theta)
-        own = np.diagonal(K)
-        new = unit_diagonal(mix(self.K_new, theta), theta @ self.own_new, own)
+        K, K_new = self.mixed(theta)
         groups = self.groups
         known = None if groups is None or np.all(groups == groups[0]) else groups
-        return fit_ridge(unit_diagonal(K, own, own), self.Y, known).scores(new)
+        return fit_ridge(K, self.Y, known).scores(K_new)
 
 
 def fold_trials(
