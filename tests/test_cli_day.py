@@ -645,3 +645,18 @@ def test_a_test_file_is_read_as_the_training_file_was(folder: Path) -> None:
     assert "not there: 'c'" in run(*command, "less.csv", code=1)
     write_rows("strange.csv", ["a", "b", "c", "class"], [[*r[:3], "x"] for r in rows[40:]])
     assert "it holds the class 'x'" in run(*command, "strange.csv", code=1)
+
+
+def test_nothing_is_printed_before_the_first_rows_are_done(data: Path) -> None:  # noqa: F811
+    run("fit", "data.csv", *TAG_OPTIONS, "-m", "star", "--out", "m.ek")
+    out = run("predict", "m.ek", "data.csv", "--proba", code=1)
+    assert out.startswith("error: star has no probabilities")
+
+
+def test_explain_speaks_of_other_features_where_there_are_some(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [[*(rng.normal(size=3) + i % 2), "uv"[i % 2]] for i in range(40)]
+    write_rows("a.csv", ["a", "b", "c", "class"], rows)
+    run("fit", "a.csv", "--labels", "class", "-m", "lda", "--out", "m.ek")
+    assert "all other features" not in run("explain", "m.ek", "a.csv", "--top", "3")
+    assert "all other features" in run("explain", "m.ek", "a.csv", "--top", "2")

@@ -361,10 +361,8 @@ def test_gaps_that_cannot_be_skipped() -> None:
     holed[0, 0] = np.nan
     with pytest.raises(ValueError, match="X contains NaN"):
         PCA().fit(holed)
-    with pytest.raises(ValueError, match="contains NaN"):
-        PCA(solver="nipals").partial_fit(holed)
     with pytest.raises(ValueError, match="needs all rows at once"):
-        _ = PCA(solver="nipals").partial_fit(TALL).components_
+        PCA(solver="nipals").partial_fit(holed)
     with pytest.raises(ValueError, match="X is sparse, but solver='nipals'"):
         PCA(solver="nipals").fit(SPARSE)
     with pytest.raises(ValueError, match="X contains infinity"):

@@ -98,8 +98,8 @@ class Report:
     orthogonality : float
         The largest entry of W'B W - I, in absolute value.
     condition : float
-        Estimate of the condition number of B on the space that is used (nan where the
-        method yields none).
+        Estimate of the condition number of B on the space that is used, once all columns
+        have been brought to one scale (nan where the method yields none).
     products : str
         What made the products with X: "BLAS", or for sparse X "compiled" or "scipy" (see
         :mod:`eigenkit.compiled`).

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 
@@ -183,6 +184,8 @@ def _apply(
     names = [*source.kept_names, *names]
     with progress("working", as_json) as advance:
         blocks = _computed(source, columns, Counter(advance))
+        # What goes wrong with the first rows goes wrong before the first byte is written.
+        blocks = chain([next(blocks)], blocks)
         if out == "-":
             n = write_table(cast("IO[bytes]", _Screen()), kind, names, blocks, keep_formulas)
             return Result({"rows": n})

@@ -74,6 +74,7 @@ def explained(
                 {"feature": names[i], "value": float(x[i]), "adds": float(parts[i, j])}
                 for i in order
             ],
+            "n_other_features": len(parts) - len(order),
             "other_features": float(parts[:, j].sum() - parts[order, j].sum()),
         }
         if inner is not None:
@@ -127,7 +128,8 @@ def _wanted(model: Model, scores: Any, label: str | None) -> list[int]:
 
 def _told(item: dict[str, Any]) -> str:
     rows = [[f["feature"], f"{f['value']:.4g}", f"{f['adds']:+.4g}"] for f in item["features"]]
-    rows.append(["all other features", "", f"{item['other_features']:+.4g}"])
+    if item["n_other_features"]:
+        rows.append(["all other features", "", f"{item['other_features']:+.4g}"])
     begin = f"{clean(item['label'])}: score {item['score']:.4g}"
     lines = [f"{begin}, {item['average_score']:.4g} for the average row"]
     lines.append(table(["feature", "value", "adds"], rows, right=(1, 2)))

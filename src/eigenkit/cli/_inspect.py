@@ -148,6 +148,8 @@ def _facts(model: Model) -> list[str]:
     text = ", ".join(f"{c.name} ({c.kind}, {c.size})" for c in model.features.text)
     facts = {
         "fitted on": found_line(how["data"], how["found"]),
+        "merged": f"with {how['merged'] - 1} more" if "merged" in how else "",
+        "followed": "rows that came later are counted" if "followed" in how else "",
         "targets": _first(model.target.names, 20),
         "text": text,
         "views": ", ".join(map(_view_words, d["views"])),

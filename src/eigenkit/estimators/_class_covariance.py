@@ -12,6 +12,8 @@ from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows, dense
 from eigenkit.pencil import Pencil
 
+AUTO_NEEDS_ALL = "shrinkage='auto' needs all rows at once: fit arrays, or give a number."
+
 
 def ledoit_wolf(X: Array, weight: Array) -> tuple[float, float]:
     """(s, m) of the estimate ``(1 - s) S + s m I`` for the covariance of centred rows.
@@ -38,7 +40,7 @@ def shrunken_by_class(sample: Rows | Moments | BlockedRows, problem: Problem) ->
     """
     rows = sample.whole
     if rows is None:
-        raise ValueError("shrinkage='auto' needs all rows at once: use fit, or give a number.")
+        raise ValueError(AUTO_NEEDS_ALL)
     if sparse.issparse(rows.X):
         raise ValueError(
             "X is sparse, but shrinkage='auto' needs dense deviations from the class means: give a "

@@ -19,6 +19,8 @@ from eigenkit.solvers import Settings
 from eigenkit.solvers.nipals import nipals_axes
 from eigenkit.tolerances import EPS
 
+NIPALS_NEEDS_ALL = "solver='nipals' needs all rows at once: fit arrays, or choose another."
+
 
 def check_gaps(
     model: Any, X: Any, name: str, instead: str, *, reset: bool, min_samples: int = 1
@@ -92,7 +94,7 @@ def without_gaps(sample: Any) -> tuple[Rows, np.ndarray | None]:
     """Rows with column means in their gaps, and what is observed; None where all is."""
     rows = sample.whole
     if rows is None:
-        raise ValueError("solver='nipals' needs all rows at once: use fit with arrays.")
+        raise ValueError(NIPALS_NEEDS_ALL)
     observed = observed_entries(rows.X)
     return rows if observed is None else replace(rows, X=filled(rows, observed)), observed
 

@@ -137,6 +137,7 @@ class Streaming:
         self
         """
         self._settings()
+        self._check_stream()
         half_life = check_half_life(half_life)
         if has_no_rows(X, y, sample_weight):
             return self
@@ -149,6 +150,9 @@ class Streaming:
             added = moments.add(rows, *self._kind(), half_life=half_life)
             self._intake_ = Intake.of(self, added)
         return self
+
+    def _check_stream(self) -> None:
+        """Refuse parameters that need all rows at once, before the first of them is taken in."""
 
     def _arrivals(self, *given: Any, reset: bool) -> Any:
         """The rows of a batch: as many make all earlier ones older where a stream forgets."""

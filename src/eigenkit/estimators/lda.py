@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
 from eigenkit.estimators._base import Projection
-from eigenkit.estimators._class_covariance import shrunken, shrunken_by_class
+from eigenkit.estimators._class_covariance import AUTO_NEEDS_ALL, shrunken, shrunken_by_class
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_two_classes, class_columns
 from eigenkit.estimators._heads import (
@@ -128,6 +128,10 @@ class LDA(ClassifierMixin, Projection):
     def _settings(self) -> Settings:
         self._shrunken_to()
         return super()._settings()
+
+    def _check_stream(self) -> None:
+        if self.shrinkage == "auto":
+            raise ValueError(AUTO_NEEDS_ALL)
 
     def _shrunken_to(self) -> float:
         """What is left of the covariance of the samples: 1 - shrinkage where that is a number."""

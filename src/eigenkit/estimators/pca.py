@@ -15,6 +15,7 @@ from eigenkit.estimators._base import Projection
 from eigenkit.estimators._density import Density
 from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import (
+    NIPALS_NEEDS_ALL,
     Gapped,
     axes_with_gaps,
     check_gaps,
@@ -189,6 +190,10 @@ class PCA(Density, Projection):
         return check_count(
             "n_components", wanted, hint=", a share of variance between 0 and 1, 'mle', or None"
         )
+
+    def _check_stream(self) -> None:
+        if self._skips_gaps:
+            raise ValueError(NIPALS_NEEDS_ALL)
 
     def _check_informative(self, problem: Problem) -> None:
         check_X_varies(problem.pencil.Z)

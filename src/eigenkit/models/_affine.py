@@ -93,6 +93,6 @@ def _check_affine(model: Model, found: Affine, values: Callable[[Array], Array],
     size = np.abs(X) @ np.abs(found.A) + np.abs(found.b) + np.abs(true)
     if not np.all(np.abs(found(X) - true) <= _ROUNDING * size + 1e-300):
         raise ValueError(
-            f"{model.method} is not an affine map of the features, which this needs: use a method "
-            "without a kernel."
+            f"{model.method} is not an affine map of the features, which this needs: use a linear "
+            "method, as those are that have neither kernels nor planes."
         )
