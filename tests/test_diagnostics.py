@@ -184,9 +184,7 @@ def test_models_without_loadings_are_refused_in_one_sentence(name):
             CALLS[name](model, X, Y)
 
 
-@pytest.mark.parametrize(
-    "model", [PLSRegression(2), PLSCanonical(2), PLSSVD(2), SIMPLS(2)], ids=repr
-)
+@pytest.mark.parametrize("model", [PLSRegression(2), PLSCanonical(2), PCA(2), SIMPLS(2)], ids=repr)
 def test_t2_counts_repetitions_and_leaves_out_rows_of_no_weight(model, rng):
     X = rng.normal(size=(30, 4))
     Y = X[:, :3] + rng.normal(size=(30, 3))
@@ -207,10 +205,33 @@ def test_t2_of_a_stream_is_that_of_all_rows(rng):
     assert t2_limit(stream) == pytest.approx(t2_limit(whole))
 
 
-def test_t2_is_for_pls(rng):
+def test_t2_and_spe_of_principal_components(rng):
+    X = rng.normal(size=(40, 4)) * [3, 2, 1, 0.5] + 5
+    model = PCA(2).fit(X)
+    T = model.transform(X)
+    np.testing.assert_allclose(hotelling_t2(model, X), np.sum(T**2 / T.var(axis=0, ddof=1), axis=1))
+    np.testing.assert_allclose(hotelling_t2(PCA(2, whiten=True).fit(X), X), hotelling_t2(model, X))
+    left = X - model.inverse_transform(T)
+    np.testing.assert_allclose(spe(model, X), np.sum(left**2, axis=1))
+    np.testing.assert_allclose(spe(model, sparse.csr_array(X)), spe(model, X), rtol=1e-9)
+
+
+def test_t2_is_for_uncorrelated_scores(rng):
     X = rng.normal(size=(40, 4))
-    with pytest.raises(TypeError, match="model is of the class PCA, which has no T2"):
-        hotelling_t2(PCA(2).fit(X), X)
+    with pytest.raises(TypeError, match="model is of the class PLSSVD, which has no T2"):
+        hotelling_t2(PLSSVD(2).fit(X, X[:, :3]), X)
+
+
+def test_the_limit_of_t2_for_wide_data_comes_from_other_samples(rng):
+    above = []
+    for _ in range(20):
+        X = rng.normal(size=(430, 100))
+        model = PLSRegression(3).fit(X[:30], X[:30, 0] + rng.normal(size=30))
+        t2 = hotelling_t2(model, X[230:])
+        above.append([np.mean(t2 > t2_limit(model)), np.mean(t2 > t2_limit(model, X=X[30:230]))])
+    training, others = np.mean(above, axis=0)
+    assert training < 0.01
+    assert 0.03 < others < 0.07
 
 
 def test_the_limit_of_spe_needs_more_than_one_sample():

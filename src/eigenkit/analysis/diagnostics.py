@@ -1,7 +1,8 @@
-"""The usual questions to a fitted PLS model: which features matter, which samples are odd."""
+"""The usual questions to a fitted model: which features matter, which samples are odd."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.analysis._common import check_has, described
 from eigenkit.data import project
 from eigenkit.data.sparse_rows import BLOCK_BYTES
+from eigenkit.estimators import PCA
 from eigenkit.estimators._validation import check_X
 from eigenkit.linalg import Array
 from eigenkit.shell import check_real
+from eigenkit.tolerances import EPS
 
 
 def vip_scores(model: Any) -> Array:
@@ -59,7 +62,8 @@ def hotelling_t2(model: Any, X: Any) -> Array:
 
     Parameters
     ----------
-    model : fitted PLS estimator
+    model : fitted PLSRegression, SIMPLS, PLSCanonical, PLSDA or PCA
+        Their scores are uncorrelated, so this is the squared Mahalanobis distance.
     {each_sample}
 
     {diabetes}
@@ -67,22 +71,28 @@ def hotelling_t2(model: Any, X: Any) -> Array:
     >>> round(float(hotelling_t2(model, X).mean()), 2)  # n - 1 over n, for each component
     2.99
     """
-    T = _scores(model, X)
-    return np.asarray(np.sum((T / _spread(model)[0]) ** 2, axis=1))
+    plane = _Plane.of(model, "T2")
+    T = plane.scores(check_X(model, X, reset=False))
+    return np.asarray(np.sum((T / plane.std) ** 2, axis=1))
 
 
 @described
-def t2_limit(model: Any, level: float = 0.95) -> float:
+def t2_limit(model: Any, level: float = 0.95, X: Any = None) -> float:
     """The value of T2 that a new sample stays below with probability ``level``.
 
     ``l (n^2 - 1) / (n (n - l)) F(l, n - l)`` for l components and n samples, which takes the
-    scores to be normal.
+    scores to be normal, and those of new samples to vary as those of the training samples do. With
+    many features and few samples they vary less, as the components follow the training
+    samples: the limit is then hardly ever exceeded. Pass samples that were not used for fitting.
 
     Parameters
     ----------
-    model : fitted PLS estimator
+    model : fitted PLSRegression, SIMPLS, PLSCanonical, PLSDA or PCA
     level : float
         Between 0 and 1.
+    X : array, frame or sparse matrix of shape (n_samples, n_features), optional
+        At least two samples that are known to be good, and were not used for fitting: the limit
+        is then found from their T2, as :func:`spe_limit` does it.
 
     Returns
     -------
@@ -93,10 +103,11 @@ def t2_limit(model: Any, level: float = 0.95) -> float:
     >>> bool((hotelling_t2(model, X) > t2_limit(model, 0.95)).mean() < 0.1)
     True
     """
-    check_is_fitted(model)
     level = check_real("level", level, high=1.0)
-    deviation, n = _spread(model)
-    l = len(deviation)
+    plane = _Plane.of(model, "T2")
+    if X is not None:
+        return _limit(hotelling_t2(model, X), level)
+    l, n = len(plane.std), plane.n
     return float(l * (n**2 - 1) / (n * (n - l)) * special.fdtri(l, n - l, level))
 
 
@@ -108,7 +119,7 @@ def spe(model: Any, X: Any) -> Array:
 
     Parameters
     ----------
-    model : fitted PLS estimator with loadings
+    model : fitted PLSRegression, SIMPLS, PLSCanonical, PLSDA or PCA
     {each_sample}
 
     {diabetes}
@@ -116,30 +127,26 @@ def spe(model: Any, X: Any) -> Array:
     >>> spe(model, X).shape
     (442,)
     """
-    needed = ("x_mean_", "x_std_", "x_rotations_", "x_loadings_")
-    check_has(
-        model, "loadings of X", "a fitted PLSRegression, SIMPLS, PLSCanonical or PLSDA", *needed
-    )
+    plane = _Plane.of(model, "loadings of X")
     X = check_X(model, X, reset=False)
-    T = project(X, model.x_mean_, model.x_rotations_ / model.x_std_[:, None])
-    return _sparse_spe(model, X, T) if sparse.issparse(X) else _dense_spe(model, X, T)
+    return _sparse_spe(plane, X) if sparse.issparse(X) else _dense_spe(plane, X)
 
 
-def _dense_spe(model: Any, X: Array, T: Array) -> Array:
-    out = np.empty(len(X))
+def _dense_spe(plane: _Plane, X: Array) -> Array:
+    out, T = np.empty(len(X)), plane.scores(X)
     step = max(1, BLOCK_BYTES // (8 * X.shape[1]))
     for start in range(0, len(X), step):
         rows = slice(start, start + step)
-        E = (X[rows] - model.x_mean_) / model.x_std_ - T[rows] @ model.x_loadings_.T
+        E = (X[rows] - plane.mean) / plane.unit - T[rows] @ plane.loadings.T
         out[rows] = np.einsum("ij,ij->i", E, E)
     return out
 
 
-def _sparse_spe(model: Any, X: Any, T: Array) -> Array:
+def _sparse_spe(plane: _Plane, X: Any) -> Array:
     """||x||^2 - 2 x'P t + t'P'P t, all of it centred and scaled."""
-    mean, std, P = model.x_mean_, model.x_std_, model.x_loadings_
-    squares = X.power(2) @ std**-2 - 2 * (X @ (mean / std**2)) + np.sum((mean / std) ** 2)
-    along = project(X, mean, P / std[:, None])
+    mean, unit, P, T = plane.mean, plane.unit, plane.loadings, plane.scores(X)
+    squares = X.power(2) @ unit**-2 - 2 * (X @ (mean / unit**2)) + np.sum((mean / unit) ** 2)
+    along = project(X, mean, P / unit[:, None])
     cross = np.einsum("ij,ij->i", along, T)
     return np.asarray(
         np.maximum(squares - 2 * cross + np.einsum("ij,ij->i", T @ (P.T @ P), T), 0.0)
@@ -158,7 +165,7 @@ def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:
 
     Parameters
     ----------
-    model : fitted PLS estimator with loadings
+    model : fitted PLSRegression, SIMPLS, PLSCanonical, PLSDA or PCA
     X : array, frame or sparse matrix of shape (n_samples, n_features)
         At least two samples that are known to be good.
     level : float
@@ -184,22 +191,42 @@ def spe_limit(model: Any, X: Any, level: float = 0.95) -> float:
     >>> bool(spe(model, odd)[0] > limit)
     True
     """
-    level = check_real("level", level, high=1.0)
-    errors = spe(model, X)
-    if len(errors) < 2:
-        raise ValueError("X has 1 sample, of which SPE has no variance: pass at least 2.")
-    mean, variance = float(errors.mean()), float(errors.var(ddof=1))
-    if variance == 0:
+    return _limit(spe(model, X), check_real("level", level, high=1.0))
+
+
+def _limit(found: Array, level: float) -> float:
+    """The quantile of a chi-squared distribution with a factor, of this mean and variance."""
+    if len(found) < 2:
+        raise ValueError("X has 1 sample, whose distance has no variance: pass at least 2.")
+    mean, variance = float(found.mean()), float(found.var(ddof=1))
+    if variance <= EPS * mean**2:
         return mean
     return variance / (2 * mean) * float(special.chdtri(2 * mean**2 / variance, 1 - level))
 
 
-def _spread(model: Any) -> tuple[Array, float]:
-    """Standard deviations of the scores in the training data, and the number of samples there."""
-    check_has(model, "T2", "a fitted PLS estimator", "_score_std_")
-    return model._score_std_, model._n_samples_
+@dataclass(frozen=True)
+class _Plane:
+    """What a model keeps of its samples: scores in a plane, and how they spread there."""
 
+    mean: Array
+    unit: Array
+    rotations: Array
+    loadings: Array
+    std: Array
+    n: float
 
-def _scores(model: Any, X: Any) -> Array:
-    check_has(model, "scores", "a fitted PLS estimator", "transform")
-    return np.asarray(model.transform(X))
+    @classmethod
+    def of(cls, model: Any, what: str) -> _Plane:
+        """The plane of a fitted model whose scores are uncorrelated."""
+        if isinstance(model, PCA):
+            check_is_fitted(model)
+            W, d = model.components_.T, model.n_features_in_
+            std = np.sqrt(model.explained_variance_)
+            return cls(model.mean_, np.ones(d), W, W, std, model._n_samples_)
+        names = ("x_mean_", "x_std_", "x_rotations_", "x_loadings_", "_score_std_", "_n_samples_")
+        check_has(model, what, "a fitted PLSRegression, SIMPLS, PLSCanonical, PLSDA or PCA", *names)
+        return cls(*(getattr(model, name) for name in names))
+
+    def scores(self, X: Any) -> Array:
+        """The scores of some samples."""
+        return np.asarray(project(X, self.mean, self.rotations / self.unit[:, None]))

@@ -100,7 +100,8 @@ n_features_in_, feature_names_in_
 probability : bool
     Whether to learn :meth:`predict_proba`, which takes five more fits: the factor in
     softmax(-factor * distance) is that of largest likelihood for held-out samples, so that
-    the nearest class is always the most probable.
+    the nearest class is always the most probable. Which samples are held out together depends
+    on their order, and so, with few samples, do the probabilities.
 """,
     "surface_attributes": """
 X_fit_, landmarks_, kernel_

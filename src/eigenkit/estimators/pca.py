@@ -153,6 +153,7 @@ class PCA(Density, Projection):
     noise_variance_ = Result()
     n_samples_ = Result()
     _freedom_ = Result()
+    _n_samples_ = Result()
 
     # -- fitting -----------------------------------------------------------------------
 
@@ -269,6 +270,7 @@ class PCA(Density, Projection):
         self.explained_variance_ratio_ = s[:l] ** 2 / total
         self.mean_ = self._cast(problem.mean)
         self.n_components_, self.n_samples_, self._freedom_ = l, problem.n_rows, freedom
+        self._n_samples_ = float(problem.total / problem.labels.one)
         self.report_, self.solver_ = solution.report, solution.report.regression
         self.n_iter_ = max(1, solution.report.n_iter)
         self.components_ = self._cast(np.ascontiguousarray(solution.W[:, :l].T))
