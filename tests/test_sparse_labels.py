@@ -19,7 +19,7 @@ from eigenkit import (
     MultilabelLDA,
     OrthonormalizedPLS,
 )
-from eigenkit.data import Centered, SparseTarget, centered_columns
+from eigenkit.data import Centered, SparseTarget, centered_columns, sparse_labels
 from eigenkit.moments import Rows
 from eigenkit.solvers import REGRESSIONS, Settings, solve
 from eigenkit.targets import TARGETS
@@ -183,6 +183,58 @@ def test_more_targets_than_labels_have_rank_are_not_made_up(rng, monkeypatch, ma
     assert few.report.label_rank == np.linalg.matrix_rank(np.asarray(pencil.H)) == 30
     np.testing.assert_allclose(few.eigenvalues, whole.eigenvalues, rtol=1e-10)
     np.testing.assert_allclose(few.cross, whole.cross, atol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(40, 90), (90, 40)])
+def test_auto_takes_few_directions_of_very_many_labels_and_measures_what_is_left(
+    rng, monkeypatch, shape
+):
+    for name, value in {"MANY": 5, "FEW_ENTRIES": 0, "MOST": 7}.items():
+        monkeypatch.setattr(f"eigenkit.solvers.label_rank.{name}", value)
+    Y = sparse.csr_array(np.where(rng.random(shape) < 0.2, 1.0, 0.0))
+    pencil = Rows(rng.normal(size=(shape[0], 6)), Y, None).problem(TARGETS["opls"], 1.0, 0.5).pencil
+    whole, few = solve(pencil), solve(pencil, Settings(label_rank="auto"))
+    sigma = np.linalg.svd(np.asarray(pencil.H), compute_uv=False)
+    assert few.report.label_rank == 7
+    assert sigma[7] ** 2 <= few.report.label_bound <= 1.05 * sigma[7] ** 2
+    lost = whole.eigenvalues[: len(few.eigenvalues)] - few.eigenvalues
+    assert np.all((lost >= -1e-12) & (lost <= few.report.label_bound))
+
+
+@pytest.mark.parametrize("target", ["opls", "star"])
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_more_labels_than_features_cost_no_digit(rng, target, alpha):
+    X = rng.normal(size=(60, 5)) * [1, 10, 1e-3, 1, 1]
+    Y = np.where(rng.random((60, 40)) < 0.2, 1.0, 0.0)
+    pencil = Rows(X, Y, None).problem(TARGETS[target], 1.0, alpha).pencil
+    exact = solve(pencil, Settings(solver="direct"))
+    for regression in ("cholesky", "svd", "lsqr", "auto"):
+        found = solve(pencil, Settings(regression=regression, tol=1e-13))
+        assert found.basis.shape == (40, 5)
+        np.testing.assert_allclose(found.eigenvalues, exact.eigenvalues, rtol=1e-11)
+        np.testing.assert_allclose(found.W, exact.W, rtol=1e-8, atol=1e-10)
+        H, Z = np.asarray(pencil.H), pencil.Z.toarray()
+        cross = H.T @ Z @ pencil.Z.from_X(found.W)
+        np.testing.assert_allclose(found.cross, cross, atol=1e-10)
+
+
+def test_dense_labels_become_sparse_ones_where_that_is_worth_it(rng):
+    few, many = (np.where(rng.random((300, 70)) < share, 1.0, 0.0) for share in (0.05, 0.5))
+    np.testing.assert_array_equal(sparse_labels(few).toarray(), few)
+    assert sparse_labels(many) is None
+    assert sparse_labels(few[:, :20]) is None
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.DegenerateDataWarning")
+def test_auto_ends_with_a_hundred_thousand_labels(rng):
+    n, d, k = 5000, 200, 100_000
+    X = sparse.random_array((n, d), density=0.05, rng=rng, format="csr")
+    Y = sparse.random_array((n, k), density=5 / k, rng=rng, format="csr")
+    Y.data[:] = 1.0
+    report = OrthonormalizedPLS(4, label_rank="auto").fit(X, Y).report_
+    assert report.label_rank == 256
+    assert report.label_bound > 0
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import linalg as sla
 
 from eigenkit.threads import blas_threads
-from eigenkit.tolerances import ENTRY_TIE, SQUARES_RANGE, above_rounding, along
+from eigenkit.tolerances import ENTRY_TIE, RANK_TOL, SQUARES_RANGE, above_rounding, along
 
 Array = NDArray[np.float64]
 
@@ -57,6 +57,20 @@ def eigenpairs(D: Array) -> tuple[Array, Array]:
     with blas_threads(len(D)):
         values, vectors = sla.eigh(D)
     return values[::-1] * scale, vectors[:, ::-1]
+
+
+def first_triplets(M: Array, count: int | None) -> tuple[Array, Array, Array]:
+    """The largest singular values of M that are not rounding, with U and V: ``count``, or all.
+
+    Few are found on the span of the first eigenvectors of M'M, where they have all their digits.
+    """
+    few = count is not None and 2 * count < min(M.shape)
+    span = eigenpairs(M.T @ M)[1][:, :count] if few else None
+    with blas_threads(min(M.shape)):
+        U, s, Vt = sla.svd(M if span is None else M @ span, full_matrices=False)
+    keep = s**2 > RANK_TOL * s.max(initial=0.0) ** 2
+    V = Vt[keep].T
+    return U[:, keep], s[keep], V if span is None else span @ V
 
 
 def signs(W: Array) -> Array:
@@ -210,6 +224,16 @@ class Cholesky:
 
     def solve(self, C: Array) -> Array:
         """``B^-1 C``."""
+        return self.back(self.half(C))
+
+    def half(self, C: Array) -> Array:
+        """``(S L)^-1 C``."""
+        return self._triangular(C / self.scale[:, None], 0)
+
+    def back(self, U: Array) -> Array:
+        """``(L' S)^-1 U``."""
+        return self._triangular(U, 1) / self.scale[:, None]
+
+    def _triangular(self, C: Array, transposed: int) -> Array:
         with blas_threads(len(self.L)):
-            x, _ = sla.lapack.dpotrs(self.L, C / self.scale[:, None], lower=1)
-        return np.asarray(x / self.scale[:, None])
+            return np.asarray(sla.lapack.dtrtrs(self.L, C, lower=1, trans=transposed)[0])

@@ -22,7 +22,7 @@ from eigenkit.data.columns import (
 from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
 from eigenkit.data.dense import Dense, SideBySide, threads_for
 from eigenkit.data.kernel import CenteredKernel
-from eigenkit.data.label_matrix import SparseTarget, mostly_zeros, scaled
+from eigenkit.data.label_matrix import SparseTarget, scaled, sparse_labels
 from eigenkit.data.passes import LocalPasses, Passes, Steady, Through
 from eigenkit.data.protocol import Data, one_sample
 from eigenkit.data.sparse import Sparse
@@ -52,11 +52,11 @@ __all__ = [
     "check_size",
     "column_sums",
     "constant_columns",
-    "mostly_zeros",
     "one_sample",
     "project",
     "scaled",
     "shifted",
+    "sparse_labels",
     "stored",
     "survey_of",
     "threads_for",

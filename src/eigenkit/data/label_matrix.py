@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data.columns import constant_columns
-from eigenkit.data.sparse_rows import SparseRows
+from eigenkit.data.sparse_rows import BLOCK_BYTES, SparseRows
 from eigenkit.linalg import Array
+from eigenkit.threads import thread_map
 
 # A matrix of labels with a smaller share of non-zeros, and at least this many columns, is worth
 # taking as a sparse one.
@@ -117,8 +118,27 @@ def scaled(S: Any, rows: Array | None = None, columns: Array | None = None) -> A
     return sparse.csr_array((data, S.indices, S.indptr), shape=S.shape)
 
 
-def mostly_zeros(Y: Array) -> bool:
-    """Whether a dense matrix of labels is better taken as a sparse one."""
-    if Y.shape[1] < MANY_COLUMNS:
-        return False
-    return bool(np.count_nonzero(Y) <= SPARSE_SHARE * Y.size)
+def sparse_labels(Y: Array) -> sparse.csr_array | None:
+    """A dense matrix of labels as a sparse one; None where that is not worth it.
+
+    Block by block: what is compared stays in the cache, and where too many numbers are not zero
+    the rest is not looked at.
+    """
+    n, k = Y.shape
+    if k < MANY_COLUMNS:
+        return None
+    most, counts = SPARSE_SHARE * Y.size, [0]
+    step = max(1, BLOCK_BYTES // (8 * k))
+
+    def places(start: int) -> np.ndarray:
+        rows = Y[start : start + step if sum(counts) <= most else start]
+        found = np.flatnonzero(rows != 0)
+        counts.append(len(found))
+        return np.asarray(found + start * k)
+
+    place = np.concatenate(thread_map(places, range(0, n, step)))
+    if sum(counts) > most:
+        return None
+    rows, columns = np.divmod(place, k)
+    ends = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+    return sparse.csr_array((Y[rows, columns], columns, ends), shape=Y.shape)

@@ -124,8 +124,9 @@ intercept_ : array of shape (n_classes,)
     "label_rank": """
 label_rank : int or "auto", optional
     Let this many targets, the main directions of the labels, stand for all of them; "auto" takes
-    as many as hold 99 % of their squares. ``report_.label_bound`` says by how much an
-    eigenvalue may be too small for that. By default nothing is left out.
+    as many as hold 99 % of their squares, but no more than 256 of more than some thousand labels.
+    ``report_.label_bound`` says by how much an eigenvalue may be too small for that. By default
+    nothing is left out.
 """,
     "alpha": """
 alpha : float

@@ -14,6 +14,10 @@ from eigenkit.data import SAFE_RANGE, check_finite, check_size, stored
 from eigenkit.estimators._validation import plain_words, readable, tabular
 from eigenkit.linalg import Array
 from eigenkit.shell import shown
+from eigenkit.threads import thread_map
+
+# As much of y is compared with 0 and 1 at a time.
+FEW_BYTES = 2**18
 
 
 def as_labels(y: Any, name: str = "y") -> Any:
@@ -80,6 +84,13 @@ def check_numeric_Y(
     Its largest number must lie within the limits: wider ones are for methods that scale y. With
     ``gaps`` NaN stands for entries that are missing.
     """
+    Y = _float_matrix(Y, n)
+    known = np.nan_to_num(Y, posinf=np.inf, neginf=-np.inf) if gaps else Y
+    _check_numbers(known, limits)
+    return np.asarray(Y)
+
+
+def _float_matrix(Y: Any, n: int) -> Array:
     if sparse.issparse(Y):
         Y = Y.toarray()
     how: dict[str, Any] = {"ensure_2d": False, "allow_nd": True, "ensure_all_finite": False}
@@ -89,10 +100,12 @@ def check_numeric_Y(
         raise ValueError(f"y has {Y.ndim} dimensions: give one response, or a matrix of them.")
     Y = Y.reshape(len(Y), -1)
     check_same_rows(n, len(Y))
-    known = np.nan_to_num(Y, posinf=np.inf, neginf=-np.inf) if gaps else Y
-    check_finite("y", known)
-    check_size("y", float(max(known.max(initial=0.0), -known.min(initial=0.0))), limits)
     return np.asarray(Y)
+
+
+def _check_numbers(Y: Array, limits: tuple[float, float] = SAFE_RANGE) -> None:
+    check_finite("y", Y)
+    check_size("y", float(max(Y.max(initial=0.0), -Y.min(initial=0.0))), limits)
 
 
 def check_sparse_Y(Y: Any, n: int) -> sparse.csr_array:
@@ -111,15 +124,22 @@ def check_sparse_Y(Y: Any, n: int) -> sparse.csr_array:
 
 def check_indicator(Y: Any, n: int) -> Any:
     """Y as a float64 0/1 matrix (n x k), sparse if it was."""
-    Y = check_sparse_Y(Y, n) if sparse.issparse(Y) else check_numeric_Y(Y, n)
+    Y = check_sparse_Y(Y, n) if sparse.issparse(Y) else _float_matrix(Y, n)
     values = stored(Y)
-    fine = (values == 0) | (values == 1)
-    if not fine.all():
+    # Blocks stay in the cache, and what is 0 or 1 needs no other check.
+    step = max(1, FEW_BYTES * len(values) // max(1, values.nbytes))
+    parts = [values[i : i + step] for i in range(0, len(values), step)]
+    if not all(thread_map(lambda part: bool(_fine(part).all()), parts, values.size)):
+        _check_numbers(values)
         raise ValueError(
-            f"y holds {values[~fine][0]:g}: as a label matrix it must hold only 0 and 1 "
+            f"y holds {values[~_fine(values)][0]:g}: as a label matrix it must hold only 0 and 1 "
             "(encode lists of labels with MultiLabelBinarizer)."
         )
     return Y
+
+
+def _fine(values: np.ndarray) -> np.ndarray:
+    return np.asarray((values == 0) | (values == 1))
 
 
 def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data import Centered, CenteredKernel, column_sums, mostly_zeros, one_sample
+from eigenkit.data import Centered, CenteredKernel, column_sums, one_sample, sparse_labels
 from eigenkit.linalg import Array
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
@@ -141,7 +141,8 @@ class Rows:
         if sparse.issparse(self.Y):
             return self.Y if target.sparse else self.Y.toarray()
         Y = self.Y.astype(np.float64, copy=False)
-        return sparse.csr_array(Y) if target.sparse and mostly_zeros(Y) else Y
+        found = sparse_labels(Y) if target.sparse else None
+        return Y if found is None else found
 
     def occurring(self) -> tuple[Rows, np.ndarray | None]:
         """The rows without the columns of sparse X that hold nothing, and which are left.

@@ -14,8 +14,8 @@ import numpy as np
 from eigenkit.linalg import Array
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import Choice, choose
-from eigenkit.solvers.label_rank import leading, reduced, restored
-from eigenkit.solvers.regression import REGRESSIONS
+from eigenkit.solvers.label_rank import in_all_labels, leading, narrowed, reduced, restored
+from eigenkit.solvers.regression import REGRESSIONS, Regression
 from eigenkit.solvers.stages import (
     Settings,
     diagonalize,
@@ -38,10 +38,6 @@ __all__ = [
 
 SOLVERS = ("auto", "two_stage", "direct")
 
-# So many components more than asked for are solved for: those that are nearly equal to the last
-# are told apart on the span of all.
-GUARD = 10
-
 
 def solve(pencil: Pencil, settings: Settings | None = None) -> Solution:
     """Solve one pencil."""
@@ -56,6 +52,9 @@ def solve_path(
     rank = None if settings.by_eigenvalues else settings.label_rank
     if isinstance(rank, str) or (rank is not None and rank < pencil.H.shape[1]):
         return _with_fewer_targets(pencil, alphas, settings, rank)
+    if pencil.C.shape[1] > pencil.C.shape[0]:
+        small, Q = narrowed(pencil)
+        return [in_all_labels(found, Q) for found in solve_path(small, alphas, settings)]
     problems = [replace(pencil, alpha=float(alpha)) for alpha in alphas]
     for problem in problems:
         problem.__dict__["C"] = pencil.C  # the same for all: do not compute it again
@@ -76,35 +75,43 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
     solutions = []
     runs = regress(pencil, [problem.alpha for problem in problems], settings)
     for problem, (regression, report) in zip(problems, runs, strict=True):
-        report = replace(report, solver="two_stage")
-        if regression.components is not None:
-            (W, values, basis), report = _cut(regression.components, report, settings)
-            solutions.append(finish(problem, W, values, basis, report))
-            continue
-        values, basis = diagonalize(problem, regression.W1)
-        (values, basis), report = _cut((values, basis), report, settings)
-        if settings.n_components is not None:
-            kept = settings.n_components + GUARD
-            values, basis = values[:kept], basis[:, :kept]
-        W, BW, WBW = settled(problem, regression, basis / np.sqrt(values))
-        W, BW, values, basis = rayleigh_ritz(problem, W, BW, WBW, values, basis)
-        solutions.append(finish(problem, W, values, basis, report, BW))
+        found = _components(problem, regression, settings.count)
+        (W, BW, values, basis), report = _cut(found, report, settings)
+        solutions.append(finish(problem, W, values, basis, replace(report, solver="two_stage"), BW))
     return solutions
 
 
+def _components(
+    problem: Pencil, regression: Regression, count: int | None
+) -> tuple[Array, Array | None, Array, Array]:
+    """W, B W (where it is at hand), eigenvalues and basis."""
+    if regression.components is not None:
+        W, values, basis = regression.components
+        return W, None, values, basis
+    found = regression.factored(count)
+    if found is None:
+        values, basis = diagonalize(problem, regression.W1)
+        values, basis = values[:count], basis[:, :count]
+        found = *settled(problem, regression, basis / np.sqrt(values)), values, basis
+    return rayleigh_ritz(problem, *found)
+
+
 def _cut(
-    found: tuple[Array, ...], report: Report, settings: Settings
-) -> tuple[tuple[Array, ...], Report]:
-    """([W,] eigenvalues, basis) of the directions that may stand for all labels."""
+    found: tuple[Array, Array | None, Array, Array], report: Report, settings: Settings
+) -> tuple[tuple[Array, Array | None, Array, Array], Report]:
+    """The directions that may stand for all labels."""
     if settings.label_rank is None or not settings.by_eigenvalues:
         return found, report
-    r, rest = leading(found[-2], settings.label_rank)
-    return tuple(A[..., :r] for A in found), replace(report, label_rank=r, label_bound=rest)
+    W, BW, values, basis = found
+    r, rest = leading(values, settings.label_rank)
+    BW = None if BW is None else BW[:, :r]
+    report = replace(report, label_rank=r, label_bound=rest)
+    return (W[:, :r], BW, values[:r], basis[:, :r]), report
 
 
 def _direct(problem: Pencil, settings: Settings) -> Solution:
     W, values, basis, rcond = direct(problem.compressed())
     method = "svd" if problem.Z.may_be_dense else "eigenvalues of the Gram matrix"
     report = Report("direct", method, "as asked", condition=1 / rcond**2)
-    (W, values, basis), report = _cut((W, values, basis), report, settings)
+    (W, _, values, basis), report = _cut((W, None, values, basis), report, settings)
     return finish(problem, W, values, basis, report)

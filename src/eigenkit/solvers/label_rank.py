@@ -10,6 +10,9 @@ is very large). It is of no use where all singular values of H are alike, as tho
 are. There V_r holds the first eigenvectors of D = H'Z B^-1 Z'H instead, which takes the k
 right-hand sides of stage one; what comes after that is done for r directions, the first r
 eigenvalues are what they are, and the bound is the next one.
+
+Where there are more labels than features, nothing need be left out: (Z'H)' = Q R has at most as
+many directions as there are features, and the targets H Q give the same pencil.
 """
 
 from __future__ import annotations
@@ -21,28 +24,78 @@ import numpy as np
 from scipy import linalg as sla
 from scipy.sparse import linalg as spla
 
-from eigenkit.linalg import Array, eigenpairs
+from eigenkit.linalg import Array, eigenpairs, orthonormalize
 from eigenkit.pencil import Pencil, Solution
+from eigenkit.solvers.lanczos import largest_eigenpairs
+from eigenkit.threads import blas_threads
 from eigenkit.tolerances import SUM_ROUNDING, above_rounding
 
 # "auto" takes as many directions as hold this share of the squares of H, or of the eigenvalues.
 SHARE = 0.99
 
-# Up to this many labels all singular values come from H'H; beyond, a few by Lanczos.
+# Up to this many labels all singular values come from H'H; beyond, a few by Lanczos: "auto" takes
+# at most MOST of them there. They are looked for until their residuals are ROUGH, relative to the
+# largest, in at most so many STEPS; what they leave out is MEASURED to such a share.
 MANY = 2000
+MOST = 256
+ROUGH, STEPS = 1e-4, 200
+MEASURED = 0.01
 
 # Where samples are fewer than labels, H of at most this many entries is decomposed as it is.
 FEW_ENTRIES = 2**23
 
 
 def reduced(pencil: Pencil, rank: int | str) -> tuple[Pencil, Array, float]:
-    """The pencil with the targets H V, V (k x r), and sigma_{r+1}(H)^2."""
-    squares, V, total = _leading(pencil.Z, pencil.H, rank)
+    """The pencil with the targets H V, V (k x r), and ||H - H V V'||^2, which is sigma_{r+1}^2."""
+    V, rest = _directions(pencil.Z, pencil.H, rank)
+    V = np.ascontiguousarray(V)
+    return replace(pencil, H=pencil.H @ V), V, rest
+
+
+def _directions(Z: Any, H: Any, rank: int | str) -> tuple[Array, float]:
+    if isinstance(rank, str) and not _all_at_once(Z, H):
+        return _main_directions(H, Z.squares_of(H))
+    squares, V, total = _leading(Z, H, rank)
     r = rank if isinstance(rank, int) else _enough(squares, total)
     r = min(r, int(np.sum(above_rounding(squares, 1))))
     rest = float(squares[r]) if r < len(squares) else max(0.0, total - float(squares.sum()))
-    V = np.ascontiguousarray(V[:, :r])
-    return replace(pencil, H=pencil.H @ V), V, rest
+    return V[:, :r], rest
+
+
+class _Turned:
+    """H Q for products: H has n rows, and may be sparse."""
+
+    __array_ufunc__ = None
+
+    def __init__(self, H: Any, Q: Array) -> None:
+        self.H, self.Q = H, Q
+        self.shape = H.shape[0], Q.shape[1]
+
+    def __matmul__(self, T: Array) -> Array:
+        return np.asarray(self.H @ (self.Q @ T))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self.H @ self.Q)
+
+    def squares(self) -> float:
+        """The sum of all squares."""
+        H = np.asarray(self)
+        return float(np.sum(H * H))
+
+
+def narrowed(pencil: Pencil) -> tuple[Pencil, Array]:
+    """The pencil with targets H Q, as many as there are directions: A = C C' = R'R for C' = Q R."""
+    with blas_threads(pencil.C.shape[0]):
+        Q, R = sla.qr(pencil.C.T, mode="economic", check_finite=False)
+    turned = _Turned(pencil.H, Q) if pencil.Z.has_rows else pencil.H @ Q
+    small = replace(pencil, H=turned)
+    small.__dict__["C"] = R.T
+    return small, Q
+
+
+def in_all_labels(solution: Solution, Q: Array) -> Solution:
+    """The solution for targets H Q in terms of all labels."""
+    return replace(solution, basis=Q @ solution.basis)
 
 
 def leading(values: Array, rank: int | str) -> tuple[int, float]:
@@ -64,30 +117,58 @@ def cut(solution: Solution, rank: int | str | None) -> Solution:
 def restored(solution: Solution, V: Array, bound: float) -> Solution:
     """The solution in terms of all labels, with the bound in its report."""
     report = replace(solution.report, label_rank=V.shape[1], label_bound=bound)
-    return replace(solution, basis=V @ solution.basis, report=report)
+    return replace(in_all_labels(solution, V), report=report)
+
+
+def _all_at_once(Z: Any, H: Any) -> bool:
+    """Whether all singular values of H are to be had."""
+    n, k = H.shape
+    return not Z.has_rows or _wide(n, k) or _small(n, k)
+
+
+def _wide(n: int, k: int) -> bool:
+    return n < k and n * k <= FEW_ENTRIES
+
+
+def _small(n: int, k: int) -> bool:
+    return min(n, k) <= MANY and k <= 2 * MANY
 
 
 def _leading(Z: Any, H: Any, rank: int | str) -> tuple[Array, Array, float]:
     """Squared singular values (decreasing) and right singular vectors, one more than ``rank``;
     and the sum of all squares."""
     n, k = H.shape
-    if Z.has_rows and n < k and n * k <= FEW_ENTRIES:
+    if Z.has_rows and _wide(n, k):
         # H = R'Q' with Q of k x n: no squares are formed, and nothing of k x k
         Q, R = sla.qr(np.asarray(H).T, mode="economic")
         _, s, Vt = sla.svd(R.T)
         return s**2, np.asarray(Q @ Vt.T), float(np.sum(s**2))
-    if not Z.has_rows or (min(n, k) <= MANY and k <= 2 * MANY):
+    if isinstance(rank, str) or not Z.has_rows or _small(n, k):
         G = Z.within(H)
         values, V = eigenpairs(G)
         count = k if isinstance(rank, str) else rank + 1
         return np.maximum(values[:count], 0.0), V[:, :count], float(np.trace(G))
-    count, total = 64 if isinstance(rank, str) else rank + 1, Z.squares_of(H)
-    while True:
-        count = min(count, min(n, k) - 1)
-        squares, V = _lanczos(H, count)
-        if isinstance(rank, int) or squares.sum() >= SHARE * total or count == min(n, k) - 1:
-            return squares, V, total
-        count *= 2
+    return *_lanczos(H, min(rank + 1, n - 1, k - 1)), Z.squares_of(H)
+
+
+def _main_directions(H: Any, total: float) -> tuple[Array, float]:
+    """V for "auto" and ||H - H V V'||^2 where H is large: at most MOST directions.
+
+    They need not be singular vectors to many digits, as what they leave out is measured.
+    """
+    n, k = H.shape
+    count = min(MOST, n - 1, k - 1)
+    if n < k:
+        found = largest_eigenpairs(lambda U: H @ (H.T @ U), n, count, ROUGH, STEPS)
+        V, _ = orthonormalize(H.T @ found.vectors)
+    else:
+        V = largest_eigenpairs(lambda V: H.T @ (H @ V), k, count, ROUGH, STEPS).vectors
+    HV = H @ V
+    squares, turn = eigenpairs(HV.T @ HV)
+    r = min(_enough(squares, total), int(np.sum(above_rounding(squares, 1))))
+    V, HV = V @ turn[:, :r], HV @ turn[:, :r]
+    left = largest_eigenpairs(lambda U: H @ (H.T @ U) - HV @ (HV.T @ U), n, 1, MEASURED, STEPS)
+    return V, (1 + MEASURED) * float(left.values.max(initial=0.0))
 
 
 def _lanczos(H: Any, count: int) -> tuple[Array, Array]:

@@ -15,11 +15,11 @@ from scipy import linalg as sla
 
 from eigenkit.data import Data
 from eigenkit.data.protocol import truncated_svd
-from eigenkit.linalg import Array, Cholesky, power_of_two
+from eigenkit.linalg import Array, Cholesky, first_triplets, power_of_two
 from eigenkit.pencil import Pencil, damped
 from eigenkit.solvers.krylov import ROUND, block_cg, block_cg_mixed, block_lsqr
 from eigenkit.threads import blas_threads
-from eigenkit.tolerances import EPS, RANK_TOL, REPAIRABLE, TINY, TOLD_APART, TWELVE_DIGITS
+from eigenkit.tolerances import EPS, REPAIRABLE, TINY, TOLD_APART, TWELVE_DIGITS
 
 # Where a mixture of at least this many columns lacks no more than this (relative), their residuals
 # are not computed: that is twelve digits, measured where the condition only fears.
@@ -33,6 +33,8 @@ CANCELLATION = 1e-11
 Settled = tuple[Array, Array, Array]
 # W, eigenvalues and basis
 Components = tuple[Array, Array, Array]
+# The same for a factored B: W, B W, W'B W, eigenvalues and basis
+Factored = tuple[Array, Array, Array, Array, Array]
 
 # Refinement that has stopped to converge has found W where its last step was smaller than this.
 STALLED = 1e-6
@@ -44,7 +46,8 @@ class Regression:
 
     ``settle(T)`` gives W = W1 T, B W and W'B W where the method has a better way to them than the
     two products: from a Gram matrix, or together with digits that W1 still lacks. A method that
-    has the components themselves gives them.
+    has the components themselves gives them; one that has factored B gives the first ones, or all
+    for None, by ``factored(count)``.
     """
 
     W1: Array
@@ -53,6 +56,7 @@ class Regression:
     rcond: float = float("nan")
     settle: Callable[[Array], Settled | None] = lambda T: None
     components: Components | None = None
+    factored: Callable[[int | None], Factored | None] = lambda count: None
 
 
 Method = Callable[[Pencil, Sequence[float], float, int], list[Regression | None]]
@@ -77,11 +81,16 @@ def _primal(pencil: Pencil, G: Array, ridge: float | Array) -> Regression | None
     if factor.smallest < np.max(pencil.Z.grain(G.diagonal()) / factor.scale) ** 2:
         return None  # some direction may be rounding, and only singular vectors tell
     normal = _NormalEquations(pencil, G, ridge, factor)
-    W1 = factor.solve(pencil.C)
-    if factor.rcond > TWELVE_DIGITS:
-        return Regression(W1, rcond=factor.rcond, settle=lambda T: normal.forms(W1 @ T))
+    M = factor.half(pencil.C)
+    W1 = factor.back(M)
     if factor.rcond > TOLD_APART:
-        return Regression(W1, rcond=factor.rcond, settle=lambda T: normal.settled(W1 @ T, T))
+        settle = normal.forms if factor.rcond > TWELVE_DIGITS else normal.settled
+        return Regression(
+            W1,
+            rcond=factor.rcond,
+            settle=lambda T: settle(W1 @ T, T),
+            factored=lambda count: normal.components(M, count, settle),
+        )
     found = normal.refined(W1, np.eye(W1.shape[1]))
     return None if found is None else Regression(found[0], rcond=factor.rcond)
 
@@ -98,14 +107,23 @@ class _NormalEquations:
     def product(self, V: Array) -> Array:
         return self.G @ V + damped(self.ridge, V)
 
-    def forms(self, W: Array) -> Settled:
+    def components(
+        self, M: Array, count: int | None, settle: Callable[[Array, Array], Settled | None]
+    ) -> Factored | None:
+        """From M = L^-1 Z'H with B = L L', in terms of which the pencil is M M'."""
+        U, s, V = first_triplets(M, count)
+        found = settle(self.factor.back(U), V / s)
+        return None if found is None else (*found, s**2, V)
+
+    def forms(self, W: Array, T: Array) -> Settled:
+        """W = W1 T as it is."""
         BW = self.product(W)
         return W, BW, W.T @ BW
 
     def settled(self, W: Array, T: Array) -> Settled | None:
         """W as it is where that is good enough, which one pass with one column tells."""
         if W.shape[1] >= MIXED and self.error(W, T) < ENOUGH:
-            return self.forms(W)
+            return self.forms(W, T)
         return self.refined(W, T)
 
     def error(self, W: Array, T: Array) -> float:
@@ -227,10 +245,8 @@ def components(F: Array, M: Array) -> Components:
     The singular values of M and not the eigenvalues of M M': those of small components would
     be lost in the rounding of the large ones.
     """
-    with blas_threads(min(M.shape)):
-        U, s, Vt = sla.svd(M, full_matrices=False)
-    keep = s**2 > RANK_TOL * s.max(initial=0.0) ** 2
-    return F @ U[:, keep], s[keep] ** 2, Vt[keep].T
+    U, s, V = first_triplets(M, None)
+    return F @ U, s**2, V
 
 
 def cg(

@@ -7,7 +7,9 @@
 This always equals the solution of the pencil itself (:func:`direct`). Products lose digits: in D
 small components are lost in the rounding of large ones. So the pencil is solved once more on the
 span of W, where it is well scaled (:func:`rayleigh_ritz`): half of the digits that D lost are
-restored, and W'B W = I holds to rounding after an iterative first stage too.
+restored, and W'B W = I holds to rounding after an iterative first stage too. Where B = L L' has
+been factored, D = M'M for M = L^-1 Z'H, and its singular vectors U give W = L^-T U: nothing is
+lost then.
 """
 
 from __future__ import annotations
@@ -33,6 +35,13 @@ from eigenkit.solvers.regression import (
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import RANK_TOL, along
 
+# W'B W = I to this says that D was diagonal to as much: W'A W = (T'T)^-1 then, for W = W1 T.
+NOTHING_LEFT = 1e-13
+
+# So many components more than asked for are solved for: those that are nearly equal to the last
+# are told apart on the span of all.
+GUARD = 10
+
 # From here on B is so ill-conditioned that the answer has lost half of its digits.
 ILL_CONDITIONED = 1e16
 
@@ -55,6 +64,13 @@ class Settings:
     n_components: int | None = None
     label_rank: int | str | None = None
     by_eigenvalues: bool = False
+
+    @property
+    def count(self) -> int | None:
+        """How many components to solve for; None for all."""
+        if self.by_eigenvalues and self.label_rank is not None:
+            return None if isinstance(self.label_rank, str) else self.label_rank + 1
+        return None if self.n_components is None else self.n_components + GUARD
 
 
 def regress(
@@ -89,8 +105,11 @@ def regress(
 
 def settled(problem: Pencil, regression: Regression, T: Array) -> Settled:
     """W = W1 T, B W and W'B W."""
-    W = regression.W1 @ T
-    return regression.settle(T) or (W, *problem.forms(W))
+    found = regression.settle(T)
+    if found is None:
+        W = regression.W1 @ T
+        found = W, *problem.forms(W)
+    return found
 
 
 def _warn_unless_converged(answer: Regression, method: str, settings: Settings) -> None:
@@ -104,19 +123,8 @@ def _warn_unless_converged(answer: Regression, method: str, settings: Settings) 
 
 
 def diagonalize(pencil: Pencil, W1: Array) -> tuple[Array, Array]:
-    """Eigenvalues and eigenvectors U of the second stage.
-
-    With more targets than directions D has no more rank than those: C' = Q R brings it to
-    Q'D Q = R W1 Q on the smaller side.
-    """
-    C = pencil.C
-    if C.shape[1] <= C.shape[0]:
-        values, U = eigenpairs(pencil.Z.inner(C, W1))
-    else:
-        with blas_threads(C.shape[0]):
-            Q, R = sla.qr(C.T, mode="economic", check_finite=False)
-        values, small = eigenpairs(pencil.Z.inner(R.T, W1 @ Q))
-        U = Q @ small
+    """Eigenvalues and eigenvectors U of the second stage."""
+    values, U = eigenpairs(pencil.Z.inner(pencil.C, W1))
     keep = values > RANK_TOL * values.max(initial=0.0)
     return values[keep], U[:, keep]
 
@@ -125,6 +133,8 @@ def rayleigh_ritz(
     pencil: Pencil, W: Array, BW: Array, WBW: Array, values: Array, U: Array
 ) -> tuple[Array, Array, Array, Array]:
     """W, B W, eigenvalues and basis of the pencil on the span of W, in which they lie already."""
+    if np.all(np.abs(WBW - np.eye(len(WBW))) < NOTHING_LEFT):
+        return W, BW, values, U
     WBW, WC = symmetric(WBW), pencil.Z.inner(W, pencil.C)
     with blas_threads(W.shape[1]):
         L, info = sla.lapack.dpotrf(WBW, lower=1)
