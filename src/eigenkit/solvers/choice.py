@@ -59,6 +59,7 @@ def choose(Z: Data, n_targets: int, alphas: Sequence[float], tol: float) -> Choi
     >>> choose(Centered(rng.normal(size=(20, 500))), 3, [1.0], 1e-8).regression
     'dual_cholesky'
     """
+    n_targets = min(n_targets, Z.shape[1])  # more of them are narrowed first
     one_ridge = Z.one_ridge
     costs = _factorization_costs(Z, len(alphas))
     if not one_ridge:
