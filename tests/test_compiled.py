@@ -63,6 +63,26 @@ def test_both_products_of_sparse_rows_at_once(rng, k, index, weighted):
         np.testing.assert_allclose(found, right, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("k", [1, 3, 4, 16, 17])
+def test_columns_for_both_products_begin_at_a_cache_line(rng, k):
+    V = rng.normal(size=(30, k))
+    wide = compiled.for_gradient(V)
+    np.testing.assert_array_equal(wide[:, :k], V)
+    assert not wide[:, k:].any()
+    if compiled.gradient_width(3) == 3 or k > 16:
+        assert wide is V
+    else:
+        assert wide.shape[1] % 4 == 0
+        assert wide.ctypes.data % compiled.LINE == 0
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (1, 1), (7, 3), (1000, 8)])
+def test_memory_begins_at_a_cache_line(shape):
+    made = [compiled.lined_up(shape) for _ in range(5)]
+    assert all(A.shape == shape and A.flags.c_contiguous for A in made)
+    assert all(A.ctypes.data % compiled.LINE == 0 for A in made if A.size)
+
+
 @pytest.mark.parametrize("k", [3, 20])
 def test_other_widths_and_types_are_left_to_others(rng, k):
     X, V = matrix(rng, "float64", "int32"), rng.normal(size=(30, k))

@@ -23,7 +23,8 @@ from sklearn.datasets import dump_svmlight_file
 from eigenkit import CCA, LDA, PCA, HypergraphSpectral, RowBlocks
 from eigenkit.data import LocalPasses
 from eigenkit.models._cluster import _memory_kept
-from eigenkit.models._dask import TASK_BYTES, ClusterPasses
+from eigenkit.models._dask import INSIDE_BYTES, TASK_BYTES, ClusterPasses
+from eigenkit.models._worker import sum_of
 
 distributed = pytest.importorskip("distributed")
 dask = pytest.importorskip("dask")
@@ -212,8 +213,10 @@ class _Anywhere:
 
     def __init__(self, held, n_threads, n_bytes=1):
         self.held, self.n_threads, self.n_bytes = held, n_threads, n_bytes
+        self.n_asked = 0
 
     def who_has(self, futures):
+        self.n_asked += 1
         return {future.key: self.held.get(future.key, ()) for future in futures}
 
     def nthreads(self):
@@ -223,7 +226,7 @@ class _Anywhere:
         return dict.fromkeys(keys, self.n_bytes)
 
     def compute(self, task, **options):
-        self.n_tasks = len(task.dask)
+        self.n_tasks = len(set(task.dask))
         return _Done(task.compute(scheduler="sync"))
 
 
@@ -270,6 +273,85 @@ def test_a_worker_gets_one_task_for_several_small_parts():
     large = ClusterPasses(_Anywhere(held, 1, TASK_BYTES), parts)
     assert large._tasks() == [[[i] for i in range(8)]]
     assert ClusterPasses(_Anywhere({}, 1), parts)._tasks() == [[[i] for i in range(8)]]
+
+
+def _first_number_of(blocks, shared):
+    return next(iter(blocks))
+
+
+def test_what_is_small_travels_inside_of_tasks_and_else_as_the_result_of_one():
+    client = _Anywhere({str(i): ("ab"[i % 2],) for i in range(8)}, 2)
+    passes = ClusterPasses(client, _parts_anywhere(np.ones(8)))
+    assert passes.run(_first_number_of, np.zeros(10)) == 8
+    assert client.n_tasks == 3  # two and their sum
+    assert passes.run(_first_number_of, np.zeros(INSIDE_BYTES // 8)) == 8
+    assert client.n_tasks == 4
+
+
+def test_the_place_of_parts_is_not_asked_for_in_every_pass():
+    client = _Anywhere({str(i): ("a",) for i in range(8)}, 1)
+    passes = ClusterPasses(client, _parts_anywhere(np.ones(8)))
+    for _ in range(3):
+        passes.run(_first_number)
+    assert client.n_asked == 1
+    some = _Anywhere({"0": ("a",)}, 1)  # the others are about to come
+    passes = ClusterPasses(some, _parts_anywhere(np.ones(8)))
+    for _ in range(3):
+        passes.run(_first_number)
+    assert some.n_asked == 3
+
+
+def test_a_sum_on_a_worker_leaves_what_it_adds_as_it_was():
+    a, b, c = (np.full(3, value) for value in (1.0, 2.0, 4.0))
+    found = sum_of([(a, None, 1), (b, None, 2), (c, b, 4)], None)
+    np.testing.assert_array_equal(found[0], 7.0)
+    assert found[1] is b
+    assert found[2] == 7
+    assert sum_of([None, a], None) is a
+    assert sum_of([None], None) is None
+    for array, value in zip((a, b, c), (1.0, 2.0, 4.0), strict=True):
+        np.testing.assert_array_equal(array, value)
+
+
+class _Threads:
+    """A client that knows nothing but threads."""
+
+    def __init__(self, threads):
+        self.threads = threads
+
+    def nthreads(self):
+        return self.threads
+
+
+def test_neighbours_are_made_by_the_same_worker():
+    from eigenkit.models._dask import _places
+
+    def chosen(threads, n):
+        return "".join(place["workers"][0] for place in _places(_Threads(threads), n))
+
+    assert chosen({"b": 1, "a": 1}, 8) == "aaaabbbb"
+    assert chosen({"a": 1, "b": 3}, 8) == "aabbbbbb"
+    assert chosen({"a": 1, "b": 1, "c": 1}, 2) == "ab"
+    assert _places(_Threads({}), 2) == [{}, {}]
+
+
+def _unlike(seed):
+    return sparse.csr_array(np.random.default_rng(seed).normal(size=(50, 30001))), None
+
+
+def test_arrays_come_from_other_processes_at_whole_addresses():
+    """A sum of numbers at odd addresses has other digits."""
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as one,
+        distributed.Client(one) as client,
+    ):
+        passes = RowBlocks.from_dask(client, [dask.delayed(_unlike)(0)]).passes()
+        for _ in range(3):
+            assert passes.run(_sums_of_columns).flags.aligned
+
+
+def _sums_of_columns(blocks):
+    return sum(np.asarray(X.sum(axis=0)) for X, _, _ in blocks)
 
 
 def test_workers_know_the_sizes_of_sparse_parts():

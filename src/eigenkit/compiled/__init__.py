@@ -35,6 +35,9 @@ _PART = 2**20
 # The most columns that the dense functions take, and the sparse gradient, as in products.c.
 WIDEST, WIDEST_SPARSE = 64, 16
 
+# Bytes of a cache line.
+LINE = 64
+
 
 def available() -> bool:
     """Whether the compiled product is there and switched on."""
@@ -66,6 +69,24 @@ def gradient_width(k: int) -> int:
     """How many columns :func:`add_gradient` wants for k of them."""
     padded = -(-k // 4) * 4
     return padded if padded <= WIDEST_SPARSE and _sparse_usable() else k
+
+
+def for_gradient(V: np.ndarray) -> np.ndarray:
+    """V as :func:`add_gradient` wants it, with columns of zeros; itself where that cannot be."""
+    (d, k), width = V.shape, gradient_width(V.shape[1])
+    if width % 4 or width > WIDEST_SPARSE:
+        return V
+    wide = lined_up((d, width))
+    wide[:, :k], wide[:, k:] = V, 0.0
+    return wide
+
+
+def lined_up(shape: tuple[int, int]) -> np.ndarray:
+    """An empty matrix that begins at a cache line: rows across two take a quarter longer."""
+    size = shape[0] * shape[1]
+    memory = np.empty(size + LINE // 8)
+    start = -memory.ctypes.data % LINE // 8
+    return memory[start : start + size].reshape(shape)
 
 
 def add_gradient(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NoReturn
 
 import numpy as np
@@ -51,6 +52,19 @@ class Targets:
     def of(self, Y: Array) -> Array:
         H = self.rows(Y)
         return H if self.turn is None else H @ self.turn
+
+
+@dataclass(frozen=True)
+class Columns:
+    """V, which is widened once for all parts that a process passes over, where that is quicker."""
+
+    V: Array
+    may_be_wider: bool
+
+    @cached_property
+    def wide(self) -> Array:
+        """V as compiled products want it."""
+        return compiled.for_gradient(self.V) if self.may_be_wider else self.V
 
 
 class Blocked(Data):
@@ -140,9 +154,10 @@ class Blocked(Data):
         """Z'(Z V - H) and (Z V)'(Z V), in one pass."""
         V = np.ascontiguousarray(V)  # as another process gets it: orders round apart
         passes = self.bare if H is None else self.passes
-        slope, drift, square = passes.run(_gradient, self.frame, V, H)
-        slope -= np.outer(self.frame.delta, drift)
-        return slope, square
+        slope, drift, square = passes.run(_gradient, self.frame, Columns(V, H is None), H)
+        slope, k = np.ascontiguousarray(slope), V.shape[1]
+        slope -= np.outer(self.frame.delta, drift[:k])
+        return slope, square[:k, :k]
 
     def normal(self, V: Array) -> Array:
         """Z'Z V, in one pass."""
@@ -279,13 +294,12 @@ def _squares(blocks: Iterable[Block], frame: Frame) -> Array:
 
 
 def _gradient(
-    blocks: Iterable[Block], frame: Frame, V: Array, H: Targets | None
+    blocks: Iterable[Block], frame: Frame, columns: Columns, H: Targets | None
 ) -> tuple[Array, Array, Array]:
-    k = V.shape[1]
-    more = 0 if H is not None else compiled.gradient_width(k) - k
-    V = np.pad(V, ((0, 0), (0, more))) if more else V  # zero columns, where that is quicker
+    V = columns.wide
     offset, width = frame.delta @ V, V.shape[1]
-    slope, drift, square = np.zeros(V.shape), np.zeros(width), np.zeros((width, width))
+    slope, drift, square = compiled.lined_up(V.shape), np.zeros(width), np.zeros((width, width))
+    slope[:] = 0  # np.zeros would ask for its pages twice: when they are read, and when written
     for block in blocks:
         for P, Y, r in frame.pieces(block):
             given = V, offset, r, slope, drift, square
@@ -301,7 +315,8 @@ def _gradient(
             gap = gap if r is None else gap * r[:, None]
             _add(slope, P, gap)
             drift += gap.sum(axis=0)
-    return np.ascontiguousarray(slope[:, :k]), drift[:k], square[:k, :k]
+    # A view: where it travels, the columns that it leaves out stay behind.
+    return slope[:, : columns.V.shape[1]], drift, square
 
 
 def _cross(blocks: Iterable[Block], frame: Frame, H: Targets) -> tuple[Array, Array]:

@@ -17,8 +17,8 @@ class Survey:
     """Counts, means, squares and ranges of columns; two of them merge.
 
     ``mean`` and ``squares`` (sums of w x^2) are weighted, ``low`` and ``high`` are the smallest
-    and largest numbers, ``tiny`` the smallest size of a number that is not zero, ``filled`` the
-    weight of the rows in which a column holds something, ``eps`` the least precision of a block.
+    and largest numbers, ``filled`` the weight of the rows in which a column holds something,
+    ``eps`` the least precision of a block.
     """
 
     n_rows: int
@@ -29,7 +29,6 @@ class Survey:
     squares: Array
     low: Array
     high: Array
-    tiny: float
     filled: Array
     is_sparse: bool
     squared_rows: float
@@ -38,12 +37,11 @@ class Survey:
     @classmethod
     def of(cls, X: Any, weight: Array | None, m: Array | None = None) -> Survey:
         """Of some rows; of X diag(m) where m is given."""
-        w = np.ones(X.shape[0]) if weight is None else weight
         found = _of_sparse if sparse.issparse(X) else _of_dense
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            columns = found(X, w, m)
+            columns = found(X, weight, m)
         counted = weight is None or bool(np.all(weight == np.rint(weight)))
-        total, eps = float(w.sum()), float(np.finfo(X.dtype).eps)
+        total, eps = _total(X, weight), float(np.finfo(X.dtype).eps)
         return cls(n_rows=X.shape[0], total=total, counted=counted, eps=eps, **columns)
 
     def merge(self, other: Survey) -> Survey:
@@ -61,7 +59,6 @@ class Survey:
             squares,
             np.minimum(self.low, other.low),
             np.maximum(self.high, other.high),
-            min(self.tiny, other.tiny),
             self.filled + other.filled,
             self.is_sparse or other.is_sparse,
             self.squared_rows + other.squared_rows,
@@ -83,45 +80,49 @@ def survey_of(blocks: Iterable[Any], m: Array | None = None) -> Survey | None:
     return found
 
 
-def _of_dense(X: Any, w: Array, m: Array | None) -> dict[str, Any]:
+def _total(X: Any, weight: Array | None) -> float:
+    return float(X.shape[0] if weight is None else weight.sum())
+
+
+def _of_dense(X: Any, weight: Array | None, m: Array | None) -> dict[str, Any]:
     P = np.asarray(X, dtype=np.float64)
     P = P if m is None else P * m
-    total, d = float(w.sum()), P.shape[1]
+    total, d = _total(X, weight), P.shape[1]
+    w = np.ones(len(P)) if weight is None else weight
     mean = w @ P / total
-    size = np.abs(P)
     return {
         "n_stored": P.size,
         "mean": mean + w @ (P - mean) / total,
         "squares": np.einsum("ij,ij,i->j", P, P, w),
         "low": P.min(axis=0),
         "high": P.max(axis=0),
-        "tiny": float(size.min(initial=np.inf, where=size > 0)),
         "filled": np.full(d, total),
         "is_sparse": False,
         "squared_rows": float(len(P)) * d * d,
     }
 
 
-def _of_sparse(X: Any, w: Array, m: Array | None) -> dict[str, Any]:
-    d, index = X.shape[1], X.indices
+def _of_sparse(X: Any, weight: Array | None, m: Array | None) -> dict[str, Any]:
+    d, index = X.shape[1], X.indices.astype(np.intp, copy=False)  # once, not in every sum
     data = X.data.astype(np.float64, copy=False)
     data = data if m is None else data * m[index]
     counts = np.diff(X.indptr)
-    each = np.repeat(w, counts)
-    size = np.abs(data)
     rows = np.bincount(index, minlength=d)
+    # As few arrays of this size as can be: where memory is asked for anew each time, they cost
+    # more than the sums.
+    each = None if weight is None else np.repeat(weight, counts)
+    weighted = data if each is None else each * data
     low, high = np.full(d, np.inf), np.full(d, -np.inf)
     np.minimum.at(low, index, data)
     np.maximum.at(high, index, data)
     gap = rows < X.shape[0]
     return {
         "n_stored": len(data),
-        "mean": np.bincount(index, each * data, d) / float(w.sum()),
-        "squares": np.bincount(index, each * data * data, d),
+        "mean": np.bincount(index, weighted, d) / _total(X, weight),
+        "squares": np.bincount(index, weighted * data, d),
         "low": np.where(gap, np.minimum(low, 0.0), low),
         "high": np.where(gap, np.maximum(high, 0.0), high),
-        "tiny": float(size.min(initial=np.inf, where=size > 0)),
-        "filled": np.bincount(index, each, d),
+        "filled": rows.astype(np.float64) if each is None else np.bincount(index, each, d),
         "is_sparse": True,
         "squared_rows": float(counts.astype(np.float64) @ counts),
     }

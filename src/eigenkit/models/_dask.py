@@ -3,13 +3,15 @@
 Every part is a future whose rows were made by a task (read from files, or computed), so a worker
 that dies takes nothing along that another one cannot make again. A pass submits one pure task for
 each part and adds their results on the workers, in the same tree as passes in threads do: what
-comes to the client are sums. Small arrays travel as results of tasks too; nothing is scattered
-from the client, as what was scattered is lost with its worker.
+comes to the client are sums. What a pass needs travels inside of its tasks where that is small, and
+else as the result of a task; nothing is scattered from the client, as what was scattered is lost
+with its worker.
 """
 
 from __future__ import annotations
 
 import itertools
+import operator
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,15 +23,17 @@ from scipy import sparse
 
 from eigenkit.data import Passes
 from eigenkit.data.passes import FAN_IN
+from eigenkit.models._chunks import row_chunks
 from eigenkit.models._worker import (
+    aligned,
     applied,
     checked_part,
     first_rows,
+    itself,
     label_names,
     on_parts,
     read_part,
     sum_of,
-    themselves,
 )
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
@@ -37,6 +41,12 @@ from eigenkit.shell import what_is
 
 # The most that one task passes over, where it takes several parts.
 TASK_BYTES = 2**29
+# The most that travels from the scheduler inside of the tasks of a pass, for all of them: as the
+# result of a task it would travel between workers, but such a task takes as long as this does.
+INSIDE_BYTES = 2**23
+# Seconds for which it is believed where parts are, as asking takes milliseconds of every pass.
+# Where that is no longer true, parts travel to the task.
+FRESH = 1.0
 # Tasks of a pass that has lost workers are tried so often; then an error says so.
 RETRIES = 10
 # Seconds to wait for a worker where there is none: Dask notices after a minute that one died
@@ -88,6 +98,8 @@ class ClusterPasses(Passes):
     def __init__(self, client: Any, parts: Sequence[Any]) -> None:
         self.client, self.futures = client, list(parts)
         self._n_bytes: dict[str, int] = {}
+        self._held: dict[str, str] = {}
+        self._n_threads, self._asked = 1, -np.inf
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
         """A pass; whatever fails once the scheduler has gone, that is why."""
@@ -99,19 +111,20 @@ class ClusterPasses(Passes):
             raise RuntimeError(GONE) from error
 
     def _run(self, function: Callable[..., Any], *shared: Any) -> Any:
-        """Few tasks for each group of parts; the arguments travel once, as the result of a task.
+        """Few tasks for each group of parts.
 
         All tasks of a pass go to the scheduler together, which takes its time for each message.
         """
-        graph = _Graph(self.futures, function, shared)
-        results = [graph.group(tasks) for tasks in self._tasks()]
+        groups = self._tasks()
+        graph = _Graph(self.futures, partial(on_parts, function, shared), sum(map(len, groups)))
+        results = [graph.group(tasks) for tasks in groups]
         while len(results) > 1:  # the tree of tree_sum
-            groups = [results[i : i + FAN_IN] for i in range(0, len(results), FAN_IN)]
-            results = [graph.sum(each) for each in groups]
+            sums = [results[i : i + FAN_IN] for i in range(0, len(results), FAN_IN)]
+            results = [graph.sum(each) for each in sums]
         if not results:
             return None
         future = self.client.compute(results[0], retries=RETRIES, optimize_graph=False)
-        return _result(self.client, future)
+        return aligned(_result(self.client, future))
 
     def _tasks(self) -> list[list[list[int]]]:
         """For each group of the tree, its parts by the task that takes them.
@@ -120,25 +133,19 @@ class ClusterPasses(Passes):
         worker holds. Not more than its share, so that all threads have work, nor more bytes than
         another worker can take over if that one dies.
         """
-        try:
-            held, threads = self._held(), max(1, sum(self.client.nthreads().values()))
-        except OSError:  # no scheduler answers: the pass will find out whether it has gone
-            held, threads = {}, 1
-        share, n = -(-len(self.futures) // threads), len(self.futures)
-        return [
-            list(self._by_worker(range(i, min(i + FAN_IN, n)), held, share))
-            for i in range(0, n, FAN_IN)
-        ]
+        if time.monotonic() - self._asked > FRESH:
+            self._look()
+        n = len(self.futures)
+        groups = [range(i, min(i + FAN_IN, n)) for i in range(0, n, FAN_IN)]
+        return [list(self._by_worker(group, -(-n // self._n_threads))) for group in groups]
 
-    def _by_worker(
-        self, group: Iterable[int], held: dict[str, str], share: int
-    ) -> Iterator[list[int]]:
+    def _by_worker(self, group: Iterable[int], share: int) -> Iterator[list[int]]:
         """Parts of a group in lists of those that are at the same worker."""
         open_lists: dict[str, list[int]] = {}
         n_bytes: dict[str, int] = {}
         for i in group:
             key = self.futures[i].key
-            worker = held.get(key, key)  # a part that is nowhere yet is alone
+            worker = self._held.get(key, key)  # a part that is nowhere yet is alone
             size = self._n_bytes.get(key, 0)
             task = open_lists.setdefault(worker, [])
             if task and (len(task) == share or n_bytes[worker] + size > TASK_BYTES):
@@ -149,35 +156,51 @@ class ClusterPasses(Passes):
             n_bytes[worker] = n_bytes.get(worker, 0) + size
         yield from open_lists.values()
 
-    def _held(self) -> dict[str, str]:
+    def _look(self) -> None:
         """Where the parts are now, as far as they are somewhere."""
-        keys = [future.key for future in self.futures]
-        held = {key: min(at) for key, at in self.client.who_has(self.futures).items() if at}
-        unknown = [key for key in keys if key in held and key not in self._n_bytes]
-        if unknown:
-            self._n_bytes.update(self.client.nbytes(unknown, summary=False))
-        return held
+        try:
+            where = self.client.who_has(self.futures)
+            self._n_threads = max(1, sum(self.client.nthreads().values()))
+            self._held = {key: min(at) for key, at in where.items() if at}
+            unknown = [key for key in self._held if key not in self._n_bytes]
+            if unknown:
+                self._n_bytes.update(self.client.nbytes(unknown, summary=False))
+        except OSError:  # no scheduler answers: the pass will find out whether it has gone
+            return
+        if len(self._held) == len(self.futures):  # else some are about to come
+            self._asked = time.monotonic()
 
 
 class _Graph:
-    """The tasks of a pass, under names of its own."""
+    """The tasks of a pass, under names of its own.
 
-    def __init__(
-        self, futures: Sequence[Any], function: Callable[..., Any], shared: tuple[Any, ...]
-    ) -> None:
-        self.futures, self.function = futures, function
+    ``work`` is done by all of ``n_tasks``, and travels with each or as the result of one more.
+    """
+
+    def __init__(self, futures: Sequence[Any], work: Callable[..., Any], n_tasks: int) -> None:
+        self.futures, self.work = futures, work
         self.name, self.count = f"eigenkit-%s-{uuid.uuid4().hex}-%d", itertools.count()
-        self.given = self._task("given", partial(themselves, shared))
+        self.given: tuple[Any, ...] = ()
+        if n_tasks * _n_bytes(work) > INSIDE_BYTES:
+            self.work, self.given = operator.call, (self._task("given", partial(itself, work)),)
 
     def group(self, tasks: list[list[int]]) -> Any:
-        """The sum of the parts of these tasks."""
-        alone = len(tasks) == 1
+        """The sum of the parts of these tasks, in their order.
+
+        The first ones of it are added up where they are: that spares their way.
+        """
+        start, alone = min(map(min, tasks)), len(tasks) == 1
+        firsts = [task == list(range(start, start + len(task))) for task in tasks]
         found = [
-            self._task("pass", on_parts, parts, self.function, self.given, alone)
-            for parts in ([self.futures[i] for i in task] for task in tasks)
+            self._task("pass", self.work, *self.given, parts, first, alone)
+            for parts, first in zip(map(self._parts, tasks), firsts, strict=True)
         ]
-        order = np.argsort(np.concatenate(tasks)).tolist()
+        places = [task[:1] if first else task for task, first in zip(tasks, firsts, strict=True)]
+        order = np.argsort(np.concatenate(places)).tolist()
         return found[0] if alone else self.sum(found, order)
+
+    def _parts(self, task: list[int]) -> list[Any]:
+        return [self.futures[i] for i in task]
 
     def sum(self, found: list[Any], order: list[int] | None = None) -> Any:
         return self._task("sum", sum_of, found, order)
@@ -187,6 +210,15 @@ class _Graph:
 
         name = self.name % (what, next(self.count))
         return delayed(function, pure=False)(*arguments, dask_key_name=name)
+
+
+def _n_bytes(value: Any) -> int:
+    """As it travels; arrays are not copied for that."""
+    from distributed.protocol.pickle import dumps
+
+    arrays: list[Any] = []
+    rest = dumps(value, buffer_callback=arrays.append)
+    return len(rest) + sum(int(array.raw().nbytes) for array in arrays)
 
 
 def _result(client: Any, future: Any) -> Any:
@@ -236,7 +268,8 @@ def blocks_of(
 ) -> DaskBlocks:
     """From delayed pairs, a collection with row chunks, or files; classes ``by_name`` or value."""
     register_sizes()
-    if isinstance(parts, str) or _all_strings(parts):
+    files = parts if isinstance(parts, list | tuple) and parts else [parts]
+    if all(isinstance(each, str) for each in files):
         return _files(client, parts, labels, classes, reading, by_name)
     return DaskBlocks(client, _parts(client, parts, y, labels, reading), classes)
 
@@ -245,45 +278,44 @@ def _parts(client: Any, parts: Any, y: Any, labels: Any, reading: dict[str, Any]
     """Futures of lists of blocks."""
     if reading or len(labels):
         raise TypeError("labels and options of reading go with files: give y with the rows.")
-    if _is_collection(parts):
+    if hasattr(parts, "to_delayed"):
         return _collection(client, parts, y)
     if y is not None:
         raise TypeError("y goes with a dask array or dataframe: give pairs (X, y) as parts.")
     given = list(parts)
     if not given:
         raise ValueError("parts is empty: give delayed pairs (X, y), a collection, or files.")
-    return [
-        client.submit(_sized, checked_part, _as_future(client, p), retries=RETRIES) for p in given
-    ]
+    places = _places(client, len(given))
+    return [_checked(client, *each) for each in zip(given, places, strict=True)]
 
 
-def _checked(client: Any, part: Any) -> Any:
-    return client.submit(_sized, checked_part, _as_future(client, part), retries=RETRIES)
+def _places(client: Any, n: int) -> list[dict[str, Any]]:
+    """Workers that should make n parts, unless they are gone or busy: neighbours at the same one.
+
+    Sums of neighbours can be made there; those of others have to travel.
+    """
+    threads = [worker for worker, n in sorted(client.nthreads().items()) for _ in range(n)]
+    chosen = [threads[i * len(threads) // n : i * len(threads) // n + 1] for i in range(n)]
+    return [{"workers": each, "allow_other_workers": True} if each else {} for each in chosen]
 
 
-def _all_strings(parts: Any) -> bool:
-    return (
-        isinstance(parts, list | tuple) and bool(parts) and all(isinstance(p, str) for p in parts)
-    )
+def _checked(client: Any, part: Any, place: dict[str, Any]) -> Any:
+    return client.submit(_sized, checked_part, _as_future(client, part, place), retries=RETRIES)
 
 
-def _is_collection(parts: Any) -> bool:
-    return hasattr(parts, "to_delayed")
-
-
-def _as_future(client: Any, part: Any) -> Any:
+def _as_future(client: Any, part: Any, place: dict[str, Any]) -> Any:
     """A part as a future; what is in this process already is better fitted there."""
-    from dask.delayed import Delayed
+    from dask.delayed import Delayed, delayed
     from distributed import Future
 
     if isinstance(part, Future):
         return part
-    if isinstance(part, Delayed):
-        return client.compute(part, retries=RETRIES)
     if isinstance(part, tuple) and all(each is None or isinstance(each, Delayed) for each in part):
-        from dask.delayed import delayed
-
-        return client.compute(delayed(tuple)(list(part)), retries=RETRIES)
+        part = delayed(tuple)(list(part))
+    if isinstance(part, Delayed):
+        if not client.futures.keys().isdisjoint(part.dask):  # it is better made where these are
+            place = {}
+        return client.compute(part, retries=RETRIES, **place)
     raise TypeError(
         f"a part is {what_is(part)}: give delayed pairs (X, y), which the workers make; "
         "arrays of this process go to RowBlocks.from_arrays."
@@ -292,31 +324,13 @@ def _as_future(client: Any, part: Any) -> Any:
 
 def _collection(client: Any, X: Any, y: Any) -> list[Any]:
     """A dask array or dataframe, cut between rows only."""
-    rows = _row_blocks("X", X)
-    others = [None] * len(rows) if y is None else _row_blocks("y", y)
+    rows = row_chunks("X", X)
+    others = [None] * len(rows) if y is None else row_chunks("y", y)
     if len(others) != len(rows):
         raise ValueError(
             f"X has {len(rows)} chunks of rows and y has {len(others)}: rechunk y as X is."
         )
-    pairs = zip(rows, others, strict=True)
-    return [_checked(client, pair) for pair in pairs]
-
-
-def _row_blocks(name: str, collection: Any) -> list[Any]:
-    delayed = collection.to_delayed()
-    if not hasattr(collection, "chunks"):
-        return list(delayed)
-    chunks = collection.chunks
-    if any(np.isnan(size) for size in chunks[0]):
-        raise ValueError(
-            f"{name} has chunks of unknown lengths: call {name}.compute_chunk_sizes() first."
-        )
-    if len(chunks) > 1 and len(chunks[1]) > 1:
-        raise ValueError(
-            f"{name} is cut between columns ({len(chunks[1])} chunks): rechunk it to whole rows, "
-            f"{name}.rechunk({{1: -1}})."
-        )
-    return list(np.ravel(delayed))
+    return [_checked(client, pair, {}) for pair in zip(rows, others, strict=True)]
 
 
 def _files(
@@ -343,7 +357,11 @@ def _files(
     (kind,) = kinds
     values = class_values(known) if kind == "classes" and not by_name else None
     how = labels, reading, known, values
-    parts = [client.submit(_sized, read_part, path, *how, width, retries=RETRIES) for path in names]
+    places = _places(client, len(names))
+    parts = [
+        client.submit(_sized, read_part, path, *how, width, retries=RETRIES, **place)
+        for path, place in zip(names, places, strict=True)
+    ]
     if classes is None and kind == "classes":
         classes = np.array(known) if values is None else np.unique(values)
     made = DaskBlocks(client, parts, classes)

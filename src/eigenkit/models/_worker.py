@@ -6,7 +6,7 @@ Nothing in here knows the cluster. A part is a list of blocks (X, y, weight).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass, replace
 from functools import reduce
 from typing import Any
@@ -21,21 +21,29 @@ from eigenkit.threads import blas_threads
 MOST_STORED = 2**31 - 1
 
 
-def themselves(shared: tuple[Any, ...]) -> tuple[Any, ...]:
-    return shared
+def itself(value: Any) -> Any:
+    """What a task was sent with, as its result."""
+    return value
 
 
 def on_parts(
-    parts: list[list[Any]], function: Callable[..., Any], shared: tuple[Any, ...], alone: bool
+    function: Callable[..., Any],
+    shared: tuple[Any, ...],
+    parts: list[list[Any]],
+    first: bool,
+    alone: bool,
 ) -> Any:
-    """The results of some parts, or their sum where these are all of a group."""
+    """The results of some parts, as a list; added up if these are the first ones of a group, and
+    without a list if they are all of it.
+    """
     with blas_threads(0):  # as in threads: the same bits
-        shared = _aligned(shared)
-        found = (function(iter(_aligned(part)), *shared) for part in parts)
-        return reduce(plus, found) if alone else list(found)
+        shared = aligned(shared)
+        found = (function(iter(aligned(part)), *shared) for part in parts)
+        results = [reduce(plus, found)] if first else list(found)
+    return results[0] if alone else results
 
 
-def _aligned(value: Any) -> Any:
+def aligned(value: Any) -> Any:
     """Arrays as they were before they travelled: now they may begin at any byte.
 
     Products of such arrays are made by other routines, whose last digits differ.
@@ -46,11 +54,11 @@ def _aligned(value: Any) -> Any:
         given = value.data, value.indices, value.indptr
         if all(part.flags.aligned for part in given):
             return value
-        return sparse.csr_array(_aligned(given), shape=value.shape)
+        return sparse.csr_array(aligned(given), shape=value.shape)
     if isinstance(value, list | tuple):
-        return type(value)(map(_aligned, value))
+        return type(value)(map(aligned, value))
     if is_dataclass(value) and not isinstance(value, type):
-        return replace(value, **{f.name: _aligned(getattr(value, f.name)) for f in fields(value)})
+        return replace(value, **{f.name: aligned(getattr(value, f.name)) for f in fields(value)})
     return value
 
 
@@ -59,15 +67,19 @@ def sum_of(values: list[Any], order: list[int] | None) -> Any:
     if order is not None:
         listed = list(itertools.chain.from_iterable(values))
         values = [listed[i] for i in order]
-    return reduce(_added, values)
+    return _total(values)
+
+
+def _total(values: Iterable[Any]) -> Any:
+    """As ``plus`` adds them up, but none is changed: another task may ask for them again."""
+    found = [value for value in values if value is not None]
+    if found and isinstance(found[0], tuple):
+        return tuple(_total(each) for each in zip(*found, strict=True))
+    first = [reduce(_added, found[:2])] if found else [None]
+    return reduce(plus, first + found[2:])
 
 
 def _added(a: Any, b: Any) -> Any:
-    """a + b, where neither may be changed: another task may ask for them again."""
-    if a is None or b is None:
-        return b if a is None else a
-    if isinstance(a, tuple):
-        return tuple(_added(x, y) for x, y in zip(a, b, strict=True))
     return a.merge(b) if hasattr(a, "merge") else a + b
 
 
