@@ -252,7 +252,7 @@ def test_numbers_of_a_table_are_those_of_python(rng, form):
     cells = [[form % value for value in row] for row in X.tolist()]
     for mark in ",;\t|":
         text = "\n".join(mark.join(row) for row in cells)
-        found = compiled.read_table(text, mark, [compiled.NUMBER] * 5)
+        found = compiled.read_table(text.encode(), mark, [compiled.NUMBER] * 5)
         if found is None:  # a number halfway between two others is left to somebody else
             assert form in ("%.17g", "%.18e")
             continue
@@ -264,13 +264,13 @@ def test_a_table_is_read_in_parts(rng, monkeypatch):
     X = rng.normal(size=(50, 3))
     words = ["ä", "b c", "", '"quoted; mark"', "d"] * 10
     lines = [f"{a!r};{w};{b!r};{c!r}\n\n" for (a, b, c), w in zip(X.tolist(), words, strict=True)]
-    N = compiled.NUMBER
+    text, N = "".join(lines).encode(), compiled.NUMBER
     for part in (1, 7, 100, 10**6):
         monkeypatch.setattr(compiled, "_PART", part)
-        table, (cells,) = compiled.read_table("".join(lines), ";", [N, compiled.TEXT, N, N])
+        table, (cells,) = compiled.read_table(text, ";", [N, compiled.TEXT, N, N])
         np.testing.assert_array_equal(table[:, [0, 2, 3]], X)
         assert cells == [word.strip('"') for word in words]
-        table, none = compiled.read_table("".join(lines), ";", [N, compiled.NOTHING, N, N])
+        table, none = compiled.read_table(text, ";", [N, compiled.NOTHING, N, N])
         assert none == []
         assert np.isnan(table[:, 1]).all()
 
@@ -279,16 +279,18 @@ def test_a_table_is_read_in_parts(rng, monkeypatch):
 def test_words_for_a_missing_value_are_nan_and_empty_lines_are_none():
     for word in MISSING:
         for cell in (word, word.upper(), f" {word} ", f'"{word}"'):
-            table, _ = compiled.read_table(f"1,{cell}\n\n{cell}, -0\n", ",", [compiled.NUMBER] * 2)
+            table, _ = compiled.read_table(
+                f"1,{cell}\n\n{cell}, -0\n".encode(), ",", [compiled.NUMBER] * 2
+            )
             np.testing.assert_array_equal(table, [[1, np.nan], [np.nan, 0]])
             assert np.signbit(table[1, 1])
 
 
 @needs_library
 def test_decimal_commas_are_read():
-    table, _ = compiled.read_table('1,5;-,25\n"2,0";3\n', ";", [compiled.NUMBER] * 2, ",")
+    table, _ = compiled.read_table(b'1,5;-,25\n"2,0";3\n', ";", [compiled.NUMBER] * 2, ",")
     np.testing.assert_array_equal(table, [[1.5, -0.25], [2, 3]])
-    assert compiled.read_table("1.5;2\n", ";", [compiled.NUMBER] * 2, ",") is None
+    assert compiled.read_table(b"1.5;2\n", ";", [compiled.NUMBER] * 2, ",") is None
 
 
 @needs_library
@@ -301,7 +303,7 @@ def test_decimal_commas_are_read():
     ],
 )
 def test_whatever_is_no_plain_number_is_left_to_the_careful_reader(text):
-    assert compiled.read_table(text, ",", [compiled.NUMBER] * 2) is None
+    assert compiled.read_table(text.encode(), ",", [compiled.NUMBER] * 2) is None
 
 
 @needs_library
@@ -309,4 +311,4 @@ def test_whatever_is_no_plain_number_is_left_to_the_careful_reader(text):
     "text", ["1,a,b", "1", '1,"a"b', '1,a"b', '1,"a""b"', '1,"a\nb"', '1,"a', '1,a"', "x,a"]
 )
 def test_text_that_needs_care_is_left_to_the_careful_reader(text):
-    assert compiled.read_table(text, ",", [compiled.NUMBER, compiled.TEXT]) is None
+    assert compiled.read_table(text.encode(), ",", [compiled.NUMBER, compiled.TEXT]) is None

@@ -143,4 +143,4 @@ def test_nothing_and_infinity_are_told_apart_like_anything_else() -> None:
         values, place = distinct(np.array(column))
         np.testing.assert_array_equal(values, np.unique(column))
         np.testing.assert_array_equal(values[place], column)
-    assert compiled.read_table("1,2\n", ",", []) is None
+    assert compiled.read_table(b"1,2\n", ",", []) is None

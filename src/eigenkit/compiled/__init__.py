@@ -30,7 +30,7 @@ LIBRARY = Path(__file__).with_name("products.so")
 _WIDEST_EXPONENT = 250
 
 # Characters of a table that are worth a thread.
-_PART = 2**20
+_PART = 2**19
 
 # The most columns that the dense functions take, and the sparse gradient, as in products.c.
 WIDEST, WIDEST_SPARSE = 64, 16
@@ -160,60 +160,82 @@ def takes_dense(X: np.ndarray, k: int = 4) -> bool:
 TEXT, NUMBER, NOTHING = range(3)
 
 
+def after_lines(text: bytes, at: int, end: int, most: int | None = None) -> tuple[int, int]:
+    """How many lines begin in ``text[at:end]``, ``most`` at most, and where the last one ends.
+
+    Examples
+    --------
+    >>> from eigenkit.compiled import after_lines
+    >>> after_lines(b"a\\nb\\nc", 2, 5)
+    (2, 5)
+    """
+    most = len(text) if most is None else most
+    if _reads_tables():
+        place = ctypes.c_int64()
+        call = _typed("after_lines", "pqqqp", ctypes.c_int64)
+        return int(call(text, at, end, most, ctypes.byref(place))), place.value
+    count = 0
+    while count < most and at < end:
+        at = text.find(b"\n", at, end) + 1 or end
+        count += 1
+    return count, at
+
+
 def read_table(
-    text: str, mark: str, kinds: Sequence[int], decimal: str = "."
+    text: bytes, mark: str, kinds: Sequence[int], decimal: str = "."
 ) -> tuple[np.ndarray, list[list[str]]] | None:
-    """The numbers in the lines of a text, and the cells of its columns of TEXT; None if it cannot.
+    """The numbers in the lines of a text in UTF-8, and the cells of its columns of TEXT; None if it
+    cannot.
 
     It cannot where lines differ in their number of cells, a NUMBER is none, or quotes stand inside
     of cells. Empty cells and words such as NA are NaN, as are columns that hold no numbers; every
     number is the float64 nearest to what is written.
     """
-    if not (len(kinds) and available() and hasattr(_library(), "read_cells")):
+    if not (len(kinds) and text and _reads_tables()):
         return None
-    data, columns = text.encode(), len(kinds)
-    parts = -(-len(data) // _PART)
-    cuts = [data.find(b"\n", len(data) * k // parts) + 1 or len(data) for k in range(1, parts)]
-    bounds = zip([0, *cuts], [*cuts, len(data)], strict=True)
-    call = _typed("read_cells", "pqccqpqppp", ctypes.c_int64)
-    codes, roles = np.frombuffer(data, dtype=np.uint8), np.array(kinds, dtype=np.int8)
-    words, numbers = np.sum(roles == TEXT), roles == NUMBER
+    columns, roles = len(kinds), np.array(kinds, dtype=np.int8)
+    words = int(np.sum(roles == TEXT))
+    parts = -(-len(text) // _PART)
+    cuts = [text.find(b"\n", len(text) * k // parts) + 1 or len(text) for k in range(1, parts)]
+    bounds = [*zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    most = [after_lines(text, *bound)[0] for bound in bounds]
+    first = np.cumsum([0, *most])
+    table = np.empty((first[-1], columns))
+    cells = np.empty((first[-1], words, 2), dtype=np.int64)
+    call = _typed("read_cells", "pqqccqpqppp", ctypes.c_int64)
 
-    def read(bound: tuple[int, int]) -> tuple[np.ndarray, np.ndarray] | None:
-        begin, end = bound
-        # A row has a character a column, or more; what is not written takes no memory.
-        most = (end - begin) // columns + 1
-        table, cells = np.empty((most, columns)), np.empty((most, words, 2), dtype=np.int64)
-        marks = mark.encode(), decimal.encode(), columns, roles.ctypes.data, most
-        where = [A.ctypes.data for A in (_powers(), table, cells)]
-        rows = call(codes.ctypes.data + begin, end - begin, *marks, *where)
-        if rows < 0:
-            return None
-        for array in (table, cells):  # in place: what is not needed is given back
-            array.resize((rows, *array.shape[1:]), refcheck=False)
-        table[:, ~numbers] = np.nan
-        cells += begin
-        return table, cells
+    def read(k: int) -> int:
+        into = slice(first[k], first[k + 1])
+        marks = mark.encode(), decimal.encode(), columns, roles.ctypes.data, most[k]
+        where = [A.ctypes.data for A in (_powers(), table[into], cells[into])]
+        return int(call(text, *bounds[k], *marks, *where))
 
-    found = [part for part in thread_map(read, bounds) if part is not None]
-    if len(found) < max(parts, 1):
+    found = thread_map(read, range(len(bounds)))
+    if min(found, default=0) < 0:
         return None
-    tables, places = (np.concatenate(part) for part in zip(*found, strict=True))
-    return tables, [_slices(text, data, places[:, j]) for j in range(words)]
+    if found != most:  # there are lines without cells
+        there = [slice(start, start + n) for start, n in zip(first, found, strict=False)]
+        table, cells = (np.concatenate([A[rows] for rows in there]) for A in (table, cells))
+    return table, [_slices(text, cells[:, j]) for j in range(words)]
 
 
-def _slices(text: str, data: bytes, places: np.ndarray) -> list[str]:
+def _reads_tables() -> bool:
+    return available() and hasattr(_library(), "after_lines")
+
+
+def _slices(text: bytes, places: np.ndarray) -> list[str]:
     bounds = zip(*places.T.tolist(), strict=True)
     if text.isascii():
-        return [text[begin:end] for begin, end in bounds]
-    return [data[begin:end].decode() for begin, end in bounds]
+        whole = text.decode()
+        return [whole[begin:end] for begin, end in bounds]
+    return [text[begin:end].decode() for begin, end in bounds]
 
 
 @cache
 def _powers() -> np.ndarray:
     """Powers of ten, each as a sum of two float64."""
     powers = [10**k for k in range(_WIDEST_EXPONENT + 1)]
-    return np.array([[float(p), float(p - int(float(p)))] for p in powers])
+    return np.array([[float(p), float(p - int(float(p))), 1 / p] for p in powers])
 
 
 def _sparse_usable() -> bool:

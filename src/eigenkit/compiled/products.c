@@ -312,30 +312,84 @@ EXPORT void dense_sums(int64_t n, int64_t d, const double *X, int64_t stride, do
 #define WIDEST_EXPONENT 250
 
 /* high + low rounded, if the error of low cannot matter; else 0. */
-static int rounded(double high, double low, double *out) {
+static inline int rounded(double high, double low, double *out) {
     const double up = high + low * (1 + 0x1p-40), down = high + low * (1 - 0x1p-40);
     *out = up;
     return up == down;
 }
 
-/* `power` holds the high and the low part of 10^0, 10^1, ...; returns whether the number is exact. */
-static int number(uint64_t m, int e, const double *power, double *out) {
+/* `power` holds the high part, the low part and the inverse of 10^0, 10^1, ...; returns whether the
+ * number is exact. */
+static inline int number(uint64_t m, int e, const double *power, double *out) {
     const double high = (double)m;
     if (m < (1ull << 53) && e >= -22 && e <= 22) {
-        *out = e < 0 ? high / power[-2 * e] : high * power[2 * e];
+        *out = e < 0 ? high / power[-3 * e] : high * power[3 * e];
         return 1;
     }
     if (e < -WIDEST_EXPONENT || e > WIDEST_EXPONENT) return 0;
     /* high may be 2^64, which is no uint64_t: the difference is taken in halves. */
     const double top = (double)(m >> 32) * 0x1p32, rest = (double)(m & 0xffffffffu);
     const double low = (top - high) + rest;
-    const double *p = power + 2 * (e < 0 ? -e : e);
+    const double *p = power + 3 * (e < 0 ? -e : e);
     if (e < 0) {
         const double q = high / p[0];
-        return rounded(q, (fma(-q, p[0], high) + (low - q * p[1])) / p[0], out);
+        return rounded(q, (fma(-q, p[0], high) + (low - q * p[1])) * p[2], out);
     }
     const double q = high * p[0];
     return rounded(q, fma(high, p[0], -q) + (high * p[1] + low * p[0]), out);
+}
+
+/* Digits from `at` on, appended to *m; returns where they end. More than 19 of them overflow *m: the
+ * caller counts. Eight at a time where the first of eight bytes is the lowest. */
+static inline const char *digits(const char *at, const char *end, uint64_t *m) {
+#if defined(__GNUC__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    static const uint64_t shift[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    for (int some = 8; some == 8 && end - at >= 8; at += some) {
+        uint64_t eight;
+        memcpy(&eight, at, 8);
+        /* Of what is left of a digit the upper half is 0, also after 6 is added. */
+        eight ^= 0x3030303030303030u;
+        const uint64_t strange = (eight | (eight + 0x0606060606060606u)) & 0xf0f0f0f0f0f0f0f0u;
+        if (strange) { /* the digits before it, with zeros before them */
+            some = __builtin_ctzll(strange) >> 3;
+            eight = eight << 8 << 8 * (7 - some);
+        }
+        eight = (eight * 10 + (eight >> 8)) & 0x00ff00ff00ff00ffu;
+        eight = (eight * 100 + (eight >> 16)) & 0x0000ffff0000ffffu;
+        *m = *m * shift[some] + (uint32_t)(eight * 10000 + (eight >> 32));
+        if (some < 8) return at + some;
+    }
+#endif
+    for (; at < end && (unsigned)(*at - '0') < 10; at++) *m = *m * 10 + (*at - '0');
+    return at;
+}
+
+/* A number without frills, with `stop` behind it: where it ends, or NULL for anything else. What is
+ * as likely as not, a sign or a digit more, is no branch. */
+static inline const char *plain_number(const char *at, const char *end, char decimal, char stop,
+                                       const double *power, double *out) {
+    if (end - at < 4) return NULL;
+    const int64_t negative = *at == '-';
+    const char *first = at += negative;
+    uint64_t m = 0;
+    if (at[1] == decimal && (unsigned)(*at - '0') < 10)
+        m = *at++ - '0';
+    else
+        at = digits(at, end, &m);
+    int64_t count = at - first, places = 0;
+    if (at < end && *at == decimal) {
+        first = ++at;
+        at = digits(at, end, &m);
+        places = at - first;
+        count += places;
+    }
+    if (!count || count > MOST_DIGITS || m >> 62 || at == end || *at != stop) return NULL;
+    const double high = (double)(int64_t)m, low = (double)((int64_t)m - (int64_t)high);
+    const double *p = power + 3 * places, q = high / p[0];
+    if (!rounded(q, (fma(-q, p[0], high) + (low - q * p[1])) * p[2], out)) return NULL;
+    const double signs[] = {1, -1};
+    *out *= signs[negative];
+    return at;
 }
 
 /* Whether a cell of a few characters is one of the words for a missing value, in any case. */
@@ -367,14 +421,28 @@ static const char *end_of_text(const char *at, const char *end, char mark, int *
     return at + 1 == end || at[1] == mark || at[1] == '\n' ? at : NULL;
 }
 
-/* Rows of `columns` cells with `mark` between them. Of a column that is a number (`kind` 1) the
- * numbers go into `out`, NaN where a cell is empty or says that it is missing; of one that is text
- * (`kind` 0) the places where cells begin and end into `cells`, two a text column; of any other
- * nothing. Empty lines are left out. Returns the number of rows, or -1 where anything else is met. */
-EXPORT int64_t read_cells(const char *text, int64_t length, char mark, char decimal, int64_t columns,
-                          const char *kind, int64_t most_rows, const double *power, double *out,
-                          int64_t *cells) {
-    const char *at = text, *const end = text + length;
+/* How many lines begin in text[begin:end], `most` at most; `*place` is where the last one ends. */
+EXPORT int64_t after_lines(const char *text, int64_t begin, int64_t end, int64_t most,
+                           int64_t *place) {
+    const char *at = text + begin, *const stop = text + end;
+    int64_t count = 0;
+    for (; count < most && at < stop; count++) {
+        const char *last = memchr(at, '\n', stop - at);
+        at = last ? last + 1 : stop;
+    }
+    *place = at - text;
+    return count;
+}
+
+/* Rows of `columns` cells with `mark` between them, in text[begin:stop]. Of a column that is a number
+ * (`kind` 1) the numbers go into `out`, NaN where a cell is empty or says that it is missing; of one
+ * that is text (`kind` 0) NaN, and the places where cells begin and end into `cells`, two a text
+ * column; of any other NaN. Empty lines are left out. Returns the number of rows, or -1 where
+ * anything else is met. */
+EXPORT int64_t read_cells(const char *text, int64_t begin, int64_t stop, char mark, char decimal,
+                          int64_t columns, const char *kind, int64_t most_rows, const double *power,
+                          double *out, int64_t *cells) {
+    const char *at = text + begin, *const end = text + stop;
     int64_t row = 0;
     while (at < end) {
         if (*at == '\n') {
@@ -385,15 +453,22 @@ EXPORT int64_t read_cells(const char *text, int64_t length, char mark, char deci
         for (int64_t j = 0; j < columns; j++) {
             if (kind[j] != 1) {
                 int quoted;
-                const char *stop = end_of_text(at, end, mark, &quoted);
-                if (!stop) return -1;
+                const char *last = end_of_text(at, end, mark, &quoted);
+                if (!last) return -1;
                 if (kind[j] == 0) {
                     *cells++ = at + quoted - text;
-                    *cells++ = stop - text;
+                    *cells++ = last - text;
                 }
-                at = stop + quoted;
+                out[row * columns + j] = NAN;
+                at = last + quoted;
                 if (j + 1 < columns ? at == end || *at != mark : at < end && *at != '\n') return -1;
                 at++;
+                continue;
+            }
+            const char *plain = plain_number(at, end, decimal, j + 1 < columns ? mark : '\n', power,
+                                             out + row * columns + j);
+            if (plain) {
+                at = plain + 1;
                 continue;
             }
             const int quoted = at < end && *at == '"';

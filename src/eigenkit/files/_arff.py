@@ -13,7 +13,7 @@ from scipy import sparse
 
 from eigenkit.files._cells import as_number
 from eigenkit.files._common import Block, FileError, Reading, check_unique, roles, shown
-from eigenkit.files._delimited import Delimited
+from eigenkit.files._delimited import Delimited, without_lines
 from eigenkit.files._streams import Lines, Origin, guess_encoding, split_lines
 
 _WORD = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s{]+)"""
@@ -138,9 +138,10 @@ class Arff(Delimited):
             first, block = lines.take(n_rows)
             if not block:
                 return
-            rows = ["\n" if line.startswith("%") else line for line in split_lines(block)]
-            dense = not self.sparse
-            parsed = self._block(first, "".join(rows)) if dense else self._sparse(first, rows)
+            rows = without_lines(block, "%")
+            parsed = (
+                self._sparse(first, split_lines(rows)) if self.sparse else self._block(first, rows)
+            )
             if len(parsed):
                 yield parsed
 

@@ -194,8 +194,9 @@ class Block:
     """Some rows: features, columns of text, and labels as they stand in the file.
 
     ``labels`` is a matrix of numbers, a list of cells, a list of tuples of labels, or None.
-    ``kept`` holds the cells of columns that were asked for as they are, ``path`` the file
-    and ``start`` the number of its rows before these, where the reader says so.
+    ``kept`` holds the cells of columns that were asked for as they are, ``path`` the file,
+    ``start`` the number of its rows before these, and ``share`` how much of the file they are,
+    where the reader says so.
     """
 
     X: Any
@@ -204,6 +205,7 @@ class Block:
     kept: dict[str, list[str]] = field(default_factory=dict)
     start: int = 0
     path: str | None = None
+    share: float = 0.0
 
     def __len__(self) -> int:
         return int(self.X.shape[0])

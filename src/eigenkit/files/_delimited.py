@@ -10,12 +10,13 @@ import csv
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from io import BytesIO
 from itertools import zip_longest
 from typing import Any, ClassVar
 
 import numpy as np
 
-from eigenkit.compiled import NOTHING, NUMBER, TEXT, read_table
+from eigenkit.compiled import NOTHING, NUMBER, TEXT, after_lines, read_table
 from eigenkit.files._cells import (
     KINDS,
     Convert,
@@ -45,7 +46,6 @@ from eigenkit.files._common import (
 from eigenkit.files._streams import (
     Lines,
     Origin,
-    after_lines,
     guess_encoding,
     one_by_one,
     split_lines,
@@ -86,11 +86,10 @@ class Delimited:
             "like_labels": list(self.roles.like_labels),
         }
 
-    def _without_comments(self, text: str) -> str:
-        mark = self.options.comment
-        return (
-            text if mark is None else "".join(_no_comment(line, mark) for line in split_lines(text))
-        )
+    def _without_comments(self, text: bytes) -> bytes:
+        if self.options.comment is None:
+            return text
+        return without_lines(text, self.options.comment)
 
     # -- finding out -------------------------------------------------------------------
 
@@ -231,10 +230,11 @@ class Delimited:
         """The rows, at most about ``n_rows`` at a time."""
         for first, text in ahead(self._texts(n_rows)):
             parsed = self._block(first, text)
+            parsed.share = self.origin.share(len(text))
             if len(parsed):
                 yield parsed
 
-    def _texts(self, n_rows: int) -> Iterator[tuple[int, str]]:
+    def _texts(self, n_rows: int) -> Iterator[tuple[int, bytes]]:
         """The number of the first line and the text of every block, without the header."""
         lines = Lines(self.origin, self.encoding)
         skip = self.header
@@ -242,20 +242,20 @@ class Delimited:
             first, text = found[0], self._without_comments(found[1])
             if skip:
                 n = self._header_lines(text)
-                first, text, skip = first + n, text[after_lines(text, 0, n)[1] :], False
+                first, text, skip = first + n, text[after_lines(text, 0, len(text), n)[1] :], False
             yield first, text
 
-    def _header_lines(self, block: str) -> int:
+    def _header_lines(self, block: bytes) -> int:
         reader = csv.reader(one_by_one(block), delimiter=self.delimiter)
         while not next(reader):
             pass
         return reader.line_num
 
-    def _block(self, first: int, text: str) -> Block:
+    def _block(self, first: int, text: bytes) -> Block:
         found = self._quickly(text) if text and not text.isspace() else None
         return self._slowly(first, split_lines(text)) if found is None else found
 
-    def _quickly(self, text: str) -> Block | None:
+    def _quickly(self, text: bytes) -> Block | None:
         """The block by compiled code or by numpy; None if it holds what they do not know."""
         labels = self.roles.labels
         wanted = {*self.roles.features, *(labels if self.numeric_labels else ())}
@@ -283,7 +283,7 @@ class Delimited:
             {self.names[j]: cells[j] for j in self.roles.kept},
         )
 
-    def _cells(self, text: str, kinds: list[int]) -> tuple[np.ndarray, list[list[str]]] | None:
+    def _cells(self, text: bytes, kinds: list[int]) -> tuple[np.ndarray, list[list[str]]] | None:
         """The numbers of the block, and the cells of its columns of text."""
         if self.options.thousands is not None or (self._quoting and TEXT in kinds):
             return None
@@ -391,5 +391,7 @@ def _numeric_looking(cells: Sequence[str]) -> list[str]:
     return [cell for cell in cells if cell.strip()[:1] in set("+-,0123456789") and cell.strip()]
 
 
-def _no_comment(line: str, mark: str) -> str:
-    return "\n" if line.startswith(mark) else line
+def without_lines(text: bytes, mark: str) -> bytes:
+    """The text, with nothing in the lines that begin with a mark."""
+    begin = mark.encode(errors="surrogateescape")
+    return b"".join(b"\n" if line.startswith(begin) else line for line in BytesIO(text))

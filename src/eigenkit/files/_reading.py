@@ -31,6 +31,8 @@ _SUFFIXES = {
 }
 _PAIRS = re.compile(rb"\s*[^\s:]*(\s+\d+:\S+)+\s*(#.*)?")
 _BLOCK_BYTES = 8 * 2**20
+# Blocks of which nothing but a copy remains are smaller: memory that is used again at once is warm.
+_PASSING = 8
 # Products with a sparse matrix pay below this share of entries, on more than a few numbers.
 _MOSTLY, _LARGE = 0.15, 100_000
 
@@ -172,8 +174,8 @@ def read(source: Source, tick: Callable[[int], None] | None = None) -> Data:
     rows = _Rows(source)
     text: dict[str, list[str]] = {name: [] for name in source.text_names}
     labels: list[Any] = []
-    for block in source.blocks(rows_per_block(source)):
-        rows.add(block.X)
+    for block in source.blocks(max(1, rows_per_block(source) // _PASSING)):
+        rows.add(block.X, block.share)
         for name, cells in block.text.items():
             text[name] += cells
         labels.append(block.labels)
@@ -204,11 +206,13 @@ class _Rows:
 
     def __init__(self, source: Source) -> None:
         self.source, self.n, self.bytes = source, 0, 0
+        self.share = 0.0
         self.dense: np.ndarray | None = None
         self.sparse: list[Any] = []
 
-    def add(self, X: Any) -> None:
-        """Append some rows."""
+    def add(self, X: Any, share: float) -> None:
+        """Append some rows, which are a share of the file."""
+        self.share += share
         if sparse.issparse(X):
             self.bytes += X.data.nbytes + X.indices.nbytes
             self.source.options.check_size(self.source.path, self.bytes)
@@ -218,13 +222,19 @@ class _Rows:
         end = self.n + len(X)
         self.source.options.check_size(self.source.path, end * X.shape[1] * X.itemsize)
         if self.dense is None:
-            self.dense = np.empty((len(X), X.shape[1]), X.dtype)
+            self.dense = np.empty((self._capacity(X), X.shape[1]), X.dtype)
         if end > len(self.dense):
-            # realloc moves pages, not numbers; what is not yet written takes no memory.
-            capacity = max(end, len(self.dense) + len(self.dense) // 2)
-            self.dense.resize((capacity, X.shape[1]), refcheck=False)
+            # realloc moves pages, not numbers.
+            self.dense.resize((self._capacity(X), X.shape[1]), refcheck=False)
         self.dense[self.n : end] = X
         self.n = end
+
+    def _capacity(self, X: np.ndarray) -> int:
+        """Rows to make room for, as many as the file seems to hold: what is empty is not there."""
+        end = self.n + len(X)
+        guess = 1.02 * end / self.share if self.share else 1.5 * self.n
+        most = self.source.options.max_bytes // max(X.shape[1] * X.itemsize, 1)
+        return max(end, int(min(guess, most)))
 
     def finish(self) -> Any:
         """The matrix."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
+from eigenkit.compiled import after_lines
 from eigenkit.files._common import FileError, Reading, size
 
 # The longest line that is read, in characters: a million numbers fit.
@@ -27,6 +28,8 @@ _BOMS = [
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 ]
+# Encodings in which ASCII is what it is.
+_HAVE_ASCII = {"ascii", "utf-8", "utf-8-sig", "cp1252", "latin-1", "iso8859-1"}
 _DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
@@ -42,6 +45,7 @@ class Origin:
             _check_regular(path)
         with self.raw() as stream:
             magic = stream.read(4)
+            self.n_bytes = stream.seek(0, io.SEEK_END)
         if not magic:
             raise FileError(path, "the file is empty.")
         self.compression = _compression(magic)
@@ -78,10 +82,9 @@ class Origin:
         with self.open() as stream:
             return bytes(self._read(stream, _HEAD))
 
-    def n_bytes(self) -> int:
-        """How many bytes are stored."""
-        with self.raw() as stream:
-            return stream.seek(0, io.SEEK_END)
+    def share(self, n_bytes: int) -> float:
+        """How much of the file so many bytes of its text are; 0 where it is compressed."""
+        return 0.0 if self.compression else min(n_bytes / self.n_bytes, 1.0)
 
     def _read(self, stream: Any, n: int) -> Any:
         try:
@@ -98,22 +101,22 @@ class Origin:
                 self.path, f"it is not in {encoding}: name another with --encoding (latin-1)."
             ) from error
 
-    def text(self, encoding: str) -> Iterator[str]:
-        """The text in pieces that end with a line; line ends become ``\\n``."""
+    def text(self, encoding: str) -> Iterator[bytes]:
+        """The text in UTF-8, in pieces that end with a line; line ends become ``\\n``."""
         with self.open() as binary:
-            yield from self._pieces(_Decoded(binary, encoding), "\n")
+            yield from self._pieces(_Decoded(binary, encoding))
 
     def bytes_(self) -> Iterator[bytes]:
         """The bytes in pieces that end with a line."""
         with self.open() as stream:
-            yield from self._pieces(stream, b"\n")
+            yield from self._pieces(stream)
 
-    def _pieces(self, stream: Any, end: Any) -> Iterator[Any]:
-        rest = end[:0]
+    def _pieces(self, stream: Any) -> Iterator[bytes]:
+        rest = b""
         while piece := self._read(stream, _CHUNK):
-            cut = piece.rfind(end) + 1
+            cut = piece.rfind(b"\n") + 1
             if cut:
-                yield rest + piece[:cut]
+                yield b"".join([rest, memoryview(piece)[:cut]])
                 rest = piece[cut:]
             else:
                 rest += piece
@@ -121,7 +124,7 @@ class Origin:
         if rest:
             yield rest
 
-    def _check_line(self, rest: str | bytes) -> None:
+    def _check_line(self, rest: bytes) -> None:
         if len(rest) > LONGEST_LINE:
             raise FileError(
                 self.path,
@@ -130,24 +133,35 @@ class Origin:
 
 
 class _Decoded:
-    """Text out of bytes, in large pieces: TextIOWrapper decodes 8 kB at a time."""
+    """Text in UTF-8 out of bytes in any encoding, in large pieces.
+
+    Most files are ASCII for most of their length, which is UTF-8 as it stands.
+    """
 
     def __init__(self, binary: IO[bytes], encoding: str) -> None:
         self._binary = binary
         decoder = codecs.getincrementaldecoder(encoding)()
         self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
+        self._has_ascii = encoding in _HAVE_ASCII
 
-    def read(self, n: int) -> str:
+    def read(self, n: int) -> bytes:
         """The text of the next bytes, at least one character unless they have come to an end."""
         while piece := self._binary.read(n):
+            if self._is_plain(piece):
+                return piece
             if text := self._decoder.decode(piece):
-                return text
-        return self._decoder.decode(b"", final=True)
+                return text.encode()
+        return self._decoder.decode(b"", final=True).encode()
+
+    def _is_plain(self, piece: bytes) -> bool:
+        """Whether the bytes are what they would be decoded to, and nothing is held back."""
+        nothing_held = self._decoder.getstate() == (b"", 0)
+        return self._has_ascii and nothing_held and piece.isascii() and b"\r" not in piece
 
 
 @dataclass
 class Lines:
-    """Text in whole lines, with their numbers; blocks never cut a quoted cell in two."""
+    """Text in whole lines, as UTF-8, with their numbers; blocks never cut a quoted cell in two."""
 
     origin: Origin
     encoding: str
@@ -155,12 +169,12 @@ class Lines:
 
     def __post_init__(self) -> None:
         self._pieces = self.origin.text(self.encoding)
-        self._piece, self._at, self._left = "", 0, 0
+        self._piece, self._at = b"", 0
 
-    def take(self, n: int) -> tuple[int, str]:
+    def take(self, n: int) -> tuple[int, bytes]:
         """The number of the first line, and about ``n`` lines."""
         first, last = self.number + 1, self.number + n
-        parts: list[str] = []
+        parts: list[bytes] = []
         quotes = 0
         # An odd number of quotes: the last cell goes on in the next line.
         while self.number < last or (quotes % 2 and self.number < last + n + 1000):
@@ -168,51 +182,30 @@ class Lines:
             if not part:
                 break
             parts.append(part)
-            quotes += part.count('"')
-        return first, "".join(parts)
+            quotes += part.count(b'"') if b'"' in part else 0  # most have none, which is seen soon
+        return first, b"".join(parts)
 
-    def _part(self, n: int) -> str:
+    def _part(self, n: int) -> bytes:
         """At most ``n`` lines of the current piece."""
         if self._at == len(self._piece):
-            self._piece, self._at = next(self._pieces, ""), 0
-            self._left = self._piece.count("\n") + (self._piece[-1:] not in ("\n", ""))
+            self._piece, self._at = next(self._pieces, b""), 0
         begin = self._at
-        if self._left <= n:  # all of it: nothing to look for
-            count, self._at = self._left, len(self._piece)
-        else:
-            count, self._at = after_lines(self._piece, begin, n)
-        self.number, self._left = self.number + count, self._left - count
+        count, self._at = after_lines(self._piece, begin, len(self._piece), n)
+        self.number += count
         return self._piece[begin : self._at]
 
 
-def after_lines(text: str, at: int, n: int) -> tuple[int, int]:
-    """How many lines begin at a place, at most ``n`` of them, and where the last one ends.
-
-    Examples
-    --------
-    >>> from eigenkit.files._streams import after_lines
-    >>> after_lines("a\\nb\\nc", 2, 5)
-    (2, 5)
-    """
-    count = 0
-    while count < n and at < len(text):
-        end = text.find("\n", at)
-        at = len(text) if end < 0 else end + 1
-        count += 1
-    return count, at
-
-
-def split_lines(text: str) -> list[str]:
+def split_lines(text: bytes) -> list[str]:
     """The lines, which end at line feeds only: str.splitlines sees eight more characters."""
-    return list(io.StringIO(text))
+    return list(io.StringIO(text.decode()))
 
 
-def one_by_one(text: str) -> Iterator[str]:
+def one_by_one(text: bytes) -> Iterator[str]:
     """The lines of a text of which only the first are wanted."""
     at = 0
     while at < len(text):
-        end = text.find("\n", at) + 1 or len(text)
-        yield text[at:end]
+        end = text.find(b"\n", at) + 1 or len(text)
+        yield text[at:end].decode()
         at = end
 
 
