@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 from types import ModuleType
@@ -136,6 +137,27 @@ def test_a_command_imports_nothing_that_it_does_not_use(folder, arguments):
 def test_work_that_needs_more_imports_it_after_the_start(folder, arguments):
     later = (*HEAVY, "scipy.fft", "scipy.ndimage", "scipy.spatial", "scipy.special")
     assert _loaded(folder, arguments, later, code=1) == []
+
+
+_FAULTS = """
+import resource, sys
+from eigenkit.cli._start import keep_memory
+if sys.argv[1] == "kept":
+    keep_memory()
+for _ in range(10):
+    [b"x" * n for n in (2**22, 2**22 + 1, 2**22 + 2, 2**22 + 3)]
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a setting of glibc")
+def test_memory_is_used_again():
+    """Pages that the system had to give out."""
+    kept, plain = (
+        int(subprocess.check_output([sys.executable, "-c", _FAULTS, word]))
+        for word in ("kept", "plain")
+    )
+    assert kept < plain / 2
 
 
 def test_a_stand_in_is_the_module_as_soon_as_it_is_used(tmp_path, monkeypatch):

@@ -22,6 +22,7 @@ from eigenkit.cli._fit import fit
 from eigenkit.cli._inspect import inspect
 from eigenkit.cli._score import score
 from eigenkit.cli._significance import significance
+from eigenkit.cli._start import keep_memory
 from eigenkit.cli._streams import follow, merge
 
 app = typer.Typer(
@@ -64,4 +65,5 @@ def run() -> None:
     """Run the command line as a program of its own."""
     signal.signal(signal.SIGTERM, terminate)
     speak_any_encoding()
+    keep_memory()
     app()
