@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from eigenkit import compiled
-from eigenkit.files import Expected, FileError, Reading, open_file
+from eigenkit.files import Expected, FileError, Reading, open_file, read
 from eigenkit.files._delimited import Delimited
+from eigenkit.files._streams import Origin
 from eigenkit.files._targets import distinct
 
 
@@ -73,7 +74,7 @@ def test_a_block_read_at_once_is_the_block_read_row_by_row(tmp_path, monkeypatch
     )
     source = open_file(_mixed(tmp_path / "a.csv", **cells), options)
     quick = [*source.blocks(100)]
-    monkeypatch.setattr(Delimited, "_quickly", lambda self, text: None)
+    monkeypatch.setattr(Delimited, "_quickly", lambda self, lines: None)
     (slow,) = source.blocks(100)
     np.testing.assert_array_equal(quick[0].X, slow.X)
     assert quick[0].text == slow.text
@@ -144,3 +145,38 @@ def test_nothing_and_infinity_are_told_apart_like_anything_else() -> None:
         np.testing.assert_array_equal(values, np.unique(column))
         np.testing.assert_array_equal(values[place], column)
     assert compiled.read_table(b"1,2\n", ",", []) is None
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 3, 5, 8, 1000])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "latin-1"])
+def test_text_is_the_same_wherever_its_pieces_end(tmp_path, monkeypatch, chunk, encoding):
+    monkeypatch.setattr("eigenkit.files._streams._CHUNK", chunk)
+    text = "x,y\r\n1,größe\r2,b\n\r\n3,ä\r\n4,plain\n5,é"
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.encode(encoding))
+    found = b"".join(Origin(str(path), 10**6).text(encoding)).decode()
+    assert found == text.replace("\r\n", "\n").replace("\r", "\n")
+    blocks = list(open_file(str(path), Reading(labels=("y",), encoding=encoding)).blocks(2))
+    assert [cell for block in blocks for cell in block.labels] == ["größe", "b", "ä", "plain", "é"]
+
+
+@pytest.mark.parametrize("end", [b"\xc3", b"\xc3(\n1,2\n", b"\xff\n"])
+def test_bytes_that_are_no_text_are_refused_wherever_they_are(tmp_path, monkeypatch, end):
+    monkeypatch.setattr("eigenkit.files._streams._CHUNK", 16)
+    monkeypatch.setattr("eigenkit.files._streams._HEAD", 16)
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"x,y\n" + b"1,2\n" * 50 + b"3," + end)
+    with pytest.raises(FileError, match="it is not in utf-8: name another with --encoding"):
+        read(open_file(str(path), Reading(encoding="utf-8")))
+
+
+@pytest.mark.parametrize("widths", [(1, 12), (12, 1)])
+def test_room_is_made_for_rows_of_any_length(tmp_path, monkeypatch, widths):
+    """The number of rows is guessed from the length of the first ones."""
+    monkeypatch.setattr("eigenkit.files._reading._BLOCK_BYTES", 64)
+    rows = [f"{k % 7:0{widths[k >= 3000]}d},{k}" for k in range(6000)]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["a,b", *rows]))
+    data = read(open_file(str(path)))
+    np.testing.assert_array_equal(data.X, [[k % 7, k] for k in range(6000)])
+    assert data.X.flags.owndata

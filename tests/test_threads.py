@@ -190,32 +190,35 @@ def test_items_made_ahead_come_in_order_and_raise_where_they_are_due(monkeypatch
 
     got = []
     with pytest.raises(ValueError, match="no more"):
-        for item in ahead(items()):
+        for item in ahead(str, items()):
             got.append(item)
-    assert got == list(range(50))
-    assert list(ahead([])) == []
+    assert got == [(k, str(k)) for k in range(50)]
+    assert list(ahead(str, [])) == []
 
 
-def test_an_item_is_made_while_the_one_before_it_is_in_use(monkeypatch) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_results_made_ahead_raise_where_they_are_due(monkeypatch, threads) -> None:
+    monkeypatch.setattr("eigenkit.threads.available", lambda: threads)
+    found = ahead(lambda k: 6 // k, [3, 2, 0, 1])
+    assert [next(found), next(found)] == [(3, 2), (2, 3)]
+    with pytest.raises(ZeroDivisionError):
+        next(found)
+
+
+def test_a_result_is_made_while_the_one_before_it_is_in_use(monkeypatch) -> None:
     monkeypatch.setattr("eigenkit.threads.available", lambda: 2)
-    second = threading.Event()
-
-    def items():
-        yield 1
-        second.set()
-        yield 2
-
-    found = ahead(items())
-    assert next(found) == 1
-    assert second.wait(10)
+    events = [threading.Event(), threading.Event()]
+    found = ahead(lambda k: events[k].set(), range(2))
+    assert next(found) == (0, None)
+    assert events[1].wait(10)
     found.close()
 
 
 def test_nothing_is_made_after_the_reader_has_left(monkeypatch) -> None:
     monkeypatch.setattr("eigenkit.threads.available", lambda: 2)
     made: list[int] = []
-    found = ahead(made.append(k) or k for k in range(100))
-    assert next(found) == 0
+    found = ahead(made.append, range(100))
+    assert next(found) == (0, None)
     found.close()
     before = len(made)
     assert before <= 2
@@ -226,4 +229,6 @@ def test_nothing_is_made_after_the_reader_has_left(monkeypatch) -> None:
 def test_readers_in_all_threads_of_ours_do_not_wait_for_each_other(monkeypatch) -> None:
     monkeypatch.setattr("eigenkit.threads.available", lambda: 4)
     many = range(4 * (os.cpu_count() or 1))
-    assert thread_map(lambda k: sum(ahead(range(k))), many) == [k * (k - 1) // 2 for k in many]
+    assert thread_map(lambda k: sum(a * b for a, b in ahead(abs, range(k))), many) == [
+        sum(i * i for i in range(k)) for k in many
+    ]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
@@ -24,7 +25,11 @@ SMALL = 2500
 # With fewer multiplications than this, handing work to threads takes longer than doing it.
 WORTH_THREADS = 1e6
 
+# Results that wait for whoever asked for them.
+_MOST_AHEAD = 4
+
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class _OneBlasThread:
@@ -158,35 +163,49 @@ def thread_map(
     return results
 
 
-def ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """The items, each of them made by a thread while the one before it is in use.
+def ahead(
+    function: Callable[[Item], Result], items: Iterable[Item]
+) -> Iterator[tuple[Item, Result]]:
+    """The items in their order, each with ``function(item)``, which threads have begun meanwhile.
 
     Examples
     --------
     >>> from eigenkit.threads import ahead
-    >>> list(ahead(range(3)))
-    [0, 1, 2]
+    >>> list(ahead(abs, [1, -2]))
+    [(1, 1), (-2, 2)]
     """
-    if available() == 1:
-        yield from items
+    most = min(available(), _MOST_AHEAD)
+    if most == 1:
+        yield from ((item, function(item)) for item in items)
         return
-    left = iter(items)
-    coming = _pool(os.getpid()).submit(_take, left)
+    coming: deque[tuple[Item, Future[Result]]] = deque()
+    failure: list[Exception] = []
     try:
-        # What no thread has begun, as all of them are busy, is done here.
-        while found := _take(left) if coming.cancel() else coming.result():
-            coming = _pool(os.getpid()).submit(_take, left)
-            yield found[0]
+        for item in _until(failure, items):
+            coming.append((item, _pool(os.getpid()).submit(function, item)))
+            if len(coming) >= most:
+                yield _finished(function, *coming.popleft())
+        while coming:
+            yield _finished(function, *coming.popleft())
+        for error in failure:
+            raise error
     finally:
-        if not coming.cancel():
-            wait([coming])  # nobody makes items after we have gone
+        wait([work for _, work in coming if not work.cancel()])  # nothing goes on without us
 
 
-def _take(items: Iterator[Item]) -> tuple[Item] | None:
-    """The next item; None after the last."""
-    for item in items:
-        return (item,)
-    return None
+def _until(failure: list[Exception], items: Iterable[Item]) -> Iterator[Item]:
+    """The items up to a failure, which is kept until it is due."""
+    try:
+        yield from items
+    except Exception as error:
+        failure.append(error)
+
+
+def _finished(
+    function: Callable[[Item], Result], item: Item, work: Future[Result]
+) -> tuple[Item, Result]:
+    # What no thread has begun, as all of them are busy, is done here.
+    return item, function(item) if work.cancel() else work.result()
 
 
 @cache

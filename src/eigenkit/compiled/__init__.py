@@ -22,15 +22,10 @@ from zlib import crc32
 
 import numpy as np
 
-from eigenkit.threads import thread_map
-
 LIBRARY = Path(__file__).with_name("products.so")
 
 # The largest power of ten by which a number of a table is multiplied or divided, as in products.c.
 _WIDEST_EXPONENT = 250
-
-# Characters of a table that are worth a thread.
-_PART = 2**19
 
 # The most columns that the dense functions take, and the sparse gradient, as in products.c.
 WIDEST, WIDEST_SPARSE = 64, 16
@@ -193,30 +188,16 @@ def read_table(
     """
     if not (len(kinds) and text and _reads_tables()):
         return None
-    columns, roles = len(kinds), np.array(kinds, dtype=np.int8)
-    words = int(np.sum(roles == TEXT))
-    parts = -(-len(text) // _PART)
-    cuts = [text.find(b"\n", len(text) * k // parts) + 1 or len(text) for k in range(1, parts)]
-    bounds = [*zip([0, *cuts], [*cuts, len(text)], strict=True)]
-    most = [after_lines(text, *bound)[0] for bound in bounds]
-    first = np.cumsum([0, *most])
-    table = np.empty((first[-1], columns))
-    cells = np.empty((first[-1], words, 2), dtype=np.int64)
-    call = _typed("read_cells", "pqqccqpqppp", ctypes.c_int64)
-
-    def read(k: int) -> int:
-        into = slice(first[k], first[k + 1])
-        marks = mark.encode(), decimal.encode(), columns, roles.ctypes.data, most[k]
-        where = [A.ctypes.data for A in (_powers(), table[into], cells[into])]
-        return int(call(text, *bounds[k], *marks, *where))
-
-    found = thread_map(read, range(len(bounds)))
-    if min(found, default=0) < 0:
+    roles = np.array(kinds, dtype=np.int8)
+    most = after_lines(text, 0, len(text))[0]
+    table = np.empty((most, len(kinds)))
+    cells = np.empty((most, np.sum(roles == TEXT), 2), dtype=np.int64)
+    call = _typed("read_cells", "pqccqpqppp", ctypes.c_int64)
+    marks = mark.encode(), decimal.encode(), len(kinds), roles.ctypes.data, most
+    rows = call(text, len(text), *marks, *(A.ctypes.data for A in (_powers(), table, cells)))
+    if rows < 0:
         return None
-    if found != most:  # there are lines without cells
-        there = [slice(start, start + n) for start, n in zip(first, found, strict=False)]
-        table, cells = (np.concatenate([A[rows] for rows in there]) for A in (table, cells))
-    return table, [_slices(text, cells[:, j]) for j in range(words)]
+    return table[:rows], [_slices(text, cells[:rows, j]) for j in range(cells.shape[1])]
 
 
 def _reads_tables() -> bool:

@@ -322,7 +322,7 @@ static inline int rounded(double high, double low, double *out) {
  * number is exact. */
 static inline int number(uint64_t m, int e, const double *power, double *out) {
     const double high = (double)m;
-    if (m < (1ull << 53) && e >= -22 && e <= 22) {
+    if (e == 0 || (m < (1ull << 53) && e >= -22 && e <= 22)) {
         *out = e < 0 ? high / power[-3 * e] : high * power[3 * e];
         return 1;
     }
@@ -434,15 +434,15 @@ EXPORT int64_t after_lines(const char *text, int64_t begin, int64_t end, int64_t
     return count;
 }
 
-/* Rows of `columns` cells with `mark` between them, in text[begin:stop]. Of a column that is a number
- * (`kind` 1) the numbers go into `out`, NaN where a cell is empty or says that it is missing; of one
- * that is text (`kind` 0) NaN, and the places where cells begin and end into `cells`, two a text
- * column; of any other NaN. Empty lines are left out. Returns the number of rows, or -1 where
- * anything else is met. */
-EXPORT int64_t read_cells(const char *text, int64_t begin, int64_t stop, char mark, char decimal,
-                          int64_t columns, const char *kind, int64_t most_rows, const double *power,
-                          double *out, int64_t *cells) {
-    const char *at = text + begin, *const end = text + stop;
+/* Rows of `columns` cells with `mark` between them. Of a column that is a number (`kind` 1) the
+ * numbers go into `out`, NaN where a cell is empty or says that it is missing; of one that is text
+ * (`kind` 0) NaN, and the places where cells begin and end into `cells`, two a text column; of any
+ * other NaN. Empty lines are left out. Returns the number of rows, or -1 where anything else is
+ * met. */
+EXPORT int64_t read_cells(const char *text, int64_t length, char mark, char decimal, int64_t columns,
+                          const char *kind, int64_t most_rows, const double *power, double *out,
+                          int64_t *cells) {
+    const char *at = text, *const end = text + length;
     int64_t row = 0;
     while (at < end) {
         if (*at == '\n') {

@@ -139,9 +139,9 @@ class Arff(Delimited):
             if not block:
                 return
             rows = without_lines(block, "%")
-            parsed = (
-                self._sparse(first, split_lines(rows)) if self.sparse else self._block(first, rows)
-            )
+            found = None if self.sparse else self._quickly((first, rows))
+            slowly = self._sparse if self.sparse else self._slowly
+            parsed = slowly(first, split_lines(rows)) if found is None else found
             if len(parsed):
                 yield parsed
 

@@ -228,8 +228,8 @@ class Delimited:
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most about ``n_rows`` at a time."""
-        for first, text in ahead(self._texts(n_rows)):
-            parsed = self._block(first, text)
+        for (first, text), found in ahead(self._quickly, self._texts(n_rows)):
+            parsed = self._slowly(first, split_lines(text)) if found is None else found
             parsed.share = self.origin.share(len(text))
             if len(parsed):
                 yield parsed
@@ -251,12 +251,11 @@ class Delimited:
             pass
         return reader.line_num
 
-    def _block(self, first: int, text: bytes) -> Block:
-        found = self._quickly(text) if text and not text.isspace() else None
-        return self._slowly(first, split_lines(text)) if found is None else found
-
-    def _quickly(self, text: bytes) -> Block | None:
+    def _quickly(self, lines: tuple[int, bytes]) -> Block | None:
         """The block by compiled code or by numpy; None if it holds what they do not know."""
+        text = lines[1]
+        if text.isspace() or not text:
+            return None
         labels = self.roles.labels
         wanted = {*self.roles.features, *(labels if self.numeric_labels else ())}
         words = {*self.roles.text, *self.roles.kept, *self.kinds, *({*labels} - wanted)}
