@@ -31,10 +31,12 @@ _SUFFIXES = {
 }
 _PAIRS = re.compile(rb"\s*[^\s:]*(\s+\d+:\S+)+\s*(#.*)?")
 _BLOCK_BYTES = 8 * 2**20
-# Blocks of which nothing but a copy remains are smaller: memory that is used again at once is warm.
-_PASSING = 8
+# Blocks of which only a copy is kept are smaller: memory that is new to the program takes time.
+_PASSING = 4
 # Products with a sparse matrix pay below this share of entries, on more than a few numbers.
 _MOSTLY, _LARGE = 0.15, 100_000
+# Rows that are counted at once.
+_AT_ONCE = 10_000
 
 
 @dataclass
@@ -186,9 +188,17 @@ def read(source: Source, tick: Callable[[int], None] | None = None) -> Data:
 
 def stored_sparse(X: Any) -> Any:
     """A large dense matrix that is mostly zeros, as a sparse one."""
-    if sparse.issparse(X) or X.size < _LARGE or np.count_nonzero(X) > _MOSTLY * X.size:
-        return X
-    return sparse.csr_array(X)
+    return sparse.csr_array(X) if not sparse.issparse(X) and _is_mostly_zero(X) else X
+
+
+def _is_mostly_zero(X: np.ndarray) -> bool:
+    """Whether a large matrix has few entries; counting ends where it is clear that it has not."""
+    most, count = _MOSTLY * X.size if X.size >= _LARGE else -1.0, 0
+    for begin in range(0, len(X), _AT_ONCE):
+        count += np.count_nonzero(X[begin : begin + _AT_ONCE])
+        if count > most:
+            return False
+    return True
 
 
 def join_labels(parts: Iterable[Any]) -> Any:

@@ -19,7 +19,7 @@ from eigenkit.files._common import FileError, Reading, size
 
 # The longest line that is read, in characters: a million numbers fit.
 LONGEST_LINE = 64 * 2**20
-_CHUNK = 4 * 2**20
+_CHUNK = 2**20
 _HEAD = 256 * 1024
 _BOMS = [
     (codecs.BOM_UTF8, "utf-8-sig"),
