@@ -193,15 +193,12 @@ class Features:
     def _checked(self, path: str, X: Any, start: int) -> Any:
         values = X.data if sparse.issparse(X) else X
         with np.errstate(over="ignore", invalid="ignore"):
-            if np.isfinite(values.sum()):  # what is not finite is in its sum
-                return X
-        if np.isinf(values).any():
+            finite = np.isfinite(values.sum())  # it is not if one of them is not
+        if not finite and np.isinf(values).any():
             raise self._strange(path, X, start, np.isinf, "is infinite")
-        if np.isnan(values).any() and self.missing not in ("mean", "median", "keep"):
-            raise self._strange(
-                *(path, X, start, np.isnan),
-                "is missing: fit with --missing mean, or complete the file",
-            )
+        if not finite and np.isnan(values).any() and self.missing not in ("mean", "median", "keep"):
+            what = "is missing: fit with --missing mean, or complete the file"
+            raise self._strange(path, X, start, np.isnan, what)
         return X
 
     def _strange(
