@@ -195,7 +195,7 @@ def _is_mostly_zero(X: np.ndarray) -> bool:
     """Whether a large matrix has few entries; counting ends where it is clear that it has not."""
     most, count = _MOSTLY * X.size if X.size >= _LARGE else -1.0, 0
     for begin in range(0, len(X), _AT_ONCE):
-        count += np.count_nonzero(X[begin : begin + _AT_ONCE])
+        count += int(np.count_nonzero(X[begin : begin + _AT_ONCE]))
         if count > most:
             return False
     return True
