@@ -143,6 +143,7 @@ PAGES: dict[str, list[str]] = {
         "images.Progress",
         "images.save_annotator",
         "images.load_annotator",
+        "images.adapt",
         "images.make_shapes",
         "images.comparison.compare",
         "images.comparison.Comparison",

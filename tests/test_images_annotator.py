@@ -17,6 +17,7 @@ from eigenkit.images import (
     ImageSet,
     ImageWarning,
     Plan,
+    adapt,
     load_annotator,
     make_shapes,
     save_annotator,
@@ -369,6 +370,35 @@ def test_thresholds_for_views_that_nobody_has_seen():
         ImageAnnotator(["pixels-8"], size=(32, 32), views="unseen").fit(new, truth)
     with pytest.raises(ValueError, match="views='side' is not known: choose one of 'auto'"):
         ImageAnnotator(views="side").fit(sets, Y)
+
+
+def test_a_model_adapted_to_sets_of_another_maker(tmp_path):
+    """Scores of new sets get the spread of those left out; the order of the sets stays."""
+    sets, Y = drawn_by("ab", 60)
+    Y = np.hstack([Y, np.arange(60)[:, None] % 3 == 0])
+    new, _ = drawn_by("c", 40, seed=1)
+    model = ImageAnnotator(["pixels-8"], size=(32, 32), views=False).fit(sets, Y)
+    before = model.decision_function(new)
+    adapted = adapt(model, new)
+    S = adapted.decision_function(new)
+    np.testing.assert_allclose(S.mean(axis=0), model._held_out_.mean(axis=0), atol=1e-8)
+    np.testing.assert_allclose(S.std(axis=0), model._held_out_.std(axis=0), rtol=1e-8)
+    np.testing.assert_array_equal(S.argsort(axis=0), before.argsort(axis=0))
+    np.testing.assert_array_equal(model.decision_function(new), before)
+    save_annotator(adapted, tmp_path / "adapted.ek")
+    again = load_annotator(tmp_path / "adapted.ek")
+    np.testing.assert_allclose(again.decision_function(new), S, atol=1e-12)
+    why = adapted.explain(new[0])
+    np.testing.assert_allclose(why.base + sum(why.kernels.values()), S[0], atol=1e-8)
+    with pytest.raises(ValueError, match="given 29 sets, too few.*at least 30"):
+        adapt(model, new[:29])
+
+
+def test_adapting_to_sets_that_are_all_alike_changes_no_slope():
+    sets, Y = drawn_by("ab", 60)
+    model = ImageAnnotator(["pixels-8"], size=(32, 32), views=False).fit(sets, Y)
+    S = adapt(model, [sets[0]] * 30).decision_function([sets[0]] * 30)
+    np.testing.assert_allclose(S, np.tile(model._held_out_.mean(axis=0), (30, 1)), atol=1e-8)
 
 
 def test_a_view_that_is_left_out_is_in_no_training_set():

@@ -58,6 +58,9 @@ def test_predict_writes_terms_and_a_page(folder):
     again = run("predict", folder / "m.ek", folder / "new" / "images", "--out", out, "--no-cache")
     assert again.exit_code == 1
     assert "the file exists: give --force" in again.stderr
+    few = run("predict", folder / "m.ek", folder / "new" / "images", "--adapt", "--no-cache")
+    assert few.exit_code == 1
+    assert "given 6 sets, too few" in few.stderr
 
 
 @pytest.mark.slow

@@ -126,6 +126,9 @@ def predict(
     probabilities: Annotated[
         bool, typer.Option("--probabilities", help="Also a column for every term.")
     ] = False,
+    adapted: Annotated[
+        bool, typer.Option("--adapt", help="The sets are of another kind than the training sets.")
+    ] = False,
     table: Table = None,
     cache: CacheFolder = None,
     no_cache: NoCache = False,
@@ -137,7 +140,7 @@ def predict(
 ) -> Result:
     """Predict the terms of sets of images with a model."""
     from eigenkit.files import check_output
-    from eigenkit.images import load_annotator
+    from eigenkit.images import adapt, load_annotator
 
     place = None if out == "-" else check_output(out, force)
     page = check_output(report, force) if report else None
@@ -146,6 +149,7 @@ def predict(
     known = _known(labels, sets, fitted) if labels else None
     with progress("annotate", as_json) as advance:
         fitted.set_params(cache=_cache(cache, no_cache), n_jobs=jobs, progress=_teller(advance))
+        fitted = adapt(fitted, sets) if adapted else fitted
         S = fitted.decision_function(sets)
         fitted.set_params(progress=None)  # the page takes sets one by one
         title, tell = f"{Path(images).name} annotated", _teller(advance)
@@ -233,9 +237,8 @@ def demo(
     """Draw sets of shapes, learn their terms, annotate new ones, and leave a page to look at."""
     from eigenkit.images.demo import run
 
-    place = Path(folder)
     with progress("annotate", as_json) as advance:
-        found = run(place, seed, _teller(advance))
+        found = run(Path(folder), seed, _teller(advance))
     lines = [
         f"{found['n_train']} sets of shapes to learn from, {found['n_test']} new ones",
         f"macro F1 of the planted terms in the new sets: {found['f1']:.3f}",
@@ -341,8 +344,7 @@ def _size(text: str | None) -> tuple[int, int] | None:
     parts = text.lower().split("x")
     if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
         raise typer.BadParameter(f"{text!r} is not HEIGHTxWIDTH.", param_hint="--size")
-    height, width = (int(part) for part in parts)
-    return height, width
+    return int(parts[0]), int(parts[1])
 
 
 def _cache(folder: str | None, none: bool) -> Path | None:

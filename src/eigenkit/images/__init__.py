@@ -5,6 +5,7 @@ Reading images needs pillow (the extra ``images``); the rest is numpy and scipy.
 
 from __future__ import annotations
 
+from eigenkit.images.adaptation import adapt
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.descriptors import DESCRIPTORS, Descriptor
 from eigenkit.images.exceptions import ImageWarning
@@ -29,6 +30,7 @@ __all__ = [
     "Plan",
     "Progress",
     "TermReport",
+    "adapt",
     "load_annotator",
     "make_shapes",
     "read_labels",

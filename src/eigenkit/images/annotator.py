@@ -293,6 +293,7 @@ class ImageAnnotator(BaseEstimator):
         self._coefficients_, self._intercept_ = ridge.coefficients, ridge.intercept
         self._held_out_, self.alpha_ = ridge.held_out, ridge.alpha
         self._targets_ = ridge.targets
+        self._spread_ = np.array([held_out.mean(axis=0), held_out.std(axis=0)])
         support = self._Y_.sum(axis=0)
         usual = np.where(support == len(self._Y_), -NEVER, NEVER)
         self.thresholds_ = np.where(learnable, thresholds(Y, held_out), usual)
