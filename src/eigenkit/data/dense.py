@@ -103,14 +103,8 @@ class Dense(Centered):
     # -- what the data look like -------------------------------------------------------
 
     def _mean(self) -> Array:
-        def sums(part: slice) -> tuple[Array, Array]:
-            found: tuple[Array, Array] = tree_sum(
-                self._sums(rows, P) for rows, P in self._blocks(part, BLOCK_BYTES)
-            )
-            return found
-
         with np.errstate(over="ignore", invalid="ignore"):
-            total, self._squares = tree_sum(self._in_parts(sums, READING))
+            total, self._squares = self._summed(self._sums, READING, BLOCK_BYTES)
             return np.asarray(total / self.total)
 
     def _sums(self, rows: slice, P: Array) -> tuple[Array, Array]:
@@ -208,6 +202,20 @@ class Dense(Centered):
         edges = [n * i // PARTS for i in range(PARTS + 1)]
         return thread_map(function, [slice(a, b) for a, b in pairwise(edges)])
 
+    def _summed(
+        self,
+        function: Callable[[slice, Array], Any],
+        width: int,
+        size: int | None = None,
+        weighted: bool = False,
+    ) -> Any:
+        """The sum of ``function(rows, P)`` over blocks, and over :meth:`_in_parts`."""
+
+        def of_part(part: slice) -> Any:
+            return tree_sum(function(*block) for block in self._blocks(part, size, weighted))
+
+        return tree_sum(self._in_parts(of_part, width))
+
     # -- the products ------------------------------------------------------------------
 
     def matmat(self, V: Array) -> Array:
@@ -224,12 +232,7 @@ class Dense(Centered):
     def rmatmat(self, U: Array) -> Array:
         """Z'U = P'U - delta (r'U)."""
         U = self.weighted(U)
-
-        def product(part: slice) -> Array:
-            blocks = self._blocks(part)
-            return np.asarray(tree_sum(dense_rows.cross(P, U[rows]) for rows, P in blocks))
-
-        found: Array = tree_sum(self._in_parts(product, U.shape[1]))
+        found: Array = self._summed(lambda rows, P: dense_rows.cross(P, U[rows]), U.shape[1])
         found -= np.outer(self.delta, U.sum(axis=0))
         return found
 
@@ -255,14 +258,10 @@ class Dense(Centered):
         """Z'(Z V - H) and (Z V)'(Z V), reading the data once."""
         offset = self.delta @ V
 
-        def sums(part: slice) -> tuple[Array, Array, Array]:
-            found: tuple[Array, Array, Array] = tree_sum(
-                self._gradient(rows, P, V, offset, None if H is None else H[rows])
-                for rows, P in self._blocks(part, BLOCK_BYTES)
-            )
-            return found
+        def sums(rows: slice, P: Array) -> tuple[Array, Array, Array]:
+            return self._gradient(rows, P, V, offset, None if H is None else H[rows])
 
-        slope, square, drift = tree_sum(self._in_parts(sums, max(READING, V.shape[1])))
+        slope, square, drift = self._summed(sums, max(READING, V.shape[1]), BLOCK_BYTES)
         slope -= np.outer(self.delta, drift)
         return slope, square
 
@@ -280,10 +279,8 @@ class Dense(Centered):
         return dense_rows.cross(P, gap), ZV.T @ ZV, gap.sum(axis=0)
 
     def _plain_gram(self) -> Array:
-        def gram(part: slice) -> Array:
-            return np.asarray(tree_sum(P.T @ P for _, P in self._blocks(part, weighted=True)))
-
-        return np.asarray(tree_sum(self._in_parts(gram, self.shape[1])))
+        found = self._summed(lambda rows, P: P.T @ P, self.shape[1], weighted=True)
+        return np.asarray(found)
 
     def _plain_outer(self) -> tuple[Array, Array]:
         n, d = self.shape
