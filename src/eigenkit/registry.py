@@ -72,11 +72,6 @@ class Method:
         return self.estimator_class()(**{**self.params, **params})
 
     @property
-    def transforms(self) -> bool:
-        """Whether it has a ``transform``."""
-        return hasattr(self.make(), "transform")
-
-    @property
     def streams(self) -> bool:
         """Whether it can be fitted block by block."""
         return hasattr(self.make(), "partial_fit")

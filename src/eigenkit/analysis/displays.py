@@ -298,6 +298,14 @@ class ScreeDisplay(Display):
         ax.xaxis.get_major_locator().set_params(integer=True)
 
 
+def largest_entries(estimator: Any, row: Any, top: int) -> tuple[Array, list[str]]:
+    """The largest of one number for every feature, and the names of those features."""
+    row = np.asarray(row, dtype=np.float64)
+    order = np.argsort(-np.abs(row), kind="stable")[:top]
+    names = feature_names(estimator, np.empty((0, len(row))))
+    return row[order], [names[j] for j in order]
+
+
 class WeightsDisplay(Display):
     """The features that weigh most in one component.
 
@@ -331,10 +339,7 @@ class WeightsDisplay(Display):
             raise ValueError(f"{type(estimator).__name__} has no components_ of features.")
         if not 0 <= component < len(W):
             raise ValueError(f"component={component!r} is not valid: there are {len(W)}, from 0.")
-        w = np.asarray(W[component], dtype=np.float64)
-        order = np.argsort(-np.abs(w), kind="stable")[:top]
-        names = feature_names(estimator, np.empty((0, len(w))))
-        return cls(w[order], [names[j] for j in order], component).plot(ax)
+        return cls(*largest_entries(estimator, W[component], top), component).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         draw_bars(ax, self.weights, self.names)

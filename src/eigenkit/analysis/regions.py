@@ -9,7 +9,15 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.analysis.displays import Display, Rows, draw_bars, feature_names, groups_of, scores_of
+from eigenkit.analysis.displays import (
+    Display,
+    Rows,
+    draw_bars,
+    feature_names,
+    groups_of,
+    largest_entries,
+    scores_of,
+)
 from eigenkit.analysis.plots import COLORS, MARKERS
 from eigenkit.linalg import Array
 
@@ -51,10 +59,8 @@ class CoefficientsDisplay(Display):
         rows = np.atleast_2d(np.asarray(coef, dtype=np.float64))
         if not 0 <= target < len(rows):
             raise ValueError(f"target={target!r} is not valid: there are {len(rows)}, from 0.")
-        order = np.argsort(-np.abs(rows[target]), kind="stable")[:top]
-        names = feature_names(estimator, np.empty((0, rows.shape[1])))
         words = _target_name(estimator, target, len(rows))
-        return cls(rows[target, order], [names[j] for j in order], words).plot(ax)
+        return cls(*largest_entries(estimator, rows[target], top), words).plot(ax)
 
     def _draw(self, ax: Any) -> None:
         draw_bars(ax, self.coefficients, self.names)

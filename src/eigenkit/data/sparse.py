@@ -74,7 +74,7 @@ class Sparse(Centered):
         count = np.bincount(X.indices, minlength=d)
         share = (count if w is None else np.bincount(X.indices, w, d)) / self.total
         far = np.flatnonzero(share > FULL)
-        far = far[self._dwarfs(far, w)]
+        far = far[self._dwarfs(far, w)] if len(far) else far
         constant = count == 0
         if len(far):
             self.shift = np.zeros(d)
@@ -91,8 +91,6 @@ class Sparse(Centered):
 
     def _dwarfs(self, columns: np.ndarray, w: Array | None) -> np.ndarray:
         """Which of these columns have means that dwarf their spread."""
-        if not len(columns):
-            return np.zeros(0, dtype=bool)
         among = np.zeros(self.shape[1], dtype=bool)
         among[columns] = True
         stored = among[self.X.indices]

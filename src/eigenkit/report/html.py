@@ -36,7 +36,7 @@ def page(run: Run, record: dict[str, Any]) -> str:
     return document(title, body(run), policy(library, script), scripts)
 
 
-def document(title: str, inside: str, rules: str, scripts: str = "") -> str:
+def document(title: str, inside: str, rules: str, scripts: str = "", style: str = "") -> str:
     """A whole document; the policy stands before anything that could run."""
     return f"""<!doctype html>
 <html lang="en">
@@ -48,7 +48,7 @@ def document(title: str, inside: str, rules: str, scripts: str = "") -> str:
 <meta name="generator" content="eigenkit">
 <title>{escape(title)}</title>
 <style>
-{asset("page.css")}</style>
+{asset("page.css")}{style}</style>
 </head>
 <body>
 {inside}

@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from eigenkit.report.html import document, policy
-from eigenkit.report.pieces import facts, folded, meters, sections, table_html
+from eigenkit.report.pieces import folded, meters, plain_body, table_html
 from eigenkit.report.svg import line
 from eigenkit.report.tables import Table
 from eigenkit.report.words import visible
@@ -29,38 +29,26 @@ def model_html(record: dict[str, Any], lines: list[str], steps: list[str]) -> st
     str
     """
     how = record["fitted"]
-    nav, text = sections(
-        [
-            ("weights", "Components", _weights(record["components"])),
-            ("stability", "Stability", _stability(how.get("stability"))),
-            ("spectrum", "Eigenvalues", _spectrum(record["eigenvalues"])),
-            ("alpha", "Choice of alpha", _search(how.get("alpha_search"), "alphas", "alpha")),
-            (
-                "search",
-                "Number of components",
-                _search(how.get("component_search"), "values", "components"),
-            ),
-            ("targets", "Targets", _targets(record["targets"])),
-            ("fitted", "How it was fitted", _facts(record)),
-            ("next", "Go on", _steps(steps)),
-        ]
-    )
+    parts = [
+        ("weights", "Components", _weights(record["components"])),
+        ("stability", "Stability", _stability(how.get("stability"))),
+        ("spectrum", "Eigenvalues", _spectrum(record["eigenvalues"])),
+        ("alpha", "Choice of alpha", _search(how.get("alpha_search"), "alphas", "alpha")),
+        (
+            "search",
+            "Number of components",
+            _search(how.get("component_search"), "values", "components"),
+        ),
+        ("targets", "Targets", _targets(record["targets"])),
+        ("fitted", "How it was fitted", _facts(record)),
+        ("next", "Go on", _steps(steps)),
+    ]
     first, *more = lines
-    told = "".join(f'<p class="how">{escape(visible(words, 600))}</p>' for words in more)
+    told = [f'<p class="lead">{escape(visible(first, 600))}</p>']
+    told += [f'<p class="how">{escape(visible(words, 600))}</p>' for words in more]
     title = visible(str(record.get("name", record["method"])))
-    inside = f"""<a class="skip" href="#fitted">Skip to how it was fitted</a>
-<header>
-<div class="bar"><p class="brand">eigenkit</p></div>
-<h1>{escape(title)}</h1>
-<p class="lead">{escape(visible(first, 600))}</p>
-{told}
-{facts(_numbers(record))}
-</header>
-{nav}
-<main>
-{text}
-</main>
-<footer><p>Written by eigenkit. This file holds all that it shows and loads nothing.</p></footer>"""
+    skip = "fitted", "how it was fitted"
+    inside = plain_body(skip, title, "\n".join(told), _numbers(record), parts)
     return document(f"{title}: eigenkit model", inside, policy())
 
 

@@ -103,6 +103,29 @@ def sections(parts: Iterable[tuple[str, str, str]]) -> tuple[str, str]:
     return f'<nav aria-label="Sections"><ul>{links}</ul></nav>', texts
 
 
+def plain_body(
+    skip: tuple[str, str],
+    title: str,
+    lines: str,
+    values: dict[str, str],
+    parts: Iterable[tuple[str, str, str]],
+) -> str:
+    """The body of a page that needs no scripts; ``skip`` is the id and the name of its result."""
+    nav, text = sections(parts)
+    return f"""<a class="skip" href="#{skip[0]}">Skip to {skip[1]}</a>
+<header>
+<div class="bar"><p class="brand">eigenkit</p></div>
+<h1>{escape(title)}</h1>
+{lines}
+{facts(values)}
+</header>
+{nav}
+<main>
+{text}
+</main>
+<footer><p>Written by eigenkit. This file holds all that it shows and loads nothing.</p></footer>"""
+
+
 def meters(caption: str, rows: list[tuple[str, float]]) -> str:
     """A small table of signed numbers with bars."""
     largest = max((abs(value) for _, value in rows), default=0.0) or 1.0

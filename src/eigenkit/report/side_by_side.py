@@ -8,7 +8,7 @@ from html import escape
 from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.record import Method, Run, Score
 from eigenkit.report.differences import interval
-from eigenkit.report.pieces import facts, sections, table_html
+from eigenkit.report.pieces import plain_body, table_html
 from eigenkit.report.svg import dots
 from eigenkit.report.tables import Table
 from eigenkit.report.words import headline, listed, main_metric, measured, visible
@@ -121,26 +121,13 @@ def _what(runs: Runs) -> Table:
 def runs_body(runs: Runs) -> str:
     """The body of the page; it needs no scripts."""
     tables = runs_tables(runs)
-    nav, text = sections(
-        [
-            ("result", "Scores", _picture(runs) + "".join(table_html(t) for t in tables[:-1])),
-            ("runs", "The runs", table_html(tables[-1])),
-        ]
-    )
     lines = "".join(f'<p class="how">{escape(line)}</p>' for line in told(runs))
     numbers = {"runs": str(len(runs.runs)), "methods": str(len(runs.methods))}
-    return f"""<a class="skip" href="#result">Skip to the result</a>
-<header>
-<div class="bar"><p class="brand">eigenkit</p></div>
-<h1>{escape(listed(runs.names))}</h1>
-{lines}
-{facts(numbers)}
-</header>
-{nav}
-<main>
-{text}
-</main>
-<footer><p>Written by eigenkit. This file holds all that it shows and loads nothing.</p></footer>"""
+    parts = [
+        ("result", "Scores", _picture(runs) + "".join(table_html(t) for t in tables[:-1])),
+        ("runs", "The runs", table_html(tables[-1])),
+    ]
+    return plain_body(("result", "the result"), listed(runs.names), lines, numbers, parts)
 
 
 def _picture(runs: Runs) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenkit.record import write_atomically
-from eigenkit.report.html import asset, json_block, policy
+from eigenkit.report.html import asset, document, json_block, policy
 from eigenkit.report.words import visible
 
 _HERE = "eigenkit.images.page"
@@ -28,26 +28,12 @@ def render_page(record: dict[str, Any]) -> str:
     str
     """
     script = asset("page.js", _HERE)
-    title = escape(visible(record["title"]))
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy(script)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="generator" content="eigenkit">
-<title>{title}: eigenkit annotate</title>
-<style>
-{asset("page.css")}
-{asset("page.css", _HERE)}</style>
-</head>
-<body>
-<a class="skip" href="#sets">Skip to the sets</a>
+    title = visible(record["title"])
+    inside = f"""<a class="skip" href="#sets">Skip to the sets</a>
 <header>
 <div class="bar"><p class="brand">eigenkit annotate</p>
 <button id="theme" type="button" hidden>Dark</button></div>
-<h1>{title}</h1>
+<h1>{escape(title)}</h1>
 <p class="lead">{escape(_lead(record))}</p>
 {_facts(record)}
 </header>
@@ -77,12 +63,12 @@ a set, left and right go on from there, Esc closes.</p>
 <section id="kernels"><h2>Weights of the kernels</h2>{_weights(record)}</section>
 </main>
 <dialog id="detail" aria-labelledby="detail-name"></dialog>
-<footer>Made by eigenkit. This file holds all it shows and loads nothing.</footer>
-<script type="application/json" id="record">{json_block(record)}</script>
+<footer>Made by eigenkit. This file holds all it shows and loads nothing.</footer>"""
+    scripts = f"""<script type="application/json" id="record">{json_block(record)}</script>
 <script>{script}</script>
-</body>
-</html>
 """
+    style = f"\n{asset('page.css', _HERE)}"
+    return document(f"{title}: eigenkit annotate", inside, policy(script), scripts, style)
 
 
 def write_page(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
