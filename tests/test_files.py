@@ -746,10 +746,10 @@ def test_numbers_are_read_to_the_last_bit(words: list[str]) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"ignore": ("f1",)}, "--ignore says nothing of a file in svmlight format"),
-        ({"text": ("f1",)}, "--text says nothing"),
-        ({"header": True}, "--header says nothing of a file in svmlight format, but of csv or tsv"),
-        ({"label_list": "labels.xml"}, "--label-list says nothing .* but of arff: leave it out"),
+        ({"ignore": ("f1",)}, "--ignore means nothing for a file in svmlight format"),
+        ({"text": ("f1",)}, "--text means nothing"),
+        ({"header": True}, "--header means nothing for a file in svmlight format, only for csv"),
+        ({"label_list": "labels.xml"}, "--label-list means nothing .* only for arff: leave it out"),
     ],
 )
 def test_options_that_a_format_does_not_know_are_refused(

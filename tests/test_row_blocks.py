@@ -463,7 +463,7 @@ def test_blocks_whose_numbers_change_between_passes_are_refused(make, kind, chan
         return len(asked)
 
     last = fit(steady=100) - (change == "y")  # the last pass, for X'X, does not look at y
-    with pytest.raises(ValueError, match="other numbers in block 1 in a later pass"):
+    with pytest.raises(ValueError, match="block 1 of X holds other numbers in a later pass"):
         fit(steady=last)
 
 

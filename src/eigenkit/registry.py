@@ -244,7 +244,7 @@ METHODS: dict[str, Method] = {m.name: replace(m, usual=m.name in _USUAL) for m i
 
 
 def comparable(target: str, views: bool = False, gaps: bool = False) -> list[str]:
-    """Names of the methods that learn from such a y, with views or gaps where there are any.
+    """Names of the methods that learn from this kind of y, and take views or gaps if there are any.
 
     Examples
     --------

@@ -47,8 +47,8 @@ def vip_scores(model: Any) -> Array:
     check_has(model, "weights of X", "a fitted PLS estimator", "x_weights_")
     if not hasattr(model, "y_explained_variance_ratio_"):
         raise ValueError(
-            f"{type(model).__name__} with these parameters has components that overlap, so there "
-            "is no share of y for each: VIP scores need orthogonal scores."
+            f"{type(model).__name__} with these parameters has components that overlap, so none "
+            "has a share of y of its own: VIP scores need orthogonal scores."
         )
     share = model.y_explained_variance_ratio_
     W = model.x_weights_

@@ -224,7 +224,7 @@ def _warnings_as_notes() -> Iterator[list[str]]:
             notes.append(text)
 
     with warnings.catch_warnings():
-        # What library authors are told (deprecations, open files) is no user's concern.
+        # What library authors are told (deprecations, open files) does not concern users.
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", UserWarning)
         warnings.simplefilter("default", RuntimeWarning)

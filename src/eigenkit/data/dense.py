@@ -44,7 +44,7 @@ def in_parts(n: int, d: int, width: int) -> bool:
 def threads_for(X: Any, y: Any = None) -> AbstractContextManager[Any]:
     """A context for a fit: with our own threads where X is dense and tall, and y narrow.
 
-    With many columns of y most of the work is no product with X, and BLAS does it better.
+    With many columns of y most of the work is not in products with X, and BLAS does it better.
     """
     views = X if isinstance(X, list | tuple) else [X]
     shapes = [A.shape for A in views if isinstance(A, np.ndarray) and A.ndim == 2]

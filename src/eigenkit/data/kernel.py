@@ -107,11 +107,11 @@ class CenteredKernel(Data):
 
     def gram(self) -> Array:
         """Not known: features are never formed."""
-        raise TypeError("a kernel knows no features: ask for outer()")
+        raise TypeError("the features of a kernel are not known: ask for outer()")
 
     def toarray(self) -> Array:
         """Not known: features are never formed."""
-        raise TypeError("a kernel knows no features: ask for outer()")
+        raise TypeError("the features of a kernel are not known: ask for outer()")
 
     # -- units -------------------------------------------------------------------------
 

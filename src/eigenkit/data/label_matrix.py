@@ -1,4 +1,4 @@
-"""A centred target that stays sparse: labels of which every sample has few."""
+"""A centred target that stays sparse: labels of which each sample has only a few."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class Marks:
         if changed or len(self.blocks) != len(later.blocks):
             which = changed[0] if changed else min(len(self.blocks), len(later.blocks))
             raise ValueError(
-                f"X has other numbers in block {which} in a later pass than in the first one: give "
+                f"block {which} of X holds other numbers in a later pass than in the first: give "
                 "blocks that are the same in every pass (for a shuffled source, with a fixed seed)."
             )
 

@@ -64,7 +64,7 @@ def difference(X: Any, target: np.ndarray, known: Fingerprint) -> str:
         return "its classes or labels have other counts"
     found = _sums(X, target)
     scale = _sums(abs(X), abs(target))
-    if not np.all(np.abs(found - known.sums) <= _TOLERANCE * scale):  # NaN is no agreement
+    if not np.all(np.abs(found - known.sums) <= _TOLERANCE * scale):  # NaN agrees with nothing
         return "its numbers have other sums"
     return ""
 

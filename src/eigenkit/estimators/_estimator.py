@@ -38,7 +38,7 @@ class Estimator(Instead, BaseEstimator):
 
     # Whether y is asked for; otherwise it is ignored.
     _supervised = True
-    # Whether rows are left out, or weighed, by their y.
+    # Whether y decides which rows are left out, or what they weigh.
     _y_chooses_rows = False
     # Whether fit leaves sparse labels sparse.
     _sparse_labels = False

@@ -52,7 +52,7 @@ def make_classifier(classifier: Any, seed: int) -> Any:
 
 
 def make_baselines(samples: Samples, n_train: int, seed: int) -> dict[str, Any]:
-    """Plain comparisons: no projection, and principal components as many as labels."""
+    """Plain comparisons: no projection, and as many principal components as there are labels."""
     bound = min(samples.X.shape[1], n_train) - 1
     count = max(1, min(samples.Y.shape[1], bound))
     if sparse.issparse(samples.X):

@@ -105,7 +105,7 @@ def kind_of(cells: Sequence[str]) -> str | None:
 
 
 def has_decimal_commas(cells: Sequence[str]) -> bool:
-    """Whether cells that are no numbers are ones with a comma for the point."""
+    """Whether cells that are not numbers would be with a point for their comma."""
     strange = [cell for cell in cells if not _fits(as_number, cell)]
     if not strange or not all(_COMMA.fullmatch(cell.strip()) for cell in strange):
         return False
@@ -135,7 +135,7 @@ def how_to_write(cell: str) -> str:
 
 
 def example_of(cells: Sequence[str]) -> str:
-    """The first cell that is no number."""
+    """The first cell that is not a number."""
     return next(cell for cell in cells if not is_number(cell))
 
 

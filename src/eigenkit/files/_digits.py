@@ -40,7 +40,7 @@ def decimal_numbers(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Numbers with sign and point in ``codes[first:last]``, and which of them were read.
 
-    Those with an exponent or more than 15 digits, and whatever is no number, are not.
+    Those with an exponent or more than 15 digits, and whatever is not a number, are not.
     """
     lead = codes[np.minimum(first, len(codes) - 1)]
     begin = first + ((lead == ord("-")) | (lead == ord("+")))

@@ -97,7 +97,7 @@ def _check_options(path: str, kind: str, options: Reading) -> None:
         if getattr(options, name) not in (None, ()) and kind not in kinds:
             raise FileError(
                 path,
-                f"--{name.replace('_', '-')} says nothing of a file in {kind} format, but of "
+                f"--{name.replace('_', '-')} means nothing for a file in {kind} format, only for "
                 f"{' or '.join(kinds)}: leave it out.",
             )
 

@@ -128,7 +128,7 @@ class Origin:
         if len(rest) > LONGEST_LINE:
             raise FileError(
                 self.path,
-                f"it holds a line of more than {size(LONGEST_LINE)}: this is no table.",
+                f"it holds a line of more than {size(LONGEST_LINE)}: this is not a table.",
             )
 
 

@@ -81,7 +81,7 @@ class Target:
         strange = sorted(set(y) - set(self.names)) if self.kind == "classes" else []
         if strange:
             raise FileError(
-                path, f"it holds the class {shown(strange[0])}, of which there was no row to learn."
+                path, f"it holds the class {shown(strange[0])}, which no row to learn from had."
             )
 
     def as_read(self, options: Reading) -> Reading:

@@ -92,7 +92,7 @@ def _on_white(image: Any) -> Any:
 
 
 def content_of(path: Path | None) -> bytes:
-    """The bytes of a file, not too many."""
+    """The bytes of a file, which is refused if it is too large."""
     assert path is not None
     try:
         with open(path, "rb") as stream:

@@ -86,7 +86,7 @@ class Explanation:
 
 
 class Explainer:
-    """Explains sets by one model; what all sets need is made once.
+    """Explains sets with one model; what all sets need is computed once.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def load_annotator(
     name = os.fspath(path)
     tree, arrays = read_container(str(name), max_bytes)
     if not isinstance(tree, dict) or tree.get("kind") != "images":
-        raise FileError(name, "it is no model of image sets: use eigenkit predict.")
+        raise FileError(name, "it is not a model of image sets: use eigenkit predict.")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

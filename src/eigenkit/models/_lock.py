@@ -18,8 +18,8 @@ class Lock:
     """The right to write a file, from now until :meth:`release` or the end of the process.
 
     The system itself holds the lock and lets go of it when the process ends, however it ends: a
-    lock file that a killed process has left is no lock. Where files cannot be locked (Windows),
-    the number of a living process in the lock file counts.
+    lock file that a killed process has left behind locks nothing. Where files cannot be locked
+    (Windows), the number of a living process in the lock file counts.
     """
 
     def __init__(self, path: str | Path) -> None:

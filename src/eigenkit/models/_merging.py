@@ -47,7 +47,7 @@ def merge_models(models: Sequence[tuple[str, Model]]) -> Model:
 def _check(name: str, model: Model, first_name: str, first: Model) -> None:
     if "_intake_" not in vars(model.estimator):
         raise FileError(
-            name, "it keeps no stream to merge: fit it with --checkpoint, or by eigenkit follow."
+            name, "it keeps no stream to merge: fit it with --checkpoint, or with eigenkit follow."
         )
     if model.linear is not None:
         raise FileError(

@@ -17,6 +17,7 @@ from eigenkit.models._container import damaged, read_container, write_container
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
 from eigenkit.models._linear import Linear
 from eigenkit.models._trees import TreeError, from_tree, to_tree
+from eigenkit.shell import what_is
 
 # The most that a model file may hold.
 MAX_BYTES = 4 * 2**30
@@ -181,7 +182,7 @@ def save(model: Model, path: str | Path) -> None:
     """
     if not isinstance(model, Model):
         raise TypeError(
-            f"save takes a Model of fit_model, got {type(model).__name__}: for an estimator alone "
+            f"save takes a Model of fit_model, got {what_is(model)}: for an estimator on its own "
             "use a library for objects, such as skops, or pickle."
         )
     arrays: list[np.ndarray] = []

@@ -301,7 +301,7 @@ def _asked(function: Callable[[], Any]) -> Iterator[tuple[Any, Any, Any]]:
 def _columns(A: Any) -> list[np.ndarray]:
     """The columns of a dense matrix, or a vector as one."""
     if sparse.issparse(A):
-        raise TypeError("X or y is sparse: write is for tables, as those of scores or classes.")
+        raise TypeError("X or y is sparse: write is for tables, such as scores or classes.")
     A = np.asarray(A)
     return [A] if A.ndim == 1 else list(A.T)
 

@@ -55,7 +55,7 @@ class Factor:
         fits = m >= 0 and self.d == d and self.mean.shape == (d + m,) and self.degree.shape == (k,)
         fits = fits and (self.sets is None or self.sets.shape == (m, k))
         if not fits or not self.total > 0 or not self.count > 0:
-            raise ValueError(f"this is no summary of {d} features and {k} labels")
+            raise ValueError(f"this is not a summary of {d} features and {k} labels")
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on the rows summarized here."""

@@ -131,7 +131,7 @@ def _rich(table: Table, width: int) -> str:
         side: Any = "left" if i < table.n_text else "right"
         drawn.add_column(Text(column), justify=side, overflow="fold")
     for i, row in enumerate(table.rows):
-        # Text, not str: a label in square brackets is no markup.
+        # Text, not str: a label in square brackets is not markup.
         drawn.add_row(
             *(Text(c, "bold" if (i, j) in table.strong else "") for j, c in enumerate(row))
         )

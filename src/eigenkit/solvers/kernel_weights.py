@@ -106,7 +106,7 @@ class KernelBank:
         factor = Cholesky.of(B)
         if factor is None:
             raise ValueError(
-                f"alpha={self.alpha:g} is too small for these kernels: their sum with it is not "
+                f"alpha={self.alpha:g} is too small for these kernels: with it their sum is not "
                 "positive definite, increase alpha."
             )
         A = factor.solve(self.H)

@@ -145,7 +145,7 @@ def _inner(U: Array, V: Array) -> Array:
 
 
 def _inverse_root(squares: Array) -> Array:
-    """1 / sqrt, and 0 for what is no length: a plane that is found has no step and no residual."""
+    """1 / sqrt, and 0 for lengths of zero: a plane that is found has no step and no residual."""
     there = squares > np.finfo(np.float64).tiny
     return np.where(there, 1 / np.sqrt(np.where(there, squares, 1.0)), 0.0)
 

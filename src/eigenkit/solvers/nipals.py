@@ -58,7 +58,7 @@ def nipals(
         Y -= np.outer(t if deflation == "regression" else u, q)
         c = q if deflation == "regression" else c
         x.keep(w, r, p, float(t @ t))
-        # Where t deflates y, the rotations of y are no recursion: q is not biorthogonal to itself.
+        # Where t deflates y, rotations of y follow no recursion: q is not biorthogonal to itself.
         y.keep(c, q if deflation == "regression" else y.rotate(c), q, float(u @ u))
         values.append(sigma)
         n_iter.append(steps)
@@ -165,7 +165,7 @@ def _axis(
 
 
 def _unit(v: Array, before: Array) -> Array:
-    """v without the axes before it, twice against rounding, at unit length."""
+    """v without the axes before it (removed twice, because of rounding), at unit length."""
     for _ in range(2):
         v = v - (before @ v) @ before
         v = v / (np.linalg.norm(v) or 1.0)

@@ -373,7 +373,7 @@ def _tall_reduction(Z: Data, H: Array) -> Reduction:
 
 
 def _whitened_triangle(R: Array, T: Array, Z: Data) -> tuple[Array, Array, float]:
-    """F and M from R'R = B and R'T = Z'H; columns on one scale, so that units are no rank."""
+    """F and M from R'R = B and R'T = Z'H; columns on one scale: units decide no rank."""
     size = np.sqrt(np.einsum("ij,ij->j", R, R))
     scale = power_of_two(size)
     U, s, V = truncated_svd(R / scale, Z.n_samples, Z.grain() / scale)
