@@ -50,9 +50,9 @@ def sums(P: Array) -> tuple[Array, Array]:
     if compiled.takes_dense(P):
         return compiled.dense_sums(P)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        # Sums of sums: one long sum would lose a digit or two of a mean far from zero.
+        # Sums of sums, added in pairs: one long sum would lose digits of a mean far from zero.
         parts = [np.ones(len(rows)) @ rows for rows in np.array_split(P, len(P) // 64 + 1)]
-        return np.sum(parts, axis=0), sum_of_squares(P)
+        return np.ascontiguousarray(np.transpose(parts)).sum(axis=1), sum_of_squares(P)
 
 
 def _narrow(P: Array, k: int) -> bool:
