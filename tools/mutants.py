@@ -5,25 +5,27 @@
 A mutant is one changed operator, comparison or constant, in a copy of the tree. The tests of
 the core run once under coverage, to know which of them pass through which line. Every mutant is
 then shown to those that pass through its line, the quickest first, until one fails or they have
-taken ``--seconds``; a mutant that none of them notices survives and is printed.
+taken ``--seconds``; a mutant that none of them notices survives and is printed. Tests run in forks
+of one process that has imported everything but eigenkit, so that a mutant takes a few seconds.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from queue import Queue
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
@@ -77,6 +79,7 @@ TESTS = [
     "search",
     "shrinkage",
     "sklearn_names",
+    "small_rules",
     "solvers",
     "sparse_cca",
     "sparse_labels",
@@ -87,6 +90,12 @@ TESTS = [
     "threads",
     "ways_taken",
 ]
+
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
+# What most tests import, and no mutant changes.
+SHARED = ["numpy", "pandas", "pytest", "scipy.optimize", "scipy.sparse.linalg", "scipy.stats"]
+SHARED += ["sklearn.cross_decomposition", "sklearn.datasets", "sklearn.discriminant_analysis"]
+SHARED += ["sklearn.pipeline", "sklearn.svm", "sklearn.utils.estimator_checks"]
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "-",
@@ -295,31 +304,51 @@ def run(mutant: Mutant, tree: Path, tests: list[str], timeout: float) -> bool:
 
 
 def passes(tree: Path, tests: list[str], timeout: float) -> bool:
-    """Whether the tests pass; one that hangs does not."""
-    try:
-        chosen = tree / "chosen.txt"
-        chosen.write_text("\n".join(tests))
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-x",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "@chosen.txt",
-        ]
-        found = subprocess.run(command, cwd=tree, env=_environment(tree), timeout=timeout,
-                               capture_output=True)  # fmt: skip
-        return found.returncode == 0
-    except subprocess.TimeoutExpired:
-        return False
+    """Whether the tests pass, in a fork of this process; one that hangs does not."""
+    (tree / "chosen.txt").write_text("\n".join(tests))
+    child = os.fork()
+    if child == 0:
+        os.setsid()
+        silence = os.open(os.devnull, os.O_RDWR)
+        os.dup2(silence, 1)
+        os.dup2(silence, 2)
+        code = 1
+        try:
+            import pytest
+
+            code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "@chosen.txt"]))
+        finally:
+            os._exit(code)
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status) == 0
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+def prepare(tree: Path, tests: list[str]) -> None:
+    """Compile what is collected once, and import what all forks need; not eigenkit itself."""
+    environment = _environment(tree)
+    collect = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider"]
+    kept = {name: value for name, value in environment.items() if name != NO_BYTECODE}
+    subprocess.run([*collect, *tests], cwd=tree, env=kept, stdout=subprocess.DEVNULL, check=True)
+    os.environ.update(environment)
+    os.chdir(tree)
+    sys.path[:0] = [str(tree / "src"), str(tree)]
+    sys.dont_write_bytecode = True  # of changed files
+    for name in SHARED:
+        importlib.import_module(name)
+    assert "eigenkit" not in sys.modules
 
 
 def _environment(tree: Path) -> dict[str, str]:
     one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     path = os.pathsep.join([str(tree / "src"), str(tree)])
-    return {**os.environ, **one, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**os.environ, **one, "PYTHONPATH": path, NO_BYTECODE: "1"}
 
 
 def covered(tree: Path, tests: list[str]) -> Coverage:
@@ -348,7 +377,6 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=60.0, help="of tests for one mutant")
-    parser.add_argument("--jobs", type=int, default=1, help="mutants at a time")
     parser.add_argument("--only", default="", help="files whose path contains this")
     parser.add_argument("--again", type=Path, help="only what survived in this output of a run")
     given = parser.parse_args()
@@ -359,24 +387,20 @@ def main() -> None:
     if given.again:
         lived = given.again.read_text()
         chosen = [mutant for mutant in sites if f"SURVIVED {mutant} (" in lived]
+    tests = [f"tests/test_{name}.py" for name in TESTS]
+    survivors = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        trees = [_copied(Path(folder).resolve() / str(job)) for job in range(given.jobs)]
-        coverage = covered(trees[0], [f"tests/test_{name}.py" for name in TESTS])
-        free: Queue[Path] = Queue()
-        for tree in trees:
-            free.put(tree)
-
-        def survives(mutant: Mutant) -> bool:
-            tests, tree = coverage.tests(mutant, given.seconds), free.get()
-            noticed = run(mutant, tree, tests, 60 + 3 * given.seconds)
-            free.put(tree)
+        tree = _copied(Path(folder).resolve() / "tree")
+        coverage = covered(tree, tests)
+        prepare(tree, tests)
+        for mutant in chosen:
+            shown = coverage.tests(mutant, given.seconds)
+            noticed = run(mutant, tree, shown, 60 + 3 * given.seconds)
             verdict = "noticed " if noticed else "SURVIVED"
-            print(f"{verdict} {mutant} ({len(tests)} tests)", flush=True)
-            return not noticed
-
-        with ThreadPoolExecutor(given.jobs) as pool:
-            lived = list(pool.map(survives, chosen))
-    survivors = [mutant for mutant, alive in zip(chosen, lived, strict=True) if alive]
+            print(f"{verdict} {mutant} ({len(shown)} tests)", flush=True)
+            if not noticed:
+                survivors.append(mutant)
+        os.chdir(ROOT)
     n, left = len(chosen), len(survivors)
     print(f"\n{n - left} of {n} noticed ({(n - left) / max(n, 1):.0%}), of {len(sites)} possible")
     for mutant in survivors:
