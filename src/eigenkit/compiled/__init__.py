@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,19 +45,24 @@ def takes(X: Any) -> bool:
     return same and available() and _function(X.dtype.name, X.indices.dtype.name) is not None
 
 
-def rows_product(X: Any, rows: slice, V: np.ndarray, out: np.ndarray) -> bool:
-    """``out[rows] = X[rows] @ V`` for a CSR matrix X; False, and nothing done, if it cannot be.
+def rows_product(X: Any, V: np.ndarray, out: np.ndarray) -> Callable[[slice], None] | None:
+    """What does ``out[rows] = X[rows] @ V`` with a CSR matrix X for a slice of rows, if it can be.
 
-    ``out`` is a C-contiguous matrix; the rows and the indices of X are known to be in range.
+    ``out`` is a C-contiguous matrix; the rows and the indices of X are known to be in range. What
+    all rows have in common is looked at once: they come in blocks, from several threads.
     """
     arrays = X.indptr, X.indices, X.data, V, out
     one_kind = X.dtype == V.dtype == out.dtype and all(_plain(array) for array in arrays)
     if not one_kind or not takes(X):
-        return False
-    function = _function(X.dtype.name, X.indices.dtype.name)
-    assert function is not None
-    function(rows.start, rows.stop, X.indptr, X.indices, X.data, V, V.shape[1], out[rows])
-    return True
+        return None
+    call = _function(X.dtype.name, X.indices.dtype.name)
+    *given, end = (array.ctypes.data for array in arrays)
+    k, stride = V.shape[1], out.strides[0]
+
+    def fill(rows: slice) -> None:
+        call(rows.start, rows.stop, *given, k, end + rows.start * stride)
+
+    return fill
 
 
 def gradient_width(k: int) -> int:
@@ -230,6 +235,7 @@ def _dense_usable() -> bool:
 
 
 _KINDS: dict[str, Any] = {
+    "i": ctypes.c_int32,
     "q": ctypes.c_int64,
     "p": ctypes.c_void_p,
     "c": ctypes.c_char,
@@ -238,7 +244,7 @@ _KINDS: dict[str, Any] = {
 
 @cache
 def _typed(name: str, kinds: str, result: Any = None) -> Any:
-    """A function of integers (q), addresses (p) and characters (c)."""
+    """A function of integers (i, q), addresses (p) and characters (c)."""
     function: Any = getattr(_library(), name)
     function.argtypes = [_KINDS[kind] for kind in kinds]
     function.restype = result
@@ -276,14 +282,7 @@ def _is_current(library: Any, source: Path) -> bool:
 
 @cache
 def _function(real: str, index: str) -> Any:
-    """The function for these types; numpy checks types and layout of what it is called with."""
-    function: Any = getattr(_library(), f"csr_product_{real}_{index}", None)
-    if function is None:
-        return None
-    number = {"int32": ctypes.c_int32, "int64": ctypes.c_int64}[index]
-
-    indices, numbers = (np.ctypeslib.ndpointer(np.dtype(t), flags="C") for t in (index, real))
-    arrays = [indices, indices, numbers, numbers]
-    function.argtypes = [number, number, *arrays, ctypes.c_int64, numbers]
-    function.restype = None
-    return function
+    """The function for these types, None if there is none."""
+    name = f"csr_product_{real}_{index}"
+    first = {"int32": "i", "int64": "q"}.get(index, "")
+    return _typed(name, f"{first}{first}ppppqp") if hasattr(_library(), name) else None

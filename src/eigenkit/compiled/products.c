@@ -4,28 +4,24 @@
  *
  * Part one: rows of Y = A V for a CSR matrix A and a dense row-major V.
  *
- * The columns of V are taken in panels whose width is known to the compiler, so that the sums of
- * a row stay in registers while its non-zeros go by, and the rows of V that come next are
- * fetched ahead. Every entry of Y is one sum in the order in which A stores the row, whatever
- * the panel, the thread or the rows asked for.
+ * The columns of V are taken in panels of whole vectors, whose number is known to the compiler, so
+ * that the sums of a row stay in registers while its non-zeros go by, and the rows of V that come
+ * next are fetched ahead. The last vector ends with the last column, wherever it begins: columns that
+ * it shares with the one before are summed twice, which is faster than to sum the rest of them alone.
+ * Every entry of Y is one sum in the order in which A stores the row, whatever the panel, the thread
+ * or the rows asked for.
  *
  * Four functions (float and double, 32 and 64 bit indices), each compiled for every processor
- * and, by GCC and Clang on x86, once more for AVX2 with FMA; the processor decides which one is
- * used.
+ * and, on x86, once more for AVX2 with FMA; the processor decides which one is used. GCC and Clang
+ * know vectors.
  */
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__GNUC__) || defined(__clang__)
 #define UNROLLED _Pragma("GCC unroll 32")
 #define FETCH(address) __builtin_prefetch(address)
 #define EXPORT __attribute__((visibility("default")))
-#else
-#define UNROLLED
-#define FETCH(address) (void)(address)
-#define EXPORT __declspec(dllexport)
-#endif
 
 /* What this was compiled from: a library left behind by an update of the text is known by it. */
 #ifdef COMPILED_FROM
@@ -36,66 +32,98 @@ EXPORT uint32_t compiled_from(void) { return COMPILED_FROM; }
 #define AHEAD 12
 #define LINE 64
 
+/* Bytes of a vector, and how many of them have sums in registers at once. */
+#define VECTOR 32
+#define MOST 8
+
+typedef float vector_float __attribute__((vector_size(VECTOR), aligned(4), may_alias));
+typedef double vector_double __attribute__((vector_size(VECTOR), aligned(8), may_alias));
+
 #define ARGUMENTS(REAL, INDEX)                                                                  \
     INDEX first, INDEX last, const INDEX *indptr, const INDEX *column, const REAL *value,       \
         const REAL *V, int64_t k, REAL *Y
 
-/* WIDTH columns of the rows from `first` up to `last`; Y begins with row `first`. */
-#define PANEL(NAME, TARGET, REAL, INDEX, WIDTH)                                                 \
-    TARGET static void NAME##_##WIDTH(ARGUMENTS(REAL, INDEX)) {                                 \
+/* P vectors of the rows from `first` up to `last`, the last of them `back` columns early; Y begins
+ * with row `first`. */
+#define VECTORS(NAME, TARGET, REAL, INDEX, P)                                                     \
+    TARGET static void NAME##_panel_##P(ARGUMENTS(REAL, INDEX), int64_t back) {                 \
         const INDEX end = indptr[last];                                                         \
+        const int64_t tail = (P - 1) * (int64_t)(VECTOR / sizeof(REAL)) - back;                 \
+        for (INDEX i = first; i < last; i++) {                                                  \
+            vector_##REAL sum[P] = {{0}};                                                       \
+            for (INDEX j = indptr[i]; j < indptr[i + 1]; j++) {                                 \
+                const REAL a = value[j], *v = V + (int64_t)column[j] * k;                       \
+                const REAL *next = V + (int64_t)column[j + AHEAD < end ? j + AHEAD : j] * k;    \
+                for (unsigned b = 0; b < P * VECTOR; b += LINE) FETCH((const char *)next + b);  \
+                const vector_##REAL *whole = (const vector_##REAL *)v;                          \
+                UNROLLED for (int p = 0; p < P - 1; p++) sum[p] += a * whole[p];                \
+                sum[P - 1] += a * *(const vector_##REAL *)(v + tail);                           \
+            }                                                                                   \
+            REAL *y = Y + (int64_t)(i - first) * k;                                             \
+            UNROLLED for (int p = 0; p < P - 1; p++) ((vector_##REAL *)y)[p] = sum[p];          \
+            *(vector_##REAL *)(y + tail) = sum[P - 1];                                          \
+        }                                                                                       \
+    }
+
+/* WIDTH columns, less than a vector. */
+#define NARROW(NAME, TARGET, REAL, INDEX, WIDTH)                                                \
+    TARGET static void NAME##_narrow_##WIDTH(ARGUMENTS(REAL, INDEX)) {                          \
         for (INDEX i = first; i < last; i++) {                                                  \
             REAL sum[WIDTH] = {0};                                                              \
             for (INDEX j = indptr[i]; j < indptr[i + 1]; j++) {                                 \
                 const REAL a = value[j], *v = V + (int64_t)column[j] * k;                       \
-                const REAL *next = V + (int64_t)column[j + AHEAD < end ? j + AHEAD : j] * k;    \
-                for (unsigned b = 0; b < WIDTH * sizeof(REAL); b += LINE)                       \
-                    FETCH((const char *)next + b);                                              \
                 UNROLLED for (int c = 0; c < WIDTH; c++) sum[c] += a * v[c];                    \
             }                                                                                   \
             memcpy(Y + (int64_t)(i - first) * k, sum, sizeof sum);                              \
         }                                                                                       \
     }
 
-#define CASE(NAME, WIDTH)                                                                       \
-    case WIDTH:                                                                                 \
-        NAME##_##WIDTH(first, last, indptr, column, value, V + c, k, Y + c);                    \
+#define PANEL_CASE(NAME, P)                                                                     \
+    case P:                                                                                     \
+        NAME##_panel_##P(first, last, indptr, column, value, V + c, k, Y + c, back);            \
         break;
+#define NARROW_CASE(NAME, WIDTH)                                                                \
+    case WIDTH:                                                                                 \
+        NAME##_narrow_##WIDTH(first, last, indptr, column, value, V, k, Y);                     \
+        return;
 
-/* All k columns: panels of 32, then the largest multiple of 4, then what is left. */
+#define EACH_PANEL(DO, ...)                                                                     \
+    DO(__VA_ARGS__, 1)                                                                          \
+    DO(__VA_ARGS__, 2)                                                                          \
+    DO(__VA_ARGS__, 3)                                                                          \
+    DO(__VA_ARGS__, 4)                                                                          \
+    DO(__VA_ARGS__, 5)                                                                          \
+    DO(__VA_ARGS__, 6)                                                                          \
+    DO(__VA_ARGS__, 7)                                                                          \
+    DO(__VA_ARGS__, 8)
+#define EACH_NARROW(DO, ...)                                                                    \
+    DO(__VA_ARGS__, 1)                                                                          \
+    DO(__VA_ARGS__, 2)                                                                          \
+    DO(__VA_ARGS__, 3)                                                                          \
+    DO(__VA_ARGS__, 4)                                                                          \
+    DO(__VA_ARGS__, 5)                                                                          \
+    DO(__VA_ARGS__, 6)                                                                          \
+    DO(__VA_ARGS__, 7)
+
+/* All k columns, in as few panels as there can be, all about as wide. */
 #define PRODUCT(NAME, TARGET, REAL, INDEX)                                                      \
-    PANEL(NAME, TARGET, REAL, INDEX, 32)                                                        \
-    PANEL(NAME, TARGET, REAL, INDEX, 28)                                                        \
-    PANEL(NAME, TARGET, REAL, INDEX, 24)                                                        \
-    PANEL(NAME, TARGET, REAL, INDEX, 20)                                                        \
-    PANEL(NAME, TARGET, REAL, INDEX, 16)                                                        \
-    PANEL(NAME, TARGET, REAL, INDEX, 12)                                                        \
-    PANEL(NAME, TARGET, REAL, INDEX, 8)                                                         \
-    PANEL(NAME, TARGET, REAL, INDEX, 4)                                                         \
-    PANEL(NAME, TARGET, REAL, INDEX, 3)                                                         \
-    PANEL(NAME, TARGET, REAL, INDEX, 2)                                                         \
-    PANEL(NAME, TARGET, REAL, INDEX, 1)                                                         \
+    EACH_PANEL(VECTORS, NAME, TARGET, REAL, INDEX)                                                \
+    EACH_NARROW(NARROW, NAME, TARGET, REAL, INDEX)                                              \
     static void NAME(ARGUMENTS(REAL, INDEX)) {                                                  \
-        for (int64_t c = 0, width; c < k; c += width) {                                         \
-            const int64_t left = k - c;                                                         \
-            width = left >= 32 ? 32 : left >= 4 ? left & ~3 : left;                             \
-            switch (width) {                                                                    \
-                CASE(NAME, 32)                                                                  \
-                CASE(NAME, 28)                                                                  \
-                CASE(NAME, 24)                                                                  \
-                CASE(NAME, 20)                                                                  \
-                CASE(NAME, 16)                                                                  \
-                CASE(NAME, 12)                                                                  \
-                CASE(NAME, 8)                                                                   \
-                CASE(NAME, 4)                                                                   \
-                CASE(NAME, 3)                                                                   \
-                CASE(NAME, 2)                                                                   \
-                CASE(NAME, 1)                                                                   \
+        const int64_t lanes = VECTOR / sizeof(REAL), vectors = (k + lanes - 1) / lanes;         \
+        if (k < lanes) switch (k) {                                                             \
+                EACH_NARROW(NARROW_CASE, NAME)                                                  \
             }                                                                                   \
+        int64_t panels = (vectors + MOST - 1) / MOST, done = 0;                                 \
+        for (; panels > 0; panels--) {                                                          \
+            const int64_t P = (vectors - done + panels - 1) / panels, c = done * lanes;         \
+            const int64_t back = panels == 1 ? vectors * lanes - k : 0;                         \
+            switch (P) { EACH_PANEL(PANEL_CASE, NAME) }                                         \
+            done += P;                                                                          \
         }                                                                                       \
     }
 
-#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+#if defined(__x86_64__)
 #define FAST(NAME, REAL, INDEX)                                                                 \
     PRODUCT(NAME##_avx2, __attribute__((target("avx2,fma"))), REAL, INDEX)
 #define CHOOSE(NAME)                                                                            \
@@ -125,7 +153,7 @@ EXPORTED(csr_product_float32_int64, float, int64_t)
  * of diag(r) Z and the products Z'Z, while a row is at hand: nothing with one entry per row is
  * written. r may be NULL. k = 4 P columns in registers, P at most 4. Sums are in the order of rows.
  */
-#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+#if defined(__x86_64__)
 typedef double four __attribute__((vector_size(32), aligned(8)));
 
 #define SPARSE_GRADIENT_ARGUMENTS(INDEX)                                                        \
@@ -189,7 +217,7 @@ SPARSE_GRADIENT(int64_t)
  * the cache. k is a multiple of 4 and at most WIDEST. Without V, Z is taken as 0 and S gets X'H.
  * Only for AVX2 with FMA: dense_rows_usable() says whether that is there.
  */
-#if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
+#if defined(__x86_64__)
 #define FMA __attribute__((target("avx2,fma")))
 #define BLOCK 16
 #define WIDEST 64

@@ -57,10 +57,10 @@ class SparseRows:
         V = np.ascontiguousarray(V)
         out = np.empty((self.shape[0], V.shape[1]), dtype=V.dtype)
 
-        def fill(rows: slice) -> None:
-            if not compiled.rows_product(self.X, rows, V, out):
-                out[rows] = _row_slice(self.X, rows) @ V
+        def by_scipy(rows: slice) -> None:
+            out[rows] = _row_slice(self.X, rows) @ V
 
+        fill = compiled.rows_product(self.X, V, out) or by_scipy
         if self.X.nnz * V.shape[1] < WORTH_THREADS:
             fill(slice(0, self.shape[0]))
         else:
@@ -93,7 +93,11 @@ def product(X: sparse.csr_array, V: Array) -> Array:
     """``X @ V`` in this thread."""
     V = np.ascontiguousarray(V)
     out = np.empty((X.shape[0], V.shape[1]), dtype=V.dtype)
-    return out if compiled.rows_product(X, slice(0, X.shape[0]), V, out) else np.asarray(X @ V)
+    fill = compiled.rows_product(X, V, out)
+    if fill is None:
+        return np.asarray(X @ V)
+    fill(slice(0, X.shape[0]))
+    return out
 
 
 def add_transposed(out: Array, X: sparse.csr_array, U: Array, rows: slice = slice(None)) -> None:
