@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from eigenkit import GEPSVM, ReGEC
 from eigenkit.estimators import _planes
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.solvers import large_planes
-from eigenkit.solvers.large_planes import largest_quotients
+from eigenkit.solvers.large_planes import PlanePasses, PlaneRows, largest_quotients, preconditioner
 
 
 @pytest.fixture
@@ -29,13 +30,16 @@ def words(rng, n=80, d=120, k=2):
     return sparse.csr_array(X), y
 
 
+def pencils(A, B):
+    """Of whatever forms, (k, d, d) each, in place of rows of other classes and of a class."""
+    products = lambda V: np.stack([(M @ V[..., None])[..., 0] for M in (A, B)])  # noqa: E731
+    return PlanePasses(B[:, -1], np.diagonal(B, axis1=-2, axis2=-1), products)
+
+
 def test_the_largest_quotients_are_those_of_the_dense_solver(rng):
     roots = rng.normal(size=(2, 3, 50, 30))
     A, B = np.swapaxes(roots, -1, -2) @ roots
-    products = lambda V: np.stack([(M @ V[..., None])[..., 0] for M in (A, B)])  # noqa: E731
-    scale = np.diagonal(B, axis1=-2, axis2=-1)
-    start = rng.normal(size=(2, 3, 30))
-    found = largest_quotients(products, (0.5, 0.1), scale, start, 1e-9, 300)
+    found = largest_quotients(pencils(A, B), (0.5, 0.1), 1e-9, 300)
     for c, (value, z, residual) in enumerate(zip(found[0], found[1], found[3], strict=True)):
         values, vectors = sla.eigh(A[c] + 0.5 * np.eye(30), B[c] + 0.1 * np.eye(30))
         assert value == pytest.approx(values[-1], rel=1e-12)
@@ -46,13 +50,44 @@ def test_the_largest_quotients_are_those_of_the_dense_solver(rng):
 
 
 def test_a_plane_that_is_found_waits_for_the_others():
-    """Of two pencils one is solved by its start: it has no residual to go along."""
+    """Of two pencils one is solved at once: it has no residual to go along."""
     A = np.array([np.diag([3.0, 1.0, 1.0]), np.diag([1.0, 2.0, 5.0])])
-    B = np.array([np.eye(3)] * 2)
-    products = lambda V: np.stack([(M @ V[..., None])[..., 0] for M in (A, B)])  # noqa: E731
-    start = np.array([[[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]])
-    values = largest_quotients(products, (0.0, 0.0), np.ones((2, 3)), start, 1e-12, 50)[0]
+    B = np.array([np.diag([1.0, 1e9, 1e9]), np.eye(3)])
+    values = largest_quotients(pencils(A, B), (0.0, 0.0), 1e-12, 50)[0]
     np.testing.assert_allclose(values, [3.0, 5.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_rows_and_passes_answer_alike(rng, k):
+    X, y = words(rng, k=k)
+    order, root = np.argsort(y, kind="stable"), np.sqrt(rng.integers(1, 4, len(y)))
+    N = root[:, None] * np.column_stack([X.toarray(), np.ones(len(y))])[order]
+    bounds = np.searchsorted(y[order], np.arange(k + 1))
+    rows = PlaneRows.of(sparse.csr_array(N), bounds)
+    G = np.array([N[a:b].T @ N[a:b] for a, b in pairwise(bounds)])
+    passes = pencils(G.sum(axis=0) - G, G)
+    np.testing.assert_allclose(rows.sums, passes.sums, atol=1e-12)
+    np.testing.assert_allclose(rows.squares, passes.squares, atol=1e-12)
+    V = rng.normal(size=(k, 2, N.shape[1]))
+    found = []
+    for given in (rows, passes):
+        marks = np.stack([given.marks(V[:, i]) for i in (0, 1)], axis=1)
+        found.append((given.images(marks[:, 1]), given.forms(V, marks)))
+    for mine, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(mine, theirs, atol=1e-9)
+
+
+def test_the_preconditioner_is_the_inverse_of_a_diagonal_and_the_mean(rng):
+    roots = rng.normal(size=(2, 9, 5)) + 3.0
+    roots[..., -1] = 1.0
+    G = np.swapaxes(roots, -1, -2) @ roots
+    solved = preconditioner(pencils(G, G), 0.3)
+    for c in range(2):
+        m = G[c, -1] / np.sqrt(G[c, -1, -1])
+        rest = np.maximum(G[c].diagonal() - m * m, large_planes.LEAST * G[c].diagonal())
+        near = np.diag(rest + 0.3) + np.outer(m, m)
+        r = rng.normal(size=(2, 5))
+        np.testing.assert_allclose(near @ solved(r)[c], r[c], atol=1e-9)
 
 
 def test_a_large_ridge_does_not_look_like_convergence(rng, by_products):

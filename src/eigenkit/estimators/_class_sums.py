@@ -18,7 +18,7 @@ from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.linalg import Array, power_of_two
 from eigenkit.moments import BlockedRows, ClassMoments, Factor
 from eigenkit.shell import shown
-from eigenkit.solvers.large_planes import PlaneSums
+from eigenkit.solvers.large_planes import PlanePasses
 
 
 def check_class_counts(classes: np.ndarray, present: np.ndarray, n: int, absent: str) -> None:
@@ -68,7 +68,7 @@ class ClassSums:
         return shift, ClassRows(parts, to_planes(shift, unit, size == 0))
 
 
-def plane_sums(rows: BlockedRows, classes: np.ndarray) -> PlaneSums:
+def plane_sums(rows: BlockedRows, classes: np.ndarray) -> PlanePasses:
     """What planes ask of sparse blocks too wide for a matrix of their columns; a pass each."""
     k = len(classes)
     counts, sums, squares = rows.first.run(class_sums, k)
@@ -79,18 +79,18 @@ def plane_sums(rows: BlockedRows, classes: np.ndarray) -> PlaneSums:
         found: Array = rows.passes.run(plane_images, np.ascontiguousarray(V))
         return found.T.reshape(2, k, -1)
 
-    return PlaneSums(products, sums, squares)
+    return PlanePasses(sums, squares, products)
 
 
 def class_sums(blocks: Iterable[Any], k: int) -> tuple[Array, Array, Array]:
-    """Of every class the number of rows, and the sums and squares of sqrt(w) [x, 1]."""
+    """Of every class the number of rows, and the weighted sums of [x, 1] and of its squares."""
     counts, found = np.zeros(k), None
     for X, Y, weight in blocks:
         own = sparse.csr_array(Y[:, 0] == np.arange(k)[:, None], dtype=np.float64)
         counts += own.sum(axis=1)
         N = sparse.csr_array(sparse.hstack([X, np.ones((X.shape[0], 1))]), dtype=np.float64)
         w = np.ones(X.shape[0]) if weight is None else weight
-        both = [own.multiply(r).tocsr() @ A for r, A in ((np.sqrt(w), N), (w, N.power(2)))]
+        both = [own.multiply(w).tocsr() @ A for A in (N, N.power(2))]
         dense = [part.toarray() for part in both]
         found = dense if found is None else [a + b for a, b in zip(found, dense, strict=True)]
     assert found is not None

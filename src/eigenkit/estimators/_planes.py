@@ -43,7 +43,7 @@ from eigenkit.kernels import Kernel, checked_kernel
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import Rows
 from eigenkit.shell import check_real
-from eigenkit.solvers.large_planes import PlaneSums
+from eigenkit.solvers.large_planes import PlaneRows, PlaneSums
 from eigenkit.solvers.planes import Planes
 
 # Sparse data with more rows and more columns than this are only multiplied with.
@@ -225,7 +225,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
             X = X.toarray()
         self._by_products_ = bool(sparse.issparse(X) and min(X.shape) > LARGE_ORDER)
         if self._by_products_:
-            return self._large_planes(PlaneSums.of(with_ones(X, root), bounds))
+            return self._large_planes(PlaneRows.of(with_ones(X, root), bounds))
         if X.shape[1] < X.shape[0]:
             rows = ClassRows.of(X, bounds, root)
             planes = self._from_raw(rows)

@@ -6,19 +6,24 @@ With N_c = sqrt(w) [features, 1] the rows of class c, the plane of a class maxim
 
 (b = a: ReGEC with a ridge; b = 0: GEPSVM). The largest eigenpair is found by the locally optimal
 conjugate gradients of Knyazev (LOBPCG): the best vector of the span of the present one, its
-residual and the last step. The residual is taken in units in which the diagonal of the denominator
-is 1, which for words that some documents share and most do not is most of it.
+preconditioned residual and the last step. Two things are most of the denominator: the mean of the
+class, which all of its rows share, and words that some rows share and most do not. So the
+preconditioner is the inverse of what one step of Cholesky on the column of the constant leaves of
+G_c + a I, with a diagonal in place of the rest:
 
-The planes of all classes go forward together. One product of all rows with one vector for each
-class, and one of its transpose with what each vector gives on its own rows and on the others, are
-all that a step reads of the data: a product with a few columns takes hardly longer than with one.
+    G_c = m m' + rest,   m = G_c e / sqrt(e'G_c e)
+
+The planes of all classes go forward together: a product with a few columns takes hardly longer than
+with one. Of every vector its values at the rows are kept, N z, from which all forms follow; only
+residuals need the transpose.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -26,11 +31,9 @@ from scipy import sparse
 from eigenkit.data.sparse_rows import SparseRows
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
+from eigenkit.shell import lacks
 from eigenkit.solvers.planes import Planes
 from eigenkit.tolerances import EPS
-
-# Vectors of all problems, (k, d), to their images by both sides of each pencil, (2, k, d).
-Products = Callable[[Array], Array]
 
 # The residual relative to its parts that ends the iteration, and the steps that end it too. The
 # quotient is off by about the square of the residual.
@@ -38,35 +41,100 @@ TOL = 1e-2
 STEPS = 300
 # The ridge, in mean squared lengths of a row, from which on some tens of steps are enough.
 ENOUGH = 10
+# The least share of a diagonal that the step of Cholesky may leave: rounding must not decide.
+LEAST = 1e-6
 
 
 @dataclass(frozen=True)
 class PlaneSums:
-    """What planes ask of rows: products, and of every class (k, d) the sums and squares of N_c."""
+    """What planes ask of rows.
 
-    products: Products
+    ``sums`` and ``squares``, (k, d), are the last column and the diagonal of every G_c. A vector
+    has *marks*, linear in it, of which its images and forms are made; (k, ...) is one a class.
+    """
+
     sums: Array
     squares: Array
 
+    def marks(self, V: Array) -> Array:
+        """Of vectors (k, d) their marks, (k, any number)."""
+        lacks(self, "marks")
+
+    def images(self, marks: Array) -> Array:
+        """(S - G_c) z and G_c z, (2, k, d), of the marks of one vector for each class."""
+        lacks(self, "images")
+
+    def forms(self, V: Array, marks: Array) -> Array:
+        """V'(S - G_c) V and V'G_c V, (2, k, m, m), of m vectors for each class, (k, m, d)."""
+        lacks(self, "forms")
+
+
+@dataclass(frozen=True)
+class PlaneRows(PlaneSums):
+    """Rows in memory, sorted by class: the class c has the rows bounds[c] to bounds[c + 1]."""
+
+    N: SparseRows
+    bounds: np.ndarray
+
     @classmethod
-    def of(cls, N: sparse.csr_array, bounds: np.ndarray) -> PlaneSums:
-        """Of rows sorted by class: the class c has the rows bounds[c] to bounds[c + 1]."""
-        rows, k = SparseRows(N), len(bounds) - 1
-        own = np.repeat(np.arange(k), np.diff(bounds))[:, None] == np.arange(k)
-        squared = sparse.csr_array(N.T)
-        squared.data = squared.data**2
-        member = own.astype(np.float64)
-        return cls(_both_sides(rows, own), (rows.T @ member).T, (squared @ member).T)
+    def of(cls, N: sparse.csr_array, bounds: np.ndarray) -> PlaneRows:
+        """Rows whose last column holds the roots of their weights."""
+        root = N.data[N.indptr[1:] - 1]
+        weighed = N.data * np.repeat(root, np.diff(N.indptr))
+        edges, d = N.indptr[bounds], N.shape[1]
+        sums, squares = (
+            np.array([np.bincount(N.indices[a:b], numbers[a:b], d) for a, b in pairwise(edges)])
+            for numbers in (weighed, N.data**2)
+        )
+        return cls(sums, squares, SparseRows(N), bounds)
+
+    def _ranges(self) -> Iterator[tuple[int, int, int]]:
+        """The classes, and where their rows begin and end."""
+        return zip(range(len(self.sums)), self.bounds[:-1], self.bounds[1:], strict=True)
+
+    def marks(self, V: Array) -> Array:
+        """N z."""
+        return (self.N @ V.T).T
+
+    def images(self, marks: Array) -> Array:
+        """N'(N z) of the rows of other classes, and of those of the class."""
+        k, n = marks.shape
+        sides = np.zeros((n, 2, k))
+        sides[:, 0] = marks.T
+        for c, begin, end in self._ranges():
+            sides[begin:end, :, c] = sides[begin:end, ::-1, c]
+        return np.ascontiguousarray((self.N.T @ sides.reshape(n, 2 * k)).T).reshape(2, k, -1)
+
+    def forms(self, V: Array, marks: Array) -> Array:
+        """Sums over the rows before and after those of the class, and over its own."""
+        found = np.empty((2, len(V), V.shape[1], V.shape[1]))
+        for c, begin, end in self._ranges():
+            before, own, after = np.split(marks[c], [begin, end], axis=1)
+            found[:, c] = before @ before.T + after @ after.T, own @ own.T
+        return found
+
+
+@dataclass(frozen=True)
+class PlanePasses(PlaneSums):
+    """Rows that outgrow memory: of vectors (k, d) one pass gives both images, (2, k, d)."""
+
+    products: Callable[[Array], Array]
+
+    def marks(self, V: Array) -> Array:
+        """The images themselves."""
+        return np.swapaxes(self.products(V), 0, 1).reshape(len(V), -1)
+
+    def images(self, marks: Array) -> Array:
+        return np.swapaxes(marks.reshape(len(marks), 2, -1), 0, 1)
+
+    def forms(self, V: Array, marks: Array) -> Array:
+        images = marks.reshape(*V.shape[:2], 2, -1)
+        return np.stack([V @ np.swapaxes(images[:, :, side], -1, -2) for side in (0, 1)])
 
 
 def planes_from_products(rows: PlaneSums, alpha: float, below: float) -> Planes:
     """One plane per class; ``alpha`` is the ridge of its own side, ``below`` of the other."""
-    scale, sums = rows.squares + alpha, rows.sums
-    # Towards the other classes, and any fixed vector, should that miss the plane.
-    start = np.stack([(sums.sum(axis=0) - sums) / scale, _waves(scale.shape[1]) / np.sqrt(scale)])
-    found, Z, steps, residuals = largest_quotients(
-        rows.products, (below, alpha), scale, start, TOL, STEPS
-    )
+    found, Z, steps, residuals = largest_quotients(rows, (below, alpha), TOL, STEPS)
     worst = float(residuals.max())
     if worst > TOL:
         # The last column of N holds the roots of the weights.
@@ -81,63 +149,58 @@ def planes_from_products(rows: PlaneSums, alpha: float, below: float) -> Planes:
     return Planes(Z, 1 / (1 + found), steps)
 
 
-def _waves(n: int) -> Array:
-    return np.asarray(np.cos(np.arange(1.0, n + 1.0)))
-
-
-def _both_sides(N: SparseRows, own: np.ndarray) -> Products:
-    """Products with the Gram matrices of the rows of other classes, and of the class itself.
-
-    ``own``, (n, k), tells which rows are of which class.
-    """
-
-    def images(V: Array) -> Array:
-        U = N @ V.T
-        sides = np.hstack([np.where(own, 0, U), np.where(own, U, 0)])
-        return np.asarray((N.T @ sides).T.reshape(2, own.shape[1], -1))
-
-    return images
-
-
 def largest_quotients(
-    products: Products,
-    ridges: tuple[float, float],
-    scale: Array,
-    start: Array,
-    tol: float,
-    max_iter: int,
+    rows: PlaneSums, ridges: tuple[float, float], tol: float, max_iter: int
 ) -> tuple[Array, Array, int, Array]:
-    """Of k pencils ``(A_c + b I) z = value (B_c + a I) z`` the largest values, z, steps, residuals.
+    """Of k pencils ``(S - G_c + b I) z = v (G_c + a I) z`` the largest v, z, steps, residuals.
 
-    ``products`` are with A and B, ``ridges`` are b and a; ``scale``, (k, d), is the diagonal of
-    B + a I, in whose units residuals are measured and taken as directions. They are relative to
-    A z: a ridge on both sides, however large, does not make them look small. ``start`` holds
-    vectors to begin with, (any number, k, d).
+    ``ridges`` are b and a. Residuals are measured in units in which the diagonal of G_c + a I is 1,
+    relative to (S - G_c) z: a ridge on both sides, however large, does not make them look small.
     """
-    ridge = np.array(ridges)[:, None, None]
-
-    def with_images(V: Array) -> Array:
-        return np.concatenate([V[None], products(V) + ridge * V])
-
-    # Of every problem some vectors and their images by both sides, (3, k, vectors, d).
-    known = np.stack([with_images(V) for V in start], axis=2)
+    below, ridge = ridges
+    unit, solved = 1 / (rows.squares + ridge), preconditioner(rows, ridge)
+    V = _start(rows, solved, unit)
+    marks = np.stack([rows.marks(V[:, i]) for i in range(V.shape[1])], axis=1)
     for step in range(1, max_iter + 1):
-        values, weights = _best(known[1:] @ np.swapaxes(known[0], -1, -2))
+        lengths = V @ np.swapaxes(V, -1, -2)
+        forms = rows.forms(V, marks) + np.multiply.outer(np.array(ridges), lengths)
+        values, weights = _best(forms)
         # The best vector, and the step that led there: what is left of it without the one before.
         pair = np.stack([weights, weights], axis=1)
         pair[:, 1, 0] = 0.0
-        kept, known = known, np.empty((*known.shape[:2], 3, known.shape[3]))
-        np.matmul(pair, kept, out=known[:, :, :2])
-        z, Az, Bz = known[:, :, 0]
-        r = Az - values[:, None] * Bz
-        new = r / scale
-        whole = Az - ridge[0] * z
-        residuals = np.sqrt(_inner(r, new) / _inner(whole, whole / scale))
+        V, marks = _turned(pair, V), _turned(pair, marks)
+        z, (Az, Bz) = V[:, 0], rows.images(marks[:, 0])
+        r = Az - values[:, None] * Bz + (below - ridge * values)[:, None] * z
+        residuals = np.sqrt(_inner(r, r * unit) / _inner(Az, Az * unit))
         if step == max_iter or residuals.max() <= tol:
             break
+        new = solved(r)
         new *= _inverse_root(_inner(new, new))[:, None]
-        known[:, :, 2] = with_images(new)
+        V[:, 2], marks[:, 2] = new, rows.marks(new)
     return values, z, step, residuals
+
+
+def preconditioner(rows: PlaneSums, ridge: float) -> Callable[[Array], Array]:
+    """The inverse of diag(rest) + m m' (see above), by the formula of Sherman and Morrison."""
+    m = rows.sums / np.sqrt(rows.squares[:, -1:])
+    rest = np.maximum(rows.squares - m * m, LEAST * rows.squares) + ridge
+    inverse = 1 / rest
+    along = m * inverse
+    share = 1 / (1 + _inner(m, along))
+    return lambda r: r * inverse - (share * _inner(along, r))[:, None] * along
+
+
+def _start(rows: PlaneSums, solved: Callable[[Array], Array], unit: Array) -> Array:
+    """Towards the other classes, and any fixed vector, should that miss the plane."""
+    waves = np.cos(np.arange(1.0, unit.shape[1] + 1.0)) * np.sqrt(unit)
+    return np.stack([solved(rows.sums.sum(axis=0) - rows.sums), waves], axis=1)
+
+
+def _turned(pair: Array, kept: Array) -> Array:
+    """The two vectors that are kept of each problem, and room for a third."""
+    found = np.empty((len(kept), 3, kept.shape[2]))
+    np.matmul(pair, kept, out=found[:, :2])
+    return found
 
 
 def _inner(U: Array, V: Array) -> Array:
