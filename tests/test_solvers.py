@@ -263,6 +263,32 @@ def test_gram_falls_back_where_it_cannot_be_trusted(rng):
     assert "singular to rounding" in report.reason
 
 
+@pytest.mark.parametrize("alpha", [1e-2, 1.0, 1e4])
+@pytest.mark.parametrize("n_components", [None, 1])
+def test_errors_by_dual_coefficients_are_those_of_the_directions(alpha, n_components, rng):
+    X = sparse.random_array((40, 300), density=0.1, rng=rng, format="csr")
+    Y = (rng.random((40, 5)) < 0.4).astype(float)
+    pencil = Rows(X, Y, None).problem(TARGETS["opls"], 1.0, alpha).pencil
+    for tol in (1e-2, 1e-9):
+        how = Settings(regression="cg", tol=tol, n_components=n_components)
+        found = solve(pencil, how)
+        A, B = explicit(pencil)
+        AW, BW = A @ found.W, B @ found.W * found.eigenvalues
+        gap = np.linalg.norm(AW - BW) / (np.linalg.norm(AW) + np.linalg.norm(BW))
+        assert found.report.residual == pytest.approx(gap, rel=1e-6, abs=1e-13)
+        assert found.report.orthogonality < 1e-12
+        np.testing.assert_allclose(found.W.T @ B @ found.W, np.eye(found.W.shape[1]), atol=1e-10)
+        cross = np.asarray(pencil.H).T @ pencil.Z.toarray() @ found.W
+        np.testing.assert_allclose(cross, found.cross, atol=1e-10 * np.abs(cross).max())
+
+
+def test_the_regression_itself_follows_from_dual_coefficients(rng):
+    pencil = pencil_of("sparse wide", "opls", 0.5, rng)
+    (found,) = REGRESSIONS["cg"](pencil, [0.5], 1e-12, 100)
+    assert found.dual is not None
+    np.testing.assert_allclose(pencil.apply_B(found.W1), pencil.C, atol=1e-9)
+
+
 # -- Krylov methods on their own ----------------------------------------------------------
 
 
@@ -274,9 +300,12 @@ def test_block_cg_solves_every_shift(seed, rank, k):
     G, B = M @ M.T, rng.normal(size=(12, rank)) @ rng.normal(size=(rank, k))
     for solver in (block_cg, block_cg_mixed):
         runs = solver(lambda V: G.astype(V.dtype) @ V, B, [0.5, 3.0], 1e-12, 200)
-        for shift, (X, _, done) in zip([0.5, 3.0], runs, strict=True):
-            assert done
-            np.testing.assert_allclose(X, np.linalg.solve(G + shift * np.eye(12), B), atol=1e-8)
+        for shift, run in zip([0.5, 3.0], runs, strict=True):
+            assert run.converged
+            X = np.linalg.solve(G + shift * np.eye(12), B)
+            np.testing.assert_allclose(run.X, X, atol=1e-8)
+            if run.image is not None:
+                np.testing.assert_allclose(run.image, G @ run.X, rtol=1e-12, atol=1e-12)
 
 
 @settings(max_examples=30, deadline=None)
@@ -292,7 +321,7 @@ def test_block_lsqr_gives_the_least_norm_solution(seed, rank, k):
 
 def test_no_right_hand_side_no_work():
     runs = block_cg(lambda V: V, np.zeros((5, 2)), [1.0], 1e-8, 10)
-    assert not runs[0][0].any()
+    assert not runs[0].X.any()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         X, n_iter, done = block_lsqr(lambda V: V, lambda U: U, np.zeros((5, 2)), 1e-8, 10)

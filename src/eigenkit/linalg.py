@@ -39,6 +39,15 @@ def add_gram(G: Array, A: Array) -> None:
     sla.blas.dsyrk(1.0, A.T, beta=1.0, c=G.T, overwrite_c=1)
 
 
+def plus_product(C: np.ndarray, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """C + A B, in the memory of C where that is row-major: no product has to be kept beside it."""
+    if A.size == 0 or B.size == 0:  # nothing to add, which BLAS would complain about
+        return C
+    gemm = sla.blas.dgemm if C.dtype == np.float64 else sla.blas.sgemm
+    # Of row-major arrays BLAS sees the transposes: C' + B'A'.
+    return np.asarray(gemm(1.0, B.astype(C.dtype, copy=False).T, A.T, 1.0, C.T, overwrite_c=1).T)
+
+
 def fill_upper(G: Array) -> Array:
     """Copy the lower half of ``G`` to the upper, in place."""
     step = 256

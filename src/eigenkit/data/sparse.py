@@ -105,7 +105,8 @@ class Sparse(Centered):
 
     def matmat(self, V: Array) -> Array:
         """Z V."""
-        return self._project(self.weighted(self._rows @ self._scaled(V)))
+        U = self.weighted(self._rows @ self._scaled(V))
+        return self._project(U, out=U)
 
     def rmatmat(self, U: Array) -> Array:
         """Z'U."""
@@ -113,17 +114,20 @@ class Sparse(Centered):
 
     def _sparse_cross(self, H: SparseTarget) -> Array:
         S, Xt = H.counted(), self._rows.T
-        C = self._scaled(Xt.product(S, float(Xt.X.nnz) * S.nnz / max(1, S.shape[0])))
+        per_row = S.nnz / max(1, S.shape[0])
+        narrow = S.shape[1] * SPARSE_RATE < per_row * BLOCK_RATE
+        C = Xt @ S.toarray() if narrow else Xt.product(S, float(Xt.X.nnz) * per_row)
+        C = self._scaled(C)
         C -= np.outer(self.delta, H.sums)
         return C
 
-    def _project(self, U: Array) -> Array:
+    def _project(self, U: Array, out: Array | None = None) -> Array:
         """U - r r'U / sum(w): centring where only n x k numbers are touched."""
         if not self.center:
             return U
         r = self._r().astype(U.dtype)
         means = (r @ U) / U.dtype.type(self.total)
-        return U - means if self.r is None else U - np.outer(r, means)
+        return np.subtract(U, means if self.r is None else np.outer(r, means), out=out)
 
     def _plain_gram(self) -> Array:
         P, Pt = self._pair()

@@ -176,7 +176,8 @@ class Projection(Streaming, Transformer):
             setattr(self, name, self._cast(value))
         self._keep_more(problem, solution)
         # Last, as its presence says that all is there.
-        self.components_ = self._cast(np.ascontiguousarray(solution.W[:, :l].T))
+        # The weights of a feature lie together, as products with sparse X want them.
+        self.components_ = self._cast(np.ascontiguousarray(solution.W[:, :l])).T
         self._spread_columns()
 
     def _spread_columns(self) -> None:
@@ -190,9 +191,10 @@ class Projection(Streaming, Transformer):
         columns = self.__dict__.get("_columns_")
         if columns is None:
             return A
-        whole = np.zeros((*A.shape[:axis], self.n_features_in_, *A.shape[axis + 1 :]), A.dtype)
-        whole[(slice(None),) * axis + (columns,)] = A
-        return whole
+        rows = np.moveaxis(A, axis, 0)  # whole rows of memory are copied, and zeros cost nothing
+        whole = np.zeros((self.n_features_in_, *rows.shape[1:]), A.dtype)
+        whole[columns] = rows
+        return np.moveaxis(whole, 0, axis)
 
     def _check_informative(self, problem: Problem) -> None:
         check_X_varies(problem.pencil.Z)

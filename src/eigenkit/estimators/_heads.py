@@ -84,7 +84,7 @@ def on_features(problem: Problem, solution: Solution, priors: Array) -> tuple[Ar
     on_scores, offset = gaussian(problem, solution, priors)
     if len(on_scores) == 2:
         on_scores, offset = on_scores[1:] - on_scores[:1], offset[1:] - offset[:1]
-    return on_scores @ solution.W.T, offset
+    return (solution.W @ on_scores.T).T, offset
 
 
 def checked_priors(priors: Any, shares: Array) -> Array:

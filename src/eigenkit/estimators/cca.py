@@ -169,13 +169,15 @@ class CCA(BothSides, ResponseProjection):
     def _x_loadings(self, problem: Problem, W: Array, values: Array, basis: Array) -> Array:
         """Xc'T (T'T)^+ for the scores T = Xc W, without another pass over the data.
 
-        The pencil gives Xc'Xc W = C basis / sqrt(lambda) - alpha W.
+        The pencil gives Xc'T = C basis / sqrt(lambda) - alpha W and T'T = I - alpha W'W.
         """
-        C = in_units_of_X(problem.pencil)
+        C, there = in_units_of_X(problem.pencil), values > 0
         alpha = self._x_penalty()[1]  # one problem serves a whole path of alphas
-        with np.errstate(divide="ignore", invalid="ignore"):
-            XtT = np.where(values > 0, C @ (basis / np.sqrt(values)) - alpha * W, 0.0)
-        return np.asarray(XtT @ np.linalg.pinv(W.T @ XtT))
+        inverse = np.linalg.pinv((np.eye(len(there)) - alpha * (W.T @ W)) * there * there[:, None])
+        to_C = np.divide(basis, np.sqrt(values), out=np.zeros_like(basis), where=there)
+        loadings = C @ (to_C @ inverse)
+        loadings -= W @ (alpha * inverse)
+        return np.asarray(loadings)
 
     def _scores_of_x(self, X: Any) -> Array:
         return project(check_X(self, X, reset=False), self.mean_, self.x_rotations_)

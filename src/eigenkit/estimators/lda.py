@@ -208,7 +208,9 @@ class LDA(ClassifierMixin, Projection):
 
     def _keep_means(self, problem: Problem, root: Array) -> None:
         pencil = problem.pencil
-        self.means_ = self._cast(problem.mean + (pencil.Z.from_X(pencil.C) / root).T)
+        means = pencil.Z.from_X(pencil.C) / root
+        means += problem.mean[:, None]
+        self.means_ = self._cast(means).T
 
     def _keep_covariance(self, problem: Problem) -> None:
         """(B - A) / n: what is not between the classes, with its ridge."""

@@ -14,17 +14,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import Array, orthonormalize, power_of_two
+from eigenkit.linalg import Array, orthonormalize, plus_product, power_of_two
 from eigenkit.tolerances import EPS
 
 Product = Callable[[np.ndarray], np.ndarray]
 
 # By how much a round in float32 reduces the residual.
 ROUND = 1e-5
+
+
+class Run(NamedTuple):
+    """X, the number of block iterations and whether they converged; G X where that is known."""
+
+    X: np.ndarray
+    n_iter: int
+    converged: bool
+    image: np.ndarray | None = None
 
 
 @dataclass
@@ -42,7 +52,7 @@ class _Shifted:
     def step(self, a: Array) -> None:
         """Take the newest block of the space into the solution."""
         self.pivot += a + self.shift * np.eye(len(a))
-        self.X += self.P @ np.linalg.solve(self.pivot, self.rest).astype(self.X.dtype)
+        self.X = plus_product(self.X, self.P, np.linalg.solve(self.pivot, self.rest))
         self.n_iter += 1
 
     def extend(self, Q: np.ndarray, b: Array) -> None:
@@ -50,7 +60,7 @@ class _Shifted:
         multiplier = np.linalg.solve(self.pivot.T, b.T).T
         self.pivot = -multiplier @ b.T
         self.rest = -multiplier @ self.rest
-        self.P = Q - self.P @ multiplier.T.astype(self.X.dtype)
+        self.P = plus_product(Q.copy(), self.P, -multiplier.T)
 
 
 def block_cg(
@@ -60,11 +70,11 @@ def block_cg(
     tol: float,
     max_iter: int,
     floors: tuple[float, float] = (0.0, 0.0),
-) -> list[tuple[np.ndarray, int, bool]]:
+) -> list[Run]:
     """Solve (G + shift) X = B for every shift; G X is ``product(X)``, G symmetric PSD.
 
-    Returns for each shift X, the number of block iterations and whether ||residual||
-    fell below tol * ||B|| (Frobenius norms), or as far as the precision of B allows.
+    It has converged where ||residual|| fell below tol * ||B|| (Frobenius norms), or as far as the
+    precision of B allows.
     ``floors`` are lengths up to which directions are rounding: in B, and in products relative to
     the root of the largest eigenvalue of G.
     """
@@ -72,14 +82,13 @@ def block_cg(
     Q, b = orthonormalize(B, floors[0])
     runs = [_Shifted(s, np.zeros_like(B), Q, np.zeros((len(b),) * 2), b) for s in shifts]
     if len(b) == 0:
-        return [(run.X, 0, True) for run in runs]
+        return [Run(run.X, 0, True) for run in runs]
     start, size = float(np.linalg.norm(b)), 0.0
     previous, coupling = np.zeros_like(Q), np.zeros((len(b),) * 2)
     for _ in range(max_iter):
-        W = product(Q)
-        W -= previous @ coupling.T.astype(W.dtype)
+        W = plus_product(product(Q), previous, -coupling.T)
         small = Q.T @ W
-        W -= Q @ small
+        W = plus_product(W, Q, -small)
         a = small.astype(np.float64)
         size = max(size, float(np.abs(a).max()))
         active = [run for run in runs if not run.done]
@@ -93,12 +102,12 @@ def block_cg(
             run.done = bool(np.linalg.norm(run.rest) <= max(tol, attainable) * start)
         if all(run.done for run in runs) or len(coupling) == 0:
             break
-    return [(run.X, run.n_iter, run.done) for run in runs]
+    return [Run(run.X, run.n_iter, run.done) for run in runs]
 
 
 def block_cg_mixed(
     product: Product, B: Array, shifts: Sequence[float], tol: float, max_iter: int
-) -> list[tuple[Array, int, bool]]:
+) -> list[Run]:
     """:func:`block_cg` in float32, with residuals in float64 that are solved for in turn.
 
     Products in single precision take half the time or less. The first round serves all
@@ -106,30 +115,28 @@ def block_cg_mixed(
     """
     first = block_cg(product, B.astype(np.float32), shifts, max(tol, ROUND), max_iter)
     return [
-        _polish(product, B, shift, X.astype(np.float64), n_iter, tol, max_iter)
-        for shift, (X, n_iter, _) in zip(shifts, first, strict=True)
+        _polish(product, B, shift, run.X.astype(np.float64), run.n_iter, tol, max_iter)
+        for shift, run in zip(shifts, first, strict=True)
     ]
 
 
 def _polish(
     product: Product, B: Array, shift: float, X: Array, n_iter: int, tol: float, max_iter: int
-) -> tuple[Array, int, bool]:
+) -> Run:
     """Add to X what its residual asks for, until that is below tol or no longer shrinks."""
-    goal, last = tol * float(np.linalg.norm(B)), np.inf
+    goal, last, stalled = tol * float(np.linalg.norm(B)), np.inf, False
     while True:
-        R = B - product(X) - shift * X
+        image = product(X)
+        R = B - image - shift * X
         size = float(np.linalg.norm(R))
-        if size <= goal or n_iter >= max_iter:
-            return X, n_iter, size <= goal
+        if size <= goal or n_iter >= max_iter or stalled:
+            return Run(X, n_iter, size <= goal, image)
         stalled = size > 0.5 * last
         scale = float(power_of_two(size))
         rhs = R / scale if stalled else (R / scale).astype(np.float32)
         need = max(goal / size / 2, EPS if stalled else ROUND)
-        ((step, more, _),) = block_cg(product, rhs, [shift], need, max_iter - n_iter)
-        X, n_iter, last = X + scale * step.astype(np.float64), n_iter + more, size
-        if stalled:
-            size = float(np.linalg.norm(B - product(X) - shift * X))
-            return X, n_iter, size <= goal
+        (step,) = block_cg(product, rhs, [shift], need, max_iter - n_iter)
+        X, n_iter, last = X + scale * step.X.astype(np.float64), n_iter + step.n_iter, size
 
 
 def block_lsqr(

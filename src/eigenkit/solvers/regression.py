@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy import linalg as sla
@@ -17,7 +18,8 @@ from eigenkit.data import Data
 from eigenkit.data.protocol import truncated_svd
 from eigenkit.linalg import Array, Cholesky, first_triplets, power_of_two
 from eigenkit.pencil import Pencil, damped
-from eigenkit.solvers.krylov import ROUND, block_cg, block_cg_mixed, block_lsqr
+from eigenkit.solvers.dual import Dual
+from eigenkit.solvers.krylov import ROUND, Run, block_cg, block_cg_mixed, block_lsqr
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import EPS, REPAIRABLE, TINY, TOLD_APART, TWELVE_DIGITS
 
@@ -42,7 +44,7 @@ STALLED = 1e-6
 
 @dataclass(frozen=True)
 class Regression:
-    """W1 (d x k), how it came about, and 1/cond(B).
+    """W1 (d x k), given or by its dual coefficients, how it came about, and 1/cond(B).
 
     ``settle(T)`` gives W = W1 T, B W and W'B W where the method has a better way to them than the
     two products: from a Gram matrix, or together with digits that W1 still lacks. A method that
@@ -50,13 +52,22 @@ class Regression:
     for None, by ``factored(count)``.
     """
 
-    W1: Array
+    given: Array | None
     n_iter: int = 0
     converged: bool = True
     rcond: float = float("nan")
     settle: Callable[[Array], Settled | None] = lambda T: None
     components: Components | None = None
     factored: Callable[[int | None], Factored | None] = lambda count: None
+    dual: Dual | None = None
+
+    @cached_property
+    def W1(self) -> Array:
+        """The regression itself."""
+        if self.given is not None:
+            return self.given
+        assert self.dual is not None
+        return self.dual.W
 
 
 Method = Callable[[Pencil, Sequence[float], float, int], list[Regression | None]]
@@ -267,13 +278,23 @@ def cg(
         if Z.has_rows and Z.shape[0] <= Z.shape[1] and ridged:
             H = np.asarray(pencil.H)
             runs = solve(lambda U: Z.matmat(Z.rmatmat(U)), H, ridges, tol, max_iter)
-            return [Regression(Z.rmatmat(A), n, done) for A, n, done in runs]
+            return [
+                _by_coefficients(pencil, H, run, ridge)
+                for run, ridge in zip(runs, ridges, strict=True)
+            ]
         if grain == 0:
             runs = solve(Z.normal, pencil.C, ridges, tol, max_iter)
         else:
             floors = grain * np.sqrt(Z.squares_of(pencil.H)), grain
             runs = block_cg(Z.normal, pencil.C, ridges, tol, max_iter, floors)
-        return [Regression(W1, n, done) for W1, n, done in runs]
+        return [Regression(run.X, run.n_iter, run.converged) for run in runs]
+
+
+def _by_coefficients(pencil: Pencil, H: Array, run: Run, ridge: float) -> Regression:
+    """The regression Z'A of a run that has found A."""
+    Z, A = pencil.Z, run.X
+    S = Z.matmat(Z.rmatmat(A)) if run.image is None else run.image
+    return Regression(None, run.n_iter, run.converged, dual=Dual(pencil, H, A, S, ridge))
 
 
 def _grain(pencil: Pencil, ridge: float) -> float:

@@ -25,6 +25,7 @@ from eigenkit.exceptions import ConditionWarning, ConvergenceWarning
 from eigenkit.linalg import Array, eigenpairs, signs, symmetric
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import Choice, choose
+from eigenkit.solvers.dual import Dual
 from eigenkit.solvers.label_rank import in_all_labels, leading, narrowed, reduced, restored
 from eigenkit.solvers.regression import (
     REGRESSIONS,
@@ -112,10 +113,30 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
     solutions = []
     runs = regress(pencil, [problem.alpha for problem in problems], settings)
     for problem, (regression, report) in zip(problems, runs, strict=True):
+        report = replace(report, solver="two_stage")
+        if regression.dual is not None:
+            solutions.append(_in_dual(problem, regression.dual, report, settings))
+            continue
         found = _components(problem, regression, settings.count)
         (W, BW, values, basis), report = _cut(found, report, settings)
-        solutions.append(finish(problem, W, values, basis, replace(report, solver="two_stage"), BW))
+        solutions.append(finish(problem, W, values, basis, report, BW))
     return solutions
+
+
+def _in_dual(problem: Pencil, dual: Dual, report: Report, settings: Settings) -> Solution:
+    """The second stage on dual coefficients: only the answer has a row for every feature."""
+    with problem.Z.own_threads():
+        values, basis = principal(dual.cross)
+        values, basis = values[: settings.count], basis[:, : settings.count]
+        dual = dual.turned(basis / np.sqrt(values))
+        if (found := ritz(dual.square, dual.cross)) is not None:
+            T, values, basis = found
+            dual = dual.turned(T)
+        (_, _, values, basis), report = _cut((dual.A, None, values, basis), report, settings)
+        dual = dual.first(len(values))
+        residual, orthogonality = dual.errors(values)
+        report = replace(report, residual=residual, orthogonality=orthogonality)
+        return finish(problem, dual.W, values, basis, report)
 
 
 def _components(
@@ -205,7 +226,12 @@ def _warn_unless_converged(answer: Regression, method: str, settings: Settings) 
 
 def diagonalize(pencil: Pencil, W1: Array) -> tuple[Array, Array]:
     """Eigenvalues and eigenvectors U of the second stage."""
-    values, U = eigenpairs(pencil.Z.inner(pencil.C, W1))
+    return principal(pencil.Z.inner(pencil.C, W1))
+
+
+def principal(D: Array) -> tuple[Array, Array]:
+    """The eigenvalues of D above rounding, and their eigenvectors."""
+    values, U = eigenpairs(D)
     keep = values > RANK_TOL * values.max(initial=0.0)
     return values[keep], U[:, keep]
 
@@ -216,18 +242,26 @@ def rayleigh_ritz(
     """W, B W, eigenvalues and basis of the pencil on the span of W, in which they lie already."""
     if np.all(np.abs(WBW - np.eye(len(WBW))) < NOTHING_LEFT):
         return W, BW, values, U
-    WBW, WC = symmetric(WBW), pencil.Z.inner(W, pencil.C)
-    with blas_threads(W.shape[1]):
-        L, info = sla.lapack.dpotrf(WBW, lower=1)
-        if info or W.shape[1] == 0:
-            return W, BW, values, U
+    found = ritz(WBW, pencil.Z.inner(W, pencil.C))
+    if found is None:
+        return W, BW, values, U
+    T, values, U = found
+    return W @ T, BW @ T, values, U
+
+
+def ritz(WBW: Array, WC: Array) -> tuple[Array, Array, Array] | None:
+    """T, eigenvalues and basis of the components W T; None where W'B W tells nothing apart."""
+    with blas_threads(len(WBW)):
+        L, info = sla.lapack.dpotrf(symmetric(WBW), lower=1)
+        if info or len(WBW) == 0:
+            return None
         half = sla.solve_triangular(L, WC, lower=True)
         turn, s, basis = sla.svd(half, full_matrices=False)
         # Rounding may have passed for a component in D: here its eigenvalue shows.
         rank = int(np.sum(s**2 > RANK_TOL * s.max() ** 2))
         turn, s, basis = turn[:, :rank], s[:rank], basis[:rank]
         T = sla.solve_triangular(L, turn, lower=True, trans="T")
-    return W @ T, BW @ T, s**2, basis.T
+    return T, s**2, basis.T
 
 
 def direct(pencil: Pencil) -> tuple[Array, Array, Array, float]:
@@ -250,25 +284,20 @@ def finish(
     BW: Array | None = None,
     gram: Array | None = None,
 ) -> Solution:
-    """Measure the answer, bring it to the units of X and fix its signs; ``BW`` is overwritten.
+    """Measure the answer, bring it to the units of X and fix its signs; W, BW are overwritten.
 
-    ``gram`` is W'B W where that is not the identity.
+    ``gram`` is W'B W where that is not the identity. What is measured already is not again.
     """
     keep = _beyond_rounding(pencil, W) if gram is None else np.ones(W.shape[1], dtype=bool)
+    known = not np.isnan(report.residual) and W.shape[1] > 0 and bool(keep.all())
     if not keep.all():
         W, values, basis, BW = W[:, keep], values[keep], basis[:, keep], None
     if W.shape[1] == 0:
         (W, values, basis), BW = _any_direction(pencil), None
-    BW = pencil.apply_B(W) if BW is None else BW
-    orthogonality = float(np.abs(pencil.Z.inner(W, BW) - np.eye(W.shape[1])).max(initial=0.0))
-    # In place from here on: these are as large as W, which may be the largest thing there is.
-    gap = pencil.C @ pencil.Z.inner(pencil.C, W)
-    BW *= values
-    scale = pencil.Z.norm(gap) + pencil.Z.norm(BW)
-    gap -= BW
-    residual = pencil.Z.norm(gap) / scale if scale else 0.0
-    products = pencil.Z.products
-    report = replace(report, residual=residual, orthogonality=orthogonality, products=products)
+    if not known:
+        residual, orthogonality = _errors(pencil, W, values, BW)
+        report = replace(report, residual=residual, orthogonality=orthogonality)
+    report = replace(report, products=pencil.Z.products)
     if report.condition > ILL_CONDITIONED and np.isfinite(report.condition):
         warnings.warn(
             f"X'X + alpha I has a condition number of {report.condition:.1e}: about half of the "
@@ -279,7 +308,20 @@ def finish(
     W = pencil.Z.to_X(W)
     sign = signs(W)
     gram = gram if gram is None else gram * sign * sign[:, None]
-    return Solution(W * sign, values, basis * sign, report, gram)
+    W *= sign
+    return Solution(W, values, basis * sign, report, gram)
+
+
+def _errors(pencil: Pencil, W: Array, values: Array, BW: Array | None) -> tuple[float, float]:
+    """||A W - B W Lambda|| relative to its parts, and the largest entry of W'B W - I."""
+    BW = pencil.apply_B(W) if BW is None else BW
+    orthogonality = float(np.abs(pencil.Z.inner(W, BW) - np.eye(W.shape[1])).max(initial=0.0))
+    # In place from here on: these are as large as W, which may be the largest thing there is.
+    gap = pencil.C @ pencil.Z.inner(pencil.C, W)
+    BW *= values
+    scale = pencil.Z.norm(gap) + pencil.Z.norm(BW)
+    gap -= BW
+    return (pencil.Z.norm(gap) / scale if scale else 0.0), orthogonality
 
 
 def _beyond_rounding(pencil: Pencil, W: Array) -> np.ndarray:
