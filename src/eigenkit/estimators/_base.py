@@ -174,7 +174,8 @@ class Projection(Streaming, Transformer):
         }
         for name, value in found.items():
             setattr(self, name, self._cast(value))
-        self._keep_more(problem, solution)
+        with problem.pencil.Z.own_threads():
+            self._keep_more(problem, solution)
         # Last, as its presence says that all is there.
         # The weights of a feature lie together, as products with sparse X want them.
         self.components_ = self._cast(np.ascontiguousarray(solution.W[:, :l])).T

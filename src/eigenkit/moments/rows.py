@@ -122,7 +122,12 @@ class Rows:
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on these rows."""
-        Z, weight, n = self.centered(), self.effective, self.n_rows
+        Z = self.centered()
+        with Z.own_threads():
+            return self._problem(Z, target, edge_weight, alpha)
+
+    def _problem(self, Z: Any, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
+        weight, n = self.effective, self.n_rows
         one = 1.0 if self.counted else Z.total / self.count
         Y = self._labels(target)
         G = target.local(Y, edge_weight)
