@@ -177,8 +177,7 @@ class Projection(Streaming, Transformer):
         with problem.pencil.Z.own_threads():
             self._keep_more(problem, solution)
         # Last, as its presence says that all is there.
-        # The weights of a feature lie together, as products with sparse X want them.
-        self.components_ = self._cast(np.ascontiguousarray(solution.W[:, :l])).T
+        self.components_ = self._cast(solution.W[:, :l].T)
         self._spread_columns()
 
     def _spread_columns(self) -> None:
@@ -188,14 +187,14 @@ class Projection(Streaming, Transformer):
                 setattr(self, name, self._spread(self.__dict__[name], axis))
 
     def _spread(self, A: Array, axis: int) -> Array:
-        """A with zeros for the empty columns of X: zero is their mean, and their weight."""
+        """A, row-major, with zeros for the empty columns of X: zero is their mean, their weight."""
         columns = self.__dict__.get("_columns_")
         if columns is None:
-            return A
-        rows = np.moveaxis(A, axis, 0)  # whole rows of memory are copied, and zeros cost nothing
-        whole = np.zeros((self.n_features_in_, *rows.shape[1:]), A.dtype)
-        whole[columns] = rows
-        return np.moveaxis(whole, 0, axis)
+            return np.ascontiguousarray(A)
+        whole = np.zeros((*A.shape[:axis], self.n_features_in_, *A.shape[axis + 1 :]), A.dtype)
+        for part, given in zip(whole, A, strict=True) if axis else ((whole, A),):
+            part[columns] = given
+        return whole
 
     def _check_informative(self, problem: Problem) -> None:
         check_X_varies(problem.pencil.Z)
