@@ -16,6 +16,7 @@ import numpy as np
 
 from eigenkit.linalg import Array
 from eigenkit.pencil import Pencil
+from eigenkit.solvers.krylov import Run
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,13 @@ class Dual:
     A: Array
     S: Array
     ridge: float
+
+    @classmethod
+    def of(cls, pencil: Pencil, H: Array, run: Run, ridge: float) -> Dual:
+        """Of the coefficients that conjugate gradients have found."""
+        Z, A = pencil.Z, run.X
+        S = Z.matmat(Z.rmatmat(A)) if run.image is None else run.image
+        return cls(pencil, H, A, S, ridge)
 
     def turned(self, T: Array) -> Dual:
         """The directions W T."""

@@ -12,15 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy import linalg as sla
 
-from eigenkit.data import Data
-from eigenkit.data.protocol import truncated_svd
-from eigenkit.linalg import Array, Cholesky, first_triplets, power_of_two
+from eigenkit.linalg import Array, Cholesky, first_triplets
 from eigenkit.pencil import Pencil, damped
 from eigenkit.solvers.dual import Dual
-from eigenkit.solvers.krylov import ROUND, Run, block_cg, block_cg_mixed, block_lsqr
-from eigenkit.threads import blas_threads
+from eigenkit.solvers.krylov import ROUND, block_cg, block_cg_mixed, block_lsqr
+from eigenkit.solvers.reduction import one_number, reduction
 from eigenkit.tolerances import EPS, REPAIRABLE, TINY, TOLD_APART, TWELVE_DIGITS
 
 # Where a mixture of at least this many columns lacks no more than this (relative), their residuals
@@ -269,7 +266,7 @@ def cg(
     solved to more digits than float32 has, as corrections are made for one ridge at a time.
     """
     Z = pencil.Z
-    ridges = [_number(Z.ridge(alpha)) for alpha in alphas]
+    ridges = [one_number(Z.ridge(alpha)) for alpha in alphas]
     grain = _grain(pencil, min(ridges))
     ridged = min(ridges) > 0 and grain == 0
     single = Z.fast_in_single and ridged and (len(ridges) == 1 or tol >= ROUND)
@@ -279,7 +276,7 @@ def cg(
             H = np.asarray(pencil.H)
             runs = solve(lambda U: Z.matmat(Z.rmatmat(U)), H, ridges, tol, max_iter)
             return [
-                _by_coefficients(pencil, H, run, ridge)
+                Regression(None, run.n_iter, run.converged, dual=Dual.of(pencil, H, run, ridge))
                 for run, ridge in zip(runs, ridges, strict=True)
             ]
         if grain == 0:
@@ -288,13 +285,6 @@ def cg(
             floors = grain * np.sqrt(Z.squares_of(pencil.H)), grain
             runs = block_cg(Z.normal, pencil.C, ridges, tol, max_iter, floors)
         return [Regression(run.X, run.n_iter, run.converged) for run in runs]
-
-
-def _by_coefficients(pencil: Pencil, H: Array, run: Run, ridge: float) -> Regression:
-    """The regression Z'A of a run that has found A."""
-    Z, A = pencil.Z, run.X
-    S = Z.matmat(Z.rmatmat(A)) if run.image is None else run.image
-    return Regression(None, run.n_iter, run.converged, dual=Dual(pencil, H, A, S, ridge))
 
 
 def _grain(pencil: Pencil, ridge: float) -> float:
@@ -333,11 +323,6 @@ def _lsqr(pencil: Pencil, ridge: float | Array, tol: float, max_iter: int) -> Re
     return Regression(*block_lsqr(forward, backward, stacked, tol, max_iter))
 
 
-def _number(ridge: float | Array) -> float:
-    """A ridge that is the same for all columns, as a number."""
-    return float(np.ravel(ridge)[0])
-
-
 REGRESSIONS: dict[str, Method] = {
     "cholesky": cholesky,
     "dual_cholesky": dual_cholesky,
@@ -345,67 +330,3 @@ REGRESSIONS: dict[str, Method] = {
     "cg": cg,
     "lsqr": lsqr,
 }
-
-
-# -- the pencil in coordinates where B is the identity ----------------------------------
-
-
-Reduction = Callable[[float | Array], tuple[Array, Array, float]]
-
-
-def reduction(pencil: Pencil) -> Reduction:
-    """A function of the ridge that gives F (d x r), M = F'Z'H (r x k) and 1/cond on that space.
-
-    F has F'B F = I and spans the row space of Z, so that the pencil becomes M M'.
-    """
-    Z, H = pencil.Z, np.asarray(pencil.H)
-    with blas_threads(min(Z.shape)):
-        if Z.shape[0] > Z.shape[1] and Z.may_be_dense:
-            return _tall_reduction(Z, H)
-        U, s, V = Z.triplets()
-        return _spectral_reduction(s, V, U.T @ H)
-
-
-def _spectral_reduction(s: Array, V: Array, UtH: Array) -> Reduction:
-    def reduce(ridge: float | Array) -> tuple[Array, Array, float]:
-        root = np.hypot(s, np.sqrt(_number(ridge)))
-        return V / root, (s / root)[:, None] * UtH, _rcond(root)
-
-    return reduce
-
-
-def _tall_reduction(Z: Data, H: Array) -> Reduction:
-    """First a QR factorization of [Z H]: from there on only d x (d + k) numbers count."""
-    d = Z.shape[1]
-    joint = sla.qr(np.hstack([Z.toarray(), H]), mode="r", overwrite_a=True)[0]
-    R, T = joint[:d, :d], joint[:d, d:]
-
-    def reduce(ridge: float | Array) -> tuple[Array, Array, float]:
-        if np.all(ridge == 0):
-            return _whitened_triangle(R, T, Z)
-        if np.ndim(ridge) == 0:
-            U, s, V = truncated_svd(R, Z.n_samples, Z.grain())
-            return _spectral_reduction(s, V, U.T @ T)(ridge)
-        below = np.hstack([np.diag(np.sqrt(np.broadcast_to(ridge, d))), np.zeros_like(T)])
-        stacked = sla.qr(np.vstack([np.hstack([R, T]), below]), mode="r")[0]
-        return _whitened_triangle(stacked[:d, :d], stacked[:d, d:], Z)
-
-    return reduce
-
-
-def _whitened_triangle(R: Array, T: Array, Z: Data) -> tuple[Array, Array, float]:
-    """F and M from R'R = B and R'T = Z'H; columns on one scale: units decide no rank."""
-    size = np.sqrt(np.einsum("ij,ij->j", R, R))
-    scale = power_of_two(size)
-    U, s, V = truncated_svd(R / scale, Z.n_samples, Z.grain() / scale)
-    F = np.where(size[:, None] > 0, V / s / scale[:, None], 0.0)
-    if 0 < len(s) < len(scale):
-        # Least norm in the units of the data: the part of F in the row space of R.
-        basis = sla.qr(np.where(size > 0, scale, 0.0)[:, None] * V, mode="economic")[0]
-        F = basis @ (basis.T @ F)
-    return F, U.T @ T, _rcond(s)
-
-
-def _rcond(s: Array) -> float:
-    """Smallest over largest of the singular values that are kept."""
-    return float(s[-1] / s[0]) if len(s) else float("nan")

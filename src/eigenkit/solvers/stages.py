@@ -27,12 +27,12 @@ from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import Choice, choose
 from eigenkit.solvers.dual import Dual
 from eigenkit.solvers.label_rank import in_all_labels, leading, narrowed, reduced, restored
+from eigenkit.solvers.reduction import reduction
 from eigenkit.solvers.regression import (
     REGRESSIONS,
     Regression,
     Settled,
     components,
-    reduction,
 )
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import RANK_TOL, along
