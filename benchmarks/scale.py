@@ -7,13 +7,15 @@ fits LDA on them by the iterative solver, in a process whose address space is li
 the time beside that of bare passes over the same blocks, as many as the fit has made, by the clock
 and by the processor (which also tells on a busy machine); ``--folder`` keeps the data for another
 run. ``stream`` prints what checkpoints cost a stream, ``cluster`` what workers cost and bring on
-this machine (in one thread: ``OPENBLAS_NUM_THREADS=1``).
+this machine: jobs of two sizes in one thread of this process, by one worker with one thread, and by
+two such workers, on the same rows.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -27,6 +29,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from threadpoolctl import threadpool_limits
 
 PER_ROW, CLASSES = 100, 4
 BLOCK_ROWS = 100_000
@@ -179,10 +182,11 @@ def measured(function: Callable[[], Any]) -> np.ndarray:
 # -- a cluster of this machine ----------------------------------------------------------
 
 
-def cluster(n_parts: int = 8, rows: int = 40_000, d: int = 20_000) -> dict[str, float]:
+def cluster(rows: int, n_parts: int = 8, d: int = 20_000) -> dict[str, float]:
     """Seconds of one fit of rows in memory: here in one thread, by one worker, and by two.
 
-    In turns, as a machine is not equally fast all the time; the best of four counts.
+    In turns, as a machine is not equally fast all the time; the best of three counts. Workers are
+    as Dask starts them; BLAS has one thread everywhere.
     """
     import dask
     from distributed import Client, LocalCluster
@@ -199,18 +203,20 @@ def cluster(n_parts: int = 8, rows: int = 40_000, d: int = 20_000) -> dict[str, 
         X.sum_duplicates()
         return X, y
 
+    os.environ["OMP_NUM_THREADS"] = "1"  # of our own threads here, as of a worker's
     model = LDA(alpha=1e3, regression="cg", tol=1e-6)
     held = [part(seed) for seed in range(n_parts)]
     blocks = RowBlocks.from_arrays([lambda pair=pair: pair for pair in held])
     fits = {"here": partial(model.fit, blocks)}
     with ExitStack() as stack:
+        stack.enter_context(threadpool_limits(1))
         for n in (1, 2):
             local = stack.enter_context(
                 LocalCluster(
                     n_workers=n,
                     threads_per_worker=1,
                     host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",
+                    dashboard_address=None,
                 )
             )
             client = stack.enter_context(Client(local))
@@ -218,7 +224,7 @@ def cluster(n_parts: int = 8, rows: int = 40_000, d: int = 20_000) -> dict[str, 
             fits[f"workers {n}"] = partial(model.fit, there)
         for fit in fits.values():  # the workers make their parts
             fit()
-        rounds = [{name: timed(fit) for name, fit in fits.items()} for _ in range(4)]
+        rounds = [{name: timed(fit) for name, fit in fits.items()} for _ in range(3)]
     return {name: min(took[name] for took in rounds) for name in fits}
 
 
@@ -279,12 +285,12 @@ def main() -> None:
         print(f", with checkpoints {found['with']:.1f} s ({share:+.1%})")
         return
     if given.kind == "cluster":
-        found = cluster()
-        one, two = found["workers 1"], found["workers 2"]
-        print(f"one thread here {found['here']:.2f} s, one worker {one:.2f} s", end="")
-        print(
-            f" ({one / found['here']:.2f} times), two workers {two:.2f} s ({one / two:.2f} times)"
-        )
+        for rows in (40_000, 100_000):
+            found = cluster(rows)
+            here, one, two = found["here"], found["workers 1"], found["workers 2"]
+            print(f"8 parts of {rows} rows: one thread here {here:.2f} s, one worker", end="")
+            print(f" {one:.2f} s ({one / here:.2f} times that), two workers", end="")
+            print(f" {two:.2f} s ({one / two:.2f} times faster than one)")
         return
     if given.child is not None:
         fit = fit_csr if given.kind == "csr" else fit_dense

@@ -228,7 +228,7 @@ def test_a_bad_row_late_in_the_file_leaves_no_output(data: Path) -> None:
     Path("new.csv").write_text("f1,f2,f3,f4\n" + "1,2,3,4\n" * 70_000 + "1,2,x,4\n")
     before = sorted(data.iterdir())
     output = run("predict", "m.ek", "new.csv", "-o", "p.csv", code=1)
-    assert "new.csv, line 70002, column 'f3': 'x' is not a number." in output
+    assert "new.csv, line 70002, column 'f3': 'x' is not a number: correct that cell." in output
     assert sorted(data.iterdir()) == before
 
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -22,7 +23,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from eigenkit import CCA, LDA, PCA, HypergraphSpectral, RowBlocks
 from eigenkit.data import LocalPasses
-from eigenkit.models._cluster import _memory_kept
+from eigenkit.models._cluster import _memory_kept, connected
 from eigenkit.models._dask import INSIDE_BYTES, TASK_BYTES, ClusterPasses
 from eigenkit.models._worker import sum_of
 
@@ -313,28 +314,6 @@ def test_a_sum_on_a_worker_leaves_what_it_adds_as_it_was():
         np.testing.assert_array_equal(array, value)
 
 
-class _Threads:
-    """A client that knows nothing but threads."""
-
-    def __init__(self, threads):
-        self.threads = threads
-
-    def nthreads(self):
-        return self.threads
-
-
-def test_neighbours_are_made_by_the_same_worker():
-    from eigenkit.models._dask import _places
-
-    def chosen(threads, n):
-        return "".join(place["workers"][0] for place in _places(_Threads(threads), n))
-
-    assert chosen({"b": 1, "a": 1}, 8) == "aaaabbbb"
-    assert chosen({"a": 1, "b": 3}, 8) == "aabbbbbb"
-    assert chosen({"a": 1, "b": 1, "c": 1}, 2) == "ab"
-    assert _places(_Threads({}), 2) == [{}, {}]
-
-
 def _unlike(seed):
     return sparse.csr_array(np.random.default_rng(seed).normal(size=(50, 30001))), None
 
@@ -372,6 +351,26 @@ def test_workers_of_our_own_keep_their_memory():
     with _memory_kept():
         assert set(before) - set(dask.config.get(name)) == {"MALLOC_TRIM_THRESHOLD_"}
     assert dask.config.get(name) == before
+
+
+def _listening():
+    import psutil
+
+    own = psutil.Process()
+    found = [p.net_connections("inet") for p in (own, *own.children(recursive=True))]
+    return {each.laddr.ip for each in sum(found, []) if each.status == "LISTEN"}
+
+
+@pytest.mark.slow
+def test_a_local_cluster_listens_to_nobody_else_and_shows_no_page():
+    from urllib.error import HTTPError
+    from urllib.request import urlopen
+
+    with warnings.catch_warnings(), connected("local") as client:
+        warnings.simplefilter("error")  # no word about a usual port that is taken
+        assert _listening() <= {"127.0.0.1", "::1"}
+        with pytest.raises(HTTPError, match="404"):
+            urlopen(client.dashboard_link)
 
 
 # -- workers that die -------------------------------------------------------------------

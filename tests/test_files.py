@@ -152,10 +152,19 @@ def test_fast_and_slow_path_agree(tmp_path: Path) -> None:
         ("", "the file is empty."),
         ("\n\n", "it holds no rows."),
         ("a,b\n", "it holds a header and no rows."),
-        ("a,b\n1,2\n3\n", ", line 3: 1 cells, where the first row has 2."),
-        ("a,b\n1,2\n3,4,5\n", ", line 3: 3 cells, where the first row has 2."),
-        ("a,b\n1,2\n3,x\n4,5\n", ", line 3, column 'b': 'x' is not a number."),
-        ("a,b\n1,2\n3,1_0\n4,5\n", ", line 3, column 'b': '1_0' is not a number."),
+        (
+            "a,b\n1,2\n3\n",
+            ", line 3: 1 cells, where the first row has 2: complete the row, or remove it.",
+        ),
+        (
+            "a,b\n1,2\n3,4,5\n",
+            ", line 3: 3 cells, where the first row has 2: complete the row, or remove it.",
+        ),
+        ("a,b\n1,2\n3,x\n4,5\n", ", line 3, column 'b': 'x' is not a number: correct that cell."),
+        (
+            "a,b\n1,2\n3,1_0\n4,5\n",
+            ", line 3, column 'b': '1_0' is not a number: correct that cell.",
+        ),
         ("a,b\n1,u\n3,v\n", "column 'b' holds text ('u'): add --text b, name it with --labels"),
         ("a,a\n1,2\n", "two columns are named 'a': rename one."),
         ("a,b\n1,\x1b[31m" + "x" * 10000 + "\n2,3\n4,5\n", "'\\x1b[31mxxx"),
@@ -411,7 +420,7 @@ def test_sparse_arff_with_mulan_labels(tmp_path: Path) -> None:
         ("@relation a\nhello\n@data\n1\n", "line 2: 'hello' is not a header."),
         (SPARSE_ARFF + "{9 1}\n", "line 10: '9 1' is not a new attribute number below 4"),
         (SPARSE_ARFF + "{0 1, 0 2}\n", "line 10"),
-        (SPARSE_ARFF + "{0 x}\n", "line 10, column 'x': 'x' is not a number."),
+        (SPARSE_ARFF + "{0 x}\n", "line 10, column 'x': 'x' is not a number: correct that cell."),
         (SPARSE_ARFF + "0,1\n", "line 10: '0,1' is not a sparse row in braces."),
     ],
 )

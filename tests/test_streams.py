@@ -14,6 +14,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.decomposition import IncrementalPCA
@@ -156,6 +157,15 @@ def test_a_bad_batch_counts_for_nothing(tmp_path):
         stream.update(X, y, position=1)
     expected = LDA().partial_fit(*_batch("lda", 0)).partial_fit(X, y)
     _same_bits(stream.estimator, expected)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, pd.DataFrame])
+def test_the_bad_row_of_a_batch_is_named(tmp_path, kind):
+    X, y = _batch("lda", 1)
+    X[[4, 7], 1] = np.nan, np.inf
+    named = r"row 4 \(from 0\) of the batch up to 1: X contains"
+    with Stream(LDA(), tmp_path / "s.ek") as stream, pytest.raises(ValueError, match=named):
+        stream.update(kind(X), y, position=1)
 
 
 def test_bad_batches_are_skipped_and_reported(tmp_path):

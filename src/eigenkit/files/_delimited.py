@@ -342,7 +342,8 @@ class Delimited:
         if len(row) != len(self.names):
             raise FileError(
                 self.path,
-                f"{len(row)} cells, where the first row has {len(self.names)}.",
+                f"{len(row)} cells, where the first row has {len(self.names)}: "
+                "complete the row, or remove it.",
                 line=line,
             )
 
@@ -360,7 +361,7 @@ class Delimited:
         except ValueError:
             raise FileError(
                 self.path,
-                f"{shown(cell)} is not a number.",
+                f"{shown(cell)} is not a number: correct that cell.",
                 line=line,
                 column=self.names[j],
             ) from None

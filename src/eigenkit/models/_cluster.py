@@ -30,7 +30,12 @@ def connected(address: str, *, unencrypted: bool = False) -> Iterator[Any]:
     if address == "local":
         with (
             _memory_kept(),
-            LocalCluster(host="127.0.0.1", threads_per_worker=1, dashboard_address=None) as cluster,
+            LocalCluster(
+                host="127.0.0.1",
+                threads_per_worker=1,
+                dashboard_address="127.0.0.1:0",  # any port: a usual one may be taken
+                scheduler_kwargs={"dashboard": False},
+            ) as cluster,
             Client(cluster) as client,
         ):
             yield client

@@ -285,25 +285,14 @@ def _parts(client: Any, parts: Any, y: Any, labels: Any, reading: dict[str, Any]
     given = list(parts)
     if not given:
         raise ValueError("parts is empty: give delayed pairs (X, y), a collection, or files.")
-    places = _places(client, len(given))
-    return [_checked(client, *each) for each in zip(given, places, strict=True)]
+    return [_checked(client, part) for part in given]
 
 
-def _places(client: Any, n: int) -> list[dict[str, Any]]:
-    """Workers that should make n parts, unless they are gone or busy: neighbours at the same one.
-
-    Sums of neighbours can be made there; those of others have to travel.
-    """
-    threads = [worker for worker, n in sorted(client.nthreads().items()) for _ in range(n)]
-    chosen = [threads[i * len(threads) // n : i * len(threads) // n + 1] for i in range(n)]
-    return [{"workers": each, "allow_other_workers": True} if each else {} for each in chosen]
+def _checked(client: Any, part: Any) -> Any:
+    return client.submit(_sized, checked_part, _as_future(client, part), retries=RETRIES)
 
 
-def _checked(client: Any, part: Any, place: dict[str, Any]) -> Any:
-    return client.submit(_sized, checked_part, _as_future(client, part, place), retries=RETRIES)
-
-
-def _as_future(client: Any, part: Any, place: dict[str, Any]) -> Any:
+def _as_future(client: Any, part: Any) -> Any:
     """A part as a future; what is in this process already is better fitted there."""
     from dask.delayed import Delayed, delayed
     from distributed import Future
@@ -313,9 +302,7 @@ def _as_future(client: Any, part: Any, place: dict[str, Any]) -> Any:
     if isinstance(part, tuple) and all(each is None or isinstance(each, Delayed) for each in part):
         part = delayed(tuple)(list(part))
     if isinstance(part, Delayed):
-        if not client.futures.keys().isdisjoint(part.dask):  # it is better made where these are
-            place = {}
-        return client.compute(part, retries=RETRIES, **place)
+        return client.compute(part, retries=RETRIES)
     raise TypeError(
         f"a part is {what_is(part)}: give delayed pairs (X, y), which the workers make; "
         "arrays of this process go to RowBlocks.from_arrays."
@@ -330,7 +317,7 @@ def _collection(client: Any, X: Any, y: Any) -> list[Any]:
         raise ValueError(
             f"X has {len(rows)} chunks of rows and y has {len(others)}: rechunk y as X is."
         )
-    return [_checked(client, pair, {}) for pair in zip(rows, others, strict=True)]
+    return [_checked(client, pair) for pair in zip(rows, others, strict=True)]
 
 
 def _files(
@@ -357,11 +344,7 @@ def _files(
     (kind,) = kinds
     values = class_values(known) if kind == "classes" and not by_name else None
     how = labels, reading, known, values
-    places = _places(client, len(names))
-    parts = [
-        client.submit(_sized, read_part, path, *how, width, retries=RETRIES, **place)
-        for path, place in zip(names, places, strict=True)
-    ]
+    parts = [client.submit(_sized, read_part, path, *how, width, retries=RETRIES) for path in names]
     if classes is None and kind == "classes":
         classes = np.array(known) if values is None else np.unique(values)
     made = DaskBlocks(client, parts, classes)

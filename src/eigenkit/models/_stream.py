@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn, Self
+
+import numpy as np
+from scipy import sparse
 
 from eigenkit.estimators._streams import Streaming, check_half_life
 from eigenkit.exceptions import RepeatedBatchWarning
@@ -220,7 +224,8 @@ class Stream:
         try:
             X, y, more = batch()
             given = more if self.half_life is None else {**more, "half_life": self.half_life}
-            self.estimator.partial_fit(X, y, **given)
+            with _row_named(X, position):
+                self.estimator.partial_fit(X, y, **given)
         except (ValueError, TypeError) as error:
             if self.on_error == "raise":
                 raise
@@ -327,3 +332,28 @@ class Stream:
 
 def _is_position(value: Any) -> bool:
     return value is None or (isinstance(value, int) and not isinstance(value, bool))
+
+
+@contextmanager
+def _row_named(X: Any, position: int) -> Iterator[None]:
+    """Whatever is wrong with a batch that holds NaN or infinity, its first such row is named."""
+    try:
+        yield
+    except ValueError as error:
+        row = _first_not_finite(X)
+        if row is None:
+            raise
+        raise ValueError(f"row {row} (from 0) of the batch up to {position}: {error}") from error
+
+
+def _first_not_finite(X: Any) -> int | None:
+    if sparse.issparse(X):
+        X = X.tocoo()
+        rows = X.row[~np.isfinite(X.data)]
+    else:
+        try:
+            A = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError):
+            return None
+        rows = np.flatnonzero(~np.isfinite(A.reshape(len(A), -1)).all(axis=1))
+    return int(rows.min()) if len(rows) else None
