@@ -24,11 +24,14 @@ from eigenkit import (
     SIMPLS,
     CanonicalRidge,
     HypergraphSpectral,
+    Kernel,
     KernelCCA,
     KernelLDA,
+    KernelOrthonormalizedPLS,
     KernelPCA,
     LeastSquaresProjection,
     MultilabelLDA,
+    MultipleKernelProjection,
     MultiviewCCA,
     OrthonormalizedPLS,
     PLSCanonical,
@@ -57,6 +60,17 @@ METHODS: dict[str, tuple[Callable[[], Any], str, int]] = {
     "zhou": (lambda: HypergraphSpectral(alpha=0, expansion="zhou"), "labels", 4),
     "LeastSquaresProjection": (
         lambda: LeastSquaresProjection(target="cca", alpha=0),
+        "numbers",
+        4,
+    ),
+    "CanonicalRidge, OPLS": (lambda: CanonicalRidge(gamma_x=0, gamma_y=1), "numbers", 4),
+    "OPLS by least squares": (
+        lambda: LeastSquaresProjection(target="opls", alpha=0),
+        "numbers",
+        4,
+    ),
+    "KernelOrthonormalizedPLS": (
+        lambda: KernelOrthonormalizedPLS(kernel="linear", alpha=0),
         "numbers",
         4,
     ),
@@ -162,18 +176,74 @@ def test_one_column_far_from_zero_does_not_hide_the_others(scale: float) -> None
     np.testing.assert_allclose(far, near, rtol=1e-3)
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8])
-@pytest.mark.parametrize("kind", ["dense", "weighted", "blocks", "stream"])
-@pytest.mark.parametrize(
-    "name", ["CCA", "CCA, direct", "CanonicalRidge", "PLSSVD", "PLSCanonical", "OrthonormalizedPLS"]
+# Those of which no component may come from the rounding of y.
+OF_Y = (
+    *("CCA", "CCA, direct", "CanonicalRidge", "CanonicalRidge, PLS", "CanonicalRidge, OPLS"),
+    *("PLSSVD", "PLSCanonical", "OrthonormalizedPLS", "LeastSquaresProjection"),
+    *("OPLS by least squares", "KernelCCA", "KernelOrthonormalizedPLS"),
 )
-def test_rounding_of_y_is_no_component_either(name: str, kind: str, offset: float) -> None:
+# The precision of y, and how far it may be from zero.
+PRECISIONS_OF_Y = [
+    *(("f8", offset) for offset in (0.0, 1e4, 1e8, 1e11)),
+    *(("f4", offset) for offset in (0.0, 1.0, 1e4)),
+]
+KINDS_OF_Y = ("dense", "float32", "sparse", "weighted", "blocks", "stream")
+
+
+@pytest.mark.parametrize(("dtype", "offset"), PRECISIONS_OF_Y)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        (name, kind)
+        for name in OF_Y
+        for kind in KINDS_OF_Y
+        if not (name.startswith("Kernel") and kind in ("blocks", "stream"))
+    ],
+)
+def test_rounding_of_y_is_no_component_either(
+    name: str, kind: str, dtype: str, offset: float
+) -> None:
     rng = np.random.default_rng(3)
     X = rng.normal(size=(N, D))
     Y = rng.normal(size=(N, RANK)) @ rng.normal(size=(RANK, 4)) + offset
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert KINDS[kind](METHODS[name][0](), X, Y).n_components_ == RANK
+        assert KINDS[kind](METHODS[name][0](), X, Y.astype(dtype)).n_components_ == RANK
+
+
+@pytest.mark.parametrize(("dtype", "offset"), [("f8", 1e12), ("f4", 0.0), ("f4", 1e4)])
+@pytest.mark.parametrize("name", OF_Y)
+def test_nothing_of_y_is_lost_beside_a_large_offset(name: str, dtype: str, offset: float) -> None:
+    rng = np.random.default_rng(3)
+    X, Y = rng.normal(size=(N, D)), rng.normal(size=(N, 4)) + offset
+    assert METHODS[name][0]().fit(X, Y.astype(dtype)).n_components_ == 4
+
+
+@pytest.mark.filterwarnings("ignore:n_components=4")
+@pytest.mark.parametrize("name", ["CCA", "PLSCanonical", "OrthonormalizedPLS"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_one_batch_in_single_precision_is_enough(name: str, order: int) -> None:
+    """However small the batches are, and whether their rows are kept or only their factor."""
+    rng = np.random.default_rng(3)
+    low = rng.normal(size=(N, RANK)) @ rng.normal(size=(RANK, D)) + 1e4
+    halves = [(low[:30].astype("f4"), slice(0, 30)), (low[30:], slice(30, N))]
+    model, y = METHODS[name][0](), _y("numbers")
+    for X, rows in halves[::order]:
+        model.partial_fit(X, y[rows])
+    assert model.n_components_ == RANK
+    swapped = METHODS[name][0]()
+    for Y, rows in halves[::order]:
+        swapped.partial_fit(rng.normal(size=(30, D)), Y[:, :4])
+    assert swapped.n_components_ == RANK
+
+
+def test_numbers_of_y_count_in_double_precision() -> None:
+    """In whatever precision they come: only what is rounding is judged by that."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(N, D)), (rng.normal(size=(N, 4)) + 100).astype("f4")
+    for name in OF_Y:
+        single, double = (METHODS[name][0]().fit(X, y) for y in (Y, Y.astype("f8")))
+        np.testing.assert_array_equal(single.transform(X), double.transform(X))
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4, 1e8, 1e11])
@@ -209,6 +279,61 @@ def test_coefficients_stay_small(offset: float) -> None:
     assert np.abs(model.coef_).max() < 10
 
 
+# -- kernels -----------------------------------------------------------------------------
+
+KERNELS: dict[str, dict[str, Any]] = {
+    "linear": {"kernel": "linear"},
+    "square": {"kernel": "poly", "degree": 2},
+    "cube": {"kernel": "poly", "degree": 3},
+    "cosine": {"kernel": "cosine"},
+    "rbf": {"kernel": "rbf"},
+    "wide rbf": {"kernel": "rbf", "gamma": 0.01},
+    "laplacian": {"kernel": "laplacian"},
+    "chi2": {"kernel": "chi2"},
+    "additive_chi2": {"kernel": "additive_chi2"},
+}
+
+
+@pytest.mark.parametrize("offset", [0.0, 1.0, 100.0, 1e4])
+@pytest.mark.parametrize("name", KERNELS)
+def test_what_a_kernel_keeps_of_single_precision_is_there_in_double(name, offset):
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.random((N, RANK)) @ rng.random((RANK, 4)) + 0.1 + offset
+        kept = KernelPCA(**KERNELS[name]).fit(X.astype(np.float32)).eigenvalues_
+        K = Kernel(**KERNELS[name]).fitted(X)(X)
+        K = K - K.mean(axis=0) - (K.mean(axis=0) - K.mean())[:, None]
+        true = np.linalg.eigvalsh(K)[::-1][: len(kept)]
+        assert len(kept) >= RANK
+        np.testing.assert_allclose(true, kept, rtol=0.1)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_a_sum_of_kernels_has_the_rank_of_the_samples(dtype):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(N, RANK)) @ rng.normal(size=(RANK, 3)) + 1).astype(dtype)
+    Y = rng.normal(size=(N, 8))
+    kernels = ["linear", Kernel("linear", columns=[0, 1])]
+    model = MultipleKernelProjection(KernelCCA(alpha=1e-12), kernels, weights="uniform")
+    assert model.fit(X, Y).n_components_ == RANK
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_samples_that_are_far_apart_stay_so_however_they_are_rounded(kernel, dtype):
+    """The rounding of numbers of 1e20 is far wider than the kernel, but no two are near."""
+    X = (np.random.default_rng(0).normal(size=(40, 5)) * 1e20).astype(dtype)
+    model = KernelLDA(kernel=kernel, gamma=1.0).fit(X, np.arange(40) % 3)
+    assert model.n_components_ == 2
+    np.testing.assert_allclose(model.explained_variance_ratio_, 0.5)
+
+
+def test_classes_with_the_same_means_have_no_variance_between_them():
+    X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]] * 2)
+    model = LDA().fit(X, [0, 0, 1, 1] * 2)
+    np.testing.assert_allclose(model.explained_variance_ratio_, 0.0, atol=1e-15)
+
+
 # -- a column that is the sum of others --------------------------------------------------
 
 
@@ -230,11 +355,12 @@ def test_a_total_of_y_is_no_component(seed, offset):
 
 @pytest.mark.parametrize("offset", [0.0, 100.0, 1e4])
 @pytest.mark.parametrize("streamed", [False, True])
-def test_a_total_is_no_plane(offset, streamed):
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_a_total_is_no_plane(offset, streamed, dtype):
     X, y = _with_total(0, 0.0), np.arange(40) % 2
     X[y == 1, 0] *= 3
     X = X[:, :3] + offset
-    X = np.column_stack([X, X.sum(axis=1)])
+    X = np.column_stack([X, X.sum(axis=1)]).astype(dtype)
     model = ReGEC().partial_fit(X, y) if streamed else ReGEC().fit(X, y)
     normals = model.coef_ / np.linalg.norm(model.coef_, axis=-1, keepdims=True)
     total = np.array([1.0, 1.0, 1.0, -1.0]) / 2
@@ -242,8 +368,9 @@ def test_a_total_is_no_plane(offset, streamed):
 
 
 @pytest.mark.parametrize("offset", [0.0, 100.0, 1e4])
-def test_a_total_has_no_density(offset):
-    X = _with_total(0, offset)
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_a_total_has_no_density(offset, dtype):
+    X = _with_total(0, offset).astype(dtype)
     Y = X[:, :2] + np.random.default_rng(1).normal(size=(40, 2))
     with pytest.raises(ValueError, match="column 3 of X is a combination of others"):
         ProbabilisticCCA(alpha=0).fit(X, Y)

@@ -166,6 +166,12 @@ class Solution:
     report: Report = field(compare=False)
     gram: Array | None = None
 
+    def components(self, keep: Any) -> Solution:
+        """Some of them."""
+        gram = None if self.gram is None else self.gram[keep][:, keep]
+        parts = self.W[:, keep], self.eigenvalues[keep], self.basis[:, keep]
+        return Solution(*parts, self.report, gram)
+
     @property
     def cross(self) -> Array:
         """H'Z W (k x l)."""

@@ -32,7 +32,7 @@ import numpy as np
 
 from eigenkit.data import scaled
 from eigenkit.linalg import Array, symmetric_whitener
-from eigenkit.tolerances import grain
+from eigenkit.tolerances import EPS, grain
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Labels:
     ``degree`` holds the column sums of Y over the samples, ``factor`` is any matrix with
     factor'factor = Gc'Gc for the local part G of the target (Y itself for most), ``weight`` the
     weights of the labels (hyperedges), ``one`` what one sample weighs, ``n_rows`` how many
-    samples there are and ``total`` what they weigh together: ranks are judged by the rounding of
-    so many numbers, as far from zero as these are.
+    samples there are, ``total`` what they weigh together and ``eps`` the precision of Y as it was
+    given: ranks are judged by the rounding of so many numbers, as far from zero as these are.
     """
 
     degree: Array
@@ -52,6 +52,7 @@ class Labels:
     one: float = 1.0
     n_rows: int = 0
     total: float = np.inf
+    eps: float = EPS
 
     @cached_property
     def whiteners(self) -> tuple[Array, Array]:
@@ -66,8 +67,10 @@ class Labels:
     @property
     def grain(self) -> Array:
         """How long the columns of Yc may be by the rounding of the numbers as they were given."""
-        squares = np.einsum("ij,ij->j", self.factor, self.factor) + self.degree**2 / self.total
-        return np.asarray(grain(squares, max(self.n_rows, len(self.factor))))
+        A: Any = self.factor
+        own = A.column_squares() if hasattr(A, "gram") else np.einsum("ij,ij->j", A, A)
+        squares = np.maximum(own, 0.0) + self.degree**2 / self.total
+        return np.asarray(grain(squares, max(self.n_rows, A.shape[0]), self.eps))
 
     @property
     def whitener(self) -> Array:

@@ -90,6 +90,20 @@ SYMMETRY_TOL = 1e-8
 EXACT = 1e-8
 
 
+def precision(A: Any) -> float:
+    """The distance from 1 to the next number in the type of A; whole numbers count as float64."""
+    return float(np.finfo(A.dtype).eps) if A.dtype.kind == "f" else EPS
+
+
+def step(eps: float) -> float:
+    """By how much of its size a number may be off that came in this precision.
+
+    Single precision has no digits to spare, and is mostly what numbers are stored in, not computed
+    in: its numbers count as rounded once, by up to two units.
+    """
+    return ROUNDING if eps == EPS else 2 * eps
+
+
 def grain(squares: Any, n: int, eps: float = EPS) -> Any:
     """How long the columns of n samples may be by the rounding of their numbers alone.
 
@@ -100,12 +114,9 @@ def grain(squares: Any, n: int, eps: float = EPS) -> Any:
     they are as good as independent, so E diag(1 / e) has no singular value above 1 + sqrt(d / n)
     (Marchenko and Pastur), and |E w| <= (1 + sqrt(d / n)) |e * w|. A direction w is rounding where
     its scores are not longer than |grain * w|, see :func:`along`. With a spread of 1 and an offset
-    of 1e12 that is a few thousandths: no direction of data of full rank is lost. Single precision
-    has no digits to spare, and is mostly what numbers are stored in, not computed in: its numbers
-    count as rounded once, by up to two units.
+    of 1e12 that is a few thousandths: no direction of data of full rank is lost.
     """
-    rounding = ROUNDING if eps == EPS else 2 * eps
-    return rounding * (1 + np.sqrt(len(squares) / n)) * np.sqrt(squares)
+    return step(eps) * (1 + np.sqrt(len(squares) / n)) * np.sqrt(squares)
 
 
 def along(V: Any, lengths: Any) -> Any:

@@ -32,7 +32,7 @@ from eigenkit.data.label_matrix import SparseTarget
 from eigenkit.data.protocol import Data
 from eigenkit.linalg import Array, power_of_two
 from eigenkit.shell import lacks
-from eigenkit.tolerances import grain
+from eigenkit.tolerances import grain, precision
 
 
 class Centered(Data):
@@ -96,7 +96,7 @@ class Centered(Data):
         self.weight = weight
         self.r = None if weight is None else np.sqrt(weight)
         self.total = float(X.shape[0] if weight is None else weight.sum())
-        self.eps = float(np.finfo(X.dtype).eps)
+        self.eps = precision(X)
         self._grain: Array | None = None
         self._take(X)
         self.shift: Array | None = None

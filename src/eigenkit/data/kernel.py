@@ -27,9 +27,9 @@ class CenteredKernel(Data):
         Symmetric.
     weight : array of shape (n,), optional
         Positive row weights.
-    grain : float
-        The length that features of all samples may have by rounding of the numbers that the kernel
-        was computed from.
+    rounding : float
+        Eigenvalues up to this may come from the rounding of the numbers that the kernel was
+        computed from.
     eps : float
         The precision of K.
     overwrite : bool
@@ -52,12 +52,12 @@ class CenteredKernel(Data):
         K: Array,
         weight: Array | None = None,
         *,
-        grain: float = 0.0,
+        rounding: float = 0.0,
         eps: float = EPS,
         overwrite: bool = False,
     ) -> None:
         n = len(K)
-        self._square_of_grain, self.eps = grain**2, eps
+        self.rounding, self.eps = rounding, eps
         self.shape = (n, n)
         self.n_samples = n
         self.weight = weight
@@ -128,6 +128,10 @@ class CenteredKernel(Data):
         W = (W - np.outer(r / self.total, r @ W)) * self.unit
         return W if self.weight is None else W * r[:, None]
 
+    def from_X(self, W: Array) -> Array:
+        """The dual coefficients of Kc that :meth:`to_X` took to W."""
+        return self.unweighted(W) / self.unit
+
     def lengths_to_X(self, s: Array) -> Array:
         """Singular values of Z in the units of the features."""
         return np.asarray(s / np.sqrt(self.unit))
@@ -151,7 +155,7 @@ class CenteredKernel(Data):
         """
         n = len(self.K)
         own = (n * EPS + 16 * n**0.5 * self.eps) * self._size
-        return float(max(own, self._square_of_grain * self.unit))
+        return float(max(own, self.rounding * self.unit))
 
     @property
     def vanishes(self) -> bool:

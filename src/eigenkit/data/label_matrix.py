@@ -83,8 +83,13 @@ class SparseTarget:
 
     def squares(self) -> float:
         """The sum of all squares of H."""
+        return float(self.column_squares().sum())
+
+    def column_squares(self) -> Array:
+        """The sums of squares of the columns of H."""
         total = float(self.shape[0] if self.weight is None else self.weight.sum())
-        return float(self.counted().data @ self.S.data - total * (self.mean @ self.mean))
+        squares = np.bincount(self.S.indices, self.counted().data * self.S.data, self.shape[1])
+        return np.asarray(squares - total * self.mean**2)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return self._weighted(self.S.toarray() - self.mean)

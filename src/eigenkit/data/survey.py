@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.linalg import Array
+from eigenkit.tolerances import precision
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Survey:
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
             columns = found(X, weight, m)
         counted = weight is None or bool(np.all(weight == np.rint(weight)))
-        total, eps = _total(X, weight), float(np.finfo(X.dtype).eps)
+        total, eps = _total(X, weight), precision(X)
         return cls(n_rows=X.shape[0], total=total, counted=counted, eps=eps, **columns)
 
     def merge(self, other: Survey) -> Survey:

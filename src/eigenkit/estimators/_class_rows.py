@@ -11,7 +11,7 @@ from scipy import sparse
 from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.linalg import Array, eigenpairs, power_of_two
 from eigenkit.solvers.planes import class_grams, lower_grams
-from eigenkit.tolerances import ROUNDING, SQUARES_RANGE, above_rounding, grain
+from eigenkit.tolerances import EPS, ROUNDING, SQUARES_RANGE, above_rounding, grain
 
 
 class ClassRows:
@@ -19,13 +19,18 @@ class ClassRows:
 
     ``parts[c] = sqrt(w) [features, 1]``; a plane z there is the plane R z in the coordinates
     in which its ridge and distances are measured (R None: the same). ``column`` holds the
-    factors that landmarks of weights other than one have put on their columns.
+    factors that landmarks of weights other than one have put on their columns, ``eps`` is the
+    precision of the features as they were given.
     """
 
     def __init__(
-        self, parts: list[Any], R: Array | None = None, column: Array | None = None
+        self,
+        parts: list[Any],
+        R: Array | None = None,
+        column: Array | None = None,
+        eps: float = EPS,
     ) -> None:
-        self.parts, self.R = parts, R
+        self.parts, self.R, self.eps = parts, R, eps
         self.column_weight = None if column is None else np.append(column**2, 1.0)
 
     @classmethod
@@ -36,10 +41,11 @@ class ClassRows:
         root: Array | None,
         R: Array | None = None,
         column: Array | None = None,
+        eps: float = EPS,
     ) -> ClassRows:
         """From features sorted by class, and the roots of the weights of their rows."""
         N = with_ones(F, root)
-        return cls([N[a:b] for a, b in pairwise(bounds)], R, column)
+        return cls([N[a:b] for a, b in pairwise(bounds)], R, column, eps)
 
     @property
     def may_be_dense(self) -> bool:
@@ -60,7 +66,7 @@ class ClassRows:
         if self.R is not None:
             squares[:-1] += squares[-1] * self.R[-1, :-1] ** 2
         squares[-1] = 0.0
-        return np.asarray(grain(squares, sum(map(len, self.parts))))
+        return np.asarray(grain(squares, sum(map(len, self.parts)), self.eps))
 
     def to_normal(self) -> Array:
         """The map from z to the normal of the plane."""

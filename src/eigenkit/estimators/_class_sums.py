@@ -65,7 +65,7 @@ class ClassSums:
             inside[:, size == 0] = 0.0
             ones = np.append(np.zeros(len(factor.R)), np.sqrt(factor.total))
             parts.append(np.column_stack([inside, ones]))
-        return shift, ClassRows(parts, to_planes(shift, unit, size == 0))
+        return shift, ClassRows(parts, to_planes(shift, unit, size == 0), eps=whole.eps)
 
 
 def plane_sums(rows: BlockedRows, classes: np.ndarray) -> PlanePasses:

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_array
 
 from eigenkit.data import SAFE_RANGE, check_finite, check_size, stored
-from eigenkit.estimators._validation import plain_words, readable, tabular
+from eigenkit.estimators._validation import PRECISIONS, plain_words, readable, tabular
 from eigenkit.linalg import Array
 from eigenkit.shell import shown
 from eigenkit.threads import thread_map
@@ -79,10 +79,11 @@ def _column_names(y: Any) -> np.ndarray | None:
 def check_numeric_Y(
     Y: Any, n: int, limits: tuple[float, float] = SAFE_RANGE, *, gaps: bool = False
 ) -> Array:
-    """Y as a float64 matrix of real numbers (n x k), one column for one response.
+    """Y as a matrix of real numbers (n x k), one column for one response.
 
-    Its largest number must lie within the limits: wider ones are for methods that scale y. With
-    ``gaps`` NaN stands for entries that are missing.
+    In single precision only if it came so: then its rounding is larger. Its largest number must
+    lie within the limits: wider ones are for methods that scale y. With ``gaps`` NaN stands for
+    entries that are missing.
     """
     Y = _float_matrix(Y, n)
     known = np.nan_to_num(Y, posinf=np.inf, neginf=-np.inf) if gaps else Y
@@ -95,7 +96,7 @@ def _float_matrix(Y: Any, n: int) -> Array:
         Y = Y.toarray()
     how: dict[str, Any] = {"ensure_2d": False, "allow_nd": True, "ensure_all_finite": False}
     with plain_words("y"):
-        Y = check_array(Y, dtype=np.float64, input_name="y", **how)
+        Y = check_array(Y, dtype=PRECISIONS, input_name="y", **how)
     if Y.ndim > 2:
         raise ValueError(f"y has {Y.ndim} dimensions: give one response, or a matrix of them.")
     Y = Y.reshape(len(Y), -1)
@@ -112,7 +113,7 @@ def check_sparse_Y(Y: Any, n: int) -> sparse.csr_array:
     """Sparse Y as a CSR matrix of real numbers (n x k), by what is stored."""
     if Y.dtype.kind not in "biuf":
         raise ValueError(f"y is a sparse matrix of {Y.dtype}: give real numbers.")
-    Y = sparse.csr_array(Y, dtype=np.float64)
+    Y = sparse.csr_array(Y, dtype=Y.dtype if Y.dtype in PRECISIONS else np.float64)
     if not Y.has_canonical_format:
         Y = Y.copy()
         Y.sum_duplicates()
@@ -135,7 +136,7 @@ def check_indicator(Y: Any, n: int) -> Any:
             f"y holds {values[~_fine(values)][0]:g}: as a label matrix it must hold only 0 and 1 "
             "(encode lists of labels with MultiLabelBinarizer)."
         )
-    return Y
+    return Y.astype(np.float64, copy=False)
 
 
 def _fine(values: np.ndarray) -> np.ndarray:

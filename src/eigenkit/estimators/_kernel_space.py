@@ -24,6 +24,7 @@ from eigenkit.kernels import (
     checked_kernel,
     landmark_map,
     pivots,
+    rounding,
 )
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import KernelMatrix, Problem, Rows
@@ -36,8 +37,7 @@ from eigenkit.shell import (
     check_solver,
 )
 from eigenkit.solvers import SOLVERS, Settings
-from eigenkit.tolerances import EPS, SYMMETRY_TOL
-from eigenkit.tolerances import grain as grain_of
+from eigenkit.tolerances import EPS, SYMMETRY_TOL, precision
 
 APPROXIMATIONS = ("cholesky", "nystroem")
 
@@ -85,7 +85,7 @@ def symmetry_tol(X: Any, kernel: Any = "precomputed") -> float:
     """How far from symmetric a kernel may be; one of our own functions needs no check."""
     if isinstance(kernel, str) and kernel != "precomputed":
         return float("inf")
-    return max(SYMMETRY_TOL, 100 * float(np.finfo(X.dtype).eps))
+    return max(SYMMETRY_TOL, 100 * precision(X))
 
 
 class KernelSpace:
@@ -106,6 +106,9 @@ class KernelSpace:
     mean_: Array
     components_: Array
     _dtype_: Any
+    # Eigenvalues of a precomputed kernel that may come from the rounding of the samples: whoever
+    # computed it may know.
+    _precomputed_rounding = 0.0
 
     def _check_kernel_space(self) -> None:
         check_kernel_params(
@@ -141,20 +144,11 @@ class KernelSpace:
         K = checked_kernel(K, self._kernel_name, symmetry_tol(X, self.kernel))
         # What checked_kernel returns may be the user's own matrix.
         K = K.copy() if np.shares_memory(K, X) else K
-        eps = float(np.finfo(X.dtype).eps) if self._precomputed or callable(self.kernel) else EPS
-        grain = self._grain(X, rows.weights())
-        return KernelMatrix(K, rows.Y, rows.weight, None, grain, eps)
-
-    def _grain(self, X: Any, weight: Array) -> float:
-        """The length in feature space that the samples may have by rounding."""
-        slope = 0.0 if self._precomputed else self.kernel_.slope
-        if slope == 0:
-            return 0.0
-        eps, X = float(np.finfo(X.dtype).eps), X.astype(np.float64)
-        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-            squares = weight @ (X.multiply(X) if sparse.issparse(X) else X * X)
-            found = slope * float(np.max(grain_of(squares, len(weight), eps)))
-        return found if np.isfinite(found) else 0.0
+        eps = precision(X) if self._precomputed or callable(self.kernel) else EPS
+        known = self._precomputed_rounding
+        if not self._precomputed:
+            known = rounding(self.kernel_, X, K, rows.weights())
+        return KernelMatrix(K, rows.Y, rows.weight, None, known, eps)
 
     @property
     def _kernel_name(self) -> str:

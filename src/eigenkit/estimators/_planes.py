@@ -45,6 +45,7 @@ from eigenkit.moments import Rows
 from eigenkit.shell import check_real
 from eigenkit.solvers.large_planes import PlaneRows, PlaneSums
 from eigenkit.solvers.planes import Planes
+from eigenkit.tolerances import precision
 
 # Sparse data with more rows and more columns than this are only multiplied with.
 LARGE_ORDER = 4000
@@ -227,7 +228,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
         if self._by_products_:
             return self._large_planes(PlaneRows.of(with_ones(X, root), bounds))
         if X.shape[1] < X.shape[0]:
-            rows = ClassRows.of(X, bounds, root)
+            rows = ClassRows.of(X, bounds, root, eps=precision(X))
             planes = self._from_raw(rows)
             if planes is None and not rows.may_be_dense:
                 planes = self._planes(rows)
@@ -239,7 +240,8 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
         else:
             basis = None
             shift, Z, R = standardized(X)
-        standard = self._standard_planes(ClassRows.of(Z, bounds, root, R), shift)
+        eps = precision(X)
+        standard = self._standard_planes(ClassRows.of(Z, bounds, root, R, eps=eps), shift)
         return standard if basis is None else replace(standard, normals=standard.normals @ basis)
 
     def _large_planes(self, rows: PlaneSums) -> Found:

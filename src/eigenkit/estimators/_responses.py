@@ -17,6 +17,22 @@ from eigenkit.estimators._streams import Result
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
+from eigenkit.targets import Labels
+from eigenkit.tolerances import along
+
+
+def beyond_rounding_of_y(
+    labels: Labels, solution: Solution, lengths: Array | float, F: Array | None = None
+) -> np.ndarray:
+    """Which components X shares with more than the rounding of y; F takes Yc to H.
+
+    The covariance of two scores, the root of an eigenvalue, is no more than the product of their
+    lengths: of those of X, given, and of what may be rounding in those of y.
+    """
+    directions = solution.basis if F is None else F @ solution.basis
+    found = np.sqrt(solution.eigenvalues) > along(directions, labels.grain) * lengths
+    found[:1] |= not found.any()
+    return np.asarray(found)
 
 
 @described

@@ -13,7 +13,7 @@ import numpy as np
 
 from eigenkit.data import CenteredKernel, check_finite
 from eigenkit.estimators._kernel_space import check_kernel_params, refuse_overflow, symmetry_tol
-from eigenkit.kernels import CombinedKernel, Kernel, check_positive, checked_kernel
+from eigenkit.kernels import CombinedKernel, Kernel, check_positive, checked_kernel, rounding
 from eigenkit.linalg import Array
 
 
@@ -50,6 +50,10 @@ class FeatureRows:
         """Kernel j between all training samples, checked."""
         K = refuse_overflow(kernels[j](self.X))
         return checked_kernel(K, f"kernels[{j}]", symmetry_tol(self.X, kernels[j].kernel))
+
+    def rounding(self, kernel: Any, K: Array, weight: Array | None) -> float:
+        """Eigenvalues of a kernel up to this may come from the rounding of the samples."""
+        return rounding(kernel, self.X, K, np.ones(len(K)) if weight is None else weight)
 
     def combined(self, kernels: tuple[Any, ...], theta: Array, X_fit: Any) -> Array:
         """The weighted sum of the kernels between these samples and those of the fit."""
@@ -97,6 +101,10 @@ class KernelMatrices:
 
     def matrix(self, j: int, kernels: tuple[Any, ...]) -> Array:
         return np.array(checked_kernel(np.asarray(self.X[j], dtype=np.float64), f"kernels[{j}]"))
+
+    def rounding(self, kernel: Any, K: Array, weight: Array | None) -> float:
+        """Nothing is known of it."""
+        return 0.0
 
     def combined(self, kernels: tuple[Any, ...], theta: Array, X_fit: Any) -> Array:
         return np.asarray(sum(t * K for t, K in zip(theta, self.X, strict=True) if t > 0))

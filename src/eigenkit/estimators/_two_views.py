@@ -19,15 +19,20 @@ from eigenkit.estimators._validation import check_weight, check_X, check_X_varie
 from eigenkit.linalg import Array, power_of_two, triangular_factor
 from eigenkit.shell import check_count
 from eigenkit.solvers.two_views import SingularView, TwoViews, complete, patterns
+from eigenkit.tolerances import EPS, precision
 
 
 @dataclass(frozen=True)
 class Views:
-    """Both views in units in which columns vary by about 1; gaps are NaN."""
+    """Both views in units in which columns vary by about 1; gaps are NaN.
+
+    ``eps`` holds the precisions in which they were given.
+    """
 
     X: Any
     Y: Array
     weight: Array | None
+    eps: tuple[float, float] = (EPS, EPS)
 
     @property
     def gaps(self) -> bool:
@@ -89,7 +94,7 @@ class TwoViewDensity(Transformer):
         Y = check_numeric_Y(labels_of(self, y, reset=False), X.shape[0], gaps=True)
         if weight is not None and np.any(weight == 0):
             X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
-        return Views(X, Y, weight)
+        return Views(X, Y, weight, (precision(X), precision(Y)))
 
     def _scaled(self, views: Views) -> Views:
         d = views.X.shape[1]

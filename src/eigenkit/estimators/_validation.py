@@ -22,6 +22,9 @@ from eigenkit.linalg import Array
 from eigenkit.moments import Blocks
 from eigenkit.shell import what_is
 
+# What numbers may be kept in; all others become the first.
+PRECISIONS = [np.float64, np.float32]
+
 # -- data -------------------------------------------------------------------------------
 
 
@@ -49,7 +52,7 @@ def check_X(
             reset=reset,
             accept_sparse="csr",
             accept_large_sparse=True,
-            dtype=[np.float64, np.float32],
+            dtype=PRECISIONS,
             ensure_all_finite=False,
             ensure_min_samples=min_samples,
         )
@@ -116,7 +119,7 @@ def check_scores(name: str, scores: Any, l: int) -> Array:
     with plain_words(name):
         scores = check_array(
             readable(name, scores),
-            dtype=[np.float64, np.float32],
+            dtype=PRECISIONS,
             ensure_all_finite=False,
             input_name=name,
         )

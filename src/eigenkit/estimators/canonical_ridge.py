@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from eigenkit.estimators._described import described
+from eigenkit.estimators._responses import beyond_rounding_of_y
 from eigenkit.estimators.cca import CCA
 from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
@@ -16,8 +17,6 @@ from eigenkit.shell import check_real
 from eigenkit.solvers import Choice, Settings, solve
 from eigenkit.solvers.label_rank import cut
 from eigenkit.solvers.spectral import IDENTITY, covariance_axes
-from eigenkit.targets import Labels
-from eigenkit.tolerances import along
 
 
 @described
@@ -146,22 +145,12 @@ class CanonicalRidge(CCA):
             W = solution.W / np.sqrt(share)
             solution = replace(solution, W=W, eigenvalues=values, report=report)
         # y is predicted by least squares on the scores
-        gram = _normal(problem, solution.W)[1]
-        if share == 0:
-            keep = self._beyond_grain(problem.labels, solution, gram)
-            W, basis = solution.W[:, keep], solution.basis[:, keep]
-            values, gram = solution.eigenvalues[keep], gram[np.ix_(keep, keep)]
-            solution = replace(solution, W=W, eigenvalues=values, basis=basis)
-        return replace(solution, gram=gram)
-
-    def _beyond_grain(self, labels: Labels, solution: Solution, gram: Array) -> np.ndarray:
-        """Which components X shares with more than the rounding of y.
-
-        Scores of y are no shorter than the covariance over the length of those of X.
-        """
-        F = labels.penalized(*self._y_penalty()).whitener
-        least = along(F @ solution.basis, labels.grain) * np.sqrt(gram.diagonal())
-        return np.asarray(np.sqrt(solution.eigenvalues) > least)
+        solution = replace(solution, gram=_normal(problem, solution.W)[1])
+        if share > 0 and self.gamma_y == 0:
+            return solution  # whitening has left out what is rounding of y
+        F, labels = problem.labels.penalized(*self._y_penalty()).whitener, problem.labels
+        lengths = np.sqrt(solution.gram.diagonal())  # type: ignore[union-attr]
+        return solution.components(beyond_rounding_of_y(labels, solution, lengths, F))
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         super()._keep_more(problem, solution)

@@ -203,7 +203,8 @@ class LDA(ClassifierMixin, Projection):
         """Between classes in units of within; ``shares`` of the total lie between them."""
         l, within = self.n_components_, np.maximum(1 - shares, EPS * problem.n_rows)
         ratio = shares / within
-        self.explained_variance_ratio_ = self._cast(ratio[:l] / ratio.sum())
+        # Of nothing there are no parts: classes with the same means have zeros.
+        self.explained_variance_ratio_ = self._cast(ratio[:l] / (ratio.sum() or 1.0))
         self._precision_ = self._cast((problem.total / within)[:l])
 
     def _keep_means(self, problem: Problem, root: Array) -> None:

@@ -173,7 +173,9 @@ class LeastSquaresProjection(Projection):
     def _solve_path(
         self, problem: Problem, alphas: Sequence[float], settings: Settings
     ) -> list[Solution]:
-        return least_squares_path(problem.pencil, alphas, float(self.l1_ratio), settings)
+        grain = problem.labels.grain if self.target == "opls" else 0.0
+        l1 = float(self.l1_ratio)
+        return least_squares_path(problem.pencil, alphas, l1, settings, grain)
 
     def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Choice:
         """How :meth:`fit` would find W on these data, and why, without fitting."""

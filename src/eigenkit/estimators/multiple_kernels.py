@@ -197,7 +197,7 @@ class MultipleKernelProjection(Delegating, Transformer):
         inner = clone(_unfitted(self.estimator))
         self.estimator_ = inner.set_params(kernel="precomputed", approximation=None, **given)
         self.X_fit_ = None if self._precomputed else X.X
-        bank, scales = self._bank(X, y, weight)
+        bank, scales, roundings = self._bank(X, y, weight)
         found = self._learned(bank)
         self.weights_ = found.weights
         self.theta_ = found.weights * scales
@@ -205,18 +205,20 @@ class MultipleKernelProjection(Delegating, Transformer):
         self.history_, self.converged_ = list(found.history), found.converged
         self.n_iter_ = len(found.history)
         del bank  # the largest thing here, not needed any more
+        self.estimator_._precomputed_rounding = float(self.theta_ @ roundings)
         self._fit_estimator(X.combined(self.kernels_, self.theta_, None), y, weight)
 
     def _fit_estimator(self, K: Array, y: Any, weight: Array | None) -> None:
         self.estimator_.fit(K, y, sample_weight=weight)
+        del self.estimator_._precomputed_rounding  # it belongs to this kernel
         self.eigenvalues_ = self.estimator_.eigenvalues_
         self.components_ = self.estimator_.components_
         self.n_components_ = self.estimator_.n_components_
         if "classes_" in self.estimator_.__dict__:
             self.classes_ = self.estimator_.classes_
 
-    def _bank(self, X: Samples, y: Any, weight: Array | None) -> tuple[KernelBank, Array]:
-        """All kernels, centred and of the trace n, with the target; and their factors."""
+    def _bank(self, X: Samples, y: Any, weight: Array | None) -> tuple[KernelBank, Array, Array]:
+        """All kernels, centred and of the trace n, with the target; their factors and rounding."""
         n, p = X.n_samples, len(self.kernels_)
         if 4 * p * n * n > BANK_LIMIT_BYTES:
             raise ValueError(
@@ -225,13 +227,16 @@ class MultipleKernelProjection(Delegating, Transformer):
             )
         H = self._target_matrix(n, y, weight)
         bank, scales = KernelBank(p, n).aim(H, self._alpha()), np.empty(p)
+        roundings = np.empty(p)
         for j in range(p):
-            Z = CenteredKernel(X.matrix(j, self.kernels_), weight, overwrite=True)
+            K = X.matrix(j, self.kernels_)
+            roundings[j] = X.rounding(self.kernels_[j], K, weight)
+            Z = CenteredKernel(K, weight, overwrite=True)
             check_useful(j, Z, self.kernels_[j])
             scale = Z.total / float(np.trace(Z.K))
             scales[j] = Z.ridge(scale)
             bank.put(j, scale * Z.K)
-        return bank, scales
+        return bank, scales, roundings
 
     def _alpha(self) -> float:
         alpha = check_real("alpha", self.estimator_.alpha)

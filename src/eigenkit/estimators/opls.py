@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+
 from eigenkit.estimators._described import described
-from eigenkit.estimators._responses import ResponseProjection
+from eigenkit.estimators._responses import ResponseProjection, beyond_rounding_of_y
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
+from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Target
 
 
@@ -42,6 +47,22 @@ class OrthonormalizedPLS(ResponseProjection):
 
     def _target(self) -> Target:
         return TARGETS["opls"]
+
+    def _solve_path(
+        self, problem: Problem, alphas: Sequence[float], settings: Settings
+    ) -> list[Solution]:
+        found = super()._solve_path(problem, alphas, settings)
+        return [self._without_rounding(problem, solution) for solution in found]
+
+    @staticmethod
+    def _without_rounding(problem: Problem, solution: Solution) -> Solution:
+        # Scores of X are no longer than 1, and mostly that settles it.
+        if not beyond_rounding_of_y(problem.labels, solution, 1.0).all():
+            Z = problem.pencil.Z
+            lengths = np.sqrt(Z.gradient(Z.from_X(solution.W))[1].diagonal())
+            keep = beyond_rounding_of_y(problem.labels, solution, lengths)
+            solution = solution.components(keep)
+        return solution
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         self._keep_coefficients(problem, solution, None)

@@ -170,7 +170,8 @@ class ReGEC(ProximalPlanes):
     def _from_raw(self, rows: ClassRows) -> Planes | None:
         if self._regularizes != "exchange":
             return None
-        return regec_from_grams(rows.grams(), rows.parts if rows.may_be_dense else None)
+        parts = rows.parts if rows.may_be_dense else None
+        return regec_from_grams(rows.grams(), parts, rows.eps)
 
     def _planes(self, rows: ClassRows) -> Planes:
         if self._regularizes == "exchange":

@@ -130,7 +130,7 @@ class ProbabilisticCCA(TwoViewDensity):
         if views.gaps:
             return self._by_steps(views, wanted)
         mean, R = self._moments(views, self._ridge())
-        model = closed_form(mean, R, views.X.shape[1], wanted)
+        model = closed_form(mean, R, views.X.shape[1], wanted, views.eps)
         self.n_iter_ = 1
         best = self._least(gains(model, self._n_samples_), len(mean))
         return model if best is None else replace(model, q=best)

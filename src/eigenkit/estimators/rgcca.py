@@ -141,7 +141,7 @@ class RGCCA(ManyViews):
         made = [_block(views[j], taus[j]) for j in varying]
         design = design[np.ix_(varying, varying)]
         if sample.Y.shape[1]:
-            response = Centered(np.asarray(sample.Y, dtype=np.float64), sample.weight)
+            response = Centered(sample.Y, sample.weight)
             made.append(_block(response.in_one_unit(), 0.0, deflates=False))
             design = np.pad(design, (0, 1), constant_values=1.0)
             design[-1, -1] = 0.0

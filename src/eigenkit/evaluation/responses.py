@@ -32,7 +32,7 @@ def read_numbers(
     """Features and responses, validated once."""
     names = [getattr(table, "columns", None) for table in (X, Y)]
     X = X if prepare else check_X(BaseEstimator(), X, reset=True, min_samples=4)
-    Y = check_numeric_Y(as_labels(Y), X.shape[0])
+    Y = check_numeric_Y(as_labels(Y), X.shape[0]).astype(np.float64, copy=False)
     Y = Y.reshape(len(Y), -1)
     return Samples(
         X,

@@ -19,6 +19,7 @@ from eigenkit.kernels.functions import (
     gaussian,
 )
 from eigenkit.kernels.landmarks import landmark_map, pivots
+from eigenkit.kernels.rounding import rounding
 
 __all__ = [
     "KERNELS",
@@ -34,4 +35,5 @@ __all__ = [
     "gaussian",
     "landmark_map",
     "pivots",
+    "rounding",
 ]

@@ -124,13 +124,6 @@ class Kernel:
         return np.concatenate([self(block).diagonal() for block in blocks])
 
     @property
-    def slope(self) -> float:
-        """How much farther features move than samples; 0 where that is not known."""
-        if self.kernel == "rbf" and self.gamma is not None:
-            return float(np.sqrt(2 * self.gamma))
-        return 1.0 if self.kernel == "linear" else 0.0
-
-    @property
     def positive(self) -> bool:
         """Whether the centred kernel is positive semidefinite by construction."""
         if self.kernel in ("poly", "polynomial"):

@@ -113,7 +113,8 @@ class BlockedRows:
             raise ValueError(f"X holds {held}: a fit needs at least 2 samples.")
         sums = sums.without_rounding()
         one = 1.0 if sums.counted else sums.total / sums.count
-        labels = Labels(sums.degree, sums.R, edge_weight, one, sums.n_rows, sums.total)
+        known = sums.n_rows, sums.total, sums.eps_y
+        labels = Labels(sums.degree, sums.R, edge_weight, one, *known)
         rows = TargetRows(target, labels, sums.mean if target.linear else 0.0)
         if self.small and not target.linear:
             total, weight = self.passes.run(_sum_of_rows, rows)
@@ -170,9 +171,9 @@ def _sums(
 
     def noted(block: Block) -> Block:
         _, Y, weight = block
-        Y = Y.astype(np.float64, copy=False)
         rows = Rows(np.empty((len(Y), 0)), Y, weight)
-        factor = Factor.of(rows, target.local(Y, edge_weight), None).triangular()
+        G = target.local(Y.astype(np.float64, copy=False), edge_weight)
+        factor = Factor.of(rows, G, None).triangular()
         kept[:] = [kept[0].merge(factor)] if kept else [factor]
         return block
 

@@ -11,7 +11,7 @@ from eigenkit.linalg import Array, distinct_rows, triangular_factor
 from eigenkit.moments.rows import NEGLIGIBLE, Problem, Rows, among, dense
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
-from eigenkit.tolerances import EPS, STREAM_ROUNDING
+from eigenkit.tolerances import EPS, STREAM_ROUNDING, precision
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Factor:
     ``degree`` holds the sums of Y; ``sets`` the distinct rows of Y that the columns of G stand
     for, None where G is the local part of a target. ``count`` is the number of rows as far as
     they have not faded, ``counted`` says that their weights were integers (:func:`one_sample`),
-    ``eps`` is the precision of X as it was given.
+    ``eps`` and ``eps_y`` are the precisions of X and Y as they were given.
     """
 
     d: int
@@ -34,6 +34,7 @@ class Factor:
     sets: Array | None
     counted: bool
     eps: float = EPS
+    eps_y: float = EPS
 
     @classmethod
     def of(cls, rows: Rows, G: Array, sets: Array | None) -> Factor:
@@ -46,8 +47,8 @@ class Factor:
         drift = weight @ joint / total
         R = np.sqrt(weight)[:, None] * (joint - drift)
         d, n, degree = rows.X.shape[1], len(joint), weight @ rows.Y
-        counted, eps = rows.counted, float(np.finfo(rows.X.dtype).eps)
-        return cls(d, total, rows.count, n, mean + drift, R, degree, sets, counted, eps)
+        sums = total, rows.count, n, mean + drift, R, degree
+        return cls(d, *sums, sets, rows.counted, precision(rows.X), precision(rows.Y))
 
     def check(self, d: int, k: int) -> None:
         """That this is a summary of d features and k labels, as far as it costs nothing."""
@@ -63,7 +64,8 @@ class Factor:
         RX, RG, sets, mean = R[:, : self.d], R[:, self.d :], self.sets, self.mean[: self.d].copy()
         one = 1.0 if self.counted else self.total / self.count
         factor = RG if sets is None else RG @ target.local(sets, edge_weight)
-        labels = Labels(self.degree, factor, edge_weight, one, self.n_rows, self.total)
+        sums = self.n_rows, self.total, self.eps_y
+        labels = Labels(self.degree, factor, edge_weight, one, *sums)
         H = target.finish(RG, labels) if sets is None else RG @ target.rows(sets, labels)
         Z = Centered.behind(RX, mean, self.total, one, self.n_rows, self.eps)
         return Problem(Pencil(Z, H, alpha), labels, mean, self.total, self.n_rows)
@@ -71,7 +73,7 @@ class Factor:
     def sides(self) -> tuple[Centered, Centered]:
         """X and G as centred data of the same products, with the means and freedom of the rows."""
         one = 1.0 if self.counted else self.total / self.count
-        parts = ((slice(0, self.d), self.eps), (slice(self.d, None), EPS))
+        parts = ((slice(0, self.d), self.eps), (slice(self.d, None), self.eps_y))
         known = ((self.R[:, own], self.mean[own], self.total, one, eps) for own, eps in parts)
         X, G = (Centered.behind(*each[:-1], self.n_rows, each[-1]) for each in known)
         return X, G
@@ -98,6 +100,7 @@ class Factor:
             degree=a.degree + b.degree,
             counted=a.counted and b.counted,
             eps=max(a.eps, b.eps),
+            eps_y=max(a.eps_y, b.eps_y),
         ).triangular()
 
     def triangular(self) -> Factor:

@@ -13,7 +13,7 @@ from eigenkit.data import Centered, CenteredKernel, column_sums, one_sample, spa
 from eigenkit.linalg import Array
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
-from eigenkit.tolerances import EPS
+from eigenkit.tolerances import EPS, precision
 
 # Rows and label sets that count less than this part of a sample are forgotten.
 NEGLIGIBLE = 1e-12
@@ -133,7 +133,7 @@ class Rows:
         G = target.local(Y, edge_weight)
         factor = Pencil.state(Z, G, alpha).H
         degree = column_sums(Y, weight)
-        labels = Labels(degree, factor, edge_weight, one, n, Z.total)
+        labels = Labels(degree, factor, edge_weight, one, n, Z.total, precision(self.Y))
         if target.linear and not sparse.issparse(Y):
             # The centred H comes from the centred G, as Y may be far from zero.
             pencil = Pencil(Z, target.finish(factor, labels), alpha)
@@ -143,9 +143,9 @@ class Rows:
 
     def _labels(self, target: Target) -> Any:
         """Y in float64; sparse as it came, or where it has hardly anything but zeros."""
-        if sparse.issparse(self.Y):
-            return self.Y if target.sparse else self.Y.toarray()
         Y = self.Y.astype(np.float64, copy=False)
+        if sparse.issparse(Y):
+            return Y if target.sparse else Y.toarray()
         found = sparse_labels(Y) if target.sparse else None
         return Y if found is None else found
 
@@ -166,6 +166,11 @@ class Rows:
         parts = self.X.data, place[self.X.indices], self.X.indptr
         X = sparse.csr_array(parts, shape=(self.X.shape[0], len(columns)))
         return replace(self, X=X), columns
+
+    def as_precise_as(self, other: Rows) -> bool:
+        """Whether both came in the same precision, which one matrix of both can then have."""
+        pairs = (self.X, other.X), (self.Y, other.Y)
+        return all(precision(mine) == precision(theirs) for mine, theirs in pairs)
 
     def relabelled(self, columns: np.ndarray, k: int) -> Rows:
         """The same rows with their labels put in their places among k."""
@@ -202,14 +207,14 @@ class Rows:
 class KernelMatrix(Rows):
     """Rows of which only the kernel matrix X (n x n, may be overwritten) is known.
 
-    ``grain`` and ``eps`` are what is known of the rounding of the samples, and of the kernel.
+    ``rounding`` and ``eps`` are what is known of the rounding of the samples, and of the kernel.
     """
 
-    grain: float = 0.0
+    rounding: float = 0.0
     eps: float = EPS
 
     def centered(self) -> Any:
-        known = {"grain": self.grain, "eps": self.eps}
+        known = {"rounding": self.rounding, "eps": self.eps}
         return CenteredKernel(self.X, self.weight, overwrite=True, **known)
 
     def _labels(self, target: Target) -> Any:

@@ -203,7 +203,7 @@ class Moments:
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on all rows that were taken in."""
         self._check_any()
-        if self.factor is None:
+        if self.factor is None and all(map(self.recent[0].as_precise_as, self.recent)):
             rows = reduce(Rows.append, self.recent)
             return replace(rows.problem(target, edge_weight, alpha), n_rows=self.n_rows)
         return self.summary(target).problem(target, edge_weight, alpha)
@@ -220,8 +220,8 @@ def _block_bytes(width: int) -> int:
 
 
 def _pushed(recent: tuple[Rows, ...], rows: Rows) -> tuple[Rows, ...]:
-    """Recent rows and some more, with parts of like sizes put together."""
-    while recent and len(recent[-1].Y) <= len(rows.Y):
+    """Recent rows and some more, with parts of like sizes, and as precise, put together."""
+    while recent and len(recent[-1].Y) <= len(rows.Y) and recent[-1].as_precise_as(rows):
         rows, recent = recent[-1].append(rows), recent[:-1]
     return (*recent, rows)
 

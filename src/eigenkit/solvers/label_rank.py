@@ -110,8 +110,7 @@ def cut(solution: Solution, rank: int | str | None) -> Solution:
         return solution
     r, rest = leading(solution.eigenvalues, rank)
     report = replace(solution.report, label_rank=r, label_bound=rest)
-    W, values, basis = solution.W[:, :r], solution.eigenvalues[:r], solution.basis[:, :r]
-    return replace(solution, W=W, eigenvalues=values, basis=basis, report=report)
+    return replace(solution.components(slice(r)), report=report)
 
 
 def restored(solution: Solution, V: Array, bound: float) -> Solution:

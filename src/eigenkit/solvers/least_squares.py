@@ -30,18 +30,21 @@ from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array, orthonormalize
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.stages import Settings, finish, regress, settled
-from eigenkit.tolerances import DEPENDENT, EXACT, RANK_TOL
+from eigenkit.tolerances import DEPENDENT, EXACT, RANK_TOL, along
 
 
-def targets(H: Array) -> Array:
+def targets(H: Array, grain: Array | float = 0.0) -> Array:
     """T = H (H'H)^(+1/2) (n x k), with one column for columns that are multiples of each other.
+
+    Columns of H of a length up to ``grain`` are rounding.
 
     T T' is the projection on the span of H in either case. Two classes have one target, and so
     has a label that is listed twice.
     """
     Q, R = orthonormalize(H)
-    U, _, Vt = sla.svd(R, full_matrices=False)
-    T = U @ Vt
+    U, s, Vt = sla.svd(R, full_matrices=False)
+    keep = s > along(Vt.T, grain)
+    T = U[:, keep] @ Vt[keep]
     length = np.linalg.norm(T, axis=0)
     T, length = T[:, length > DEPENDENT], length[length > DEPENDENT]
     unit = T / length
@@ -52,10 +55,17 @@ def targets(H: Array) -> Array:
 
 
 def least_squares_path(
-    pencil: Pencil, alphas: Sequence[float], l1_ratio: float, settings: Settings
+    pencil: Pencil,
+    alphas: Sequence[float],
+    l1_ratio: float,
+    settings: Settings,
+    grain: Array | float = 0.0,
 ) -> list[Solution]:
-    """The model for every alpha; eigenvalues are w'Z'H H'Z w / w'Z'Z w, decreasing."""
-    T = targets(np.asarray(pencil.H))
+    """The model for every alpha; eigenvalues are w'Z'H H'Z w / w'Z'Z w, decreasing.
+
+    Columns of H of a length up to ``grain`` are rounding.
+    """
+    T = targets(np.asarray(pencil.H), grain)
     plain = replace(pencil, alpha=0.0)  # scores are measured without the penalty
     runs = _runs(pencil.Z, T, alphas, l1_ratio, settings)
     return [

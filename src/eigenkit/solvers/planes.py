@@ -74,8 +74,12 @@ def lower_grams(rows: Sequence[Array]) -> list[Array]:
 # -- ReGEC without a ridge --------------------------------------------------------------
 
 
-def regec_from_grams(grams: Sequence[Array], rows: Sequence[Array] | None = None) -> Planes | None:
+def regec_from_grams(
+    grams: Sequence[Array], rows: Sequence[Array] | None = None, eps: float = EPS
+) -> Planes | None:
     """Planes of the unregularized pencil, or None where it is close to singular or tied.
+
+    ``eps`` is the precision of the features: some direction may be their rounding.
 
     Where S is well conditioned but for the units of the features, Gram matrices cost no more
     than a few digits of sixteen. Elsewhere the Cholesky factor of S makes the rows nearly
@@ -91,7 +95,7 @@ def regec_from_grams(grams: Sequence[Array], rows: Sequence[Array] | None = None
         return None
     F, rcond = _inverse_root(S)
     if rcond < TEN_DIGITS:
-        if rcond < EPS or rows is None:
+        if rcond < max(EPS, len(S) * (4 * eps) ** 2) or rows is None:
             return None
         grams = class_grams([N @ F for N in rows])
         second, rcond = _inverse_root(np.sum(grams, axis=0))

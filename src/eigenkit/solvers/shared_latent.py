@@ -83,10 +83,17 @@ class SharedLatent:
         return TwoViews(self.mean, R, self.loadings, A_x, A_y, np.vstack([A_x, A_y]) / (1 + r))
 
 
-def closed_form(mean: Array, R: Array, d_x: int, q: int) -> SharedLatent:
-    """The maximum of the likelihood, from the triangular factor of the covariance."""
-    # Of the numbers as they were given, each of which is rounded; samples outnumber columns.
-    least = grain(np.einsum("ij,ij->j", R, R) + mean**2, len(R))
+def closed_form(
+    mean: Array, R: Array, d_x: int, q: int, eps: tuple[float, float] = (EPS, EPS)
+) -> SharedLatent:
+    """The maximum of the likelihood, from the triangular factor of the covariance.
+
+    ``eps`` holds the precisions of the two views as they were given.
+    """
+    # Each of their numbers is rounded; samples outnumber columns.
+    given = np.einsum("ij,ij->j", R, R) + mean**2
+    fine = [grain(given, len(R), own) for own in eps]
+    least = np.append(fine[0][:d_x], fine[1][d_x:])
     R_x, R_y = R[:d_x, :d_x], triangular_factor(R[:, d_x:])
     for view, factor in enumerate((R_x, R_y)):
         rounding = EPS * len(R) * np.linalg.norm(factor, axis=0)
