@@ -32,6 +32,7 @@ from eigenkit import (
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._folds import best_of
 from eigenkit.estimators.graph_regularized import marked
+from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.solvers.regression import REGRESSIONS
 
 # scikit-learn's checks of classifiers use -1 as a class; here it marks rows without one.
@@ -292,6 +293,7 @@ SETTINGS = [{"regression": name, "tol": 1e-13} for name in REGRESSIONS]
 SETTINGS += [{"solver": "direct"}, {"alpha": 0.0, "solver": "direct"}, {"alpha": 0.0}]
 
 
+@pytest.mark.filterwarnings("ignore:1 of 9 features")
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sparse_rows_give_what_dense_ones_give(words, weighted, settings, rng):
@@ -307,6 +309,7 @@ def test_sparse_rows_give_what_dense_ones_give(words, weighted, settings, rng):
     assert found.best_estimator_.report_.residual < 1e-9
 
 
+@pytest.mark.filterwarnings("ignore:1 of 9 features")
 @pytest.mark.parametrize("name", [n for n in SUPERVISED if not n.startswith("Kernel")])
 def test_sparse_rows_with_every_projection(name, words, rng):
     estimator = getattr(eigenkit, name)(2)
@@ -430,3 +433,49 @@ def test_minus_one_is_a_number_among_responses(rng):
     np.testing.assert_allclose(model.predict(X), OrthonormalizedPLS().fit(X, y).predict(X))
     y[:5] = np.nan
     assert GraphRegularized(OrthonormalizedPLS(), mu=0.0).fit(X, y).labelled_.sum() == 35
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("estimator", [LDA(), KernelLDA(gamma=0.5)])
+def test_rows_of_zero_weight_are_no_nodes(estimator, kind, own, rng):
+    """Neither those with labels nor those without; whatever stands in them."""
+    X = rng.normal(size=(40, 3)) + np.repeat([[0.0], [1.0]], 20, axis=0)
+    y = np.where(rng.random(40) < 0.5, np.arange(40) // 20, -1)
+    y[[0, 1, 38, 39]] = [0, 0, 1, 1]
+    use = np.ones(40, dtype=bool)
+    use[[1, 5, 20, 33]] = False
+    as_kind = sparse.csr_array if kind == "sparse" else np.asarray
+    A = (edges_of(X) > 0).astype(float) if own else None
+    cut = None if A is None else A[np.ix_(use, use)]
+    far = np.where(use[:, None], X, 1e3)
+    for mu in (1.0, [0.0, 0.1]):
+        few = GraphRegularized(estimator, mu=mu, graph=cut, n_neighbors=4).fit(
+            as_kind(X[use]), y[use], sample_weight=np.ones(use.sum())
+        )
+        model = GraphRegularized(estimator, mu=mu, graph=A, n_neighbors=4).fit(
+            as_kind(far), y, sample_weight=use.astype(float)
+        )
+        np.testing.assert_allclose(model.transform(X), few.transform(X), atol=1e-10)
+        assert model.labelled_.shape == (40,)
+
+
+def test_zero_weights_beside_a_precomputed_kernel_are_refused(rng):
+    X, y = rng.normal(size=(12, 2)), np.arange(12) % 2
+    model = GraphRegularized(KernelLDA(kernel="precomputed"))
+    with pytest.raises(ValueError, match="sample_weight holds zeros"):
+        model.fit(X @ X.T, y, sample_weight=np.arange(12.0))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, 1e6])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_constant_feature_does_not_undo_the_graph(seed, value):
+    """Its rounding in the rows of the graph was a feature that could cancel them."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(50, 5)), np.where(np.arange(50) % 3, np.arange(50) % 2, -1)
+    model = GraphRegularized(LDA(alpha=0.0), mu=2.0)
+    without = model.fit(X, y).transform(X)
+    wider = np.insert(X, 2, value, axis=1)
+    with pytest.warns(DegenerateDataWarning, match="1 of 6 features"):
+        found = model.fit(wider, y).transform(wider)
+    np.testing.assert_allclose(found, without, atol=1e-9)

@@ -176,6 +176,21 @@ def test_one_column_far_from_zero_does_not_hide_the_others(scale: float) -> None
     np.testing.assert_allclose(far, near, rtol=1e-3)
 
 
+@pytest.mark.parametrize("regression", REGRESSIONS)
+@pytest.mark.parametrize("kind", ["dense", "sparse", "weighted", "blocks", "stream"])
+def test_one_column_far_from_zero_does_not_hide_smaller_ones(kind: str, regression: str) -> None:
+    """The rounding of the first column is larger than all that the others have."""
+    if (kind, regression) == ("blocks", "dual_cholesky"):
+        pytest.skip("blocks are for many rows")
+    found = []
+    for offset in (0.0, 1e9):
+        X = np.random.default_rng(0).normal(size=(N, D)) * [1.0, *[1e-6] * (D - 1)]
+        X[:, 0] += offset
+        model = KINDS[kind](CCA(alpha=0, regression=regression), X, _y("numbers"))
+        found.append(model.canonical_correlations_)
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-3)
+
+
 # Those of which no component may come from the rounding of y.
 OF_Y = (
     *("CCA", "CCA, direct", "CanonicalRidge", "CanonicalRidge, PLS", "CanonicalRidge, OPLS"),

@@ -16,7 +16,7 @@ from eigenkit.data import GRAM_LIMIT_BYTES, Centered
 from eigenkit.exceptions import ConditionWarning, ConvergenceWarning
 from eigenkit.moments import Rows
 from eigenkit.pencil import Pencil
-from eigenkit.solvers import REGRESSIONS, Settings, choose, solve, solve_path
+from eigenkit.solvers import REGRESSIONS, Choice, Settings, choose, solve, solve_path, stages
 from eigenkit.solvers.krylov import block_cg, block_cg_mixed, block_lsqr
 from eigenkit.solvers.least_squares import l1_path, targets
 from eigenkit.targets import TARGETS
@@ -239,6 +239,21 @@ def test_a_solver_that_does_not_converge_says_so(rng):
         with pytest.warns(ConvergenceWarning, match=r"stopped after 1 iterations .* max_iter"):
             solution = solve(pencil, Settings(regression=method, max_iter=1))
         assert not solution.report.converged
+
+
+def test_cg_chosen_that_does_not_converge_gives_way_to_a_factorization(rng, monkeypatch):
+    pencil = pencil_of("sparse wide", "star", 1e-6, rng)
+    costs = {"cg": 1.0, "dual_cholesky": 2.0}
+    monkeypatch.setattr(stages, "choose", lambda *given: Choice("cg", "cg is cheap", costs))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        found = solve(pencil, Settings(max_iter=1))
+    assert found.report.regression == "dual_cholesky"
+    assert "cg is cheap, but it did not converge: dual_cholesky" in found.report.reason
+    exact = solve(pencil, Settings(regression="dual_cholesky"))
+    np.testing.assert_allclose(found.eigenvalues, exact.eigenvalues, rtol=1e-12)
+    with pytest.warns(ConvergenceWarning, match="or leave regression at 'auto'"):
+        solve(pencil, Settings(regression="cg", max_iter=1))
 
 
 def test_ill_conditioned_data_are_named(rng):

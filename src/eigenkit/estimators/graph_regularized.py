@@ -72,9 +72,9 @@ class GraphRegularized(BestEstimator):
     a vector or in all of a row of a matrix, or by ``labelled`` in :meth:`fit`. A row of zeros in a
     label matrix is a sample known to carry none of the labels.
 
-    Weights count in the labels only. The graph is over all rows as they are given, so for mu > 0 an
-    integer weight is not a repeated row (copies are neighbours of each other), and a row of weight
-    0 is still one of the graph: leave out what should not count at all.
+    Weights count in the labels only, but a row of weight 0 is left out, labelled or not. The graph
+    is over all others as they are given, so for mu > 0 an integer weight is not a repeated row:
+    copies are neighbours of each other.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class GraphRegularized(BestEstimator):
         y : array, frame or sparse matrix
             Labels or responses as the projection takes them; see the notes for rows without.
         sample_weight : array of shape (n_samples,), optional
-            Weights of the labelled rows; those of others are not used.
+            Weights of the labelled rows; those of others are not used, unless they are 0.
         labelled : array of bool of shape (n_samples,), optional
             Which rows have labels, where y has no marks.
 
@@ -165,8 +165,24 @@ class GraphRegularized(BestEstimator):
         X, y = indexable(X, labels_of(self, y, reset=True))
         known = marked(y, labelled, responses=is_regressor(self.estimator))
         weight = check_weight(sample_weight, len(known))
-        L = self._laplacian(numbers, len(known))
-        return _Problem(self.estimator, X, y, weight, known, L)
+        self.labelled_ = known
+        A = self._graph(len(known))
+        if weight is not None and np.any(weight == 0):
+            use = self._counting(weight)
+            X, y = (_safe_indexing(given, use) for given in (X, y))
+            numbers, weight, known = numbers[use], weight[use], known[use]
+            A = None if A is None else A[use][:, use]
+            check_enough(known)
+        return _Problem(self.estimator, X, y, weight, known, self._laplacian(numbers, A))
+
+    def _counting(self, weight: Array) -> np.ndarray:
+        """The rows that have a weight."""
+        if getattr(self.estimator, "kernel", None) == "precomputed":
+            raise ValueError(
+                "sample_weight holds zeros, but a precomputed kernel cannot be cut here: leave "
+                "those samples out of X, rows and columns, and of y."
+            )
+        return np.flatnonzero(weight)
 
     def _solve(self, problem: _Problem, settings: list[float]) -> float:
         return settings[0] if len(settings) == 1 else self._choose(problem, settings)
@@ -174,15 +190,20 @@ class GraphRegularized(BestEstimator):
     def _keep(self, problem: _Problem, solution: float) -> None:
         self.mu_ = solution
         self.best_estimator_ = problem.fitted(problem.known, self.mu_)
-        self.labelled_ = problem.known
         self._describe()
 
-    def _laplacian(self, X: Any, n: int) -> sparse.csr_array | None:
-        """The Laplacian of the graph; None where it has no effect."""
+    def _laplacian(self, X: Any, A: sparse.csr_array | None) -> sparse.csr_array | None:
+        """The Laplacian of the graph, A where it was given; None where it has no effect."""
         if not np.any(self.mu):
             return None
-        if self.graph is None:
-            return laplacian(_nearest(X, min(int(self.n_neighbors), n - 1), self.weights))
+        if A is None:
+            A = _nearest(X, min(int(self.n_neighbors), X.shape[0] - 1), self.weights)
+        return laplacian(A)
+
+    def _graph(self, n: int) -> sparse.csr_array | None:
+        """The weights of the edges, if they were given and are used."""
+        if self.graph is None or not np.any(self.mu):
+            return None
         A = sparse.csr_array(self.graph)
         if A.shape != (n, n):
             raise ValueError(f"graph has shape {A.shape}, but X has {n} rows: give ({n}, {n}).")
@@ -190,7 +211,7 @@ class GraphRegularized(BestEstimator):
             raise ValueError("graph holds a negative or non-finite weight: give weights >= 0.")
         if abs(A - A.T).max() > SYMMETRY_TOL * abs(A).max():
             raise ValueError("graph is not symmetric: give one weight to each pair of samples.")
-        return laplacian(A)
+        return A
 
     def _choose(self, problem: _Problem, grid: list[float]) -> float:
         """The mu of the best mean score on labelled rows whose labels were hidden.
@@ -252,10 +273,15 @@ def marked(y: Any, labelled: Any = None, *, responses: bool = False) -> np.ndarr
         known = (y != -1) | responses
     else:
         known = np.array([not _is_mark(v, responses) for v in y.tolist()])
+    check_enough(known)
+    return known
+
+
+def check_enough(known: np.ndarray) -> None:
+    """Refuse fewer than two rows that have labels."""
     if known.sum() < 2:
         count = int(known.sum())
         raise ValueError(f"y has labels for {count} sample{'s' * (count != 1)}: give two or more.")
-    return known
 
 
 def _is_mark(value: Any, responses: bool) -> bool:

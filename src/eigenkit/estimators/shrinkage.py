@@ -89,7 +89,9 @@ class ShrinkageRegression(RegressorMixin, Estimator):
         check_real("alpha", self.alpha)
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
-        return check_numeric_Y(column_or_1d(y, warn=True), n, SCALABLE).astype(np.float64, copy=False)
+        return check_numeric_Y(column_or_1d(y, warn=True), n, SCALABLE).astype(
+            np.float64, copy=False
+        )
 
     def _state(self, sample: Rows) -> tuple[Centered, Array, Array]:
         """The centred data, and y: its mean and what is left of it."""

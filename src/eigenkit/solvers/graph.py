@@ -23,13 +23,15 @@ from eigenkit.data import (
     Data,
     centered_columns,
     column_sums,
+    constant_columns,
     one_sample,
 )
 from eigenkit.data.costs import BLOCK_RATE
-from eigenkit.linalg import Array, eigenpairs
+from eigenkit.linalg import Array, eigenpairs, power_of_two
 from eigenkit.moments import Problem, Rows
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Target
+from eigenkit.tolerances import above_rounding
 
 # Columns of a matrix that is made by products: enough of them for fast ones.
 BLOCK = 128
@@ -43,10 +45,20 @@ def laplacian(A: Any) -> sparse.csr_array:
 
 
 def root(F: Array, L: sparse.csr_array) -> Array:
-    """R with R'R = F'L F; the mean of F is taken out first, which L does not see."""
-    F = F - F.mean(axis=0)
-    values, V = eigenpairs(F.T @ (L @ F))
-    return np.asarray((V * np.sqrt(np.maximum(values, 0.0))).T)
+    """R with R'R = F'L F; the mean of F is taken out first, which L does not see.
+
+    In units in which columns are alike, or the rounding of large ones would be in the small ones.
+    A column that is constant stays zero: beside labelled rows in which it is zero too, its
+    rounding would be a feature that undoes what the graph asks for.
+    """
+    constant = constant_columns(F)
+    F = np.where(constant, 0.0, F - F.mean(axis=0))
+    G = F.T @ (L @ F)
+    unit = power_of_two(np.sqrt(np.maximum(G.diagonal(), 0.0)))
+    values, V = eigenpairs(G / unit / unit[:, None])
+    keep = above_rounding(values, *F.shape)
+    R = (V[:, keep] * np.sqrt(values[keep])).T * unit
+    return np.asarray(np.where(constant, 0.0, R))
 
 
 def incidence(L: sparse.csr_array) -> sparse.csr_array:

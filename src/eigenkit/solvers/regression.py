@@ -13,6 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
+from eigenkit.data import Data
+from eigenkit.data.costs import fits
 from eigenkit.linalg import Array, Cholesky, first_triplets
 from eigenkit.pencil import Pencil, damped
 from eigenkit.solvers.dual import Dual
@@ -268,6 +270,8 @@ def cg(
     Z = pencil.Z
     ridges = [one_number(Z.ridge(alpha)) for alpha in alphas]
     grain = _grain(pencil, min(ridges))
+    if grain > 0 and _hidden(Z):
+        return [None for _ in alphas]
     ridged = min(ridges) > 0 and grain == 0
     single = Z.fast_in_single and ridged and (len(ridges) == 1 or tol >= ROUND)
     solve = block_cg_mixed if single else block_cg
@@ -296,6 +300,17 @@ def _grain(pencil: Pencil, ridge: float) -> float:
     return grain if ridge <= grain**2 else 0.0
 
 
+def _hidden(Z: Data) -> bool:
+    """Whether columns far from zero have more rounding than others have spread.
+
+    Those would be lost, where a singular value decomposition tells them apart.
+    """
+    if not (Z.may_be_dense if Z.has_rows else fits(Z.shape[1])):
+        return False
+    squares = np.asarray(Z.column_squares())
+    return bool(np.min(squares[squares > 0], initial=np.inf) < np.max(Z.grain()) ** 2)
+
+
 def lsqr(
     pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
 ) -> list[Regression | None]:
@@ -305,11 +320,13 @@ def lsqr(
         return [_lsqr(small, pencil.Z.ridge(alpha), tol, max_iter) for alpha in alphas]
 
 
-def _lsqr(pencil: Pencil, ridge: float | Array, tol: float, max_iter: int) -> Regression:
+def _lsqr(pencil: Pencil, ridge: float | Array, tol: float, max_iter: int) -> Regression | None:
     Z, H = pencil.Z, np.asarray(pencil.H)
     n, d = Z.shape
     if np.all(ridge == 0):
         floor = _grain(pencil, 0.0)
+        if _hidden(Z):
+            return None
         return Regression(*block_lsqr(Z.matmat, Z.rmatmat, H, tol, max_iter, floor))
     root = np.sqrt(ridge)
 

@@ -15,7 +15,7 @@ lost then.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,6 +45,9 @@ NOTHING_LEFT = 1e-13
 GUARD = 10
 
 SOLVERS = ("auto", "two_stage", "direct")
+
+# Why a method gives up; what it answers then is None.
+SINGULAR = "B is singular to rounding there"
 
 # From here on B is so ill-conditioned that the answer has lost half of its digits.
 ILL_CONDITIONED = 1e16
@@ -184,16 +187,16 @@ def regress(
     else:
         choice = Choice(settings.regression, "as asked", {})
     answers = REGRESSIONS[choice.regression](pencil, alphas, settings.tol, settings.max_iter)
-    fallback = "lsqr" if pencil.Z.has_rows and not pencil.Z.may_be_dense else "svd"
     pairs = []
     for alpha, answer in zip(alphas, answers, strict=True):
         report = Report("", choice.regression, choice.reason)
-        if answer is None:
-            reason = f"{choice.reason}, but B is singular to rounding there: {fallback}"
-            report = Report("", fallback, reason)
-            method = REGRESSIONS[fallback]
+        for why, other in _others(pencil, choice):
+            if answer is not None and (answer.converged or why is SINGULAR):
+                continue
+            report = Report("", other, f"{report.reason}, but {why}: {other}")
+            method = REGRESSIONS[other]
             (answer,) = method(pencil, [alpha], settings.tol, settings.max_iter)
-            assert answer is not None
+        assert answer is not None
         _warn_unless_converged(answer, report.regression, settings)
         report = replace(
             report,
@@ -203,6 +206,18 @@ def regress(
         )
         pairs.append((answer, report))
     return pairs
+
+
+def _others(pencil: Pencil, choice: Choice) -> Iterator[tuple[str, str]]:
+    """What to do where the method that was chosen did not come to its end, or gave up, and why.
+
+    Any method would have given the same answer, so that the next best one is taken. One that was
+    asked for is kept to: where it stops early, a warning says so.
+    """
+    factorizations = {name: cost for name, cost in choice.costs.items() if name != "cg"}
+    if choice.regression == "cg" and factorizations:
+        yield "it did not converge", min(factorizations, key=lambda name: factorizations[name])
+    yield SINGULAR, "lsqr" if pencil.Z.has_rows and not pencil.Z.may_be_dense else "svd"
 
 
 def settled(problem: Pencil, regression: Regression, T: Array) -> Settled:
@@ -218,10 +233,15 @@ def _warn_unless_converged(answer: Regression, method: str, settings: Settings) 
     if not answer.converged:
         warnings.warn(
             f"{method} stopped after {answer.n_iter} iterations above tol={settings.tol:g}: "
-            "increase max_iter, tol or alpha",
+            f"increase max_iter, tol or alpha{_or_auto(method, settings)}",
             ConvergenceWarning,
             stacklevel=2,
         )
+
+
+def _or_auto(method: str, settings: Settings) -> str:
+    """Another method may do it, where this one was asked for."""
+    return "" if settings.regression in ("auto", "lsqr") else ", or leave regression at 'auto'"
 
 
 def diagonalize(pencil: Pencil, W1: Array) -> tuple[Array, Array]:
