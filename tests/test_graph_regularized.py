@@ -479,3 +479,28 @@ def test_a_constant_feature_does_not_undo_the_graph(seed, value):
     with pytest.warns(DegenerateDataWarning, match="1 of 6 features"):
         found = model.fit(wider, y).transform(wider)
     np.testing.assert_allclose(found, without, atol=1e-9)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8, 1e11])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    "estimator", [LDA(alpha=0.0), CCA(alpha=0.0), KernelLDA(kernel="linear", alpha=0.0)], ids=str
+)
+def test_rounding_of_rows_far_from_zero_is_no_component_of_a_graph(estimator, kind, offset):
+    rng = np.random.default_rng(0)
+    low, full = rng.normal(size=(N, 2)) @ rng.normal(size=(2, 6)), rng.normal(size=(N, 6))
+    y = np.where(np.arange(N) % 3, np.arange(N) % 4, -1)
+    if is_regressor(estimator):
+        y = np.where(y[:, None] < 0, np.nan, rng.normal(size=(N, 3)))
+    model = GraphRegularized(estimator, mu=0.1)
+    assert model.fit(kind(low + offset), y).best_estimator_.n_components_ == 2
+    assert model.fit(kind(full + offset), y).best_estimator_.n_components_ == 3
+
+
+@pytest.mark.parametrize("offset", [1e4, 1e8])
+def test_neighbours_of_sparse_rows_far_from_zero(offset, rng):
+    X, y = rng.normal(size=(N, 6)), np.where(np.arange(N) % 3, np.arange(N) % 2, -1)
+    model = GraphRegularized(LDA(alpha=0.0), mu=0.5)
+    near = model.fit(X, y).transform(X)
+    far = sparse.csr_array(X + offset)
+    np.testing.assert_allclose(model.fit(far, y).transform(far), near, atol=1e-14 * offset)

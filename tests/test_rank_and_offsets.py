@@ -84,6 +84,16 @@ METHODS: dict[str, tuple[Callable[[], Any], str, int]] = {
     "KernelCCA": (lambda: KernelCCA(kernel="linear", alpha=0), "numbers", 4),
     "KernelLDA": (lambda: KernelLDA(kernel="linear", alpha=0), "classes", 3),
     "KernelPCA": (lambda: KernelPCA(kernel="linear"), "none", 6),
+    "KernelCCA, landmarks": (
+        lambda: KernelCCA(kernel="linear", alpha=0, approximation="cholesky"),
+        "numbers",
+        4,
+    ),
+    "KernelPCA, landmarks": (
+        lambda: KernelPCA(kernel="linear", approximation="nystroem", n_landmarks=40),
+        "none",
+        6,
+    ),
     **{
         f"CCA, {name}": (lambda name=name: CCA(alpha=0, regression=name), "numbers", 4)
         for name in REGRESSIONS
@@ -247,7 +257,7 @@ def test_one_batch_in_single_precision_is_enough(name: str, order: int) -> None:
         model.partial_fit(X, y[rows])
     assert model.n_components_ == RANK
     swapped = METHODS[name][0]()
-    for Y, rows in halves[::order]:
+    for Y, _ in halves[::order]:
         swapped.partial_fit(rng.normal(size=(30, D)), Y[:, :4])
     assert swapped.n_components_ == RANK
 

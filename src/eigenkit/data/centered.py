@@ -150,10 +150,6 @@ class Centered(Data):
         """Set shift where the means dwarf the spread, and find the constant columns."""
         lacks(self, "_tame_offset")
 
-    def column_squares(self) -> Array:
-        """The diagonal of Z'Z: squared lengths of the columns, without the rest of it."""
-        lacks(self, "column_squares")
-
     def grain(self, squares: Array | None = None) -> Array:
         """The lengths that columns of Z may have by rounding of the numbers as they were given."""
         if self._grain is None:

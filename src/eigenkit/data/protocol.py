@@ -182,6 +182,10 @@ class Data:
         """
         return 0.0
 
+    def column_squares(self) -> Array:
+        """The diagonal of Z'Z: squared lengths of the columns, without the rest of it."""
+        lacks(self, "column_squares")
+
     def floor(self, V: Array) -> Array:
         """The lengths that scores Z V may have by that rounding."""
         return np.asarray(along(V, self.grain()))

@@ -145,10 +145,14 @@ class KernelSpace:
         # What checked_kernel returns may be the user's own matrix.
         K = K.copy() if np.shares_memory(K, X) else K
         eps = precision(X) if self._precomputed or callable(self.kernel) else EPS
-        known = self._precomputed_rounding
-        if not self._precomputed:
-            known = rounding(self.kernel_, X, K, rows.weights())
+        known = self._rounding(X, K, rows.weights())
         return KernelMatrix(K, rows.Y, rows.weight, None, known, eps)
+
+    def _rounding(self, X: Any, K: Array, weight: Array) -> float:
+        """Eigenvalues of the kernel K of samples X that may come from their rounding."""
+        if self._precomputed:
+            return self._precomputed_rounding
+        return rounding(self.kernel_, X, K, weight)
 
     @property
     def _kernel_name(self) -> str:
@@ -188,7 +192,8 @@ class KernelSpace:
         K = refuse_overflow(kernel(X, self.X_fit_))
         among = checked_kernel(K[index], self._kernel_name, symmetry_tol(X, self.kernel))
         self.landmarks_ = np.flatnonzero(given.weights() > 0)[index]
-        self._map_ = landmark_map(among, self._kernel_name)
+        least = self._rounding(self.X_fit_, among, np.ones(len(index)))
+        self._map_ = landmark_map(among, self._kernel_name, least)
         weight = rows.weights()
         self._row_mean_ = weight @ K / weight.sum()
         F = K @ self._map_

@@ -18,6 +18,7 @@ from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._estimator import check_y_given
 from eigenkit.estimators._folds import best_of
 from eigenkit.estimators._validation import check_weight, check_X
+from eigenkit.kernels import near_zero
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
 from eigenkit.shell import check_choice, check_count, check_real, what_is
@@ -236,7 +237,11 @@ class GraphRegularized(BestEstimator):
 
 
 def _nearest(X: Any, n_neighbors: int, weights: str) -> Any:
-    """The graph of nearest neighbours: symmetric weights of mean 1."""
+    """The graph of nearest neighbours: symmetric weights of mean 1.
+
+    Without the means of X, or distances of sparse rows far from zero would have no digits.
+    """
+    X = near_zero(X)
     with one_blas_thread():
         A = sklearn.neighbors.kneighbors_graph(X, n_neighbors, mode="distance", include_self=False)
     # All lengths are zero where all samples are equal: any unit will do.
@@ -340,7 +345,8 @@ class _Problem:
             return SparseGraphRows(*labelled, every=rows.X, kept=kept, edges=by * self.below)
         if self.below is None:
             self.below = root(np.asarray(rows.X, dtype=np.float64), self.L)
-        return GraphRows(*labelled, below=by * self.below)
+        links = by**2 * float(self.L.trace())
+        return GraphRows(*labelled, below=by * self.below, links=links)
 
     def score(self, known: np.ndarray, rows: np.ndarray, mu: float) -> float:
         """The score of the model fitted with some labels, on rows whose labels it did not see."""

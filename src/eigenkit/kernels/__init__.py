@@ -17,6 +17,7 @@ from eigenkit.kernels.functions import (
     KernelRows,
     PrecomputedKernel,
     gaussian,
+    near_zero,
 )
 from eigenkit.kernels.landmarks import landmark_map, pivots
 from eigenkit.kernels.rounding import rounding
@@ -34,6 +35,7 @@ __all__ = [
     "checked_kernel",
     "gaussian",
     "landmark_map",
+    "near_zero",
     "pivots",
     "rounding",
 ]

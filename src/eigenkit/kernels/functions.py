@@ -148,6 +148,15 @@ class Kernel:
             return _shifted(X, self.shift) if sparse.issparse(X) else X - self.shift
 
 
+def near_zero(X: Any) -> Any:
+    """X in float64 without the means of its columns, of sparse ones where most is stored.
+
+    Differences of rows stay as they are.
+    """
+    X, shift = X.astype(np.float64, copy=False), _shift(X, None)
+    return X if shift is None else _shifted(X, shift) if sparse.issparse(X) else X - shift
+
+
 def _shift(X: Any, weight: Array | None) -> Array | None:
     """The means of columns; of sparse ones the means of the entries where most are stored."""
     w = np.ones(X.shape[0]) if weight is None else weight

@@ -82,12 +82,13 @@ def _pivots_in_block(
     return taken
 
 
-def landmark_map(K: Array, name: str = "kernel") -> Array:
+def landmark_map(K: Array, name: str = "kernel", least: float = 0.0) -> Array:
     """N such that the rows ``k(x, L) @ N`` are features of x, for the kernel K of landmarks L.
 
-    N N' is the pseudoinverse of K: inner products with landmarks are exact.
+    N N' is the pseudoinverse of K: inner products with landmarks are exact. Eigenvalues up to
+    ``least`` are rounding of the landmarks.
     """
     values, V = eigenpairs(K)
     refuse_negative(values[-1], values[0], name)
-    keep = above_rounding(values, len(values))
+    keep = above_rounding(values, len(values)) & (values > least)
     return np.asarray(V[:, keep] / np.sqrt(values[keep]))

@@ -73,9 +73,9 @@ def _moves(kernel: Kernel, X: Any, step: float) -> Array:
     if name == "cosine":
         return np.full(X.shape[0], step**2)
     if name == "laplacian":
-        return 2 * gamma * step * _sums(abs(X))
+        return np.asarray(2 * gamma * step * _sums(abs(X)))
     if name in ("chi2", "additive_chi2"):
-        return (gamma if name == "chi2" else 1.0) * step**2 * _sums(abs(X))
+        return np.asarray((gamma if name == "chi2" else 1.0) * step**2 * _sums(abs(X)))
     squares = _sums(_squared(X))
     inner = gamma * squares + kernel.coef0
     if name == "sigmoid":

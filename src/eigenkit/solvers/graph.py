@@ -31,7 +31,7 @@ from eigenkit.linalg import Array, eigenpairs, power_of_two
 from eigenkit.moments import Problem, Rows
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Target
-from eigenkit.tolerances import above_rounding
+from eigenkit.tolerances import above_rounding, precision
 
 # Columns of a matrix that is made by products: enough of them for fast ones.
 BLOCK = 128
@@ -89,9 +89,18 @@ class Linked(Data):
         self.total, self.n_samples = float(self.counts.sum()), len(self.kept)
         self.mean, self.constant = Z.mean, Z.constant
         self.one_ridge, self.products = Z.one_ridge, Z.products
+        self._share = (self.total + float(N.data @ N.data)) / Z.shape[0]
         self.may_be_dense = 8 * self.shape[0] * self.shape[1] <= DENSE_LIMIT_BYTES
         self.ridge, self.to_X, self.from_X = Z.ridge, Z.to_X, Z.from_X  # type: ignore[method-assign]
         self.own_threads = Z.own_threads  # type: ignore[method-assign]
+
+    def column_squares(self) -> Array:
+        """Those of all rows, for as many as these and their differences weigh: a bound."""
+        return np.asarray(self.Z.column_squares() * self._share)
+
+    def grain(self, squares: Array | None = None) -> Array:
+        """That of all rows, for as many as these and their differences weigh."""
+        return np.asarray(self.Z.grain() * np.sqrt(self._share))
 
     def matmat(self, V: Array) -> Array:
         """Both parts from the scores of all rows."""
@@ -150,9 +159,10 @@ def _by_columns(product: Callable[[Array], Array], n: int) -> Array:
 
 @dataclass(frozen=True)
 class GraphRows(Rows):
-    """Labelled rows, and R times the root of mu below them."""
+    """Labelled rows, and R times the root of mu below them; what the edges weigh together."""
 
     below: Array | None = None
+    links: float = 0.0
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """The pencil of the labelled rows, with the rows of the graph and targets of zero."""
@@ -161,8 +171,12 @@ class GraphRows(Rows):
         if weight is not None:
             Z = Z * np.sqrt(weight)[:, None]
         below = np.zeros((0, Z.shape[1])) if self.below is None else self.below
-        stacked = Centered(np.vstack([Z, below]), center=False, n_samples=len(Z))
-        return _stacked(super().problem(target, edge_weight, alpha), stacked, mean)
+        stated = super().problem(target, edge_weight, alpha)
+        # Numbers far from zero are rounded in both parts: so many of them are.
+        total, eps = stated.total + self.links, precision(self.X)
+        one = one_sample(weight)
+        stacked = Centered.behind(np.vstack([Z, below]), mean, total, one, len(Z), eps)
+        return _stacked(stated, stacked, mean)
 
 
 @dataclass(frozen=True)
