@@ -29,10 +29,12 @@ from eigenkit import (
     KernelLDA,
     KernelOrthonormalizedPLS,
     KernelPCA,
+    KernelPLS,
     LeastSquaresProjection,
     MultilabelLDA,
     MultipleKernelProjection,
     MultiviewCCA,
+    OrthogonalPLS,
     OrthonormalizedPLS,
     PLSCanonical,
     PLSRegression,
@@ -42,6 +44,7 @@ from eigenkit import (
     ShrinkageRegression,
     SparseCCA,
 )
+from eigenkit.exceptions import DegenerateDataWarning
 
 N, D, RANK = 60, 6, 2
 REGRESSIONS = ("cholesky", "dual_cholesky", "svd", "cg", "lsqr")
@@ -174,6 +177,38 @@ def test_nothing_is_lost_beside_a_large_offset(name: str, kind: str) -> None:
             continue  # a mean of stored entries is what sparse kernels are shifted by
         X = np.random.default_rng(seed).normal(size=(N, D)) + offset
         assert _fitted(name, kind, X) == METHODS[name][2], offset
+
+
+WITH_RIDGE = [
+    *("CCA", "LDA", "star", "OrthonormalizedPLS", "LeastSquaresProjection"),
+    *("KernelCCA", "KernelLDA", *(f"CCA, {name}" for name in REGRESSIONS)),
+]
+
+
+@pytest.mark.parametrize("alpha", [1e-8, 1e-3, 1.0])
+@pytest.mark.parametrize("name", WITH_RIDGE)
+def test_a_ridge_makes_no_components_of_rounding(name: str, alpha: float) -> None:
+    make, y, most = METHODS[name]
+    rng = np.random.default_rng(0)
+    low, full = rng.normal(size=(N, RANK)) @ rng.normal(size=(RANK, D)), rng.normal(size=(N, D))
+    # Kernels with a ridge that is far above the rounding know only that of the matrix.
+    for offset in (0.0, 1e4, 1e8) if "Kernel" in name else (0.0, 1e4, 1e8, 1e11):
+        for X, rank in ((low, RANK), (full, most)):
+            model = make().set_params(alpha=alpha).fit(X + offset, _y(y))
+            assert model.n_components_ == rank, offset
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_what_is_orthogonal_to_y_is_no_rounding_either(kind: Any, dtype: str) -> None:
+    for seed, offset in enumerate((0.0, 1.0, 1e4) if dtype == "f4" else (0.0, 1e4, 1e8, 1e11)):
+        rng = np.random.default_rng(seed)
+        low = rng.normal(size=(N, RANK)) @ rng.normal(size=(RANK, D)) + offset
+        with pytest.warns(DegenerateDataWarning, match="n_orthogonal=4, but X holds 1"):
+            model = OrthogonalPLS(1, n_orthogonal=4).fit(kind(low.astype(dtype)), _y("numbers"))
+        assert model.n_orthogonal_ == RANK - 1
+        with pytest.raises(ValueError, match=f"exceeds {RANK}"):
+            KernelPLS(4, kernel="linear").fit(kind(low.astype(dtype)), _y("numbers"))
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])

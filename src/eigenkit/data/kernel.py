@@ -145,6 +145,11 @@ class CenteredKernel(Data):
         s, U = np.sqrt(squares[keep]), U[:, keep]
         return U, s, U / s
 
+    def rounded_squares(self, V: Array, ridge: float | Array) -> Array:
+        """Both in terms of the lengths of directions, v'Kc v."""
+        lengths = np.einsum("ij,ij->j", V, self.matmat(V))
+        return np.asarray((self.noise(0.0) + ridge) * lengths)
+
     def noise(self, largest: float) -> float:
         """Eigenvalues up to this are rounding, of entries as large as before centring, or of the
         samples.

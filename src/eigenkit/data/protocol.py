@@ -190,6 +190,10 @@ class Data:
         """The lengths that scores Z V may have by that rounding."""
         return np.asarray(along(V, self.grain()))
 
+    def rounded_squares(self, V: Array, ridge: float | Array) -> Array:
+        """The squares of :meth:`floor` and, of the directions themselves, ridge |v|^2."""
+        return np.asarray(self.floor(V) ** 2 + along(V, np.sqrt(ridge)) ** 2)
+
     def triplets(self) -> tuple[Array, Array, Array]:
         """U, s, V with Z V = U diag(s), without the singular values that are rounding.
 

@@ -339,6 +339,7 @@ class _Problem:
 
     def _with_graph(self, rows: Rows, kept: np.ndarray, weight: Array | None, by: float) -> Rows:
         """The rows that have labels, and the graph over all of them times ``by``."""
+        assert self.L is not None
         labelled = rows.X[kept], rows.Y[kept], weight
         if sparse.issparse(rows.X):
             self.below = incidence(self.L) if self.below is None else self.below

@@ -66,7 +66,7 @@ def deflated(Z: Data, H: Array, n_components: int) -> tuple[Array, Array, Array]
 
     with T the normalized scores so far. K itself needs no deflation, as T'u = 0. Returns the
     dual rotations R (scores K R), the loadings of H and the eigenvalues; fewer than
-    ``n_components`` columns where nothing is left to explain.
+    ``n_components`` columns where nothing is left to explain, or to explain it but rounding.
     """
     apply_K = outer_product(Z)
     Y, n = H.copy(), len(H)
@@ -82,6 +82,8 @@ def deflated(Z: Data, H: Array, n_components: int) -> tuple[Array, Array, Array]
         u = Y @ C[:, :1]
         t, r = _next_score(apply_K, u, T, R)
         size = float(np.linalg.norm(t))
+        if size**2 <= Z.noise(0.0) * float(r[:, 0] @ t[:, 0]):
+            break
         T, R = np.hstack([T, t / size]), np.hstack([R, r / size])
         Y -= T[:, -1:] @ (T[:, -1:].T @ Y)
         lengths.append(size / np.sqrt(values[0]))

@@ -20,7 +20,7 @@ import numpy as np
 from eigenkit.linalg import Array, eigenpairs, signs
 from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.deflation import Components
-from eigenkit.tolerances import DEPENDENT
+from eigenkit.tolerances import DEPENDENT, along
 
 
 @dataclass
@@ -64,8 +64,11 @@ def correct(X: Block, W: Array, wanted: int) -> Filter:
             break
         w = U[:, 0] - W @ (W.T @ U[:, 0])
         w /= np.linalg.norm(w)
-        t = X.matmat(F.apply(w[:, None]))
+        r = F.apply(w[:, None])
+        t = X.matmat(r)
         size = float(t[:, 0] @ t[:, 0])
+        if size <= along(r, X.grain)[0] ** 2:
+            break  # no more than the rounding of the numbers as they were given
         p = F.adjoint(X.rmatmat(t))[:, 0] / size
         F.w.append(w)
         F.p.append(p)

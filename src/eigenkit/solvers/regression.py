@@ -328,6 +328,8 @@ def _lsqr(pencil: Pencil, ridge: float | Array, tol: float, max_iter: int) -> Re
         if _hidden(Z):
             return None
         return Regression(*block_lsqr(Z.matmat, Z.rmatmat, H, tol, max_iter, floor))
+    if _grain(pencil, float(np.min(ridge))) > 0 and not (Z.has_rows and not Z.may_be_dense):
+        return None  # the ridge is too small to hold down what is rounding
     root = np.sqrt(ridge)
 
     def forward(V: Array) -> Array:

@@ -35,7 +35,7 @@ from eigenkit.solvers.regression import (
     components,
 )
 from eigenkit.threads import blas_threads
-from eigenkit.tolerances import RANK_TOL, along
+from eigenkit.tolerances import RANK_TOL
 
 # W'B W = I to this says that D was diagonal to as much: W'A W = (T'T)^-1 then, for W = W1 T.
 NOTHING_LEFT = 1e-13
@@ -308,10 +308,11 @@ def finish(
 
     ``gram`` is W'B W where that is not the identity. What is measured already is not again.
     """
-    keep = _beyond_rounding(pencil, W) if gram is None else np.ones(W.shape[1], dtype=bool)
+    keep = _beyond_rounding(pencil, W, values, gram)
     known = not np.isnan(report.residual) and W.shape[1] > 0 and bool(keep.all())
     if not keep.all():
         W, values, basis, BW = W[:, keep], values[keep], basis[:, keep], None
+        gram = None if gram is None else gram[np.ix_(keep, keep)]
     if W.shape[1] == 0:
         (W, values, basis), BW = _any_direction(pencil), None
     if not known:
@@ -344,15 +345,21 @@ def _errors(pencil: Pencil, W: Array, values: Array, BW: Array | None) -> tuple[
     return (pencil.Z.norm(gap) / scale if scale else 0.0), orthogonality
 
 
-def _beyond_rounding(pencil: Pencil, W: Array) -> np.ndarray:
-    """Which components, with W'B W = I, have scores longer than the grain of the numbers.
+def _beyond_rounding(pencil: Pencil, W: Array, values: Array, gram: Array | None) -> np.ndarray:
+    """Which components have scores longer than the grain of the numbers; gram is W'B W.
 
-    An iterative first stage cannot leave directions out. A ridge holds them down.
+    An iterative first stage cannot leave directions out. A ridge holds them down: |w|^2 is no more
+    than 1 / ridge, and scores are no shorter than the root of the eigenvalue over the size of H,
+    which settles it for nearly all data.
     """
-    grain, ridge = pencil.Z.grain(), pencil.ridge
-    if np.min(ridge) > np.max(grain) ** 2:
+    Z, ridge = pencil.Z, float(np.min(pencil.ridge))
+    worst = max(float(np.max(Z.grain())) ** 2, Z.noise(0.0))
+    least = ridge * float(np.min(values, initial=np.inf))
+    if gram is None and least > 0 and worst * Z.squares_of(pencil.H) < least:
         return np.ones(W.shape[1], dtype=bool)
-    return np.asarray(along(W, grain) ** 2 + along(W, np.sqrt(ridge)) ** 2 < 1.0)
+    squares = pencil.Z.rounded_squares(W, pencil.ridge)
+    # A lasso may have left nothing of a component: that is as it should be.
+    return np.asarray(squares < 1.0 if gram is None else squares <= gram.diagonal())
 
 
 def _any_direction(pencil: Pencil) -> tuple[Array, Array, Array]:
