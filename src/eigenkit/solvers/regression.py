@@ -292,23 +292,17 @@ def cg(
 
 
 def _grain(pencil: Pencil, ridge: float) -> float:
-    """The length up to which directions of Z are rounding; 0 where a ridge holds those down.
-
-    Of all columns the largest, as Krylov spaces are blind to the single ones.
-    """
+    """The length, of the worst column, up to which directions are rounding; 0 below a ridge."""
     grain = float(np.max(pencil.Z.grain()))
     return grain if ridge <= grain**2 else 0.0
 
 
 def _hidden(Z: Data) -> bool:
-    """Whether columns far from zero have more rounding than others have spread.
-
-    Those would be lost, where a singular value decomposition tells them apart.
-    """
-    if not (Z.may_be_dense if Z.has_rows else fits(Z.shape[1])):
-        return False
+    """Whether the worst column has more rounding than others have spread, which an SVD can tell."""
     squares = np.asarray(Z.column_squares())
-    return bool(np.min(squares[squares > 0], initial=np.inf) < np.max(Z.grain()) ** 2)
+    least = np.min(squares[squares > 0], initial=np.inf)
+    possible = Z.may_be_dense or (not Z.has_rows and fits(Z.shape[1]))
+    return bool(least < np.max(Z.grain()) ** 2) and possible
 
 
 def lsqr(
@@ -323,13 +317,11 @@ def lsqr(
 def _lsqr(pencil: Pencil, ridge: float | Array, tol: float, max_iter: int) -> Regression | None:
     Z, H = pencil.Z, np.asarray(pencil.H)
     n, d = Z.shape
-    if np.all(ridge == 0):
-        floor = _grain(pencil, 0.0)
-        if _hidden(Z):
-            return None
+    floor, ridged = _grain(pencil, float(np.min(ridge))), bool(np.any(ridge))
+    if floor > 0 and Z.may_be_dense and (ridged or _hidden(Z)):
+        return None  # rounding hides columns, or a ridge is too small to hold it down
+    if not ridged:
         return Regression(*block_lsqr(Z.matmat, Z.rmatmat, H, tol, max_iter, floor))
-    if _grain(pencil, float(np.min(ridge))) > 0 and not (Z.has_rows and not Z.may_be_dense):
-        return None  # the ridge is too small to hold down what is rounding
     root = np.sqrt(ridge)
 
     def forward(V: Array) -> Array:
