@@ -89,6 +89,31 @@ def test_pls_takes_as_many_components_as_cross_validation_says(spectra: Path) ->
     assert some["n_components"] in (1, 2)
 
 
+def test_a_comparison_of_methods_without_alpha_does_not_say_that_it_was_chosen(
+    folder: Path,
+) -> None:
+    run("example", "flowers.csv")
+    words = ["compare", "flowers.csv", "--labels", "species", "--cv", "2", "--methods"]
+    assert "Alpha chosen" not in run(*words, "pca")
+    assert "Alpha chosen" in run(*words, "pca,cca")
+
+
+@pytest.mark.parametrize("method", ["rgcca", "sparse_cca"])
+def test_methods_that_need_a_number_of_components_find_it(folder: Path, method: str) -> None:
+    """No more than a view, or y, has: here 3 and 2, of 6 features."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 6))
+    Y = (X[:, [0, 4]] + X[:, [3, 1]] + 0.3 * rng.normal(size=(120, 2)) > 0).astype(int)
+    names = "a_1,a_2,a_3,b_1,b_2,b_3,tag_1,tag_2"
+    np.savetxt("two.csv", np.hstack([X, Y]), delimiter=",", header=names, comments="")
+    views = ["--views", "a_*,b_*"] if method == "rgcca" else []
+    words = ["fit", "two.csv", "--labels", "tag_*", "-m", method, *views]
+    found = run_json(*words, "-o", "found.ek")
+    assert 1 < found["n_components"] <= 3
+    one = run_json(*words, "--components", "1", "-o", "one.ek")
+    assert one["fitted"]["quality"]["mean"] < found["fitted"]["quality"]["mean"] - 0.05
+
+
 def test_the_grid_of_alphas_grows_until_the_best_is_inside(spectra: Path) -> None:
     rows = list(csv.reader(Path("spectra.csv").read_text().splitlines()))
     big = [[*(str(1e4 * float(v)) for v in row[:20]), *row[20:]] for row in rows[1:]]
@@ -548,6 +573,21 @@ def test_an_exported_model_says_the_same(folder: Path, name: str, labels: str, m
         assert np.array_equal(label, told)
     rows = list(csv.reader(Path("w.csv").read_text().splitlines()))
     assert len(rows) == model.features.n_features + 2
+
+
+@pytest.mark.parametrize("method", ["kernel_lda", "kernel_star", "regec", "gepsvm"])
+def test_what_looks_flat_far_from_the_data_is_not_explained_as_if_it_were(
+    folder: Path, method: str
+) -> None:
+    """Zero and the unit vectors are far from these rows, where a Gaussian kernel is 0."""
+    rng = np.random.default_rng(0)
+    rows = [[*(1e3 + 10 * k + rng.normal(size=3)), "abc"[k]] for k in range(3) for _ in range(20)]
+    text = "\n".join(",".join(map(str, row)) for row in rows)
+    Path("far.csv").write_text("u,v,w,class\n" + text)
+    run("fit", "far.csv", "--labels", "class", "-m", method, "--no-quality", "-o", "far.ek")
+    for words in (["explain", "far.ek", "far.csv"], ["export", "far.ek", "--csv", "far_w.csv"]):
+        assert "is not an affine map of the features" in run(*words, code=1)
+    assert not Path("far_w.csv").exists()
 
 
 def test_what_is_not_affine_is_not_exported(folder: Path) -> None:

@@ -78,9 +78,8 @@ class Method:
 
     @property
     def picks_components(self) -> bool:
-        """Whether it is of the PLS family, where the data must say how many components."""
-        few = isinstance(self.make().get_params().get("n_components"), int)
-        return few and "pls" in self.name
+        """Whether the data must say how many components, as for PLS: it takes a few by itself."""
+        return isinstance(self.make().get_params().get("n_components"), int)
 
 
 _ANY = (CLASSES, LABELS, NUMBERS)

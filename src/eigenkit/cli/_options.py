@@ -119,7 +119,7 @@ Components = Annotated[
     typer.Option(
         "--components",
         help="Number of components, or cv to choose it by cross-validation; by default all, and "
-        "cv for PLS.",
+        "cv for methods that need a number, as PLS.",
     ),
 ]
 Scale = Annotated[

@@ -3,8 +3,9 @@
     scores = x A + b
 
 The map is read off the model itself: what it makes of zero is b, what it makes of the unit
-vectors, less b, are the rows of A. Models that are not affine (kernels, nearest planes) are
-recognized by what they make of other points, and refused.
+vectors, less b, are the rows of A. Models that are not affine are refused: those of kernels and
+nearest planes by what they are, as far from the data they look flat, others by what they make of
+other points.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eigenkit.estimators._planes import ProximalPlanes
 from eigenkit.linalg import Array
 from eigenkit.models._model import Model
 
@@ -70,6 +72,7 @@ def through_components(model: Model, to_scores: Affine) -> Array | None:
 
 def _map_of(model: Model, function: Callable[[Array], Array]) -> Affine:
     """A and b of a function of the scaled features, for features as they are."""
+    _check_straight(model)
     d, scale = model.features.n_features, model.features.scale
     unit = scale if len(scale) else np.ones(d)
 
@@ -87,12 +90,23 @@ def _map_of(model: Model, function: Callable[[Array], Array]) -> Affine:
     return Affine(found.A / unit[:, None], found.b)
 
 
+def _check_straight(model: Model) -> None:
+    params = model.estimator.get_params(deep=False)
+    has_kernel = params.get("kernel", "linear") != "linear" or "kernels" in params
+    if has_kernel or isinstance(model.estimator, ProximalPlanes):
+        raise _bent(model)
+
+
+def _bent(model: Model) -> ValueError:
+    return ValueError(
+        f"{model.method} is not an affine map of the features, which this needs: use a linear "
+        "method, as those are that have neither kernels nor planes."
+    )
+
+
 def _check_affine(model: Model, found: Affine, values: Callable[[Array], Array], d: int) -> None:
     X = np.random.default_rng(0).normal(size=(3, d))
     true = values(X)
     size = np.abs(X) @ np.abs(found.A) + np.abs(found.b) + np.abs(true)
     if not np.all(np.abs(found(X) - true) <= _ROUNDING * size + 1e-300):
-        raise ValueError(
-            f"{model.method} is not an affine map of the features, which this needs: use a linear "
-            "method, as those are that have neither kernels nor planes."
-        )
+        raise _bent(model)

@@ -46,7 +46,7 @@ def scores_by_components(estimator: Any, folds: Iterable[tuple[Any, Any]], kind:
     rows = []
     for train, test in folds:
         whole = train[0] if isinstance(train, list) else [train]
-        fitted = clone(estimator).fit(*whole)
+        fitted = _fitted(estimator, whole)
         if kind == "classes" and is_classifier(fitted):
             rows.append(_own_accuracy(fitted, whole, test))
             continue
@@ -55,6 +55,19 @@ def scores_by_components(estimator: Any, folds: Iterable[tuple[Any, Any]], kind:
         rows.append([_score(kind, Z[:, :l], y, Z_new[:, :l], y_new) for l in widths])
     shortest = min(len(row) for row in rows)
     return np.array([row[:shortest] for row in rows])
+
+
+def _fitted(estimator: Any, whole: Any) -> Any:
+    """Fitted with ``n_components``, or as many as these rows have: views and y may be narrow."""
+    model = clone(estimator)
+    while True:
+        try:
+            return model.fit(*whole)
+        except ValueError:
+            l = model.get_params()["n_components"]
+            if l is None or l <= 1:
+                raise
+            model.set_params(n_components=l - 1)
 
 
 def cross_validated(estimator: Any, X: Any, y: Array, kind: str, cv: int, seed: int) -> Array:

@@ -165,7 +165,7 @@ def protocol_sentence(run: Run) -> str:
     if run.data.kind == "numbers":
         text = text.replace("projection learned on", "fitted on")
         text = text.replace(f", then {visible(p.classifier, 200)} per label", "")
-    if p.alphas:
+    if p.alphas and any(m.alpha is not None for m in run.methods):
         text += f" Alpha chosen from {count(len(p.alphas), 'value')} by {p.inner_cv}-fold "
         text += "cross-validation inside the training part"
         on_top = f", with {visible(p.alpha_classifier, 200)} on the projection"
