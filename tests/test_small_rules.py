@@ -32,6 +32,7 @@ from eigenkit.moments.stream import Moments
 from eigenkit.solvers import component_cv, kernel_weights, planes, relevance
 from eigenkit.solvers import sparse_pairs as pairs
 from eigenkit.solvers.cross_products import rounding
+from eigenkit.solvers.krylov import _solve_triangle
 from eigenkit.solvers.relevance import Run, search
 from eigenkit.solvers.sparse_pairs import View
 from eigenkit.targets import TARGETS
@@ -40,11 +41,17 @@ from eigenkit.tolerances import ROUNDING
 
 
 def test_rounding_grows_with_the_number_of_terms():
-    r = np.array([1.0, 2.0])
-    assert rounding(r, 3.0, 0.0) == pytest.approx((2 * ROUNDING) ** 2 * 3.0 * 5.0)
-    assert rounding(np.ones(8), 1.0, 0.0) == pytest.approx(64 * rounding(np.ones(2), 1.0, 0.0))
-    grain = np.array([1e-3, 1e-4])
-    assert rounding(r, 0.0, grain) == pytest.approx(1e-6 + 4e-8)
+    r, grain = np.array([1.0, 2.0]), np.array([1e-3, 1e-4])
+    np.testing.assert_allclose(rounding(r, 3.0, 0.0), (2 * ROUNDING) ** 2 * 3.0 * 5.0)
+    np.testing.assert_allclose(rounding(np.ones(8), 1.0, 0.0), 64 * rounding(np.ones(2), 1.0, 0.0))
+    np.testing.assert_allclose(rounding(r, 0.0, grain), 1e-6 + 4e-8)
+
+
+def test_a_pivot_that_is_rounding_is_no_pivot():
+    """Beside 1 the pivot 1e-17 says that a direction is solved for already."""
+    for pivot, x in ((1e-17, [0.5, 0.5]), (1e-3, [1.0, 0.0])):
+        found = _solve_triangle(np.array([[1.0, 1.0], [0.0, pivot]]), np.array([[1.0], [0.0]]))
+        np.testing.assert_allclose(found[:, 0], x, atol=1e-12)
 
 
 # -- sparse pairs: lengths are compared with lengths ---------------------------------------
