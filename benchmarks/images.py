@@ -99,7 +99,7 @@ def unseen_vendor(folds: int, cache: Path, vendors: Any = VENDORS) -> dict[str, 
     """Learn from two vendors, annotate other things drawn by the third.
 
     Kernels and thresholds are chosen by leaving out one of the two training vendors in turn. Of
-    each model, also what it predicts when it is adapted to the pictures of the new sets.
+    each model, also what it predicts with thresholds adapted to the pictures of the new sets.
     """
     params: dict[str, dict[str, Any]] = {
         "chosen with views left out": {"views": "unseen"},
@@ -117,7 +117,7 @@ def unseen_vendor(folds: int, cache: Path, vendors: Any = VENDORS) -> dict[str, 
                 shown = [new[i] for i in test]
                 for more, used in (("", model), (ADAPTED, adapt(model, shown))):
                     S = used.decision_function(shown)
-                    found[name + more].append(measures(Y[test], S, model.thresholds_))
+                    found[name + more].append(measures(Y[test], S, used.thresholds_))
                     line = _line(name + more, *found[name + more][-1])
                     print(f"  {vendor:8s}", line, model.kernels_chosen_, flush=True)
         means = {name: np.mean(values, axis=0).tolist() for name, values in found.items()}

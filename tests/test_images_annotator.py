@@ -373,32 +373,36 @@ def test_thresholds_for_views_that_nobody_has_seen():
 
 
 def test_a_model_adapted_to_sets_of_another_maker(tmp_path):
-    """Scores of new sets get the spread of those left out; the order of the sets stays."""
+    """A threshold lies among new scores as it did among those left out; scores stay."""
     sets, Y = drawn_by("ab", 60)
     Y = np.hstack([Y, np.arange(60)[:, None] % 3 == 0])
     new, _ = drawn_by("c", 40, seed=1)
     model = ImageAnnotator(["pixels-8"], size=(32, 32), views=False).fit(sets, Y)
-    before = model.decision_function(new)
+    before = model.thresholds_.copy()
     adapted = adapt(model, new)
-    S = adapted.decision_function(new)
-    np.testing.assert_allclose(S.mean(axis=0), model._held_out_.mean(axis=0), atol=1e-8)
-    np.testing.assert_allclose(S.std(axis=0), model._held_out_.std(axis=0), rtol=1e-8)
-    np.testing.assert_array_equal(S.argsort(axis=0), before.argsort(axis=0))
-    np.testing.assert_array_equal(model.decision_function(new), before)
+    S, H = model.decision_function(new), model._held_out_
+    found = (adapted.thresholds_ - S.mean(axis=0)) / S.std(axis=0)
+    np.testing.assert_allclose(found, (before - H.mean(axis=0)) / H.std(axis=0), rtol=1e-8)
+    np.testing.assert_array_equal(adapted.decision_function(new), S)
+    np.testing.assert_array_equal(adapted.predict(new), adapted.thresholds_ < S)
+    np.testing.assert_array_equal(model.thresholds_, before)
     save_annotator(adapted, tmp_path / "adapted.ek")
     again = load_annotator(tmp_path / "adapted.ek")
-    np.testing.assert_allclose(again.decision_function(new), S, atol=1e-12)
-    why = adapted.explain(new[0])
-    np.testing.assert_allclose(why.base + sum(why.kernels.values()), S[0], rtol=1e-5)
+    np.testing.assert_array_equal(again.thresholds_, adapted.thresholds_)
     with pytest.raises(ValueError, match=r"given 29 sets, too few.*at least 30"):
         adapt(model, new[:29])
 
 
-def test_adapting_to_sets_that_are_all_alike_changes_no_slope():
+def test_a_term_that_nobody_carries_stays_so_when_adapted():
     sets, Y = drawn_by("ab", 60)
-    model = ImageAnnotator(["pixels-8"], size=(32, 32), views=False).fit(sets, Y)
-    S = adapt(model, [sets[0]] * 30).decision_function([sets[0]] * 30)
-    np.testing.assert_allclose(S, np.tile(model._held_out_.mean(axis=0), (30, 1)), atol=1e-8)
+    Y = np.hstack([Y, 0 * Y, 0 * Y + 1])
+    with pytest.warns(ImageWarning):
+        model = ImageAnnotator(["pixels-8"], size=(32, 32), views=False).fit(sets, Y)
+    new, _ = drawn_by("c", 40, seed=1)
+    adapted = adapt(model, new)
+    np.testing.assert_array_equal(adapted.thresholds_[1:], model.thresholds_[1:])
+    assert adapted.thresholds_[0] != model.thresholds_[0]
+    assert adapted.predict(new)[:, 1:].tolist() == [[0, 1]] * 40
 
 
 def test_a_view_that_is_left_out_is_in_no_training_set():

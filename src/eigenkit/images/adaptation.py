@@ -7,7 +7,7 @@ from copy import copy
 
 import numpy as np
 
-from eigenkit.images.annotator import ImageAnnotator
+from eigenkit.images.annotator import NEVER, ImageAnnotator
 from eigenkit.images.checks import check_sets
 from eigenkit.images.files import ImageSet
 
@@ -16,13 +16,13 @@ FEWEST = 30
 
 
 def adapt(model: ImageAnnotator, sets: Sequence[ImageSet]) -> ImageAnnotator:
-    """A model whose scores are spread over new sets as over the training sets, being left out.
+    """A model whose thresholds suit new sets of another kind.
 
-    A kernel that knows other cameras or makers finds new sets unlike all others, and gives all of
-    them scores near the mean. For every term, a line brings the mean and the deviation of the
-    scores of these sets to those that thresholds were chosen by. Their order stays as it is; what
-    changes is how terms compare with each other, and which are predicted. This takes for granted
-    that the terms are about as frequent in the new sets as in the training sets.
+    A kernel that knows other cameras or makers finds new sets unlike all others, and gives them
+    scores near the mean, below most thresholds. Each threshold goes to where it lies among the
+    scores of these sets as it did among those that it was chosen by: as many deviations from
+    their mean. Scores and probabilities stay as they are. This takes for granted that the terms
+    are about as frequent in the new sets as in the training sets.
 
     Parameters
     ----------
@@ -51,10 +51,10 @@ def adapt(model: ImageAnnotator, sets: Sequence[ImageSet]) -> ImageAnnotator:
         )
     S = model.decision_function(sets)
     mean, deviation = model._spread_
-    spread = S.std(axis=0)
-    told_apart = spread > 1e-9 * (1 + np.abs(S).max(axis=0))
-    slopes = np.where(told_apart, deviation / np.where(told_apart, spread, 1), 1)
+    known = deviation > 1e-9 * (1 + np.abs(mean))
+    slopes = np.where(known, S.std(axis=0) / np.where(known, deviation, 1), 1)
+    learned = np.abs(model.thresholds_) < NEVER
+    away = np.where(learned, model.thresholds_, mean) - mean
     adapted = copy(model)
-    adapted._coefficients_ = slopes * model._coefficients_
-    adapted._intercept_ = slopes * (model._intercept_ - S.mean(axis=0)) + mean
+    adapted.thresholds_ = np.where(learned, S.mean(axis=0) + slopes * away, model.thresholds_)
     return adapted
