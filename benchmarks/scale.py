@@ -7,8 +7,8 @@ fits LDA on them by the iterative solver, in a process whose address space is li
 the time beside that of bare passes over the same blocks, as many as the fit has made, by the clock
 and by the processor (which also tells on a busy machine); ``--folder`` keeps the data for another
 run. ``stream`` prints what checkpoints cost a stream, ``cluster`` what workers cost and bring on
-this machine: jobs of two sizes in one thread of this process, by one worker with one thread, and by
-two such workers, on the same rows.
+this machine: one job in one thread of this process, by one worker with one thread, and by two such
+workers, on the same rows.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ def measured(function: Callable[[], Any]) -> np.ndarray:
 # -- a cluster of this machine ----------------------------------------------------------
 
 
-def cluster(rows: int, n_parts: int = 8, d: int = 20_000) -> dict[str, float]:
+def cluster(rows: int = 40_000, n_parts: int = 8, d: int = 20_000) -> dict[str, float]:
     """Seconds of one fit of rows in memory: here in one thread, by one worker, and by two.
 
     In turns, as a machine is not equally fast all the time; the best of three counts. Workers are
@@ -285,12 +285,11 @@ def main() -> None:
         print(f", with checkpoints {found['with']:.1f} s ({share:+.1%})")
         return
     if given.kind == "cluster":
-        for rows in (40_000, 100_000):
-            found = cluster(rows)
-            here, one, two = found["here"], found["workers 1"], found["workers 2"]
-            print(f"8 parts of {rows} rows: one thread here {here:.2f} s, one worker", end="")
-            print(f" {one:.2f} s ({one / here:.2f} times that), two workers", end="")
-            print(f" {two:.2f} s ({one / two:.2f} times faster than one)")
+        found = cluster()
+        here, one, two = found["here"], found["workers 1"], found["workers 2"]
+        print(f"one thread here {here:.2f} s, one worker {one:.2f} s", end="")
+        print(f" ({one / here:.2f} times that), two workers", end="")
+        print(f" {two:.2f} s ({one / two:.2f} times faster than one)")
         return
     if given.child is not None:
         fit = fit_csr if given.kind == "csr" else fit_dense

@@ -357,8 +357,9 @@ def _listening():
     import psutil
 
     own = psutil.Process()
-    found = [p.net_connections("inet") for p in (own, *own.children(recursive=True))]
-    return {each.laddr.ip for each in sum(found, []) if each.status == "LISTEN"}
+    processes = own, *own.children(recursive=True)
+    found = [each for process in processes for each in process.net_connections("inet")]
+    return {each.laddr.ip for each in found if each.status == "LISTEN"}
 
 
 @pytest.mark.slow
