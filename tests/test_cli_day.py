@@ -687,6 +687,39 @@ def test_a_test_file_is_read_as_the_training_file_was(folder: Path) -> None:
     assert "it holds the class 'x'" in run(*command, "strange.csv", code=1)
 
 
+def test_a_model_knows_how_its_numbers_were_written(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(60, 2)) * 3000 + 20000 + 9000 * (np.arange(60) % 2)[:, None]
+    rows = [";".join(f"{v:,.0f}".replace(",", ".") for v in row) for row in values]
+    lines = [f"{row};{'uv'[i % 2]}\n" for i, row in enumerate(rows)]
+    Path("a.csv").write_text("a;b;class\n" + "".join(lines))
+    marks = ["--thousands", ".", "--decimal", ","]
+    run("fit", "a.csv", "--labels", "class", "-m", "lda", "--out", "m.ek", *marks)
+    assert run("predict", "m.ek", "a.csv") == run("predict", "m.ek", "a.csv", *marks)
+    plain = [f"{a:.0f};{b:.0f};u\n" for a, b in values]
+    Path("b.csv").write_text("a;b;class\n" + "".join(plain))
+    assert run("predict", "m.ek", "b.csv") == run("predict", "m.ek", "a.csv")
+
+
+def test_words_are_learned_from_the_rows_that_stay_in_blocks_too(folder: Path) -> None:
+    words = ["red", "blue", "green", "dark", "light"]
+    rows = [[i % 7, f"{words[i % 5]} {words[i % 3]}", "uv"[i % 2]] for i in range(60)]
+    for row in rows[::6]:
+        row[0], row[1] = "", "seldom"
+    write_rows("a.csv", ["x", "t", "class"], rows)
+    fit = ["fit", "a.csv", "--labels", "class", "--text", "t", "-m", "lda", "--missing", "drop"]
+    run(*fit, "--out", "whole.ek")
+    run(*fit, "--out", "blocks.ek", "--stream")
+    write_rows("b.csv", ["x", "t"], [row[:2] for row in rows if row[1] != "seldom"])
+    scores = [run_scores(name) for name in ("whole.ek", "blocks.ek")]
+    np.testing.assert_allclose(*scores, rtol=1e-8)
+
+
+def run_scores(model: str) -> np.ndarray:
+    lines = run("predict", model, "b.csv", "--scores").splitlines()[1:]
+    return np.array([line.split(",")[1:] for line in lines], dtype=float)
+
+
 def test_nothing_is_printed_before_the_first_rows_are_done(data: Path) -> None:  # noqa: F811
     run("fit", "data.csv", *TAG_OPTIONS, "-m", "star", "--out", "m.ek")
     out = run("predict", "m.ek", "data.csv", "--proba", code=1)

@@ -36,7 +36,7 @@ class Arff(Delimited):
     def __init__(self, origin: Origin, options: Reading) -> None:
         self.path, self.origin = origin.path, origin
         self.encoding = guess_encoding(origin, options)
-        self.delimiter, self.header, self.decimal = ",", True, "."
+        self.delimiter, self.header, self.decimal, self.thousands = ",", True, ".", None
         self.convert, self.kinds = as_number, {}
         self._read_header()
         self.options = replace(options, labels=options.labels or self._listed_labels(options))

@@ -104,6 +104,11 @@ def kind_of(cells: Sequence[str]) -> str | None:
     return None
 
 
+def numeric_looking(cells: Sequence[str]) -> list[str]:
+    """Cells that begin as numbers do."""
+    return [cell for cell in cells if cell.strip()[:1] in set("+-,0123456789") and cell.strip()]
+
+
 def has_decimal_commas(cells: Sequence[str]) -> bool:
     """Whether cells that are not numbers would be with a point for their comma."""
     strange = [cell for cell in cells if not _fits(as_number, cell)]

@@ -103,6 +103,8 @@ class Expected:
     text: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     index_base: int = 1
+    decimal: str = "."  # marks in its numbers
+    thousands: str | None = None
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from eigenkit.files._cells import (
     kind_of,
     looks_like_header,
     looks_marked,
+    numeric_looking,
     repeats,
     split_labels,
     written_with,
@@ -80,6 +81,7 @@ class Delimited:
             "encoding": self.encoding,
             "delimiter": self.delimiter,
             "decimal": self.decimal,
+            "thousands": self.thousands,
             "header": self.header,
             "columns": len(self.names),
             "index": None if self.roles.index is None else self.names[self.roles.index],
@@ -106,7 +108,7 @@ class Delimited:
         return max(steady, key=lambda mark: steady[mark]) if steady else ","
 
     def _find_decimal(self, rows: list[list[str]]) -> None:
-        columns = [_numeric_looking(column) for column in zip_longest(*rows[1:], fillvalue="")]
+        columns = [numeric_looking(column) for column in zip_longest(*rows[1:], fillvalue="")]
         points = any("." in c for column in columns for c in column if is_number(c))
         commas = self.delimiter != "," and not points and any(map(has_decimal_commas, columns))
         for name in ("decimal", "thousands"):
@@ -115,10 +117,16 @@ class Delimited:
                 raise FileError(
                     self.path, f"--{name} {mark} is not one character that marks no digit or sign."
                 )
-        self.decimal = self.options.decimal or ("," if commas else ".")
-        if self.decimal == self.options.thousands:
+        self.decimal, self.thousands = self.options.decimal, self.options.thousands
+        model = self.options.expected
+        if model is not None and model.thousands and not (self.decimal or self.thousands):
+            # What is 1.234 without it cannot be seen from the numbers.
+            self.decimal, self.thousands = model.decimal, model.thousands
+        known = model.decimal if model is not None and not points else "."
+        self.decimal = self.decimal or ("," if commas else known)
+        if self.decimal == self.thousands:
             raise FileError(self.path, "--decimal and --thousands are the same mark.")
-        self.convert = written_with(self.decimal, self.options.thousands)
+        self.convert = written_with(self.decimal, self.thousands)
 
     def _name_columns(self, rows: list[list[str]]) -> None:
         asked = self.options.header
@@ -284,7 +292,7 @@ class Delimited:
 
     def _cells(self, text: bytes, kinds: list[int]) -> tuple[np.ndarray, list[list[str]]] | None:
         """The numbers of the block, and the cells of its columns of text."""
-        if self.options.thousands is not None or (self._quoting and TEXT in kinds):
+        if self.thousands is not None or (self._quoting and TEXT in kinds):
             return None
         if self.delimiter in _MARKS:
             found = read_table(text, self.delimiter, kinds, self.decimal)
@@ -385,10 +393,6 @@ def _argument(names: list[str]) -> str:
     """Names of columns as a shell takes them; a word for them where they are too long to read."""
     quoted = shlex.quote(",".join(names))
     return quoted if len(quoted) <= 200 else "COLUMNS"
-
-
-def _numeric_looking(cells: Sequence[str]) -> list[str]:
-    return [cell for cell in cells if cell.strip()[:1] in set("+-,0123456789") and cell.strip()]
 
 
 def without_lines(text: bytes, mark: str) -> bytes:

@@ -294,7 +294,8 @@ def learn_features(
     ngrams: int = 1,
 ) -> Features:
     """Fit everything between the file and the estimator, in one pass each."""
-    names = source.feature_names
+    given, names = blocks, source.feature_names
+    blocks = lambda: complete(given, missing)  # noqa: E731
     n_numbers = next(iter(blocks())).X.shape[1]
     text = tuple(
         learn_categories(source.path, name, blocks)
@@ -313,14 +314,13 @@ def learn_features(
     )
     if features.n_features == 0:
         raise FileError(source.path, "no column is left for features.")
-    parts = (features.matrix(source.path, block) for block in complete(blocks, missing))
+    parts = (features.matrix(source.path, block) for block in blocks())
     return replace(features, scale=learn_scale(parts, scale))
 
 
 def complete(blocks: Blocks, missing: str) -> Iterator[Block]:
     """The blocks, without rows that miss a value where those are to be dropped."""
-    for block in blocks():
-        yield drop_missing(block) if missing == "drop" else block
+    return (drop_missing(block) if missing == "drop" else block for block in blocks())
 
 
 def drop_missing(block: Block) -> Block:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import platform
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,8 +57,10 @@ class Model:
         return hasattr(self.estimator, "transform")
 
     def expected(self) -> Expected:
-        """The columns that a file must have."""
-        return self.features.expected(self.target.columns)
+        """The columns that a file must have, and the marks in its numbers."""
+        found = self.how["found"]
+        marks = {name: found[name] for name in ("decimal", "thousands") if found.get(name)}
+        return replace(self.features.expected(self.target.columns), **marks)
 
     def transform(self, path: str, block: Block) -> Array:
         """Components of some rows of a file."""
