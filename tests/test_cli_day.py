@@ -733,3 +733,16 @@ def test_explain_speaks_of_other_features_where_there_are_some(folder: Path) -> 
     run("fit", "a.csv", "--labels", "class", "-m", "lda", "--out", "m.ek")
     assert "all other features" not in run("explain", "m.ek", "a.csv", "--top", "3")
     assert "all other features" in run("explain", "m.ek", "a.csv", "--top", "2")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--alpha", "1", "--set", "alpha=3"], "alpha is given by --alpha as well"),
+        (["--components", "1", "--set", "n_components=2"], "is given by --components as well"),
+        (["--components", "cv"], "lda predicts with all components"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(data, more, message) -> None:  # noqa: F811
+    text = run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "--out", "m.ek", *more, code=2)
+    assert message in " ".join(text.replace("│", " ").split())

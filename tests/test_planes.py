@@ -535,3 +535,17 @@ def test_gamma_of_the_scale_counts_repetitions(make, rng):
     repeated = clone(model).fit(X[again], y[again])
     np.testing.assert_allclose(ours.kernel_.gamma, repeated.kernel_.gamma)
     np.testing.assert_allclose(ours.distances(X), repeated.distances(X), atol=1e-6)
+
+
+def test_samples_in_several_planes_go_to_the_first_class_however_it_was_fitted(rng):
+    X = rng.normal(size=(90, 4))
+    X[:, 3] = 0.0
+    y = np.arange(90) % 3
+    X[y == 2, 3] = 1.0  # the first two classes lie in one plane
+    whole = ReGEC().fit(X, y)
+    stream = ReGEC()
+    for part in (slice(0, 45), slice(45, 90)):
+        stream.partial_fit(X[part], y[part], classes=[0, 1, 2])
+    exact = np.all(whole.distances(X[y < 2])[:, :2] == 0, axis=0)
+    assert exact.all()
+    np.testing.assert_array_equal(whole.predict(X), stream.predict(X))

@@ -174,3 +174,17 @@ def test_l1_path_needs_coordinate_descent_for_many_features(rng):
     assert np.count_nonzero(coefs[:, -1]) > 0
     with pytest.raises(ValueError, match="method='x' is not known"):
         l1_path(LeastSquaresProjection(target="lda"), X, y, method="x")
+
+
+def test_rows_of_zero_weight_choose_nothing():
+    X, y = load_iris(return_X_y=True)
+    rng = np.random.default_rng(0)
+    X = X + rng.normal(size=X.shape)
+    weight = np.ones(150)
+    weight[::5] = 0
+    other = np.where(weight > 0, y, rng.permutation(y))
+    searches = [
+        AlphaSearchCV(LDA(), alphas=[0.1, 10.0, 1000.0]).fit(X, t, weight) for t in (y, other)
+    ]
+    scores = [search.cv_results_["mean_test_score"] for search in searches]
+    np.testing.assert_array_equal(*scores)

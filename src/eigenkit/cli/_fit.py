@@ -81,7 +81,9 @@ def fit(
     (name,) = o.method_names(method)
     ridge, grid = _alpha(alpha, alphas)
     n_components = None if components in (None, "cv") else o.count("--components", components or "")
-    params = {**o.parameters(set_), **_given(n_components=n_components, alpha=ridge)}
+    params = o.parameters(set_)
+    _check_said_once(params, alpha=alpha, n_components=components)
+    params |= _given(n_components=n_components, alpha=ridge)
     options = reading(given)
     check_choices(given)
     from eigenkit.files import check_output
@@ -175,6 +177,11 @@ def _components(method: Any, components: str | None, params: dict[str, Any]) -> 
     known = method.estimator_class()._get_param_names()
     if components == "cv" and "n_components" not in known:
         raise typer.BadParameter(f"{method.name} has no components.", param_hint="--components")
+    if components == "cv" and method.kind == "classifier" and not method.picks_components:
+        raise typer.BadParameter(
+            f"{method.name} predicts with all components, however many it keeps: give a number.",
+            param_hint="--components",
+        )
     chosen = components == "cv" or (method.picks_components and "n_components" not in params)
     return "cv" if chosen else None
 
@@ -201,6 +208,16 @@ def _in_blocks(stream: bool | None, may_stream: bool) -> bool:
         )
         raise typer.BadParameter(f"it needs blocks, but {why}.", param_hint="--checkpoint")
     return True
+
+
+def _check_said_once(params: dict[str, Any], **options: Any) -> None:
+    """Refuse a parameter that --set and an option of its own both give."""
+    for name, said in options.items():
+        if said is not None and name in params:
+            option = "--components" if name == "n_components" else f"--{name}"
+            raise typer.BadParameter(
+                f"{name} is given by {option} as well: give it once.", param_hint="--set"
+            )
 
 
 def _given(**params: Any) -> dict[str, Any]:

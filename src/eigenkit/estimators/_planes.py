@@ -61,6 +61,22 @@ def _learns_probabilities(model: Any) -> bool:
     return True
 
 
+def _beyond_rounding(D: Array, X: Any, size: Array) -> Array:
+    """Distances, 0 where they are only rounding of products with numbers of this size.
+
+    A sample may lie in the planes of several classes: which is the nearest must not depend on
+    how they were computed.
+    """
+    eps = 64 * float(np.finfo(D.dtype).eps)
+    near = np.flatnonzero((1e6 * eps * D.max(initial=0.0) >= D).any(axis=1))
+    if len(near):
+        largest = abs(X[near]).max(axis=1)
+        largest = np.ravel(largest.toarray() if sparse.issparse(largest) else largest)
+        bound = eps * np.sqrt(X.shape[1]) * (largest[:, None] + size)
+        D[near] = np.where(D[near] <= bound, 0.0, D[near])
+    return D
+
+
 @dataclass(frozen=True)
 class ByClass:
     """Rows of positive weight sorted by class; the class c has rows bounds[c] to bounds[c + 1].
@@ -316,7 +332,8 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
         if self._is_linear:
-            return np.asarray(np.abs(project(X, self._center_, self.coef_.T) + self._bias_))
+            D = np.asarray(np.abs(project(X, self._center_, self.coef_.T) + self._bias_))
+            return _beyond_rounding(D, X, np.abs(self._center_).max() + np.abs(self._bias_))
         if self._is_precomputed:
             K = X[:, self.X_fit_]
         else:
@@ -342,7 +359,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
         return -distances
 
     def predict(self, X: Any) -> np.ndarray:
-        """The class whose plane is nearest.
+        """The class whose plane is nearest; the first one of several that hold the sample exactly.
 
         {class_of_each}
         """

@@ -117,13 +117,13 @@ class Delimited:
                 raise FileError(
                     self.path, f"--{name} {mark} is not one character that marks no digit or sign."
                 )
-        self.decimal, self.thousands = self.options.decimal, self.options.thousands
+        decimal, self.thousands = self.options.decimal, self.options.thousands
         model = self.options.expected
-        if model is not None and model.thousands and not (self.decimal or self.thousands):
-            # What is 1.234 without it cannot be seen from the numbers.
-            self.decimal, self.thousands = model.decimal, model.thousands
+        if model is not None and model.thousands and not (decimal or self.thousands):
+            # Whether 1.234 is a thousand cannot be seen from the numbers.
+            decimal, self.thousands = model.decimal, model.thousands
         known = model.decimal if model is not None and not points else "."
-        self.decimal = self.decimal or ("," if commas else known)
+        self.decimal = decimal or ("," if commas else known)
         if self.decimal == self.thousands:
             raise FileError(self.path, "--decimal and --thousands are the same mark.")
         self.convert = written_with(self.decimal, self.thousands)
