@@ -183,8 +183,8 @@ def test_rows_of_zero_weight_choose_nothing():
     weight = np.ones(150)
     weight[::5] = 0
     other = np.where(weight > 0, y, rng.permutation(y))
-    searches = [
-        AlphaSearchCV(LDA(), alphas=[0.1, 10.0, 1000.0]).fit(X, t, weight) for t in (y, other)
-    ]
+    splits = [(np.flatnonzero(np.arange(150) % 3 != i), np.arange(i, 150, 3)) for i in range(3)]
+    search = AlphaSearchCV(LDA(), alphas=[0.1, 10.0, 1000.0], cv=splits)
+    searches = [clone(search).fit(X, labels, weight) for labels in (y, other)]
     scores = [search.cv_results_["mean_test_score"] for search in searches]
     np.testing.assert_array_equal(*scores)

@@ -137,8 +137,8 @@ class CrossValidated(Estimator):
         Parameters
         ----------
         X, y, sample_weight
-            As in the ``fit`` of what is chosen from. The weights count in every fit, and rows of
-            zero weight are left out; in the scores all other rows count alike.
+            As in the ``fit`` of what is chosen from. The weights count in every fit; in the
+            scores, rows of zero weight are left out and all others count alike.
         {groups}
         """
         return self._fit(X, y, sample_weight, groups=groups)
@@ -192,16 +192,6 @@ class Samples(NamedTuple):
     weight: Any
     to_splitter: dict[str, Any]
 
-    def positive(self) -> Samples:
-        """Without the rows of zero weight, which are not there for the scores either."""
-        weight = None if isinstance(self.X, Blocks) else self.weight
-        rows = np.flatnonzero(np.ravel(weight)) if weight is not None else np.empty(0)
-        if not 0 < len(rows) < np.size(weight):
-            return self
-        given = indexable(self.X, as_labels(self.y), np.ravel(weight), *self.to_splitter.values())
-        X, y, weight, *more = (None if v is None else _safe_indexing(v, rows) for v in given)
-        return Samples(X, y, weight, dict(zip(self.to_splitter, more, strict=True)))
-
 
 class Search(CrossValidated, BestEstimator):
     """A search for parameters of an ``estimator`` by cross-validation; see the subclasses."""
@@ -209,7 +199,7 @@ class Search(CrossValidated, BestEstimator):
     def _sample(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> Samples:
         if not isinstance(X, Blocks):
             check_y_given(self, y)
-        return Samples(X, y, *self._routed(sample_weight, groups)).positive()
+        return Samples(X, y, *self._routed(sample_weight, groups))
 
     def _folds(self, samples: Samples, judge: Any) -> Iterator[Fold]:
         """The parts of the samples, for fits that ``judge`` scores."""
@@ -219,6 +209,8 @@ class Search(CrossValidated, BestEstimator):
         # One class per sample, though a projection that takes them need not be a classifier.
         classifier = is_classifier(judge) or (y.ndim == 1 and not is_regressor(judge))
         for train, test in self._splits(X, y, samples.to_splitter, classifier=classifier):
+            if weight is not None:
+                test = test[weight[test] > 0]  # rows of zero weight are not there
             yield Fold(
                 _safe_indexing(X, train),
                 _safe_indexing(y, train),
