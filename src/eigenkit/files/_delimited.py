@@ -89,9 +89,8 @@ class Delimited:
         }
 
     def _without_comments(self, text: bytes) -> bytes:
-        if self.options.comment is None:
-            return text
-        return without_lines(text, self.options.comment)
+        mark = self.options.comment
+        return text if mark is None else without_lines(text, mark)
 
     # -- finding out -------------------------------------------------------------------
 
