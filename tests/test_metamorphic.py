@@ -351,9 +351,6 @@ EXCEPTIONS: dict[str, dict[str, set[str]]] = {
     "sparse_X": {"it needs dense X, and says so": {"LDA, shrunken", "NIPALS"}},
     "in_batches": {"it needs all rows, and says so": {"LDA, shrunken"}},
     "in_blocks": {"it needs all rows, and says so": {"LDA, shrunken"}},
-    "rows_that_do_not_count": {
-        "rows without a weight are in the graph, as those without a label": {"graph"}
-    },
     "y_in_another_unit": {"a ridge on y counts in its units": {"CanonicalRidge"}},
 }
 NUMBERS = ("numbers", "one number")
