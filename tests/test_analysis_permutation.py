@@ -29,10 +29,12 @@ from eigenkit import (
     LeastSquaresProjection,
     MultilabelLDA,
     MultiviewCCA,
+    OrthogonalPLS,
     OrthonormalizedPLS,
     PLSCanonical,
     PLSRegression,
     SparseCCA,
+    SparsePLS,
 )
 from eigenkit.analysis import _steps, permutation_test
 from eigenkit.exceptions import ConditionWarning, DegenerateDataWarning
@@ -384,6 +386,10 @@ def test_small_blocks_limit_the_number_of_components() -> None:
         (PCA(), {}, TypeError, "estimator is a PCA: permutation_test takes CCA, "),
         (SparseCCA(), {}, TypeError, "estimator is a SparseCCA: permutation_test takes"),
         (MultilabelLDA(), {}, TypeError, "which gives samples unequal weights"),
+        (SparsePLS(), {}, TypeError, "a SparsePLS, whose components are not those of a singular"),
+        (OrthogonalPLS(), {}, TypeError, "an OrthogonalPLS, whose components are not those"),
+        (LDA(shrinkage=0.5), {}, ValueError, "shrinkage=0.5 cannot be tested: set shrinkage=None"),
+        (CCA(label_rank=1), {}, ValueError, "label_rank=1 cannot be tested"),
         (LeastSquaresProjection(), {}, TypeError, "test the projection that it stands for"),
         (KernelCCA(approximation="cholesky"), {}, ValueError, "set approximation=None"),
         (CCA(), {"n_permutations": 0}, ValueError, "n_permutations=0 is not valid"),

@@ -746,3 +746,15 @@ def test_explain_speaks_of_other_features_where_there_are_some(folder: Path) -> 
 def test_options_that_contradict_each_other_are_refused(data, more, message) -> None:  # noqa: F811
     text = run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "--out", "m.ek", *more, code=2)
     assert message in " ".join(text.replace("│", " ").split())
+
+
+def test_compare_chooses_the_components_of_pls_for_classes_as_fit_does(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 6
+    X = rng.normal(size=(6, 10))[y] * 2 + rng.normal(size=(120, 10))
+    write_rows(
+        "six.csv", [*"abcdefghij", "class"], [[*row, f"c{k}"] for row, k in zip(X, y, strict=True)]
+    )
+    found = run_json("compare", "six.csv", "--labels", "class", "-m", "plsda", "--cv", "3")
+    (method,) = [m for m in found["methods"] if m["name"] == "plsda"]
+    assert "ComponentsCV" in str(method)

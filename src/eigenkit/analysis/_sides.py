@@ -20,6 +20,9 @@ from eigenkit.estimators import (
     LeastSquaresProjection,
     MultilabelLDA,
     MultiviewCCA,
+    OrthogonalPLS,
+    SparsePLS,
+    SparsePLSDA,
 )
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._cross_decomposition import CrossDecomposition
@@ -69,6 +72,17 @@ def _refuse(estimator: Any) -> None:
             "the projection that it stands for, or use bootstrap for how often features are "
             "selected."
         )
+    if isinstance(estimator, SparsePLS | SparsePLSDA | OrthogonalPLS):
+        raise TypeError(
+            f"estimator is {name}, whose components are not those of a singular value problem: "
+            "test PLSRegression or PLSDA, or use bootstrap."
+        )
+    for parameter in ("shrinkage", "label_rank"):
+        if getattr(estimator, parameter, None) is not None:
+            raise ValueError(
+                f"{name} with {parameter}={getattr(estimator, parameter)!r} cannot be tested: set "
+                f"{parameter}=None; a ridge (alpha) is taken into account."
+            )
     if getattr(estimator, "approximation", None) is not None:
         raise ValueError(
             f"{name} with approximation={estimator.approximation!r} has a kernel of its own: "

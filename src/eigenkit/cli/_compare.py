@@ -256,7 +256,8 @@ def _estimator(method: Any, components: str | None, params: dict[str, Any]) -> A
         return method.make(**params)
     if components not in (None, "cv"):
         return method.make(**params, n_components=o.count("--components", str(components)))
-    chosen = method.kind == "projection" and (components == "cv" or method.picks_components)
+    # Other classifiers predict with all components, however many they keep.
+    chosen = method.picks_components or (components == "cv" and method.kind == "projection")
     made = method.make(**params)
     return ComponentsCV(made, cv=3) if chosen else made
 

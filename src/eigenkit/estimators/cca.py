@@ -173,7 +173,8 @@ class CCA(BothSides, ResponseProjection):
         """
         C, there = in_units_of_X(problem.pencil), values > 0
         alpha = self._x_penalty()[1]  # one problem serves a whole path of alphas
-        inverse = np.linalg.pinv((np.eye(len(there)) - alpha * (W.T @ W)) * there * there[:, None])
+        part = np.sqrt(alpha) * W  # alpha W'W is at most I, whatever the units of X
+        inverse = np.linalg.pinv((np.eye(len(there)) - part.T @ part) * there * there[:, None])
         to_C = np.divide(basis, np.sqrt(values), out=np.zeros_like(basis), where=there)
         loadings = C @ (to_C @ inverse)
         loadings -= W @ (alpha * inverse)

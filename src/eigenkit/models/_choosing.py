@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils import get_tags
 
 from eigenkit.estimators._auc import mean_auc
 from eigenkit.linalg import Array
@@ -170,10 +171,16 @@ class ComponentsCV(BaseEstimator):
         self.cv = cv
         self.random_state = random_state
 
+    def __sklearn_tags__(self) -> Any:
+        tags, inner = super().__sklearn_tags__(), get_tags(self.estimator)
+        tags.estimator_type, tags.classifier_tags = inner.estimator_type, inner.classifier_tags
+        return tags
+
     def fit(self, X: Any, y: Any) -> ComponentsCV:
         """Choose, then fit on all rows."""
         y = np.asarray(y)
         kind = "labels" if y.ndim == 2 and np.isin(y, (0, 1)).all() else "numbers"
+        kind = "classes" if y.ndim == 1 and is_classifier(self.estimator) else kind
         folds = folds_in_memory(kind, X, y, self.cv, self.random_state)
         self.n_components_, _ = choose_components(self.estimator, folds, kind, X.shape, self.cv)
         chosen = clone(self.estimator).set_params(n_components=self.n_components_)
