@@ -741,6 +741,8 @@ def test_explain_speaks_of_other_features_where_there_are_some(folder: Path) -> 
         (["--alpha", "1", "--set", "alpha=3"], "alpha is given by --alpha as well"),
         (["--components", "1", "--set", "n_components=2"], "is given by --components as well"),
         (["--components", "cv"], "lda predicts with all components"),
+        (["--ngrams", "2"], "it goes with --text"),
+        (["--unencrypted"], "it goes with --dask"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(data, more, message) -> None:  # noqa: F811

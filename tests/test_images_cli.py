@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
@@ -51,6 +52,7 @@ def test_predict_writes_terms_and_a_page(folder):
         *("--report", page, "--labels", folder / "new" / "labels.csv", "--probabilities"),
     )
     assert answer.exit_code == 0, answer.output
+    assert re.search(r"mean AUC 0\.\d+, precision at one [01]\.\d+, mean F1 0\.\d+", answer.stderr)
     rows = list(csv.DictReader(out.open()))
     assert [row["set"] for row in rows] == [f"set000{i}" for i in range(6)]
     assert 0 <= float(rows[0]["ring"]) <= 1

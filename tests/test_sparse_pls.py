@@ -292,3 +292,8 @@ def test_selection_frequency(rng):
     np.testing.assert_allclose(classes.overall.sum(), 3)
     with pytest.raises(ValueError, match="fraction=2 is not valid"):
         selection_frequency(model, X, y, fraction=2)
+
+
+def test_selection_is_counted_for_sparse_methods():
+    with pytest.raises(TypeError, match="estimator is a PLSRegression: selection_frequency takes"):
+        selection_frequency(PLSRegression(1), np.eye(4), np.arange(4.0))

@@ -141,12 +141,14 @@ def predict(
     """Predict the terms of sets of images with a model."""
     from eigenkit.files import check_output
     from eigenkit.images import adapt, load_annotator
+    from eigenkit.images.comparison import how_good
+    from eigenkit.images.labels import read_known
 
     place = None if out == "-" else check_output(out, force)
     page = check_output(report, force) if report else None
     fitted = load_annotator(model)
     sets = _read(images, table, skip_unreadable)
-    known = _known(labels, sets, fitted) if labels else None
+    known = read_known(labels, sets, fitted.terms_) if labels else None
     with progress("annotate", as_json) as advance:
         fitted.set_params(cache=_cache(cache, no_cache), n_jobs=jobs, progress=_teller(advance))
         fitted = adapt(fitted, sets) if adapted else fitted
@@ -155,7 +157,10 @@ def predict(
         title, tell = f"{Path(images).name} annotated", _teller(advance)
         _page(page, lambda record: record.predicted_record(fitted, sets, title, known, tell))
     rows = _write(fitted, sets, S, place, probabilities, to_screen=not as_json)
-    record = {"sets": rows, "out": None if place is None else str(place)}
+    good = {} if known is None else how_good(fitted, known, S)
+    if good and not as_json:  # beside the table, which may be on the screen
+        typer.echo(", ".join(f"{name} {value:.3f}" for name, value in good.items()), err=True)
+    record = {"sets": rows, "out": None if place is None else str(place), "quality": good}
     return Result(record, f"wrote {clean(place)}" if place else "")
 
 
@@ -285,19 +290,6 @@ def _read(folder: str, table: str | None, skip: bool) -> list[ImageSet]:
     from eigenkit.images import read_sets
 
     return read_sets(folder, table=table, unreadable="skip" if skip else "error")
-
-
-def _known(path: str, sets: list[ImageSet], model: ImageAnnotator) -> Any:
-    """Given terms in the order of the model's; those that it does not know are left out."""
-    import numpy as np
-
-    from eigenkit.images import read_labels
-
-    Y, terms = read_labels(path, sets)
-    known = 0 * Y[:, :1]  # NaN stays NaN
-    place = {term: j for j, term in enumerate(terms)}
-    columns = [Y[:, [place[t]]] if t in place else known for t in model.terms_]
-    return np.hstack(columns)
 
 
 def _write(

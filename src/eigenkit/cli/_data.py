@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from eigenkit.cli._console import clean, progress
-from eigenkit.cli._options import choice, memory, split
+from eigenkit.cli._options import TEXT_DEFAULTS, choice, memory, split
 
 if TYPE_CHECKING:
     from eigenkit.files import Data, Reading, Source
@@ -87,6 +87,11 @@ def check_choices(options: dict[str, Any]) -> None:
     choice("--missing", options["missing"], MISSING)
     choice("--scale", options["scale"], SCALES)
     choice("--text-features", options["text_features"], TEXT_KINDS)
+    for name, default in TEXT_DEFAULTS.items():
+        if options[name] != default and not options["text"]:
+            raise typer.BadParameter(
+                "it goes with --text.", param_hint=f"--{name.replace('_', '-')}"
+            )
 
 
 def check_gaps(missing: str, methods: list[Any]) -> None:

@@ -97,6 +97,8 @@ def fit(
     views = o.split(given["views"])
     check_views(views, [found])
     check_gaps(given["missing"], [found])
+    if unencrypted and dask is None:
+        raise typer.BadParameter("it goes with --dask.", param_hint="--unencrypted")
     if dask is not None:
         plain = scale == "none" and given["missing"] == "error" and not views
         if not plain or any(v is not None for v in (grid, wanted, checkpoint, stability)):

@@ -153,15 +153,16 @@ READING: Group = {
     "max_memory": (MaxMemory, "4G"),
 }
 
+TEXT_DEFAULTS = {"text_features": "tfidf", "text_size": 65536, "ngrams": 1}
 LEARNING: Group = {
     "labels": (Labels, None),
     "label_separator": (LabelSeparator, None),
     "label_list": (LabelList, None),
     "task": (Task, None),
     "text": (Text, None),
-    "text_features": (TextFeatures, "tfidf"),
-    "text_size": (TextSize, 65536),
-    "ngrams": (Ngrams, 1),
+    "text_features": (TextFeatures, TEXT_DEFAULTS["text_features"]),
+    "text_size": (TextSize, TEXT_DEFAULTS["text_size"]),
+    "ngrams": (Ngrams, TEXT_DEFAULTS["ngrams"]),
     "categorical": (Categorical, None),
     "ignore": (Ignore, None),
     "index": (Index, None),

@@ -14,8 +14,10 @@ from sklearn.utils import _safe_indexing, check_random_state, indexable
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of
+from eigenkit.estimators.sparse_cca import SparseCCA
+from eigenkit.estimators.sparse_pls import SparsePLS, SparsePLSDA
 from eigenkit.linalg import Array
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_choice, check_count, check_real, with_article
 
 
 @described
@@ -185,6 +187,11 @@ def selection_frequency(
     >>> np.flatnonzero(found.overall > 0.9)
     array([0, 1])
     """
+    if not isinstance(estimator, SparsePLS | SparsePLSDA | SparseCCA):
+        raise TypeError(
+            f"estimator is {with_article(type(estimator).__name__)}: selection_frequency takes "
+            "SparsePLS, SparsePLSDA and SparseCCA."
+        )
     check_count("n_resamples", n_resamples)
     check_real("fraction", fraction, high=1.0)
     check_count("n_components", estimator.n_components)

@@ -224,6 +224,15 @@ def measures(Y: Array, S: Array, thresholds: Array) -> tuple[float, float, float
     return mean_auc(Y, S), precision_at_one(Y, S), float(f1.mean()) if occurs.any() else 0.0
 
 
+def how_good(model: Any, Y: Array, S: Array) -> dict[str, float]:
+    """How well a model's scores tell known terms; rows of NaN are sets of which none are known."""
+    there = np.isfinite(Y).all(axis=1)
+    if not there.any():
+        return {}
+    found = measures(Y[there], S[there], np.asarray(model.thresholds_))
+    return dict(zip(("mean AUC", "precision at one", "mean F1"), found, strict=True))
+
+
 def _level(rows: Sequence[Row]) -> list[str]:
     """Those that are not told from the first by twice the standard error of the difference."""
     best = rows[0].quality

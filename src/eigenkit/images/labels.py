@@ -152,3 +152,13 @@ def _from_columns(
                     )
                 Y[i, j] = float(cell)
     return Y
+
+
+def read_known(
+    path: str | os.PathLike[str], sets: Sequence[ImageSet], terms: Sequence[str]
+) -> Array:
+    """The terms of sets in a model's order; those that it does not know are left out."""
+    Y, names = read_labels(path, sets)
+    place = {name: j for j, name in enumerate(names)}
+    none = 0 * Y[:, 0]  # NaN stays NaN
+    return np.column_stack([Y[:, place[term]] if term in place else none for term in terms])

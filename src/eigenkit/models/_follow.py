@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -141,11 +142,15 @@ class Follower:
         if kind not in _LINES:
             raise FileError(path, f"{kind} has no lines that could be followed: give a CSV file.")
         if self.forgets:
-            say(
+            warnings.warn(
                 f"{self.place.name} keeps no stream, so its {self.model.how['n_rows']} rows do not "
                 "count: the model begins anew with the first row that comes; fit --checkpoint "
-                "gives one that goes on"
+                "gives one that goes on.",
+                UserWarning,
+                stacklevel=2,
             )
+            how = {**self.model.how, "data": "rows of standard input" if path == "-" else path}
+            self.model = replace(self.model, how=how)
         begun = self.stream.position or 0
         try:
             for batch in lines_from(path, begun, poll, once):
