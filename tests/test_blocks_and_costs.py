@@ -203,7 +203,6 @@ def test_a_survey_says_what_the_columns_are(storage, weights, scaled, rng):
     np.testing.assert_array_equal(s.low, P.min(axis=0))
     np.testing.assert_array_equal(s.high, P.max(axis=0))
     np.testing.assert_array_equal(s.sizes, np.abs(P).max(axis=0))
-    assert s.tiny == np.abs(P[P != 0]).min()
     stored = np.count_nonzero(A, axis=1) if storage == "sparse" else np.full(30, 4)
     assert s.n_stored == stored.sum()
     assert s.squared_rows == np.sum(stored**2)

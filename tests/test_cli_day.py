@@ -266,7 +266,7 @@ def test_columns_kept_by_a_pattern_have_their_own_names(data: Path) -> None:  # 
         assert len(rows[1]) == 3
 
 
-@pytest.mark.parametrize("method", ["plsda", "sparse_plsda", "lda"])
+@pytest.mark.parametrize("method", ["plsda", "sparse_plsda"])
 def test_components_of_classifiers_are_chosen_by_what_they_tell(folder: Path, method: str) -> None:
     run("example", "flowers.csv")
     words = ["--labels", "species", "-m", method, "-o", "m.ek", "--force"]

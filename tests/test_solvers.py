@@ -18,6 +18,7 @@ from eigenkit.moments import Rows
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import REGRESSIONS, Choice, Settings, choose, solve, solve_path, stages
 from eigenkit.solvers.krylov import block_cg, block_cg_mixed, block_lsqr
+from eigenkit.solvers.lanczos import largest_eigenpairs
 from eigenkit.solvers.least_squares import l1_path, targets
 from eigenkit.targets import TARGETS
 
@@ -378,3 +379,16 @@ def test_a_small_ridge_is_no_bargain_for_conjugate_gradients(rng):
     assert costs[0]["dual_cholesky"] == costs[2]["dual_cholesky"]
     assert costs[1]["cg"] > 1.5 * costs[0]["cg"]
     assert costs[2]["cg"] > 1.5 * costs[1]["cg"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_largest_eigenvalue_of_a_difference_that_nearly_vanishes(seed):
+    """Rounding of the parts is larger than that of the result: no direction may be kept twice."""
+    rng = np.random.default_rng(seed)
+    H = np.linalg.qr(rng.normal(size=(40, 30)))[0]
+    H -= H.mean(axis=0)
+    HV = H @ np.linalg.eigh(H.T @ H)[1][:, 1:]
+    true = np.linalg.eigvalsh(H @ H.T - HV @ HV.T)[-1]
+    found = largest_eigenpairs(lambda U: H @ (H.T @ U) - HV @ (HV.T @ U), 40, 1, 0.01, 200)
+    assert found.converged
+    np.testing.assert_allclose(found.values, [true], rtol=0.02)

@@ -12,7 +12,7 @@ from scipy import sparse
 from eigenkit.data import Centered
 from eigenkit.linalg import Cholesky, fill_upper, orthonormalize, whitener
 from eigenkit.pencil import Pencil, Report
-from eigenkit.solvers import krylov, planes, regression, spectral, stages
+from eigenkit.solvers import planes, regression, spectral, stages
 from eigenkit.solvers.krylov import block_cg, block_cg_mixed, block_lsqr
 from eigenkit.solvers.lanczos import BLOCK, largest_eigenpairs
 from eigenkit.solvers.regression import REGRESSIONS
@@ -137,37 +137,38 @@ def test_iterations_are_products_and_the_tolerance_is_kept(rng):
     for tol in (1e-4, 1e-10):
         calls.clear()
         runs = block_cg(product, B, shifts, tol, 100)
-        assert len(calls) == max(n_iter for _, n_iter, _ in runs)
-        for shift, (X, _, done) in zip(shifts, runs, strict=True):
-            assert done
-            rest = np.linalg.norm(B - G @ X - shift * X)
+        assert len(calls) == max(run.n_iter for run in runs)
+        for shift, run in zip(shifts, runs, strict=True):
+            assert run.converged
+            rest = np.linalg.norm(B - G @ run.X - shift * run.X)
             assert rest <= 1.5 * tol * np.linalg.norm(B)
-        counts = [n_iter for _, n_iter, _ in runs]
+        counts = [run.n_iter for run in runs]
         assert counts[0] >= counts[1] >= counts[2]
         assert counts[2] < counts[0]
-    for X, n_iter, done in block_cg(product, B, shifts, 1e-12, 2):
-        assert (n_iter, done) == (2, False)
-        assert np.abs(X).max() > 0
+    for run in block_cg(product, B, shifts, 1e-12, 2):
+        assert (run.n_iter, run.converged) == (2, False)
+        assert np.abs(run.X).max() > 0
     calls.clear()
     (found,) = block_cg_mixed(product, B, [1.0], 1e-11, 200)
-    assert found[2]
-    assert np.linalg.norm(B - G @ found[0] - found[0]) <= 1e-11 * np.linalg.norm(B)
-    ((X, n_iter, done),) = block_cg_mixed(product, B, [1.0], 1e-3, 200)
-    assert done
-    assert n_iter < found[1]
-    ((X, n_iter, done),) = block_cg_mixed(product, B, [1e-3], 1e-11, 4)
-    assert not done
-    assert n_iter >= 4
+    assert found.converged
+    assert np.linalg.norm(B - G @ found.X - found.X) <= 1e-11 * np.linalg.norm(B)
+    (rough,) = block_cg_mixed(product, B, [1.0], 1e-3, 200)
+    assert rough.converged
+    assert rough.n_iter < found.n_iter
+    (short,) = block_cg_mixed(product, B, [1e-3], 1e-11, 4)
+    assert not short.converged
+    assert short.n_iter >= 4
 
 
 def test_a_space_that_is_used_up_ends_the_iteration(rng):
     G = np.diag(np.repeat([1.0, 2.0, 5.0], 10))
     product, _ = _counted(G)
     B = rng.normal(size=(30, 2))
-    ((X, n_iter, _),) = block_cg(product, B, [0.5], 1e-15, 100)
-    assert n_iter <= 4
-    np.testing.assert_allclose(X, B / (np.diag(G)[:, None] + 0.5), atol=1e-12)
-    assert krylov.block_cg(product, np.zeros((30, 2)), [0.5], 1e-8, 9)[0][1:] == (0, True)
+    (run,) = block_cg(product, B, [0.5], 1e-15, 100)
+    assert run.n_iter <= 4
+    np.testing.assert_allclose(run.X, B / (np.diag(G)[:, None] + 0.5), atol=1e-12)
+    (run,) = block_cg(product, np.zeros((30, 2)), [0.5], 1e-8, 9)
+    assert (run.n_iter, run.converged) == (0, True)
 
 
 def test_least_squares_steps_count_and_converge(rng):

@@ -65,6 +65,10 @@ def largest_eigenpairs(product: Product, n: int, k: int, tol: float, max_iter: i
         size = max(size, float(np.abs(h).max(initial=0.0)))
         last, m = slice(m, end), end
         Q, b = orthonormalize(W, floor=10 * EPS * size)
+        if np.linalg.norm(b, axis=1).min(initial=np.inf) < np.sqrt(EPS) * size:
+            # Of some directions little is left but rounding, which lies anywhere: back to the rest.
+            Q, _ = orthonormalize(_orthogonal(V[:, :end], Q))
+            b = Q.T @ W
         if Q.shape[1] == 0 and m < min(k, n):
             # An eigenvalue tied more often than a block is wide: look beside the space found.
             fresh = rng.standard_normal((n, min(BLOCK, n - m)))
