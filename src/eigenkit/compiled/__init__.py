@@ -74,7 +74,7 @@ def gradient_width(k: int) -> int:
 def for_gradient(V: np.ndarray) -> np.ndarray:
     """V as :func:`add_gradient` wants it, with columns of zeros; itself where that cannot be."""
     (d, k), width = V.shape, gradient_width(V.shape[1])
-    if width % 4 or width > WIDEST_SPARSE:
+    if width % 4 or width > WIDEST_SPARSE or not _sparse_usable():
         return V
     wide = lined_up((d, width))
     wide[:, :k], wide[:, k:] = V, 0.0
