@@ -281,6 +281,19 @@ def test_alpha_is_chosen_over_blocks(maker, rng):
     np.testing.assert_array_equal(search.best_estimator_.components_, best.components_)
 
 
+@pytest.mark.parametrize("maker", [LDA, CCA])
+def test_rows_of_zero_weight_score_nothing_over_blocks(maker, rng):
+    """Their labels are wrong on purpose: counted, they would halve the score."""
+    y = np.arange(300) % 3
+    X = rng.normal(size=(300, 8)) + 9 * np.eye(8)[y]
+    weight = np.repeat([1.0, 0.0], 150)
+    y = np.where(weight > 0, y, (y + 1) % 3)
+    target = np.eye(3)[y] if maker is CCA else y
+    blocks = RowBlocks.from_arrays([(X, target, weight)], block_bytes=2000)
+    search = AlphaSearchCV(maker(), alphas=[1.0], cv=3).fit(blocks)
+    assert search.best_score_ > 0.9
+
+
 @pytest.mark.parametrize("d", [1, 3, 256, 700])
 def test_a_gram_matrix_grows_in_its_place(d) -> None:
     rng = np.random.default_rng(0)

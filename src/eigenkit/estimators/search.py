@@ -156,21 +156,25 @@ def _block_scores(
 
 def _block_score(model: Any, train: Any, test: Any, head: Any, scoring: Any) -> float:
     if head is None and hasattr(model, "predict") and scoring is None:
-        y, found = _together(test, model.predict)
+        found, y, _ = _together(test, model.predict)
         if is_classifier(model):
             return float(sklearn.metrics.accuracy_score(y, found))
         return float(sklearn.metrics.r2_score(y, found))
-    y, T = _together(train, model.transform)
-    fitted = fit_head(head, T, y)
-    y, T = _together(test, model.transform)
+    fitted = fit_head(head, *_together(train, model.transform))
+    T, y, _ = _together(test, model.transform)
     return float(sklearn.metrics.check_scoring(fitted, scoring=scoring)(fitted, T, y))
 
 
-def _together(blocks: Any, function: Any) -> tuple[np.ndarray, np.ndarray]:
-    """y of all rows, and a function of their X that has few columns."""
-    pairs = [(np.asarray(y), np.asarray(function(X))) for X, y in blocks if X.shape[0]]
-    y, found = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
-    return y, found
+def _together(blocks: Any, function: Any) -> tuple[np.ndarray, np.ndarray, Array | None]:
+    """A function of X that has few columns, y and the weights, of all rows of positive weight."""
+    T, y, weights = [], [], []
+    for X, target, weight in (block for block in blocks.triples() if block[0].shape[0]):
+        there = slice(None) if weight is None else np.asarray(weight) > 0
+        T.append(np.asarray(function(X))[there])
+        y.append(np.asarray(target)[there])
+        weights.append(None if weight is None else np.asarray(weight)[there])
+    given = None if any(w is None for w in weights) else np.concatenate(weights)
+    return np.concatenate(T), np.concatenate(y), given
 
 
 def l1_path(

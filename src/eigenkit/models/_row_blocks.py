@@ -221,9 +221,12 @@ class RowBlocks(Blocks):
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         """Pairs of X and y."""
+        return ((X, y) for X, y, _ in self.triples())
+
+    def triples(self) -> Iterator[tuple[Any, Any, Any]]:
+        """X, y and the weights of every block; None where there are none."""
         for part in self._parts():
-            for X, y, _ in part:
-                yield X, y
+            yield from part
 
     def folds(self, n: int = 5, *, seed: int = 0) -> Iterator[tuple[RowBlocks, RowBlocks]]:
         """Pairs of blocks: all rows but one part in n of them, and that part.
