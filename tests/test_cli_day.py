@@ -655,6 +655,16 @@ def test_a_narrow_table_stays_a_table_on_a_narrow_terminal(monkeypatch) -> None:
     assert found.splitlines()[-1] == "mean AUC over labels  0.8226"
 
 
+def test_what_a_model_is_fits_a_narrow_terminal(folder: Path, monkeypatch) -> None:
+    run("example", "flowers.csv")
+    run("fit", "flowers.csv", "--labels", "species", "-m", "lda", "-o", "m.ek")
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = run("inspect", "m.ek").splitlines()
+    facts = shown[next(i for i, line in enumerate(shown) if "fitted on" in line) :]
+    assert max(map(len, facts)) <= 40
+    assert any("petal_length" in line for line in facts)
+
+
 @pytest.mark.parametrize(
     ("name", "labels", "method"),
     [("flowers.csv", "species", "pls"), ("spectra.csv", "fat,water", "lda")],

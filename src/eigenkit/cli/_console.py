@@ -235,7 +235,7 @@ def _warnings_as_notes() -> Iterator[list[str]]:
 def table(titles: list[str], rows: list[list[Any]], right: tuple[int, ...] = ()) -> str:
     """Plain columns, as wide as they need to be; the last one is wrapped where it is too wide."""
     # The last column is wrapped, so that it need not be cut.
-    cells = [titles, *[[*map(cell, row[:-1]), clean(row[-1], 400)] for row in rows]]
+    cells = [titles, *[[*map(cell, row[:-1]), clean(row[-1])] for row in rows]]
     widths = [max(len(row[j]) for row in cells) for j in range(len(titles))]
     room = width() - sum(widths[:-1]) - 2 * (len(widths) - 1)
     if room < min(20, widths[-1]):
@@ -261,10 +261,13 @@ def _as_list(titles: list[str], rows: list[list[str]]) -> str:
     for row in rows:
         lines.append(row[0])
         for title, value in zip(titles[1:], row[1:], strict=True):
-            lines += textwrap.wrap(
-                f"{title}: {value}", width(), initial_indent="  ", subsequent_indent="    "
-            )
+            lines.append(wrapped(f"{title}: {value}"))
     return "\n".join(lines)
+
+
+def wrapped(text: str) -> str:
+    """An indented entry of a list, in lines that fit the terminal."""
+    return textwrap.fill(text, width(), initial_indent="  ", subsequent_indent="    ")
 
 
 @contextmanager

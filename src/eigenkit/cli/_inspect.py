@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, cell, clean
+from eigenkit.cli._console import Result, cell, clean, table, wrapped
 from eigenkit.cli._data import found_line
 from eigenkit.cli._stability import stability_lines
 
@@ -158,7 +158,7 @@ def _facts(model: Model) -> list[str]:
         "solved by": ", ".join(str(w) for w in (d["solver"], d["regression"]) if w),
         "made with": ", ".join(f"{k} {v}" for k, v in how["versions"].items()),
     }
-    return [f"  {name}: {clean(value)}" for name, value in facts.items() if value]
+    return [wrapped(f"{name}: {clean(value)}") for name, value in facts.items() if value]
 
 
 def _first(names: Sequence[str], most: int) -> str:
@@ -187,4 +187,4 @@ def _components_table(components: Iterable[dict[str, Any]]) -> str:
         [c["component"], ", ".join(f"{cell(f['feature'])} {f['weight']:+.3g}" for f in c["top"])]
         for c in components
     ]
-    return "\n".join([f"{'component':>9}  top features", *[f"{r[0]:>9}  {r[1]}" for r in rows]])
+    return table(["component", "top features"], rows, right=(0,))
