@@ -8,13 +8,14 @@ the time beside that of bare passes over the same blocks, as many as the fit has
 and by the processor (which also tells on a busy machine); ``--folder`` keeps the data for another
 run. ``stream`` prints what checkpoints cost a stream, ``cluster`` what workers cost and bring on
 this machine: one job in one thread of this process, by one worker with one thread, and by two such
-workers, on the same rows.
+workers, on the same rows, beside what two processes gain that need not talk to each other.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import resource
 import subprocess
@@ -182,7 +183,32 @@ def measured(function: Callable[[], Any]) -> np.ndarray:
 # -- a cluster of this machine ----------------------------------------------------------
 
 
-def cluster(rows: int = 40_000, n_parts: int = 8, d: int = 20_000) -> dict[str, float]:
+def sparse_part(seed: int, rows: int = 40_000, d: int = 20_000) -> tuple[Any, np.ndarray]:
+    """Rows for which products wait for memory."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, CLASSES, rows)
+    column = (d * rng.random((rows, PER_ROW)) ** 3).astype(np.int32)
+    column[:, 0] = y
+    indptr = np.arange(0, column.size + 1, PER_ROW, dtype=np.int32)
+    X = sparse.csr_array((rng.random(column.size), column.ravel(), indptr), shape=(rows, d))
+    X.sum_duplicates()
+    return X, y
+
+
+def dense_part(seed: int, rows: int = 20_000, d: int = 800) -> tuple[Any, np.ndarray]:
+    """Rows for which X'X waits for the processor."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, CLASSES, rows)
+    return rng.normal(size=(rows, d)) + np.eye(CLASSES, d)[y], y
+
+
+JOBS: dict[str, tuple[Callable[[int], Any], dict[str, Any]]] = {
+    "sparse": (sparse_part, {"alpha": 1e3, "regression": "cg", "tol": 1e-6}),
+    "dense": (dense_part, {"alpha": 1e3}),
+}
+
+
+def cluster(job: str, n_parts: int = 8) -> dict[str, float]:
     """Seconds of one fit of rows in memory: here in one thread, by one worker, and by two.
 
     In turns, as a machine is not equally fast all the time; the best of three counts. Workers are
@@ -191,23 +217,11 @@ def cluster(rows: int = 40_000, n_parts: int = 8, d: int = 20_000) -> dict[str, 
     import dask
     from distributed import Client, LocalCluster
 
-    from eigenkit import LDA, RowBlocks
-
-    def part(seed: int) -> tuple[sparse.csr_array, np.ndarray]:
-        rng = np.random.default_rng(seed)
-        y = rng.integers(0, CLASSES, rows)
-        column = (d * rng.random((rows, PER_ROW)) ** 3).astype(np.int32)
-        column[:, 0] = y
-        indptr = np.arange(0, column.size + 1, PER_ROW, dtype=np.int32)
-        X = sparse.csr_array((rng.random(column.size), column.ravel(), indptr), shape=(rows, d))
-        X.sum_duplicates()
-        return X, y
+    from eigenkit import RowBlocks
 
     os.environ["OMP_NUM_THREADS"] = "1"  # of our own threads here, as of a worker's
-    model = LDA(alpha=1e3, regression="cg", tol=1e-6)
-    held = [part(seed) for seed in range(n_parts)]
-    blocks = RowBlocks.from_arrays([lambda pair=pair: pair for pair in held])
-    fits = {"here": partial(model.fit, blocks)}
+    make, settings = JOBS[job]
+    fits = {"here": alone(job, range(n_parts))}
     with ExitStack() as stack:
         stack.enter_context(threadpool_limits(1))
         for n in (1, 2):
@@ -220,12 +234,54 @@ def cluster(rows: int = 40_000, n_parts: int = 8, d: int = 20_000) -> dict[str, 
                 )
             )
             client = stack.enter_context(Client(local))
-            there = RowBlocks.from_dask(client, [dask.delayed(part)(i) for i in range(n_parts)])
-            fits[f"workers {n}"] = partial(model.fit, there)
+            there = RowBlocks.from_dask(client, [dask.delayed(make)(i) for i in range(n_parts)])
+            fits[f"workers {n}"] = partial(_lda(settings).fit, there)
         for fit in fits.values():  # the workers make their parts
             fit()
         rounds = [{name: timed(fit) for name, fit in fits.items()} for _ in range(3)]
-    return {name: min(took[name] for took in rounds) for name in fits}
+        found = {name: min(took[name] for took in rounds) for name in fits}
+    return {**found, "halves": halves(job, n_parts)}
+
+
+def _lda(settings: dict[str, Any]) -> Any:
+    from eigenkit import LDA
+
+    return LDA(**settings)
+
+
+def alone(job: str, seeds: range) -> Callable[[], Any]:
+    """The fit of some parts in this process."""
+    from eigenkit import RowBlocks
+
+    make, settings = JOBS[job]
+    held = [make(seed) for seed in seeds]
+    blocks = RowBlocks.from_arrays([lambda pair=pair: pair for pair in held])
+    return partial(_lda(settings).fit, blocks)
+
+
+def halves(job: str, n_parts: int) -> float:
+    """Seconds of two processes that know nothing of each other, each with half of the parts: no
+    two workers of this machine can be faster.
+    """
+    context = multiprocessing.get_context("spawn")
+    both = context.Barrier(2)
+    with context.Pool(2, initializer=_met, initargs=(both,)) as pool:
+        cut = range(n_parts // 2), range(n_parts // 2, n_parts)
+        return max(pool.starmap(_half, [(job, seeds) for seeds in cut], chunksize=1))
+
+
+def _met(both: Any) -> None:
+    """Where the two processes wait for each other."""
+    globals()["meet"] = both.wait
+
+
+def _half(job: str, seeds: range) -> float:
+    """The best of three fits that begin at the same time in both processes."""
+    os.environ["OMP_NUM_THREADS"] = "1"
+    fit = alone(job, seeds)
+    with threadpool_limits(1):
+        fit()
+        return min(timed(fit) for _ in range(3) if globals()["meet"]() >= 0)
 
 
 # -- running ----------------------------------------------------------------------------
@@ -285,11 +341,15 @@ def main() -> None:
         print(f", with checkpoints {found['with']:.1f} s ({share:+.1%})")
         return
     if given.kind == "cluster":
-        found = cluster()
-        here, one, two = found["here"], found["workers 1"], found["workers 2"]
-        print(f"one thread here {here:.2f} s, one worker {one:.2f} s", end="")
-        print(f" ({one / here:.2f} times that), two workers", end="")
-        print(f" {two:.2f} s ({one / two:.2f} times faster than one)")
+        for job in JOBS:
+            found = cluster(job)
+            here, one, two = found["here"], found["workers 1"], found["workers 2"]
+            print(f"{job}: one thread here {here:.2f} s, one worker {one:.2f} s", end="")
+            print(f" ({one / here:.2f} times that), two workers {two:.2f} s", end="")
+            print(
+                f" ({one / two:.2f} times faster than one; two processes that know nothing", end=""
+            )
+            print(f" of each other and do half each: {here / found['halves']:.2f})")
         return
     if given.child is not None:
         fit = fit_csr if given.kind == "csr" else fit_dense

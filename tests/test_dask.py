@@ -225,9 +225,9 @@ class _Anywhere:
     def nbytes(self, keys, summary):
         return dict.fromkeys(keys, self.n_bytes)
 
-    def compute(self, task, **options):
-        self.n_tasks = len(set(task.dask))
-        return _Done(task.compute(scheduler="sync"))
+    def get(self, tasks, key, **options):
+        self.n_tasks = len(tasks)
+        return _Done(dask.get(tasks, key))
 
 
 class _Done:

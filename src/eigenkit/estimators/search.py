@@ -165,16 +165,16 @@ def _block_score(model: Any, train: Any, test: Any, head: Any, scoring: Any) -> 
     return float(sklearn.metrics.check_scoring(fitted, scoring=scoring)(fitted, T, y))
 
 
-def _together(blocks: Any, function: Any) -> tuple[np.ndarray, np.ndarray, Array | None]:
+def _together(blocks: Any, function: Any) -> tuple[Array, Array, Array | None]:
     """A function of X that has few columns, y and the weights, of all rows of positive weight."""
-    T, y, weights = [], [], []
-    for X, target, weight in (block for block in blocks.triples() if block[0].shape[0]):
-        there = slice(None) if weight is None else np.asarray(weight) > 0
-        T.append(np.asarray(function(X))[there])
-        y.append(np.asarray(target)[there])
-        weights.append(None if weight is None else np.asarray(weight)[there])
-    given = None if any(w is None for w in weights) else np.concatenate(weights)
-    return np.concatenate(T), np.concatenate(y), given
+    found: list[list[Array]] = []
+    for X, y, weight in blocks.triples():
+        if X.shape[0]:
+            given = [function(X), y] if weight is None else [function(X), y, weight]
+            there = slice(None) if weight is None else np.asarray(weight) > 0
+            found.append([np.asarray(each)[there] for each in given])
+    T, y, *weights = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return T, y, weights[0] if weights else None
 
 
 def l1_path(

@@ -123,7 +123,7 @@ class ClusterPasses(Passes):
             results = [graph.sum(each) for each in sums]
         if not results:
             return None
-        future = self.client.compute(results[0], retries=RETRIES, optimize_graph=False)
+        future = self.client.get(graph.tasks, results[0], sync=False, retries=RETRIES)
         return aligned(_result(self.client, future))
 
     def _tasks(self) -> list[list[list[int]]]:
@@ -172,19 +172,20 @@ class ClusterPasses(Passes):
 
 
 class _Graph:
-    """The tasks of a pass, under names of its own.
+    """The tasks of a pass, by names of its own, as Dask's plainest form of a graph.
 
     ``work`` is done by all of ``n_tasks``, and travels with each or as the result of one more.
     """
 
     def __init__(self, futures: Sequence[Any], work: Callable[..., Any], n_tasks: int) -> None:
         self.futures, self.work = futures, work
+        self.tasks: dict[str, tuple[Any, ...]] = {}
         self.name, self.count = f"eigenkit-%s-{uuid.uuid4().hex}-%d", itertools.count()
         self.given: tuple[Any, ...] = ()
         if n_tasks * _n_bytes(work) > INSIDE_BYTES:
             self.work, self.given = operator.call, (self._task("given", partial(itself, work)),)
 
-    def group(self, tasks: list[list[int]]) -> Any:
+    def group(self, tasks: list[list[int]]) -> str:
         """The sum of the parts of these tasks, in their order.
 
         The first ones of it are added up where they are: that spares their way.
@@ -202,14 +203,13 @@ class _Graph:
     def _parts(self, task: list[int]) -> list[Any]:
         return [self.futures[i] for i in task]
 
-    def sum(self, found: list[Any], order: list[int] | None = None) -> Any:
+    def sum(self, found: list[str], order: list[int] | None = None) -> str:
         return self._task("sum", sum_of, found, order)
 
-    def _task(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        from dask import delayed
-
+    def _task(self, what: str, function: Callable[..., Any], *arguments: Any) -> str:
         name = self.name % (what, next(self.count))
-        return delayed(function, pure=False)(*arguments, dask_key_name=name)
+        self.tasks[name] = function, *arguments
+        return name
 
 
 def _n_bytes(value: Any) -> int:
