@@ -65,6 +65,10 @@ def test_examples_need_no_scikit_learn(tmp_path, name):
     assert _loaded(tmp_path, f"example {name}", ("sklearn",)) == []
 
 
+def test_a_record_is_shown_without_scikit_learn(tmp_path):
+    assert _loaded(tmp_path, "report no.json", ("sklearn",), 1) == []
+
+
 def test_the_irises_are_those_of_scikit_learn(tmp_path):
     from sklearn.datasets import load_iris
 

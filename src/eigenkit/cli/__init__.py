@@ -51,8 +51,8 @@ def _main(
     pass
 
 
-_WITHOUT_MODELS = (demo, example, methods)
-_COMMANDS = (*_WITHOUT_MODELS, compare, report, fit, transform, predict, score, explain)
+_WITHOUT_MODELS = (demo, example, methods, report)
+_COMMANDS = (*_WITHOUT_MODELS, compare, fit, transform, predict, score, explain)
 for _function in (*_COMMANDS, inspect, export, follow, merge):
     command(app, _function.__name__, _function not in _WITHOUT_MODELS)(_function)
 command(app, "test")(significance)

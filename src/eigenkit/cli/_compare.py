@@ -22,6 +22,7 @@ from eigenkit.cli._data import (
     load_data,
     reading,
 )
+from eigenkit.cli._start import quickly
 
 if TYPE_CHECKING:
     from eigenkit.files import Data, Target
@@ -324,6 +325,7 @@ def report(
     debug: o.Debug = False,
 ) -> Result:
     """Show an earlier run again, without computing, or several side by side."""
+    quickly("eigenkit.files")
     from eigenkit.files import check_output
     from eigenkit.record import read_record
 
