@@ -228,8 +228,8 @@ class PCA(Density, Projection):
                 ConditionWarning,
                 stacklevel=2,
             )
-        pencil = replace(problem.pencil, Z=Z.in_one_unit())
-        return replace(problem, pencil=pencil)
+        pencil = problem.pencil
+        return replace(problem, pencil=Pencil(Z.in_one_unit(), pencil.H, pencil.alpha))
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
         if settings.solver != "auto":

@@ -96,9 +96,7 @@ def solve_path(
     if pencil.C.shape[1] > pencil.C.shape[0]:
         small, Q = narrowed(pencil)
         return [in_all_labels(found, Q) for found in solve_path(small, alphas, settings)]
-    problems = [replace(pencil, alpha=float(alpha)) for alpha in alphas]
-    for problem in problems:
-        problem.__dict__["C"] = pencil.C  # the same for all: do not compute it again
+    problems = [pencil.at(float(alpha)) for alpha in alphas]
     if settings.solver == "direct":
         return [_direct(problem, settings) for problem in problems]
     return _two_stage(pencil, problems, settings)
