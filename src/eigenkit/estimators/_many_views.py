@@ -52,7 +52,7 @@ class ManyViews(Transformer):
             if self.groups is not None:
                 raise ValueError("X is a list of views, so groups must be None.")
             self._views_ = [Estimator() for _ in X]
-        shapes = self.__dict__.get("_views_", [])
+        shapes = getattr(self, "_views_", [])
         if len(shapes) != len(X):
             expected = f"{len(shapes)} views" if shapes else "one matrix"
             raise ValueError(f"X is a list of {len(X)} views, but fit was given {expected}.")
@@ -71,7 +71,7 @@ class ManyViews(Transformer):
 
     def _columns(self, d: int) -> list[np.ndarray]:
         """The columns of each view."""
-        if "_views_" in self.__dict__:
+        if hasattr(self, "_views_"):
             widths = [shape.n_features_in_ for shape in self._views_]
             columns = np.split(np.arange(d), np.cumsum(widths)[:-1])
         else:

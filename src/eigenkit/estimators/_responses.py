@@ -78,7 +78,7 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
         check_is_fitted(self)
         scores = project(self._features(X), self.mean_, self.components_.T)
         prediction = scores @ self._to_y_ + self.intercept_
-        one = self.__dict__.get("_one_response_")
+        one = getattr(self, "_one_response_", False)
         return np.asarray(prediction[:, 0] if one else prediction, dtype=self._dtype_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

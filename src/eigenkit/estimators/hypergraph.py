@@ -113,7 +113,7 @@ class HypergraphSpectral(Projection):
         degree = problem.labels.degree
         if not np.any(degree):
             raise ValueError("y holds no label at all: there is nothing to learn from it.")
-        if "classes_" in self.__dict__:
+        if hasattr(self, "classes_"):
             check_two_classes(degree)
         super()._check_informative(problem)
         empty = (degree == 0) | (degree >= problem.total * (1 - SUM_ROUNDING))

@@ -187,7 +187,7 @@ class KernelPCA(KernelSpace, Transformer):
         {samples_of_scores}
         """
         check_is_fitted(self)
-        if "dual_coef_" not in self.__dict__:
+        if not hasattr(self, "dual_coef_"):
             raise NotFittedError(
                 "inverse_transform needs fit_inverse_transform=True when the model is fitted."
             )

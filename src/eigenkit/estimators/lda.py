@@ -224,7 +224,7 @@ class LDA(ClassifierMixin, Projection):
 
     def _spread_columns(self) -> None:
         super()._spread_columns()
-        if "_columns_" in self.__dict__ and self.store_covariance:
+        if hasattr(self, "_columns_") and self.store_covariance:
             whole = self._spread(self._spread(self.covariance_, 0), 1)
             empty = np.setdiff1d(np.arange(len(whole)), self._columns_)
             whole[empty, empty] = self._ridge_variance_
