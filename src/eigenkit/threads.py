@@ -43,8 +43,10 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self.lock:
             if self.users == 0:
-                self.before = [(library, library.num_threads) for library in _libraries()]
-                self._set(1)
+                found = [(library, library.num_threads) for library in _libraries()]
+                self.before = [(library, count) for library, count in found if count != 1]
+                for library, _ in self.before:
+                    library.set_num_threads(1)
             self.users += 1
 
     def __exit__(self, *_: object) -> None:
@@ -67,15 +69,9 @@ class _OneBlasThread:
             self.users = 0
             self._restore()
 
-    def _set(self, count: int) -> None:
-        for library, before in self.before:
-            if before != count:
-                library.set_num_threads(count)
-
     def _restore(self) -> None:
         for library, count in self.before:
-            if count != 1:
-                library.set_num_threads(count)
+            library.set_num_threads(count)
 
 
 _ONE = _OneBlasThread()

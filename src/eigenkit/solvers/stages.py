@@ -92,7 +92,9 @@ def solve_path(
     settings = settings or Settings()
     rank = None if settings.by_eigenvalues else settings.label_rank
     if isinstance(rank, str) or (rank is not None and rank < pencil.H.shape[1]):
-        return _with_fewer_targets(pencil, alphas, settings, rank)
+        small, V, rest = reduced(pencil, rank)
+        solutions = solve_path(small, alphas, replace(settings, label_rank=None))
+        return [restored(found, V, rest) for found in solutions]
     if pencil.C.shape[1] > pencil.C.shape[0]:
         small, Q = narrowed(pencil)
         return [in_all_labels(found, Q) for found in solve_path(small, alphas, settings)]
@@ -100,14 +102,6 @@ def solve_path(
     if settings.solver == "direct":
         return [_direct(problem, settings) for problem in problems]
     return _two_stage(pencil, problems, settings)
-
-
-def _with_fewer_targets(
-    pencil: Pencil, alphas: Sequence[float], settings: Settings, rank: int | str
-) -> list[Solution]:
-    small, V, rest = reduced(pencil, rank)
-    solutions = solve_path(small, alphas, replace(settings, label_rank=None))
-    return [restored(solution, V, rest) for solution in solutions]
 
 
 def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> list[Solution]:
@@ -127,7 +121,7 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
 def _in_dual(problem: Pencil, dual: Dual, report: Report, settings: Settings) -> Solution:
     """The second stage on dual coefficients: only the answer has a row for every feature."""
     with problem.Z.own_threads():
-        values, basis = principal(dual.cross)
+        values, basis = diagonalize(dual.cross)
         values, basis = values[: settings.count], basis[:, : settings.count]
         dual = dual.turned(basis / np.sqrt(values))
         if (found := ritz(dual.square, dual.cross)) is not None:
@@ -149,7 +143,7 @@ def _components(
         return W, None, values, basis
     found = regression.factored(count)
     if found is None:
-        values, basis = diagonalize(problem, regression.W1)
+        values, basis = diagonalize(problem.Z.inner(problem.C, regression.W1))
         values, basis = values[:count], basis[:, :count]
         found = *settled(problem, regression, basis / np.sqrt(values)), values, basis
     return rayleigh_ritz(problem, *found)
@@ -229,26 +223,18 @@ def settled(problem: Pencil, regression: Regression, T: Array) -> Settled:
 
 def _warn_unless_converged(answer: Regression, method: str, settings: Settings) -> None:
     if not answer.converged:
+        asked = settings.regression not in ("auto", "lsqr")  # then another method may do it
+        or_auto = ", or leave regression at 'auto'" if asked else ""
         warnings.warn(
             f"{method} stopped after {answer.n_iter} iterations above tol={settings.tol:g}: "
-            f"increase max_iter, tol or alpha{_or_auto(method, settings)}",
+            f"increase max_iter, tol or alpha{or_auto}",
             ConvergenceWarning,
             stacklevel=2,
         )
 
 
-def _or_auto(method: str, settings: Settings) -> str:
-    """Another method may do it, where this one was asked for."""
-    return "" if settings.regression in ("auto", "lsqr") else ", or leave regression at 'auto'"
-
-
-def diagonalize(pencil: Pencil, W1: Array) -> tuple[Array, Array]:
-    """Eigenvalues and eigenvectors U of the second stage."""
-    return principal(pencil.Z.inner(pencil.C, W1))
-
-
-def principal(D: Array) -> tuple[Array, Array]:
-    """The eigenvalues of D above rounding, and their eigenvectors."""
+def diagonalize(D: Array) -> tuple[Array, Array]:
+    """The eigenvalues of D above rounding, and their eigenvectors U."""
     values, U = eigenpairs(D)
     keep = values > RANK_TOL * values.max(initial=0.0)
     return values[keep], U[:, keep]
