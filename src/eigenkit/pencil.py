@@ -51,7 +51,7 @@ class Pencil:
 
     def at(self, alpha: float) -> Pencil:
         """The same data and target with another ridge."""
-        return Pencil(self.Z, self.H, alpha, self.C)
+        return self if alpha == self.alpha else Pencil(self.Z, self.H, alpha, self.C)
 
     def compressed(self) -> Pencil:
         """The same pencil on fewer rows, for methods that need rows where there are too many."""

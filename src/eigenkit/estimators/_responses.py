@@ -41,8 +41,7 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
 
     _uses_all_components = False
 
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
-        return encode_responses(self, y, n, classes, reset)
+    _encode = encode_responses
 
     intercept_ = Result()
     _to_y_ = Result()

@@ -95,8 +95,7 @@ class HypergraphSpectral(Projection):
     def _target(self) -> Target:
         return TARGETS[self.expansion]
 
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
-        return encode_labels(self, y, n, classes, reset)
+    _encode = encode_labels
 
     def _edge_weight(self, n_labels: int) -> Array | float:
         if self.label_weights is None:

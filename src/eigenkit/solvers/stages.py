@@ -182,14 +182,16 @@ def regress(
     pairs = []
     for alpha, answer in zip(alphas, answers, strict=True):
         report = Report("", choice.regression, choice.reason)
-        for why, other in _others(pencil, choice):
+        done = answer is not None and answer.converged
+        for why, other in () if done else _others(pencil, choice):
             if answer is not None and (answer.converged or why is SINGULAR):
                 continue
             report = Report("", other, f"{report.reason}, but {why}: {other}")
             method = REGRESSIONS[other]
             (answer,) = method(pencil, [alpha], settings.tol, settings.max_iter)
         assert answer is not None
-        _warn_unless_converged(answer, report.regression, settings)
+        if not answer.converged:
+            _warn_of_stopping(answer, report.regression, settings)
         report = replace(
             report,
             n_iter=answer.n_iter,
@@ -221,16 +223,15 @@ def settled(problem: Pencil, regression: Regression, T: Array) -> Settled:
     return found
 
 
-def _warn_unless_converged(answer: Regression, method: str, settings: Settings) -> None:
-    if not answer.converged:
-        asked = settings.regression not in ("auto", "lsqr")  # then another method may do it
-        or_auto = ", or leave regression at 'auto'" if asked else ""
-        warnings.warn(
-            f"{method} stopped after {answer.n_iter} iterations above tol={settings.tol:g}: "
-            f"increase max_iter, tol or alpha{or_auto}",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+def _warn_of_stopping(answer: Regression, method: str, settings: Settings) -> None:
+    asked = settings.regression not in ("auto", "lsqr")  # then another method may do it
+    or_auto = ", or leave regression at 'auto'" if asked else ""
+    warnings.warn(
+        f"{method} stopped after {answer.n_iter} iterations above tol={settings.tol:g}: "
+        f"increase max_iter, tol or alpha{or_auto}",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
 
 
 def diagonalize(D: Array) -> tuple[Array, Array]:
