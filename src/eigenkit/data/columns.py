@@ -81,18 +81,12 @@ def centered_columns(Y: Array, weight: Array | None = None) -> tuple[Array, Arra
     return mean + drift, centred
 
 
-def check_finite(name: str, values: np.ndarray, total: Any = None) -> None:
-    """Refuse NaN and infinity by one fast pass: a finite sum has finite terms.
-
-    ``total`` saves the pass where the sums are known already.
-    """
+def check_finite(name: str, values: np.ndarray) -> None:
+    """Refuse NaN and infinity by one fast pass: a finite sum has finite terms."""
     if values.size == 0 or values.dtype.kind != "f":
         return
     with np.errstate(over="ignore", invalid="ignore"):
-        if total is None:
-            total = (
-                values.sum() if values.ndim == 1 else np.ones(len(values), values.dtype) @ values
-            )
+        total = values.sum() if values.ndim == 1 else np.ones(len(values), values.dtype) @ values
     if np.all(np.isfinite(total)) or np.all(np.isfinite(values)):
         return
     what = "NaN" if np.isnan(values).any() else "infinity"
