@@ -87,10 +87,6 @@ class Projection(Streaming, Transformer):
         """How the encoded y becomes H."""
         raise TypeError(f"{type(self).__name__} names no target")
 
-    def _edge_weight(self, n_labels: int) -> Array | float:
-        """Weights of the labels."""
-        return 1.0
-
     # Whether fit needs nothing but products with the data, which may then come in blocks.
     _in_passes = True
 

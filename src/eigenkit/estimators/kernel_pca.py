@@ -120,8 +120,7 @@ class KernelPCA(KernelSpace, Transformer):
                 "gives only their inner products: set it to False."
             )
 
-    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        return self._all_rows(X, y, sample_weight)
+    _take = Transformer._all_rows
 
     def _state(self, sample: Rows) -> tuple[Rows, Data]:
         """The rows, and what they are to the kernel."""

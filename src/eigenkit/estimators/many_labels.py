@@ -101,9 +101,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         if not np.iterable(self.cv) and not hasattr(self.cv, "split"):
             check_count("cv", self.cv)
 
-    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Every row: folds are counted among all of them."""
-        return self._all_rows(X, y, sample_weight)
+    _take = Estimator._all_rows  # folds are counted among all rows
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> sparse.csr_array:
         """The labels as a sparse matrix; sparse y is checked as it is stored."""
