@@ -100,6 +100,16 @@ def sum_of_squares(X: np.ndarray) -> Array:
     return np.asarray(np.einsum("ij,ij->j", X, X, dtype=np.float64))
 
 
+def scaled(S: Any, rows: Array | None = None, columns: Array | None = None) -> Any:
+    """diag(rows) S diag(columns) for an array or a CSR matrix, which stays one."""
+    if not sparse.issparse(S):
+        S = S if rows is None else rows[:, None] * S
+        return S if columns is None else S * columns
+    data = S.data if rows is None else S.data * np.repeat(rows, np.diff(S.indptr))
+    data = data if columns is None else data * columns[S.indices]
+    return sparse.csr_array((data, S.indices, S.indptr), shape=S.shape)
+
+
 def shifted(X: sparse.csr_array, shift: np.ndarray) -> sparse.csr_array:
     """X - 1 shift', stored where X is and in the rest of the columns with a shift.
 

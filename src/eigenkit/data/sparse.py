@@ -10,7 +10,7 @@ from scipy import sparse
 
 from eigenkit import compiled
 from eigenkit.data.centered import Centered
-from eigenkit.data.columns import FULL, SAFE_RANGE, shifted
+from eigenkit.data.columns import FULL, SAFE_RANGE, scaled, shifted
 from eigenkit.data.costs import BLOCK_RATE, DENSE_LIMIT_BYTES, SPARSE_RATE
 from eigenkit.data.label_matrix import SparseTarget
 from eigenkit.data.sparse_rows import SparseRows
@@ -141,12 +141,7 @@ class Sparse(Centered):
         """P."""
         if self.r is None and self.m is None:
             return self._rows
-        data = self.X.data.copy()
-        if self.r is not None:
-            data *= np.repeat(self.r, np.diff(self.X.indptr))
-        if self.m is not None:
-            data *= self.m[self.X.indices]
-        return SparseRows(sparse.csr_array((data, self.X.indices, self.X.indptr), self.shape))
+        return SparseRows(scaled(self.X, self.r, self.m))
 
     def column_squares(self) -> Array:
         """The diagonal of Z'Z."""

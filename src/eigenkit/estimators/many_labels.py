@@ -19,8 +19,7 @@ from eigenkit.estimators._encoding import (
     check_two_classes,
     class_columns,
 )
-from eigenkit.estimators._estimator import Estimator
-from eigenkit.estimators._named import ScoresByName
+from eigenkit.estimators._estimator import Estimator, ScoresByName
 from eigenkit.estimators._validation import check_X, plain_words, tabular
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split
