@@ -25,7 +25,7 @@ SMALL = 2500
 # With fewer multiplications than this, handing work to threads takes longer than doing it.
 WORTH_THREADS = 1e6
 
-# Results that wait for whoever asked for them.
+# How many results may wait until they are asked for.
 _MOST_AHEAD = 4
 
 Item = TypeVar("Item")
@@ -89,8 +89,8 @@ def _libraries() -> list[Any]:
 def one_blas_thread() -> AbstractContextManager[None]:
     """One BLAS thread, for us and for others.
 
-    Around what sets the threads of BLAS itself without counting who else does: k-means and
-    neighbours of scikit-learn would leave them at one when they overlap in threads.
+    For code that sets the threads of BLAS by itself, as k-means and neighbours of scikit-learn do:
+    where two such calls overlap in threads, BLAS would be left at one thread for good.
     """
     return _ONE
 

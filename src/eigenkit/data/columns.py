@@ -42,7 +42,7 @@ def column_sums(X: Any, weight: Array | None = None) -> Array:
 def constant_columns(X: Any) -> np.ndarray:
     """Which columns hold numbers that are all equal up to rounding."""
     if sparse.issparse(X) and X.has_canonical_format:
-        # Zeros beside something else are a difference: only full columns are looked into.
+        # A column that holds both zeros and other numbers varies: only full ones need a look.
         filled = np.bincount(X.indices[X.data != 0], minlength=X.shape[1])
         constant = np.asarray(filled == 0)
         full = np.flatnonzero((filled == X.shape[0]) & ~constant)
@@ -102,6 +102,8 @@ def sum_of_squares(X: np.ndarray) -> Array:
 
 def scaled(S: Any, rows: Array | None = None, columns: Array | None = None) -> Any:
     """diag(rows) S diag(columns) for an array or a CSR matrix, which stays one."""
+    if rows is None and columns is None:
+        return S
     if not sparse.issparse(S):
         S = S if rows is None else rows[:, None] * S
         return S if columns is None else S * columns

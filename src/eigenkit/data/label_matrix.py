@@ -52,7 +52,7 @@ class SparseTarget:
 
     def counted(self) -> sparse.csr_array:
         """diag(r^2) S: what sums over the samples are made of."""
-        return self.S if self.weight is None else scaled(self.S, rows=self.weight)
+        return scaled(self.S, rows=self.weight)
 
     @property
     def sums(self) -> Array:

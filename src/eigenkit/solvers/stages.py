@@ -40,13 +40,13 @@ from eigenkit.tolerances import RANK_TOL
 # W'B W = I to this says that D was diagonal to as much: W'A W = (T'T)^-1 then, for W = W1 T.
 NOTHING_LEFT = 1e-13
 
-# So many components more than asked for are solved for: those that are nearly equal to the last
-# are told apart on the span of all.
+# So many components beyond those asked for are computed: near ties with the last one are resolved
+# on the span of all.
 GUARD = 10
 
 SOLVERS = ("auto", "two_stage", "direct")
 
-# Why a method gives up; what it answers then is None.
+# Why a method gives up and answers None.
 SINGULAR = "B is singular to rounding there"
 
 # From here on B is so ill-conditioned that the answer has lost half of its digits.
@@ -255,7 +255,7 @@ def rayleigh_ritz(
 
 
 def ritz(WBW: Array, WC: Array) -> tuple[Array, Array, Array] | None:
-    """T, eigenvalues and basis of the components W T; None where W'B W tells nothing apart."""
+    """T, eigenvalues and basis of the components W T; None where W'B W is singular to rounding."""
     with blas_threads(len(WBW)):
         L, info = sla.lapack.dpotrf(symmetric(WBW), lower=1)
         if info or len(WBW) == 0:
