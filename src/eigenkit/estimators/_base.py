@@ -214,13 +214,6 @@ class Projection(Streaming, Transformer):
         """New samples in the coordinates of ``components_``; for kernels not those of X."""
         return check_X(self, X, reset=False)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
 
 def check_has_alpha(estimator: Any) -> None:
     """Refuse what :func:`alpha_path` cannot fit."""

@@ -238,8 +238,6 @@ class CrossDecomposition(BothSides):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not self._iterates
         tags.input_tags.allow_nan = self._iterates
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 

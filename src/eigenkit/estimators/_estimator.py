@@ -204,6 +204,13 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     def _n_features_out(self) -> int:
         return int(self.n_components_)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = self._supervised
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
 
 @described
 class ScoresByName:

@@ -121,12 +121,6 @@ class ManyViews(Transformer):
             for own, W in zip(self._columns_, self.view_components_, strict=True)
         ]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
 
 def _is_views(X: Any) -> bool:
     """Whether X is a list of matrices rather than a table."""

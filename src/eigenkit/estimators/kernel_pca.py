@@ -209,7 +209,6 @@ class KernelPCA(KernelSpace, Transformer):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not self._precomputed
         tags.input_tags.pairwise = self._precomputed
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 

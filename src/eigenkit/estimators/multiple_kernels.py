@@ -344,5 +344,4 @@ class MultipleKernelProjection(Delegating, Transformer):
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.target_tags = inner.target_tags
         tags.input_tags.sparse = not self._precomputed
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

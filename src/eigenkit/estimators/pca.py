@@ -328,7 +328,6 @@ class PCA(Density, Projection):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
         tags.input_tags.allow_nan = self._skips_gaps
         tags.input_tags.sparse = not self._skips_gaps
         return tags
