@@ -10,7 +10,7 @@ with Z the centred data and H the centred target.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -25,12 +25,14 @@ from eigenkit.linalg import Array
 class Pencil:
     """One generalized eigenvalue problem: data Z, target H, ridge alpha.
 
-    Use :meth:`state` to make one from raw rows: it centres H, which the equations need.
+    Use :meth:`state` to make one from raw rows: it centres H, which the equations need. ``ZtH`` is
+    Z'H where that is known already.
     """
 
     Z: Any
     H: Any
     alpha: float
+    ZtH: Array | None = None
 
     @classmethod
     def state(cls, Z: Any, H: Any, alpha: float) -> Self:
@@ -45,16 +47,16 @@ class Pencil:
     @cached_property
     def C(self) -> Array:
         """Z'H, as directions: all that A is made of."""
-        return np.asarray(self.Z.cross(self.H))
+        return np.asarray(self.Z.cross(self.H)) if self.ZtH is None else self.ZtH
+
+    def at(self, alpha: float) -> Pencil:
+        """The same data and target with another ridge."""
+        return self if alpha == self.alpha else Pencil(self.Z, self.H, alpha, self.C)
 
     def compressed(self) -> Pencil:
         """The same pencil on fewer rows, for methods that need rows where there are too many."""
         small = self.Z.compress(self.H)
-        if small is None:
-            return self
-        pencil = replace(self, Z=small[0], H=small[1])
-        pencil.__dict__["C"] = self.C
-        return pencil
+        return self if small is None else Pencil(small[0], small[1], self.alpha, self.C)
 
     @property
     def ridge(self) -> float | Array:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numbers
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from inspect import isfunction
 from textwrap import indent
 from typing import Any, ClassVar, NoReturn, Self, TypeVar
@@ -22,7 +22,10 @@ T = TypeVar("T")
 
 def check_real(name: str, value: Any, *, low: float = 0.0, high: float = np.inf) -> float:
     """``value`` as a finite float between the bounds (inclusive)."""
-    number = _as_float(value)
+    number = np.nan
+    if isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_):
+        with suppress(OverflowError):  # 10**400
+            number = float(value)
     if not low <= number <= high or not np.isfinite(number):
         bounds = f"of at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
         raise ValueError(f"{name}={shown(value)} is not valid: give a finite number {bounds}.")
@@ -34,16 +37,6 @@ def check_above_zero(name: str, value: Any, *, hint: str = "") -> float:
     if check_real(name, value) == 0.0:
         raise ValueError(f"{name}=0 is not valid: give a number above 0{hint}.")
     return float(value)
-
-
-def _as_float(value: Any) -> float:
-    """A real number as a float; NaN for anything else, or where it is too large (10**400)."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
-        return np.nan
-    try:
-        return float(value)
-    except OverflowError:
-        return np.nan
 
 
 def shown(value: Any) -> str:

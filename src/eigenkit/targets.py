@@ -85,7 +85,7 @@ class Labels:
         return replace(self, factor=np.vstack([np.sqrt(share) * self.factor, below]))
 
 
-def _as_it_is(Y: Any, weight: Array | float) -> Any:
+def _as_it_is(Y: Any, _: Any) -> Any:
     return Y
 
 
@@ -119,10 +119,6 @@ def _inverse(x: Array) -> Array:
     return np.divide(1.0, x, out=np.zeros_like(x, dtype=np.float64), where=x > 0)
 
 
-def _responses(Y: Any, labels: Labels) -> Any:
-    return Y
-
-
 def _whitened(Y: Array, labels: Labels) -> Array:
     return Y @ labels.whitener
 
@@ -134,10 +130,6 @@ def whitened_with_ridge(share: float, ridge: float) -> Target:
         return Y @ labels.penalized(share, ridge).whitener
 
     return Target(rows, linear=True, sparse=False, whitened=True)
-
-
-def _classes(J: Any, labels: Labels) -> Any:
-    return scaled(J, columns=_inverse_root(labels.degree))
 
 
 def _star(J: Any, labels: Labels) -> Any:
@@ -157,11 +149,7 @@ def _shared(J: Any, weight: Array | float) -> Any:
     return scaled(J, _inverse_root(v))
 
 
-def _zhou(G: Any, labels: Labels) -> Any:
-    return scaled(G, columns=np.sqrt(labels.weight) * _inverse_root(labels.degree))
-
-
-def _bolla(J: Any, labels: Labels) -> Any:
+def _by_degree(J: Any, labels: Labels) -> Any:
     return scaled(J, columns=np.sqrt(labels.weight) * _inverse_root(labels.degree))
 
 
@@ -171,11 +159,11 @@ def _rodriguez(J: Any, labels: Labels) -> Any:
 
 TARGETS: dict[str, Target] = {
     "cca": Target(_whitened, linear=True, sparse=False, whitened=True),
-    "opls": Target(_responses, linear=True),
-    "lda": Target(_classes, linear=True, whitened=True),
+    "opls": Target(_as_it_is, linear=True),
+    "lda": Target(_by_degree, linear=True, whitened=True),
     "star": Target(_star, linear=False),
     "clique": Target(_clique, linear=False),
-    "zhou": Target(_zhou, linear=True, local=_shared),
-    "bolla": Target(_bolla, linear=True),
+    "zhou": Target(_by_degree, linear=True, local=_shared),
+    "bolla": Target(_by_degree, linear=True),
     "rodriguez": Target(_rodriguez, linear=True),
 }

@@ -25,7 +25,7 @@ SMALL = 2500
 # With fewer multiplications than this, handing work to threads takes longer than doing it.
 WORTH_THREADS = 1e6
 
-# Results that wait for whoever asked for them.
+# How many results may wait until they are asked for.
 _MOST_AHEAD = 4
 
 Item = TypeVar("Item")
@@ -43,8 +43,10 @@ class _OneBlasThread:
     def __enter__(self) -> None:
         with self.lock:
             if self.users == 0:
-                self.before = [(library, library.num_threads) for library in _libraries()]
-                self._set(1)
+                found = [(library, library.num_threads) for library in _libraries()]
+                self.before = [(library, count) for library, count in found if count != 1]
+                for library, _ in self.before:
+                    library.set_num_threads(1)
             self.users += 1
 
     def __exit__(self, *_: object) -> None:
@@ -67,15 +69,9 @@ class _OneBlasThread:
             self.users = 0
             self._restore()
 
-    def _set(self, count: int) -> None:
-        for library, before in self.before:
-            if before != count:
-                library.set_num_threads(count)
-
     def _restore(self) -> None:
         for library, count in self.before:
-            if count != 1:
-                library.set_num_threads(count)
+            library.set_num_threads(count)
 
 
 _ONE = _OneBlasThread()
@@ -93,8 +89,8 @@ def _libraries() -> list[Any]:
 def one_blas_thread() -> AbstractContextManager[None]:
     """One BLAS thread, for us and for others.
 
-    Around what sets the threads of BLAS itself without counting who else does: k-means and
-    neighbours of scikit-learn would leave them at one when they overlap in threads.
+    For code that sets the threads of BLAS by itself, as k-means and neighbours of scikit-learn do:
+    where two such calls overlap in threads, BLAS would be left at one thread for good.
     """
     return _ONE
 

@@ -21,8 +21,8 @@ SQUARES_RANGE = (1e-140, 1e140)
 
 # -- rounding ---------------------------------------------------------------------------
 
-# Numbers that differ by no more than this are equal: a few units in the last place, as a shift
-# and a scale have been computed with.
+# Numbers that differ by no more than this are equal: a few units in the last place, as much as a
+# shift and a scale may have cost.
 ROUNDING = 8 * EPS
 
 # A column with a smaller spread, relative to its mean, is constant up to the rounding of sums of

@@ -16,13 +16,14 @@ from eigenkit.data.columns import (
     column_sums,
     constant_columns,
     project,
+    scaled,
     shifted,
     stored,
 )
 from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
 from eigenkit.data.dense import Dense, SideBySide, threads_for
 from eigenkit.data.kernel import CenteredKernel
-from eigenkit.data.label_matrix import SparseTarget, scaled, sparse_labels
+from eigenkit.data.label_matrix import SparseTarget, sparse_labels
 from eigenkit.data.passes import LocalPasses, Passes, Steady, Through
 from eigenkit.data.protocol import Data, one_sample
 from eigenkit.data.sparse import Sparse

@@ -16,7 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit import compiled
-from eigenkit.data.columns import FULL, SAFE_RANGE, SCALABLE, check_size
+from eigenkit.data.centered import Centered, Scaled
+from eigenkit.data.columns import FULL, scaled
 from eigenkit.data.costs import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, fits
 from eigenkit.data.frame import Block, Frame
 from eigenkit.data.passes import Passes
@@ -24,7 +25,7 @@ from eigenkit.data.protocol import Data
 from eigenkit.data.sparse_rows import BLOCK_BYTES, add_transposed, product
 from eigenkit.data.survey import Survey, survey_of
 from eigenkit.data.triangle import triangle
-from eigenkit.linalg import Array, add_gram, fill_upper, power_of_two
+from eigenkit.linalg import Array, add_gram, fill_upper
 from eigenkit.tolerances import ROUNDING, grain
 
 
@@ -67,7 +68,7 @@ class Columns:
         return compiled.for_gradient(self.V) if self.may_be_wider else self.V
 
 
-class Blocked(Data):
+class Blocked(Scaled):
     """Rows in blocks.
 
     Parameters
@@ -93,23 +94,11 @@ class Blocked(Data):
         self.n_samples, self.total, self.eps = survey.n_rows, survey.total, survey.eps
         self.weight = None
         self.names_constant = not survey.is_sparse
-        self.unit: float | Array = 1.0
-        self.m: Array | None = None
-        self._tame_scale(one_unit or survey.n_rows <= d or not fits(d))
+        if self._find_unit(survey.sizes, one_unit or survey.n_rows <= d or not fits(d)):
+            self.survey = self.bare.run(survey_of, self.m)
         self._tame_offset()
 
     # -- what the data look like -------------------------------------------------------
-
-    def _tame_scale(self, one_unit: bool) -> None:
-        sizes = self.survey.sizes
-        judged: Any = sizes.max(initial=0.0) if one_unit else sizes
-        safe = (judged == 0) | (judged > SAFE_RANGE[0]) & (judged < SAFE_RANGE[1])
-        if np.all(safe):
-            return
-        check_size("X", float(sizes.max(initial=0.0)), SCALABLE)
-        self.unit = 1.0 / power_of_two(judged)
-        self.m = np.broadcast_to(self.unit, sizes.shape).copy()
-        self.survey = self.bare.run(survey_of, self.m)
 
     def _tame_offset(self) -> None:
         """As the kinds in memory do: shift what is far from zero, find what is constant."""
@@ -190,8 +179,6 @@ class Blocked(Data):
 
     def compress(self, H: Any = None) -> tuple[Data, Array]:
         """Fewer rows with the same Z'Z, Z'H and H'H."""
-        from eigenkit.data.centered import Centered
-
         H = Targets(lambda Y: np.empty((len(Y), 0)), (self.shape[0], 0)) if H is None else H
         d, k = self.shape[1], H.shape[1]
         if not fits(d + k):
@@ -217,32 +204,10 @@ class Blocked(Data):
             "in memory."
         )
 
-    # -- units -------------------------------------------------------------------------
-
-    def ridge(self, alpha: float) -> float | Array:
-        """The ridge alpha in the units of Z."""
-        return 0.0 if alpha == 0 else alpha * self.unit * self.unit
-
-    @property
-    def one_ridge(self) -> bool:  # type: ignore[override]
-        return np.ndim(self.unit) == 0
-
     def in_one_unit(self) -> Blocked:
         """The same data with one factor for all columns."""
         given = self.passes, self.survey
         return self if self.one_ridge else Blocked(*given, one_unit=True, bare=self.bare)
-
-    def to_X(self, W: Array) -> Array:
-        """diag(m) W."""
-        return W if self.m is None else W * self.m[:, None]
-
-    def from_X(self, W: Array) -> Array:
-        """diag(1 / unit) W."""
-        return W if self.m is None else W / np.asarray(self.unit).reshape(-1, 1)
-
-    def lengths_to_X(self, s: Array) -> Array:
-        """s / unit."""
-        return s / float(np.ravel(self.unit)[0])
 
     # -- costs -------------------------------------------------------------------------
 
@@ -285,7 +250,7 @@ def _squares(blocks: Iterable[Block], frame: Frame) -> Array:
     total = np.zeros_like(frame.delta)
     for block in blocks:
         for P, _, r in frame.pieces(block):
-            P = _weighted(P, r)
+            P = scaled(P, rows=r)
             if sparse.issparse(P):
                 total += np.bincount(P.indices, P.data * P.data, len(total))
             else:
@@ -315,7 +280,7 @@ def _gradient(
             gap = gap if r is None else gap * r[:, None]
             _add(slope, P, gap)
             drift += gap.sum(axis=0)
-    # A view: where it travels, the columns that it leaves out stay behind.
+    # A view: sent to another process, it leaves the columns of padding behind.
     return slope[:, : columns.V.shape[1]], drift, square
 
 
@@ -355,7 +320,7 @@ def _gram(blocks: Iterable[Block], frame: Frame) -> Array:
     G = np.zeros((d, d))
     for block in blocks:
         for P, _, r in frame.pieces(block):
-            P = _weighted(P, r)
+            P = scaled(P, rows=r)
             if sparse.issparse(P):
                 _add_sparse_gram(G, P)
             else:
@@ -369,9 +334,3 @@ def _add_sparse_gram(G: Array, P: sparse.csr_array) -> None:
     step = max(1, BLOCK_BYTES // (8 * len(G)))
     for start in range(0, len(G), step):
         G[start : start + step] += (Pt[start : start + step] @ P).toarray()
-
-
-def _weighted(P: Any, r: Array | None) -> Any:
-    if r is None:
-        return P
-    return sparse.csr_array(sparse.diags_array(r) @ P) if sparse.issparse(P) else P * r[:, None]

@@ -35,7 +35,61 @@ from eigenkit.shell import lacks
 from eigenkit.tolerances import grain, precision
 
 
-class Centered(Data):
+class Scaled(Data):
+    """Data in units in which squares neither overflow nor vanish: Z has the columns of X diag(m).
+
+    m is ``unit``, one for all columns or one each, and zero for constant columns; None for 1.
+    """
+
+    m: Array | None = None
+    unit: float | Array = 1.0
+
+    def _find_unit(self, sizes: Array, one_unit: bool) -> bool:
+        """Set m where squares of columns of these sizes would overflow or vanish; whether it is."""
+        judged = sizes.max(initial=0.0) if one_unit else sizes
+        if np.all((judged == 0) | (judged > SAFE_RANGE[0]) & (judged < SAFE_RANGE[1])):
+            return False
+        check_size("X", float(sizes.max(initial=0.0)), SCALABLE)
+        self.unit = 1.0 / power_of_two(judged)
+        self.m = np.broadcast_to(self.unit, sizes.shape).copy()
+        return True
+
+    def ridge(self, alpha: float) -> float | Array:
+        """The ridge alpha in the units of Z: a number, or one per column."""
+        if alpha == 0:
+            return 0.0
+        with np.errstate(over="ignore", under="ignore"):
+            ridge = alpha * self.unit * self.unit
+        if not np.all(np.isfinite(ridge)):
+            raise ValueError(
+                f"alpha={alpha:g} is beyond floating point in the units of X, whose squares are so "
+                "much smaller: scale X to sizes near 1, or give a smaller alpha."
+            )
+        return ridge
+
+    @property
+    def one_ridge(self) -> bool:  # type: ignore[override]
+        return np.ndim(self.unit) == 0
+
+    def from_X(self, W: Array) -> Array:
+        """diag(1 / unit) W."""
+        return W if self.m is None else W / np.asarray(self.unit).reshape(-1, 1)
+
+    def lengths_to_X(self, s: Array) -> Array:
+        """s / unit."""
+        return s / float(np.ravel(self.unit)[0])
+
+    def _scaled(self, W: Array) -> Array:
+        """diag(m) W."""
+        if self.m is None:
+            return W
+        m = self.m.astype(W.dtype, copy=False)
+        return W * (m if W.ndim == 1 else m[:, None])
+
+    to_X = _scaled
+
+
+class Centered(Scaled):
     """The centred, weighted data matrix Z of the module's docstring.
 
     Parameters
@@ -101,13 +155,13 @@ class Centered(Data):
         self._take(X)
         self.shift: Array | None = None
         self.drift = np.zeros(X.shape[1])  # the mean less the shift, which is not rounded as it is
-        self.m: Array | None = None
-        self.unit: float | Array = 1.0
         self.constant = np.zeros(X.shape[1], dtype=bool)
         self.mean = self._mean() if center else np.zeros(X.shape[1])
         if not np.all(np.isfinite(self.mean)):
             check_finite("X", self._stored)
-        self._tame_scale(one_unit or X.shape[0] <= X.shape[1])
+        one_unit = one_unit or X.shape[0] <= X.shape[1]
+        if not self._is_safe() and self._find_unit(self._column_sizes(), one_unit) and center:
+            self._rescale_mean()
         if center:
             self._tame_offset()
         else:
@@ -161,20 +215,6 @@ class Centered(Data):
 
     # -- units and weights -------------------------------------------------------------
 
-    def _tame_scale(self, one_unit: bool) -> None:
-        """Set m where squares of the numbers would overflow or vanish, judged from all rows."""
-        if self._is_safe():
-            return
-        sizes = self._column_sizes()
-        judged = sizes.max(initial=0.0) if one_unit else sizes
-        if np.all((judged == 0) | (judged > SAFE_RANGE[0]) & (judged < SAFE_RANGE[1])):
-            return
-        check_size("X", float(sizes.max(initial=0.0)), SCALABLE)
-        self.unit = 1.0 / power_of_two(judged)
-        self.m = np.broadcast_to(self.unit, sizes.shape)
-        if self.center:
-            self._rescale_mean()
-
     def _rescale_mean(self) -> None:
         """The mean again, where its sums may have overflown."""
 
@@ -182,23 +222,6 @@ class Centered(Data):
         self.constant = constant
         if self.mean[constant].any() or self.shift is not None:
             self.m = np.where(constant, 0.0, 1.0 if self.m is None else self.m)
-
-    def ridge(self, alpha: float) -> float | Array:
-        """The ridge alpha in the units of Z: a number, or one per column."""
-        if alpha == 0:
-            return 0.0
-        with np.errstate(over="ignore", under="ignore"):
-            ridge = alpha * self.unit * self.unit
-        if not np.all(np.isfinite(ridge)):
-            raise ValueError(
-                f"alpha={alpha:g} is beyond floating point in the units of X, whose squares are so "
-                "much smaller: scale X to sizes near 1, or give a smaller alpha."
-            )
-        return ridge
-
-    @property
-    def one_ridge(self) -> bool:  # type: ignore[override]
-        return np.ndim(self.unit) == 0
 
     def in_one_unit(self) -> Centered:
         """The same data with one factor for all columns, for where their units matter."""
@@ -223,25 +246,6 @@ class Centered(Data):
         Z = type(self)(X, self.weight, **how)  # type: ignore[arg-type]
         Z.mean, Z.total, Z.one, Z.eps = mean, self.total, self.one, self.eps
         return Z
-
-    def to_X(self, W: Array) -> Array:
-        """diag(m) W."""
-        return self._scaled(W)
-
-    def from_X(self, W: Array) -> Array:
-        """diag(1 / unit) W."""
-        return W if self.m is None else W / np.asarray(self.unit).reshape(-1, 1)
-
-    def lengths_to_X(self, s: Array) -> Array:
-        """s / unit."""
-        return s / float(np.ravel(self.unit)[0])
-
-    def _scaled(self, V: Array) -> Array:
-        """diag(m) V."""
-        if self.m is None:
-            return V
-        m = self.m.astype(V.dtype, copy=False)
-        return V * (m if V.ndim == 1 else m[:, None])
 
     def weighted(self, U: Array) -> Array:
         """diag(r) U."""

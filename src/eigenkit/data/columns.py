@@ -42,7 +42,7 @@ def column_sums(X: Any, weight: Array | None = None) -> Array:
 def constant_columns(X: Any) -> np.ndarray:
     """Which columns hold numbers that are all equal up to rounding."""
     if sparse.issparse(X) and X.has_canonical_format:
-        # Zeros beside something else are a difference: only full columns are looked into.
+        # A column that holds both zeros and other numbers varies: only full ones need a look.
         filled = np.bincount(X.indices[X.data != 0], minlength=X.shape[1])
         constant = np.asarray(filled == 0)
         full = np.flatnonzero((filled == X.shape[0]) & ~constant)
@@ -81,18 +81,12 @@ def centered_columns(Y: Array, weight: Array | None = None) -> tuple[Array, Arra
     return mean + drift, centred
 
 
-def check_finite(name: str, values: np.ndarray, total: Any = None) -> None:
-    """Refuse NaN and infinity by one fast pass: a finite sum has finite terms.
-
-    ``total`` saves the pass where the sums are known already.
-    """
+def check_finite(name: str, values: np.ndarray) -> None:
+    """Refuse NaN and infinity by one fast pass: a finite sum has finite terms."""
     if values.size == 0 or values.dtype.kind != "f":
         return
     with np.errstate(over="ignore", invalid="ignore"):
-        if total is None:
-            total = (
-                values.sum() if values.ndim == 1 else np.ones(len(values), values.dtype) @ values
-            )
+        total = values.sum() if values.ndim == 1 else np.ones(len(values), values.dtype) @ values
     if np.all(np.isfinite(total)) or np.all(np.isfinite(values)):
         return
     what = "NaN" if np.isnan(values).any() else "infinity"
@@ -104,6 +98,18 @@ def sum_of_squares(X: np.ndarray) -> Array:
     if X.dtype == np.float64:
         return np.asarray(np.einsum("ij,ij->j", X, X))
     return np.asarray(np.einsum("ij,ij->j", X, X, dtype=np.float64))
+
+
+def scaled(S: Any, rows: Array | None = None, columns: Array | None = None) -> Any:
+    """diag(rows) S diag(columns) for an array or a CSR matrix, which stays one."""
+    if rows is None and columns is None:
+        return S
+    if not sparse.issparse(S):
+        S = S if rows is None else rows[:, None] * S
+        return S if columns is None else S * columns
+    data = S.data if rows is None else S.data * np.repeat(rows, np.diff(S.indptr))
+    data = data if columns is None else data * columns[S.indices]
+    return sparse.csr_array((data, S.indices, S.indptr), shape=S.shape)
 
 
 def shifted(X: sparse.csr_array, shift: np.ndarray) -> sparse.csr_array:

@@ -48,9 +48,11 @@ def threads_for(X: Any, y: Any = None) -> AbstractContextManager[Any]:
     """
     views = X if isinstance(X, list | tuple) else [X]
     shapes = [A.shape for A in views if isinstance(A, np.ndarray) and A.ndim == 2]
-    n, d = (shapes[0][0], sum(d for _, d in shapes)) if shapes else (0, 0)
     k = y.shape[1] if getattr(y, "ndim", 1) == 2 else 1
-    return own_threads() if k <= WIDEST and in_parts(n, d, d) else nullcontext()
+    if not shapes or k > WIDEST:
+        return nullcontext()
+    n, d = shapes[0][0], sum(d for _, d in shapes)
+    return own_threads() if in_parts(n, d, d) else nullcontext()
 
 
 class SideBySide:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.columns import shifted
+from eigenkit.data.columns import scaled, shifted
 from eigenkit.data.sparse_rows import BLOCK_BYTES
 from eigenkit.linalg import Array
 
@@ -51,7 +51,4 @@ class Frame:
         P = sparse.csr_array(X, dtype=np.float64) if X.dtype != np.float64 else X
         if self.shift is not None:
             P = shifted(P, self.shift)
-        if self.m is not None:
-            parts = P.data * self.m[P.indices], P.indices, P.indptr
-            P = sparse.csr_array(parts, shape=P.shape)
-        return P
+        return P if self.m is None else scaled(P, columns=self.m)

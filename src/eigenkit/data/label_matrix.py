@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.columns import constant_columns
+from eigenkit.data.columns import constant_columns, scaled
 from eigenkit.data.sparse_rows import BLOCK_BYTES, SparseRows
 from eigenkit.linalg import Array
 from eigenkit.threads import thread_map
@@ -52,7 +52,7 @@ class SparseTarget:
 
     def counted(self) -> sparse.csr_array:
         """diag(r^2) S: what sums over the samples are made of."""
-        return self.S if self.weight is None else scaled(self.S, rows=self.weight)
+        return scaled(self.S, rows=self.weight)
 
     @property
     def sums(self) -> Array:
@@ -111,16 +111,6 @@ class _Transposed:
         product = self.H._rows.T @ U
         product -= np.outer(self.H.mean, U.sum(axis=0))
         return product
-
-
-def scaled(S: Any, rows: Array | None = None, columns: Array | None = None) -> Any:
-    """diag(rows) S diag(columns) for an array or a CSR matrix, which stays one."""
-    if not sparse.issparse(S):
-        S = S if rows is None else rows[:, None] * S
-        return S if columns is None else S * columns
-    data = S.data if rows is None else S.data * np.repeat(rows, np.diff(S.indptr))
-    data = data if columns is None else data * columns[S.indices]
-    return sparse.csr_array((data, S.indices, S.indptr), shape=S.shape)
 
 
 def sparse_labels(Y: Array) -> sparse.csr_array | None:

@@ -24,7 +24,7 @@ from eigenkit.threads import available, blas_threads
 # Sums are added in groups of so many, their sums again, and so on: one sum of each level is kept.
 FAN_IN = 8
 
-# So many numbers of a block must be those of the pass before.
+# How many numbers of a block are compared with those of the first pass.
 SAMPLED = 256
 
 
@@ -199,8 +199,8 @@ def tree_sum(values: Iterable[Any]) -> Any:
 
 
 def _push(levels: list[tuple[Any, int]], value: Any) -> None:
-    # Not a function inside of another that calls itself: such a one refers to itself, and would
-    # keep the sums alive until somebody collects garbage.
+    # Not a nested function that calls itself: it would refer to itself, and so keep the sums alive
+    # until the garbage collector runs.
     for level, (held, count) in enumerate(levels):
         value, count = (value, 1) if count == 0 else (plus(held, value), count + 1)
         if count < FAN_IN:

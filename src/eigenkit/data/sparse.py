@@ -10,7 +10,7 @@ from scipy import sparse
 
 from eigenkit import compiled
 from eigenkit.data.centered import Centered
-from eigenkit.data.columns import FULL, SAFE_RANGE, shifted
+from eigenkit.data.columns import FULL, SAFE_RANGE, scaled, shifted
 from eigenkit.data.costs import BLOCK_RATE, DENSE_LIMIT_BYTES, SPARSE_RATE
 from eigenkit.data.label_matrix import SparseTarget
 from eigenkit.data.sparse_rows import SparseRows
@@ -130,31 +130,22 @@ class Sparse(Centered):
         return np.subtract(U, means if self.r is None else np.outer(r, means), out=out)
 
     def _plain_gram(self) -> Array:
-        P, Pt = self._pair()
-        return SparseRows(Pt).product(P, _multiplications(P))
+        P = self._weighted_rows()
+        return P.T.product(P.X, _multiplications(P.X))
 
     def _plain_outer(self) -> tuple[Array, Array]:
-        P, Pt = self._pair()
-        return SparseRows(P).product(Pt, _multiplications(Pt)), P @ self.delta
+        P = self._weighted_rows()
+        return P.product(P.T.X, _multiplications(P.T.X)), P.X @ self.delta
 
-    def _pair(self) -> tuple[sparse.csr_array, sparse.csr_array]:
-        """P and P' as CSR."""
-        P = self._weighted_P()
-        return P, self._rows.T.X if P is self.X else P.T.tocsr()
-
-    def _weighted_P(self) -> sparse.csr_array:
+    def _weighted_rows(self) -> SparseRows:
+        """P."""
         if self.r is None and self.m is None:
-            return self.X
-        data = self.X.data.copy()
-        if self.r is not None:
-            data *= np.repeat(self.r, np.diff(self.X.indptr))
-        if self.m is not None:
-            data *= self.m[self.X.indices]
-        return sparse.csr_array((data, self.X.indices, self.X.indptr), shape=self.shape)
+            return self._rows
+        return SparseRows(scaled(self.X, self.r, self.m))
 
     def column_squares(self) -> Array:
         """The diagonal of Z'Z."""
-        P = self._weighted_P()
+        P = self._weighted_rows().X
         sums = np.bincount(P.indices, P.data * P.data, self.shape[1]).astype(np.float64)
         return np.maximum(sums - self.total * self.delta**2, 0.0)
 

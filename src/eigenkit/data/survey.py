@@ -109,8 +109,7 @@ def _of_sparse(X: Any, weight: Array | None, m: Array | None) -> dict[str, Any]:
     data = data if m is None else data * m[index]
     counts = np.diff(X.indptr)
     rows = np.bincount(index, minlength=d)
-    # As few arrays of this size as can be: where memory is asked for anew each time, they cost
-    # more than the sums.
+    # Few arrays of this size: where each is allocated afresh, they cost more than the sums.
     each = None if weight is None else np.repeat(weight, counts)
     weighted = data if each is None else each * data
     low, high = np.full(d, np.inf), np.full(d, -np.inf)

@@ -19,7 +19,7 @@ from eigenkit.data.passes import Passes
 from eigenkit.linalg import Array, Cholesky, add_gram, fill_upper, triangular_factor
 from eigenkit.tolerances import REPAIRABLE, TWELVE_DIGITS
 
-# What Q'Q may differ from I by for its own factor to be exact to rounding.
+# How far Q'Q may be from I for its own factor to be exact to rounding.
 NEARLY = 0.1
 # Rows are factored in blocks of this many times their number of columns.
 TALL = 4

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import project
 from eigenkit.estimators._described import described
 from eigenkit.estimators._estimator import Transformer
-from eigenkit.estimators._streams import Result, Streaming
+from eigenkit.estimators._streams import Result, Streaming, like
 from eigenkit.estimators._validation import (
     check_X,
     check_X_varies,
@@ -86,10 +86,6 @@ class Projection(Streaming, Transformer):
     def _target(self) -> Target:
         """How the encoded y becomes H."""
         raise TypeError(f"{type(self).__name__} names no target")
-
-    def _edge_weight(self, n_labels: int) -> Array | float:
-        """Weights of the labels."""
-        return 1.0
 
     # Whether fit needs nothing but products with the data, which may then come in blocks.
     _in_passes = True
@@ -182,13 +178,13 @@ class Projection(Streaming, Transformer):
 
     def _spread_columns(self) -> None:
         """Give fitted attributes an entry for each column of X, where empty ones were left out."""
-        for name, axis in _FEATURE_AXIS.items():
-            if name in self.__dict__:
-                setattr(self, name, self._spread(self.__dict__[name], axis))
+        found = vars(self)
+        for name in _FEATURE_AXIS.keys() & found.keys():
+            setattr(self, name, self._spread(found[name], _FEATURE_AXIS[name]))
 
     def _spread(self, A: Array, axis: int) -> Array:
         """A, row-major, with zeros for the empty columns of X: zero is their mean, their weight."""
-        columns = self.__dict__.get("_columns_")
+        columns = getattr(self, "_columns_", None)
         if columns is None:
             return np.ascontiguousarray(A)
         whole = np.zeros((*A.shape[:axis], self.n_features_in_, *A.shape[axis + 1 :]), A.dtype)
@@ -217,13 +213,6 @@ class Projection(Streaming, Transformer):
     def _features(self, X: Any) -> Any:
         """New samples in the coordinates of ``components_``; for kernels not those of X."""
         return check_X(self, X, reset=False)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def check_has_alpha(estimator: Any) -> None:
@@ -279,13 +268,8 @@ def alpha_path(
     first = clone(estimator).set_params(alpha=min(alphas))
     settings = first._settings()
     problem = first._problem(first._sample(X, y, sample_weight))
-    parameters = first.get_params()
-    described = {n: v for n, v in vars(first).items() if n not in parameters}
-    models = []
     solutions = first._solve_path(problem, alphas, settings)
-    for alpha, solution in zip(alphas, solutions, strict=True):
-        model = clone(estimator)
-        model.__dict__.update(described)
-        model.set_params(alpha=alpha)._keep(problem, solution)
-        models.append(model)
+    models = [like(first, clone(estimator).set_params(alpha=alpha)) for alpha in alphas]
+    for model, solution in zip(models, solutions, strict=True):
+        model._keep(problem, solution)
     return models

@@ -75,4 +75,4 @@ def shrunken(problem: Problem, shrinkage: float, d: int) -> Problem:
     squares = Z.from_X(Z.from_X(np.maximum(squares, 0.0)[:, None]))
     within = float(np.sum(squares))
     alpha = shrinkage / (1 - shrinkage) * within / d
-    return replace(problem, pencil=replace(problem.pencil, alpha=alpha))
+    return replace(problem, pencil=problem.pencil.at(alpha))

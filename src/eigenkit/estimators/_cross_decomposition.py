@@ -107,9 +107,7 @@ class CrossDecomposition(BothSides):
             return super()._check_X(X, reset=reset, min_samples=min_samples)
         return check_gaps(self, X, "algorithm", "kernel", reset=reset, min_samples=min_samples)
 
-    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Every row: those without a weight have scores too."""
-        return self._all_rows(X, y, sample_weight)
+    _take = BothSides._all_rows  # rows without a weight have scores too
 
     def _state(self, sample: Rows) -> Pair:
         rows = sample.positive()
@@ -240,8 +238,6 @@ class CrossDecomposition(BothSides):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not self._iterates
         tags.input_tags.allow_nan = self._iterates
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 
@@ -297,9 +293,6 @@ class StreamedPLS(Streaming, CrossDecomposition):
 
     def _target(self) -> Target:
         return TARGETS["opls"]
-
-    def _edge_weight(self, n_labels: int) -> float:
-        return 1.0
 
     @property
     def _is_solved(self) -> bool:

@@ -18,7 +18,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import threads_for
 from eigenkit.estimators._blocks import blocked_rows
-from eigenkit.estimators._encoding import labels_of
+from eigenkit.estimators._described import described
+from eigenkit.estimators._encoding import check_y_names, labels_of
 from eigenkit.estimators._notebook import fitted_table
 from eigenkit.estimators._validation import check_weight, check_X, owned
 from eigenkit.moments import Blocks, Rows
@@ -54,6 +55,10 @@ class Estimator(Instead, BaseEstimator):
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         """y as the matrix Y (n x k); with ``reset`` remember what its columns mean."""
         raise TypeError(f"{type(self).__name__} encodes no y")
+
+    def _edge_weight(self, n_labels: int) -> Any:
+        """Weights of the labels."""
+        return 1.0
 
     def _state(self, sample: Any) -> Any:
         """The problem that a sample states."""
@@ -198,6 +203,30 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = self._supervised
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+@described
+class ScoresByName:
+    """``score`` for a y of several columns, whose names must be those of the fit.
+
+    Comes before scikit-learn's mixin that says how predictions are scored.
+    """
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination of the predictions; of a classifier their accuracy.
+
+        {scored}
+        """
+        check_y_names(self, y)
+        scored: Any = super()
+        return float(scored.score(X, y, sample_weight=sample_weight))
 
 
 class BothSides(Transformer):

@@ -52,7 +52,7 @@ class ManyViews(Transformer):
             if self.groups is not None:
                 raise ValueError("X is a list of views, so groups must be None.")
             self._views_ = [Estimator() for _ in X]
-        shapes = self.__dict__.get("_views_", [])
+        shapes = getattr(self, "_views_", [])
         if len(shapes) != len(X):
             expected = f"{len(shapes)} views" if shapes else "one matrix"
             raise ValueError(f"X is a list of {len(X)} views, but fit was given {expected}.")
@@ -71,7 +71,7 @@ class ManyViews(Transformer):
 
     def _columns(self, d: int) -> list[np.ndarray]:
         """The columns of each view."""
-        if "_views_" in self.__dict__:
+        if hasattr(self, "_views_"):
             widths = [shape.n_features_in_ for shape in self._views_]
             columns = np.split(np.arange(d), np.cumsum(widths)[:-1])
         else:
@@ -120,12 +120,6 @@ class ManyViews(Transformer):
             project(joint[:, own], self.mean_[own], W.T)
             for own, W in zip(self._columns_, self.view_components_, strict=True)
         ]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _is_views(X: Any) -> bool:

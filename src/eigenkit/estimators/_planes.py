@@ -171,8 +171,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
 
     # -- fitting -----------------------------------------------------------------------
 
-    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        return self._all_rows(X, y, sample_weight)
+    _take = Estimator._all_rows
 
     def _state(self, sample: Any) -> ByClass | ClassSums | PlaneSums:
         if sample.whole is not None:

@@ -41,8 +41,7 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
 
     _uses_all_components = False
 
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
-        return encode_responses(self, y, n, classes, reset)
+    _encode = encode_responses
 
     intercept_ = Result()
     _to_y_ = Result()
@@ -78,7 +77,7 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
         check_is_fitted(self)
         scores = project(self._features(X), self.mean_, self.components_.T)
         prediction = scores @ self._to_y_ + self.intercept_
-        one = self.__dict__.get("_one_response_")
+        one = getattr(self, "_one_response_", False)
         return np.asarray(prediction[:, 0] if one else prediction, dtype=self._dtype_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

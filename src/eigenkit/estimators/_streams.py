@@ -33,7 +33,7 @@ class Intake:
     @classmethod
     def of(cls, estimator: Any, moments: Moments | ClassMoments) -> Intake:
         """With a copy of the estimator: its parameters, and what its first batch was like."""
-        return cls(_describe(clone(estimator), estimator), moments)
+        return cls(like(estimator, clone(estimator)), moments)
 
     def fitted(self) -> Any:
         """The estimator fitted to the moments, once."""
@@ -75,16 +75,11 @@ class Result:
         return found[self.name]
 
 
-def _described(estimator: Any) -> dict[str, Any]:
-    """What the first batch of a stream fixes; everything else that is fitted follows later."""
-    fitted = {name: value for name, value in vars(estimator).items() if is_fitted_name(name)}
-    return {name: value for name, value in fitted.items() if name != "_intake_"}
-
-
-def _describe(model: Any, like: Any) -> Any:
-    """``model`` as if its first batch had been that of the stream ``like``."""
-    for name, value in _described(like).items():
-        setattr(model, name, value)
+def like(other: Any, model: Any) -> Any:
+    """``model`` with what the first rows of ``other`` were like: its columns, its classes."""
+    for name, value in vars(other).items():
+        if is_fitted_name(name) and name != "_intake_":
+            setattr(model, name, value)
     return model
 
 
@@ -175,7 +170,7 @@ class Streaming:
                 f"other is of the class {type(other).__name__}: merge needs a model of the class "
                 f"{type(self).__name__}, as this one is."
             )
-        new = not _described(self) and "_intake_" not in vars(self)
+        new = not any(map(is_fitted_name, vars(self)))
         for model, name in ((self, "this model"), (other, "other")):
             if "_intake_" not in vars(model) and not (new and model is self):
                 raise ValueError(
@@ -184,7 +179,7 @@ class Streaming:
                 )
         with unchanged_on_error(self):
             if new:
-                _describe(self, other)
+                like(other, self)
             _check_alike(self, other)
             moments: Any = self._no_moments() if new else self._intake_.moments
             merged = moments.merge(other._intake_.moments, *self._kind())

@@ -95,8 +95,7 @@ class HypergraphSpectral(Projection):
     def _target(self) -> Target:
         return TARGETS[self.expansion]
 
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
-        return encode_labels(self, y, n, classes, reset)
+    _encode = encode_labels
 
     def _edge_weight(self, n_labels: int) -> Array | float:
         if self.label_weights is None:
@@ -113,7 +112,7 @@ class HypergraphSpectral(Projection):
         degree = problem.labels.degree
         if not np.any(degree):
             raise ValueError("y holds no label at all: there is nothing to learn from it.")
-        if "classes_" in self.__dict__:
+        if hasattr(self, "classes_"):
             check_two_classes(degree)
         super()._check_informative(problem)
         empty = (degree == 0) | (degree >= problem.total * (1 - SUM_ROUNDING))

@@ -90,9 +90,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
         check_count("n_init", self.n_init)
         return check_count("n_clusters", self.n_clusters)
 
-    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """All vertices: those without a weight are put into clusters too."""
-        return self._all_rows(X, y, sample_weight)
+    _take = Estimator._all_rows  # vertices without a weight are put into clusters too
 
     def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
         X = check_X(self, X, reset=reset, min_samples=min_samples)

@@ -120,8 +120,7 @@ class KernelPCA(KernelSpace, Transformer):
                 "gives only their inner products: set it to False."
             )
 
-    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        return self._all_rows(X, y, sample_weight)
+    _take = Transformer._all_rows
 
     def _state(self, sample: Rows) -> tuple[Rows, Data]:
         """The rows, and what they are to the kernel."""
@@ -187,7 +186,7 @@ class KernelPCA(KernelSpace, Transformer):
         {samples_of_scores}
         """
         check_is_fitted(self)
-        if "dual_coef_" not in self.__dict__:
+        if not hasattr(self, "dual_coef_"):
             raise NotFittedError(
                 "inverse_transform needs fit_inverse_transform=True when the model is fitted."
             )
@@ -210,7 +209,6 @@ class KernelPCA(KernelSpace, Transformer):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = not self._precomputed
         tags.input_tags.pairwise = self._precomputed
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
 

@@ -220,14 +220,10 @@ class LDA(ClassifierMixin, Projection):
         within.flat[:: len(within) + 1] += pencil.ridge
         within *= self._shrunken_to() / problem.total
         self.covariance_ = self._cast(from_X(from_X(within).T))
-        self._ridge_variance_ = pencil.alpha * self._shrunken_to() / problem.total
-
-    def _spread_columns(self) -> None:
-        super()._spread_columns()
-        if "_columns_" in self.__dict__ and self.store_covariance:
+        if hasattr(self, "_columns_"):  # empty columns have the variance of the ridge
             whole = self._spread(self._spread(self.covariance_, 0), 1)
             empty = np.setdiff1d(np.arange(len(whole)), self._columns_)
-            whole[empty, empty] = self._ridge_variance_
+            whole[empty, empty] = pencil.alpha * self._shrunken_to() / problem.total
             self.covariance_ = whole
 
     @property

@@ -166,7 +166,7 @@ class LeastSquaresProjection(Projection):
         return encode(self, y, n, classes, reset)
 
     def _check_informative(self, problem: Problem) -> None:
-        if "classes_" in self.__dict__:
+        if hasattr(self, "classes_"):
             check_two_classes(problem.labels.degree)
         super()._check_informative(problem)
 
@@ -226,7 +226,7 @@ class LeastSquaresProjection(Projection):
         if self.target in CLASSES:
             return most_probable(self.decision_function(X), self.classes_)
         values = self._values(X)
-        return values[:, 0] if self.__dict__.get("_one_response_") else values
+        return values[:, 0] if getattr(self, "_one_response_", False) else values
 
     @_for(*CLASSES)
     def predict_proba(self, X: Any) -> Array:

@@ -17,11 +17,9 @@ from eigenkit.estimators._encoding import (
     check_indicator,
     check_same_rows,
     check_two_classes,
-    encode_classes,
-    encode_labels,
+    class_columns,
 )
-from eigenkit.estimators._estimator import Estimator
-from eigenkit.estimators._named import ScoresByName
+from eigenkit.estimators._estimator import Estimator, ScoresByName
 from eigenkit.estimators._validation import check_X, plain_words, tabular
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split
@@ -102,16 +100,15 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         if not np.iterable(self.cv) and not hasattr(self.cv, "split"):
             check_count("cv", self.cv)
 
-    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """Every row: folds are counted among all of them."""
-        return self._all_rows(X, y, sample_weight)
+    _take = Estimator._all_rows  # folds are counted among all rows
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> sparse.csr_array:
         """The labels as a sparse matrix; sparse y is checked as it is stored."""
         self._sparse_labels_ = sparse.issparse(y)
         if not sparse.issparse(y):
-            encode = encode_labels if y.ndim == 2 and y.shape[1] > 1 else _encode_classes
-            return sparse.csr_array(encode(self, y, n, classes, reset))
+            if y.ndim == 2 and y.shape[1] > 1:
+                return sparse.csr_array(check_indicator(y, n))
+            return class_columns(self, y, n, classes, reset, instead="give a 0/1 matrix")
         J = sparse.csr_array(y, dtype=np.float64, copy=True)
         J.eliminate_zeros()
         check_same_rows(n, J.shape[0])
@@ -268,10 +265,6 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
 
 def _default_projection(n_labels: int) -> OrthonormalizedPLS:
     return OrthonormalizedPLS(label_rank=MAIN_DIRECTIONS if n_labels > MANY_LABELS else None)
-
-
-def _encode_classes(model: Any, y: Any, n: int, classes: Any, reset: bool) -> Array:
-    return encode_classes(model, y, n, classes, reset, instead="give a 0/1 matrix")
 
 
 def _as_counts(weight: Array) -> Array:

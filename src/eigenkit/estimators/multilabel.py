@@ -60,8 +60,7 @@ class MultilabelLDA(Projection):
     def _target(self) -> Target:
         return TARGETS["lda"]
 
-    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
-        return encode_labels(self, y, n, classes, reset)
+    _encode = encode_labels
 
     def _all_rows(self, *args: Any, **options: Any) -> Rows:
         return _copies(super()._all_rows(*args, **options), options.get("min_samples") == 1)

@@ -214,7 +214,7 @@ class MultipleKernelProjection(Delegating, Transformer):
         self.eigenvalues_ = self.estimator_.eigenvalues_
         self.components_ = self.estimator_.components_
         self.n_components_ = self.estimator_.n_components_
-        if "classes_" in self.estimator_.__dict__:
+        if hasattr(self.estimator_, "classes_"):
             self.classes_ = self.estimator_.classes_
 
     def _bank(self, X: Samples, y: Any, weight: Array | None) -> tuple[KernelBank, Array, Array]:
@@ -335,7 +335,7 @@ class MultipleKernelProjection(Delegating, Transformer):
         return self.estimator_, K
 
     def __sklearn_is_fitted__(self) -> bool:
-        return "components_" in self.__dict__
+        return hasattr(self, "components_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -344,5 +344,4 @@ class MultipleKernelProjection(Delegating, Transformer):
         tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
         tags.target_tags = inner.target_tags
         tags.input_tags.sparse = not self._precomputed
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -108,9 +108,6 @@ class MultiviewCCA(Streaming, ManyViews):
     def _target(self) -> Target:
         return TARGETS["opls"]  # of no labels: nothing stands beside X
 
-    def _edge_weight(self, n_labels: int) -> float:
-        return 1.0
-
     def _state(self, sample: Any) -> Views:
         columns = self._columns(self.n_features_in_)
         alphas = per_view("alpha", self.alpha, len(columns))

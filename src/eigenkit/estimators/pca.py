@@ -228,8 +228,8 @@ class PCA(Density, Projection):
                 ConditionWarning,
                 stacklevel=2,
             )
-        pencil = replace(problem.pencil, Z=Z.in_one_unit())
-        return replace(problem, pencil=pencil)
+        pencil = problem.pencil
+        return replace(problem, pencil=Pencil(Z.in_one_unit(), pencil.H, pencil.alpha))
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
         if settings.solver != "auto":
@@ -328,7 +328,6 @@ class PCA(Density, Projection):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = False
         tags.input_tags.allow_nan = self._skips_gaps
         tags.input_tags.sparse = not self._skips_gaps
         return tags

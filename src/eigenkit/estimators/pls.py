@@ -18,8 +18,8 @@ from eigenkit.estimators._cross_decomposition import (
     StreamedPLS,
 )
 from eigenkit.estimators._described import described
+from eigenkit.estimators._estimator import ScoresByName
 from eigenkit.estimators._gaps import share_of
-from eigenkit.estimators._named import ScoresByName
 from eigenkit.estimators._validation import check_scores
 from eigenkit.linalg import Array, power_of_two
 from eigenkit.shell import check_choice, check_count, check_real

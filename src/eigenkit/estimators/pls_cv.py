@@ -86,7 +86,8 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
         rows = pair.rows
-        folds = self.__dict__.pop("_split_")
+        folds = self._split_
+        del self._split_  # not a part of the model
         l = min(l, min(len(train) for train, _ in folds) - 1)
         # Squared errors of responses in extreme units would leave the range of numbers.
         unit = float(power_of_two(np.max(np.abs(rows.Y))))

@@ -13,7 +13,7 @@ from eigenkit.data import project
 from eigenkit.estimators._cross_decomposition import Fit, Pair, StreamedPLS, decomposed
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_indicator, check_two_classes, encode_classes
-from eigenkit.estimators._named import ScoresByName
+from eigenkit.estimators._estimator import ScoresByName
 from eigenkit.estimators._validation import warn_degenerate
 from eigenkit.linalg import Array, whitener
 from eigenkit.moments import Rows

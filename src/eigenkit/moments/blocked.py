@@ -19,7 +19,7 @@ from eigenkit.moments.rows import Problem, Rows
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target
 
-# Kinds of numpy's types.
+# The kinds of numpy's types that are numbers.
 NUMBERS = "biuf"
 
 NO_BLOCK = "X holds no block of rows that count: there is nothing to learn from."

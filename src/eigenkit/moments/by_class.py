@@ -18,7 +18,7 @@ from eigenkit.moments.rows import Rows
 from eigenkit.moments.stream import LIMIT_BYTES, Moments
 from eigenkit.targets import TARGETS
 
-# Nothing stands beside X in the factors: any target without a part of its own will do.
+# The factors hold X alone: any linear target will do.
 _KIND = TARGETS["opls"], 1.0
 
 

@@ -122,23 +122,19 @@ class Rows:
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on these rows."""
-        Z = self.centered()
+        Z, n = self.centered(), self.n_rows
         with Z.own_threads():
-            return self._problem(Z, target, edge_weight, alpha)
-
-    def _problem(self, Z: Any, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
-        weight, n = self.effective, self.n_rows
-        one = 1.0 if self.counted else Z.total / self.count
-        Y = self._labels(target)
-        G = target.local(Y, edge_weight)
-        factor = Pencil.state(Z, G, alpha).H
-        degree = column_sums(Y, weight)
-        labels = Labels(degree, factor, edge_weight, one, n, Z.total, precision(self.Y))
-        if target.linear and not sparse.issparse(Y):
-            # The centred H comes from the centred G, as Y may be far from zero.
-            pencil = Pencil(Z, target.finish(factor, labels), alpha)
-        else:
-            pencil = Pencil.state(Z, target.finish(G, labels), alpha)
+            one = 1.0 if self.counted else Z.total / self.count
+            Y = self._labels(target)
+            G = target.local(Y, edge_weight)
+            factor = Pencil.state(Z, G, alpha).H
+            degree = column_sums(Y, Z.weight)
+            labels = Labels(degree, factor, edge_weight, one, n, Z.total, precision(self.Y))
+            if target.linear and not sparse.issparse(Y):
+                # The centred H comes from the centred G, as Y may be far from zero.
+                pencil = Pencil(Z, target.finish(factor, labels), alpha)
+            else:
+                pencil = Pencil.state(Z, target.finish(G, labels), alpha)
         return Problem(pencil, labels, Z.mean, Z.total, n)
 
     def _labels(self, target: Target) -> Any:

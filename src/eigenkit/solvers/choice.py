@@ -65,9 +65,9 @@ def choose(Z: Data, n_targets: int, alphas: Sequence[float], tol: float) -> Choi
     if not one_ridge:
         costs.pop("dual_cholesky", None)
     exact = min(costs.values(), default=np.inf)
-    iteration = _iteration_cost(Z, n_targets, len(alphas))
-    possible = one_ridge and (min(alphas) > 0 or not Z.has_rows)
-    if possible and exact > max(SHORT, FEW * iteration):
+    possible = exact > SHORT and one_ridge and (min(alphas) > 0 or not Z.has_rows)
+    iteration = _iteration_cost(Z, n_targets, len(alphas)) if possible else np.inf
+    if exact > FEW * iteration:
         condition = 1 + Z.spectral_norm_squared() / max(float(np.min(Z.ridge(min(alphas)))), TINY)
         # Where rounding keeps it from reaching tol, it would only run to max_iter: factor instead.
         if not costs or EPS * condition < tol:

@@ -162,7 +162,7 @@ class _Updated:
         gram *= f[:, None]
         xy = (C - A.T @ B - np.outer(total * mu, nu)) * g * f[:, None]
         yy = (F - B.T @ B - np.outer(total * nu, nu)) * g * g[:, None]
-        # Rounding is relative to the whole, so that is what the trace must tell.
+        # Rounding is relative to all rows, not to those of the fold: so is the trace.
         trace = float(np.sum(G.diagonal() * f**2))
         grains = self.Z.grain(G.diagonal()) * f, self.Y.grain() * g
         return CrossProducts(xy, yy, trace, *grains, gram, from_data)

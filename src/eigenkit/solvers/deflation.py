@@ -60,7 +60,7 @@ class Components:
 
     def first(self, l: int) -> Components:
         """The first ``l`` of the components."""
-        arrays = {n: v[..., :l] for n, v in self.__dict__.items() if n != "n_iter"}
+        arrays = {n: v[..., :l] for n, v in vars(self).items() if n != "n_iter"}
         return replace(self, n_iter=self.n_iter[:l], **arrays)
 
 

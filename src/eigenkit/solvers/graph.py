@@ -172,7 +172,7 @@ class GraphRows(Rows):
             Z = Z * np.sqrt(weight)[:, None]
         below = np.zeros((0, Z.shape[1])) if self.below is None else self.below
         stated = super().problem(target, edge_weight, alpha)
-        # Numbers far from zero are rounded in both parts: so many of them are.
+        # Rows of X and of the graph are both rounded: both count.
         total, eps = stated.total + self.links, precision(self.X)
         one = one_sample(weight)
         stacked = Centered.behind(np.vstack([Z, below]), mean, total, one, len(Z), eps)

@@ -49,7 +49,7 @@ def reduced(pencil: Pencil, rank: int | str) -> tuple[Pencil, Array, float]:
     """The pencil with the targets H V, V (k x r), and ||H - H V V'||^2, which is sigma_{r+1}^2."""
     V, rest = _directions(pencil.Z, pencil.H, rank)
     V = np.ascontiguousarray(V)
-    return replace(pencil, H=pencil.H @ V), V, rest
+    return Pencil(pencil.Z, pencil.H @ V, pencil.alpha), V, rest
 
 
 def _directions(Z: Any, H: Any, rank: int | str) -> tuple[Array, float]:
@@ -88,9 +88,7 @@ def narrowed(pencil: Pencil) -> tuple[Pencil, Array]:
     with blas_threads(pencil.C.shape[0]):
         Q, R = sla.qr(pencil.C.T, mode="economic", check_finite=False)
     turned = _Turned(pencil.H, Q) if pencil.Z.has_rows else pencil.H @ Q
-    small = replace(pencil, H=turned)
-    small.__dict__["C"] = R.T
-    return small, Q
+    return Pencil(pencil.Z, turned, pencil.alpha, R.T), Q
 
 
 def in_all_labels(solution: Solution, Q: Array) -> Solution:

@@ -66,7 +66,7 @@ def least_squares_path(
     Columns of H of a length up to ``grain`` are rounding.
     """
     T = targets(np.asarray(pencil.H), grain)
-    plain = replace(pencil, alpha=0.0)  # scores are measured without the penalty
+    plain = pencil.at(0.0)  # scores are measured without the penalty
     runs = _runs(pencil.Z, T, alphas, l1_ratio, settings)
     return [
         _ordered(plain, T, W, l1_ratio == 0, replace(report, solver="least_squares"), alpha)

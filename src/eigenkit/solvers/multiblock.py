@@ -135,7 +135,7 @@ def next_component(blocks: Sequence[Block], rule: Rule) -> Component | None:
     whitened = [block.whitened() for block in blocks]
     if any(P.shape[1] == 0 for P, _ in whitened):
         return None
-    # In one unit for all blocks, in which squares of covariances are numbers.
+    # One unit for all blocks, in which squares of covariances do not overflow or vanish.
     unit = float(power_of_two(max(np.abs(P).max() for P, _ in whitened)))
     cross = Cross.of([P / unit for P, _ in whitened], blocks[0].total)
     b, n_iter, converged = _ascend(cross, _start(cross, rule.design), rule)

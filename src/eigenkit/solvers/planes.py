@@ -353,7 +353,7 @@ def gepsvm_from_rows(rows: Sequence[Array], alpha: float, R: Array) -> Planes:
 
 def _proximal(rows: Sequence[Array], c: int, root: Array) -> tuple[float, Array]:
     factor = np.vstack([rows[c], root])
-    # Features of extreme units: the ridge in the units of the rows may not have a square.
+    # With extreme units of the features the square of the ridge may overflow or vanish.
     unit = power_of_two(np.abs(factor).max(axis=0))
     F = whitener(factor / unit) / unit[:, None]
     rest = [N @ F for i, N in enumerate(rows) if i != c]

@@ -23,7 +23,7 @@ from eigenkit.solvers.reduction import one_number, reduction
 from eigenkit.tolerances import EPS, REPAIRABLE, TINY, TOLD_APART, TWELVE_DIGITS
 
 # Where a mixture of at least this many columns lacks no more than this (relative), their residuals
-# are not computed: that is twelve digits, measured where the condition only fears.
+# are not computed: that is twelve digits, measured where the condition number only warns.
 MIXED = 8
 ENOUGH = 1e-12
 # The part of Z'A (relative) that may be lost to cancellation in the dual.
@@ -37,7 +37,7 @@ Components = tuple[Array, Array, Array]
 # The same for a factored B: W, B W, W'B W, eigenvalues and basis
 Factored = tuple[Array, Array, Array, Array, Array]
 
-# Refinement that has stopped to converge has found W where its last step was smaller than this.
+# Where refinement no longer converges, W is found if the last step was smaller than this.
 STALLED = 1e-6
 
 

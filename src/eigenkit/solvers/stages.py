@@ -40,13 +40,13 @@ from eigenkit.tolerances import RANK_TOL
 # W'B W = I to this says that D was diagonal to as much: W'A W = (T'T)^-1 then, for W = W1 T.
 NOTHING_LEFT = 1e-13
 
-# So many components more than asked for are solved for: those that are nearly equal to the last
-# are told apart on the span of all.
+# So many components beyond those asked for are computed: near ties with the last one are resolved
+# on the span of all.
 GUARD = 10
 
 SOLVERS = ("auto", "two_stage", "direct")
 
-# Why a method gives up; what it answers then is None.
+# Why a method gives up and answers None.
 SINGULAR = "B is singular to rounding there"
 
 # From here on B is so ill-conditioned that the answer has lost half of its digits.
@@ -92,24 +92,16 @@ def solve_path(
     settings = settings or Settings()
     rank = None if settings.by_eigenvalues else settings.label_rank
     if isinstance(rank, str) or (rank is not None and rank < pencil.H.shape[1]):
-        return _with_fewer_targets(pencil, alphas, settings, rank)
+        small, V, rest = reduced(pencil, rank)
+        solutions = solve_path(small, alphas, replace(settings, label_rank=None))
+        return [restored(found, V, rest) for found in solutions]
     if pencil.C.shape[1] > pencil.C.shape[0]:
         small, Q = narrowed(pencil)
         return [in_all_labels(found, Q) for found in solve_path(small, alphas, settings)]
-    problems = [replace(pencil, alpha=float(alpha)) for alpha in alphas]
-    for problem in problems:
-        problem.__dict__["C"] = pencil.C  # the same for all: do not compute it again
+    problems = [pencil.at(float(alpha)) for alpha in alphas]
     if settings.solver == "direct":
         return [_direct(problem, settings) for problem in problems]
     return _two_stage(pencil, problems, settings)
-
-
-def _with_fewer_targets(
-    pencil: Pencil, alphas: Sequence[float], settings: Settings, rank: int | str
-) -> list[Solution]:
-    small, V, rest = reduced(pencil, rank)
-    solutions = solve_path(small, alphas, replace(settings, label_rank=None))
-    return [restored(solution, V, rest) for solution in solutions]
 
 
 def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> list[Solution]:
@@ -129,7 +121,7 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
 def _in_dual(problem: Pencil, dual: Dual, report: Report, settings: Settings) -> Solution:
     """The second stage on dual coefficients: only the answer has a row for every feature."""
     with problem.Z.own_threads():
-        values, basis = principal(dual.cross)
+        values, basis = diagonalize(dual.cross)
         values, basis = values[: settings.count], basis[:, : settings.count]
         dual = dual.turned(basis / np.sqrt(values))
         if (found := ritz(dual.square, dual.cross)) is not None:
@@ -151,7 +143,7 @@ def _components(
         return W, None, values, basis
     found = regression.factored(count)
     if found is None:
-        values, basis = diagonalize(problem, regression.W1)
+        values, basis = diagonalize(problem.Z.inner(problem.C, regression.W1))
         values, basis = values[:count], basis[:, :count]
         found = *settled(problem, regression, basis / np.sqrt(values)), values, basis
     return rayleigh_ritz(problem, *found)
@@ -190,14 +182,16 @@ def regress(
     pairs = []
     for alpha, answer in zip(alphas, answers, strict=True):
         report = Report("", choice.regression, choice.reason)
-        for why, other in _others(pencil, choice):
+        done = answer is not None and answer.converged
+        for why, other in () if done else _others(pencil, choice):
             if answer is not None and (answer.converged or why is SINGULAR):
                 continue
             report = Report("", other, f"{report.reason}, but {why}: {other}")
             method = REGRESSIONS[other]
             (answer,) = method(pencil, [alpha], settings.tol, settings.max_iter)
         assert answer is not None
-        _warn_unless_converged(answer, report.regression, settings)
+        if not answer.converged:
+            _warn_of_stopping(answer, report.regression, settings)
         report = replace(
             report,
             n_iter=answer.n_iter,
@@ -229,28 +223,19 @@ def settled(problem: Pencil, regression: Regression, T: Array) -> Settled:
     return found
 
 
-def _warn_unless_converged(answer: Regression, method: str, settings: Settings) -> None:
-    if not answer.converged:
-        warnings.warn(
-            f"{method} stopped after {answer.n_iter} iterations above tol={settings.tol:g}: "
-            f"increase max_iter, tol or alpha{_or_auto(method, settings)}",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+def _warn_of_stopping(answer: Regression, method: str, settings: Settings) -> None:
+    asked = settings.regression not in ("auto", "lsqr")  # then another method may do it
+    or_auto = ", or leave regression at 'auto'" if asked else ""
+    warnings.warn(
+        f"{method} stopped after {answer.n_iter} iterations above tol={settings.tol:g}: "
+        f"increase max_iter, tol or alpha{or_auto}",
+        ConvergenceWarning,
+        stacklevel=2,
+    )
 
 
-def _or_auto(method: str, settings: Settings) -> str:
-    """Another method may do it, where this one was asked for."""
-    return "" if settings.regression in ("auto", "lsqr") else ", or leave regression at 'auto'"
-
-
-def diagonalize(pencil: Pencil, W1: Array) -> tuple[Array, Array]:
-    """Eigenvalues and eigenvectors U of the second stage."""
-    return principal(pencil.Z.inner(pencil.C, W1))
-
-
-def principal(D: Array) -> tuple[Array, Array]:
-    """The eigenvalues of D above rounding, and their eigenvectors."""
+def diagonalize(D: Array) -> tuple[Array, Array]:
+    """The eigenvalues of D above rounding, and their eigenvectors U."""
     values, U = eigenpairs(D)
     keep = values > RANK_TOL * values.max(initial=0.0)
     return values[keep], U[:, keep]
@@ -270,7 +255,7 @@ def rayleigh_ritz(
 
 
 def ritz(WBW: Array, WC: Array) -> tuple[Array, Array, Array] | None:
-    """T, eigenvalues and basis of the components W T; None where W'B W tells nothing apart."""
+    """T, eigenvalues and basis of the components W T; None where W'B W is singular to rounding."""
     with blas_threads(len(WBW)):
         L, info = sla.lapack.dpotrf(symmetric(WBW), lower=1)
         if info or len(WBW) == 0:

@@ -195,7 +195,7 @@ class SetKernel(TransformerMixin, BaseEstimator):
         K = self._inner(new, self._fit_sets_)
         if not getattr(self, "normalize", True):
             return K
-        # The root of a sum of squares; no set with points has none.
+        # Roots of sums of squares, which are above zero for every set that has points.
         own = self._fit_norms_ if new is self._fit_sets_ else np.sqrt(self._square(new))
         return _unit_diagonal(K, own, self._fit_norms_)
 

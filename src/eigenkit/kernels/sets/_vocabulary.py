@@ -27,7 +27,7 @@ SMALLEST = 1e-3
 # clusters, nor (if it has several) points: it should stay near the processor.
 ALIKE, MOST_GROUPS, MOST_ROWS = 1.25, 64, 2**12
 
-# Squared distances are differences of products: below this many roundings of them they are none.
+# Squared distances are differences of products: up to this many roundings of those they are 0.
 ROUNDINGS = 16
 
 
