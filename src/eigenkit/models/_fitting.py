@@ -313,11 +313,13 @@ def _search_blocks(
 
 def _fingerprint(source: Source, labels: Any, features: Features) -> str:
     """What tells the blocks of one file from those of another."""
-    digest = hashlib.sha256("\0".join(map(str, np.ravel(labels))).encode("utf-8"))
+    words = [*map(str, np.ravel(labels)), *features.feature_names()]
+    digest = hashlib.sha256("\0".join(words).encode("utf-8"))
     for numbers in (features.scale, features.fill):
         digest.update(np.asarray(numbers, dtype=np.float64).tobytes())
-    name = Path(source.path).name
-    return f"{name} in blocks of {rows_per_block(source)} rows, {digest.hexdigest()[:16]}"
+    name, mark = Path(source.path).name, digest.hexdigest()[:16]
+    blocks = f"{features.n_features} features in blocks of {rows_per_block(source)} rows"
+    return f"{name}, {blocks}, {mark}"
 
 
 def _search(

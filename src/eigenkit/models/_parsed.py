@@ -48,7 +48,7 @@ def parsed(
             if not kept:
                 plain = learn_features(first, lambda block=block: [block])  # type: ignore[misc]
             X = _plain_matrix(plain, path, block)
-            kept.append((path, Stored.of(scratch, X, None)))
+            kept.append((path, Stored.of(scratch, X)))
     seen = join_labels(labels)
     if are_codes(sources, seen):
         return parsed(sources, task, scale, missing, folder, part=part)
@@ -75,7 +75,7 @@ def parsed(
         block = replace(block, X=widened(block.X, width))
         block = drop_missing(block) if missing == "drop" else block
         if len(block):
-            held = Stored.of(scratch, features.matrix(path, block), None)
+            held = Stored.of(scratch, features.matrix(path, block))
             stored.append(replace(held, **_y_of(scratch, target, path, block.labels)))
     return stored, target
 
