@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from eigenkit.shell import shown
+
 _POSITION = re.compile(r"-?[0-9]{1,9}")
 
 
@@ -86,12 +88,6 @@ def guarded(path: Any, problem: str) -> Iterator[None]:
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise FileError(path, problem) from error
-
-
-def shown(text: Any, length: int = 60) -> str:
-    """A value for a message: quoted, control characters escaped, not too long."""
-    text = str(text)
-    return repr(text if len(text) <= length else text[: length - 1] + "…")
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,6 @@ from eigenkit.files._common import (
     default_names,
     listed,
     roles,
-    shown,
 )
 from eigenkit.files._streams import (
     Lines,
@@ -54,6 +53,7 @@ from eigenkit.files._streams import (
     split_lines,
     without_lines,
 )
+from eigenkit.shell import shown
 from eigenkit.threads import ahead
 
 # Those that cannot be part of a number.

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.files._common import Block, FileError, Reading, Source, shown
+from eigenkit.files._common import Block, FileError, Reading, Source
 from eigenkit.files._digits import decimal_numbers, whole_numbers
 from eigenkit.files._streams import Origin
+from eigenkit.shell import shown
 
 _QUERY = re.compile(rb"(?:^|\s)qid:\S*")
 

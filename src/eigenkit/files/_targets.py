@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from eigenkit.files._common import FileError, Reading, shown
+from eigenkit.files._common import FileError, Reading
+from eigenkit.shell import shown
 
 TASKS = ("classes", "labels", "numbers")
 # One column of whole numbers counts as classes up to this many distinct ones.
