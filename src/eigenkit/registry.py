@@ -78,7 +78,7 @@ class Method:
 
     @property
     def picks_components(self) -> bool:
-        """Whether the data must say how many components, as for PLS: it takes a few by itself."""
+        """Whether the user has to choose the number of components, as for PLS."""
         return isinstance(self.make().get_params().get("n_components"), int)
 
 
@@ -273,7 +273,7 @@ def usual(names: list[str], views: bool = False) -> list[str]:
 
 
 def find(name: str) -> Method:
-    """The method of that name; a slip of the pen gets a suggestion.
+    """The method of that name; a misspelt name gets a suggestion.
 
     Examples
     --------

@@ -74,17 +74,17 @@ class TooLargeError(FileError):
 
 @contextmanager
 def guarded(path: Any, problem: str) -> Iterator[None]:
-    """Whatever a damaged file provokes in another package's reader, as our one sentence.
+    """Turn whatever another package's reader raises on a damaged file into one sentence of ours.
 
-    That is a long list (bad zip files, unknown compression, passwords, headers that do not
-    parse, sizes beyond all bounds); an error of the disk is none of it.
+    The list is long: bad zip files, unknown compression, passwords, headers that do not parse,
+    absurd sizes. Errors of the disk pass through unchanged.
     """
     try:
         yield
     except FileError:
         raise
     except Exception as error:
-        # A seek to a negative place is invalid to the system, and damage to us.
+        # A seek to a negative offset (EINVAL) means that the file is damaged.
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise FileError(path, problem) from error
@@ -105,7 +105,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file; None means that it is found out from the file.
+    """How to read a file; None means that it is detected.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class Reading:
     categorical : tuple of str
         Columns of categories, of which each becomes a feature.
     groups : str, optional
-        One more such column, the last of them; it says which rows belong together.
+        One more such column, put last, which says which rows belong together.
     ignore : tuple of str
         Columns to leave out.
     index : str, optional
@@ -134,7 +134,7 @@ class Reading:
     comment : str, optional
         Lines that begin with this are left out.
     keep : tuple of str
-        Columns whose cells are wanted as they are, beside everything else.
+        Columns whose cells are also returned unchanged.
     dtype : {"float64", "float32"}
     index_base : {0, 1}, optional
         Number of the first feature in svmlight files; by default 0 if it occurs, else 1.
@@ -149,7 +149,7 @@ class Reading:
     truth : bool
         The labels of the model are wanted, too.
     words : bool
-        The labels are words, also where all that are there could be numbers.
+        Read the labels as words, even if all of them look like numbers.
     """
 
     format: str | None = None
@@ -292,7 +292,7 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Roles:
-    """Who is who among the columns of a table."""
+    """Which column of a table plays which role."""
     if options.expected is not None:
         found = _expected_roles(path, names, header, options.expected)
         if options.truth and found.labels:
@@ -332,14 +332,14 @@ def index_column(path: Any, names: Sequence[str], header: bool, options: Reading
 def _like_labels(
     names: Sequence[str], labels: list[int], features: list[int], header: bool
 ) -> tuple[str, ...]:
-    """Features that begin as the labels do (tag_a, tag_b), if most others do not."""
+    """Features whose names begin like those of the labels (tag_a, tag_b), unless most do."""
     stems = {stem for j in labels if header and (stem := _stem(names[j]))}
     alike = tuple(names[j] for j in features if _stem(names[j]) in stems)
     return alike if 2 * len(alike) < len(features) else ()
 
 
 def _stem(name: str) -> str:
-    """What a name shares with others of its kind: ``tag_`` of ``tag_red``, ``y`` of ``y3``."""
+    """The part that related names share: ``tag_`` of ``tag_red``, ``y`` of ``y3``."""
     found = re.match(r"(.+[_.:\-/])[^_.:\-/]+$|(\D+)\d+$", name)
     return (found[1] or found[2]) if found else ""
 
@@ -385,7 +385,7 @@ def check_unique(path: Any, names: Sequence[str], line: int | None = None) -> No
 
 
 def size(n_bytes: float) -> str:
-    """A number of bytes to read."""
+    """A number of bytes in readable units."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if n_bytes < 1024:
             return f"{n_bytes:.3g} {unit}" if unit != "bytes" else f"{int(n_bytes)} bytes"

@@ -28,7 +28,7 @@ _BOMS = [
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 ]
-# Encodings in which ASCII is what it is.
+# Encodings that contain ASCII unchanged.
 _HAVE_ASCII = {"ascii", "utf-8", "utf-8-sig", "cp1252", "latin-1", "iso8859-1"}
 _DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 
@@ -83,7 +83,7 @@ class Origin:
             return bytes(self._read(stream, _HEAD))
 
     def share(self, n_bytes: int) -> float:
-        """How much of the file so many bytes of its text are; 0 where it is compressed."""
+        """The share of the file that this many bytes are; 0 if it is compressed."""
         return 0.0 if self.compression else min(n_bytes / self.n_bytes, 1.0)
 
     def _read(self, stream: Any, n: int) -> Any:
