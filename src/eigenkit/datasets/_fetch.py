@@ -17,8 +17,7 @@ from urllib.request import Request, urlopen
 import numpy as np
 from scipy import sparse
 
-from eigenkit.datasets._fingerprint import difference, digest
-from eigenkit.datasets._known import KNOWN
+from eigenkit.datasets._fingerprint import KNOWN, difference, digest
 from eigenkit.datasets._sources import Entry, Fetched, Files, OpenML
 from eigenkit.datasets._store import Dataset, Splits
 from eigenkit.exceptions import DatasetNotFound
@@ -35,7 +34,7 @@ _CHUNK = 2**18
 _Parts = tuple[Any, np.ndarray, dict[str, np.ndarray]]
 
 
-def fetch(name: str, entry: Entry, source: Fetched, sha256: str | None = None) -> Dataset:
+def fetch(name: str, entry: Entry, source: Fetched, sha256: str | None) -> Dataset:
     """The data set from its source; DatasetNotFound if it cannot be obtained, or is another."""
     try:
         X, target, arrays = _read(source, entry)

@@ -9,11 +9,15 @@ and labels that belong to other rows. ``python -m benchmarks.fingerprints`` comp
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+
+from eigenkit.data import stored
 
 # Text with six decimals moves a sum by less than this, relative to the sum of absolute values.
 _TOLERANCE = 1e-5
@@ -39,6 +43,24 @@ class Known:
     whole: Fingerprint
     train: Fingerprint | None = None
     digest: str = ""
+
+
+def _read_known() -> dict[str, Known]:
+    """What known.json holds, which benchmarks.fingerprints wrote."""
+
+    def part(found: dict[str, Any], name: str) -> Any:
+        fields = found.get(name)
+        return fields and Fingerprint(**{key: tuple(value) for key, value in fields.items()})
+
+    sets = json.loads(files("eigenkit.datasets").joinpath("known.json").read_text("utf-8"))
+    return {
+        name: Known(part(found, "whole"), part(found, "train"), found.get("digest", ""))
+        for name, found in sets.items()
+    }
+
+
+# The sets that can be fetched.
+KNOWN = _read_known()
 
 
 def fingerprint(X: Any, target: np.ndarray) -> Fingerprint:
@@ -92,7 +114,7 @@ def _counts(target: np.ndarray) -> tuple[int, ...]:
 def _sums(X: Any, target: np.ndarray) -> np.ndarray:
     columns = np.asarray(X.sum(axis=0)).ravel()
     rows = np.asarray(X.sum(axis=1)).ravel()
-    values = X.data if sparse.issparse(X) else X
+    values = stored(X)
     grow = np.arange(1, X.shape[1] + 1) / X.shape[1]
     weights = target @ np.arange(1, target.shape[1] + 1) if target.ndim == 2 else target
     return np.array([columns.sum(), np.vdot(values, values), columns @ grow, rows @ weights])

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import (
     after_means,
@@ -21,7 +23,6 @@ from eigenkit.evaluation.kept import KeptSteps, identity
 from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.responses import (
     number_baselines,
-    number_splits,
     read_numbers,
     run_number_trial,
 )
@@ -139,11 +140,7 @@ def evaluate(
     read = read_numbers if numbers else read_samples
     samples = read(X, Y, feature_names, label_names, prepare)
     repeats, seed = check_count("repeats", repeats), _check_seed(seed)
-    splits, words = (
-        number_splits(len(samples), cv, repeats, train_size, seed)
-        if numbers
-        else make_splits(samples.Y, cv, repeats, train_size, seed)
-    )
+    splits, words = make_splits(samples.Y, cv, repeats, train_size, seed, numbers=numbers)
     first = samples.parts(splits[0])[0][0]
     plan = Plan(
         make_classifier(classifier, seed),
@@ -269,7 +266,15 @@ def _protocol(words: str, splits: list[Split], classifier: Any, plan: Plan) -> P
         alpha_score=plan.alpha_score,
         alpha_classifier="ridge regression" if plan.alpha_classifier == "ridge" else named[:200],
         seed=plan.seed,
+        test_begins=_where_test_begins(splits),
     )
+
+
+def _where_test_begins(splits: list[Split]) -> int:
+    """The first test row where the only split puts all training rows before all test rows."""
+    train, test = splits[0]
+    rows = np.concatenate([train, test])
+    return len(train) if len(splits) == 1 and np.array_equal(rows, np.arange(len(rows))) else 0
 
 
 # -- parameters ------------------------------------------------------------------------

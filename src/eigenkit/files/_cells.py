@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from datetime import UTC, date, datetime
 
 import numpy as np
@@ -96,7 +96,7 @@ KINDS: dict[str, Convert] = {"yes or no": as_truth, "date": as_day}
 
 
 def kind_of(cells: Sequence[str]) -> str | None:
-    """ "yes or no" or "date" where most of the cells that are there are that, else None."""
+    """The kind of most cells that are not missing: "yes or no", "date", or None."""
     there = [cell for cell in cells if cell.strip().lower() not in MISSING]
     for kind, convert in KINDS.items():
         if there and 2 * sum(_fits(convert, cell) for cell in there) > len(there):
@@ -105,12 +105,12 @@ def kind_of(cells: Sequence[str]) -> str | None:
 
 
 def numeric_looking(cells: Sequence[str]) -> list[str]:
-    """Cells that begin as numbers do."""
+    """Cells that begin like numbers."""
     return [cell for cell in cells if cell.strip()[:1] in set("+-,0123456789") and cell.strip()]
 
 
 def has_decimal_commas(cells: Sequence[str]) -> bool:
-    """Whether cells that are not numbers would be with a point for their comma."""
+    """Whether the cells that are not numbers would be, with a point instead of the comma."""
     strange = [cell for cell in cells if not _fits(as_number, cell)]
     if not strange or not all(_COMMA.fullmatch(cell.strip()) for cell in strange):
         return False
@@ -123,7 +123,7 @@ def looks_marked(cell: str) -> bool:
 
 
 def how_to_write(cell: str) -> str:
-    """What to change in the file where a cell is a date or a number in another notation; or "".
+    """How to rewrite a cell that is a date or number in another notation; "" for others.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def example_of(cells: Sequence[str]) -> str:
 
 
 def repeats(cells: Sequence[str]) -> bool:
-    """Whether cells are categories rather than text: few of them, again and again."""
+    """Whether cells are categories rather than text: a few values that repeat."""
     return 2 * len({cell.strip() for cell in cells}) <= len(cells)
 
 
@@ -155,7 +155,7 @@ def is_number(cell: str) -> bool:
 
 
 def looks_like_header(rows: list[list[str]]) -> bool:
-    """A header has no numbers in it, and where numbers are below it says so by being text."""
+    """Whether the first row is a header: it has no numbers, and any rows below it have some."""
     first, rest = rows[0], rows[1:]
     names = [cell.strip() for cell in first]
     if any(is_number(cell) and cell.lower() not in MISSING for cell in names):
@@ -166,7 +166,7 @@ def looks_like_header(rows: list[list[str]]) -> bool:
 
 
 def as_class(cell: str) -> str:
-    """The name of a class; nothing where it is missing. What is called none may well be a class.
+    """The name of a class, or "" if it is missing; "none" is a name like any other.
 
     Examples
     --------
@@ -195,6 +195,17 @@ def is_code(cell: str) -> bool:
     word = cell.strip()
     long = _DIGITS.fullmatch(word) is not None and abs(float(word)) >= 2**53
     return long or _CODE.fullmatch(word) is not None
+
+
+def hold_codes(distinct: Set[str], n: int) -> bool:
+    """Whether n cells are names of classes: codes are among them, and they repeat."""
+    return 2 * len(distinct) <= n and any(map(is_code, distinct))
+
+
+def is_whole(cell: str) -> bool:
+    """Whether a cell holds nothing but digits, or is missing."""
+    word = cell.strip()
+    return _DIGITS.fullmatch(word) is not None or word.lower() in MISSING
 
 
 def _fits(convert: Convert, cell: str) -> bool:

@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
+
+from eigenkit.shell import shown
 
 _POSITION = re.compile(r"-?[0-9]{1,9}")
 
@@ -72,26 +74,20 @@ class TooLargeError(FileError):
 
 @contextmanager
 def guarded(path: Any, problem: str) -> Iterator[None]:
-    """Whatever a damaged file provokes in another package's reader, as our one sentence.
+    """Turn whatever another package's reader raises on a damaged file into one sentence of ours.
 
-    That is a long list (bad zip files, unknown compression, passwords, headers that do not
-    parse, sizes beyond all bounds); an error of the disk is none of it.
+    The list is long: bad zip files, unknown compression, passwords, headers that do not parse,
+    absurd sizes. Errors of the disk pass through unchanged.
     """
     try:
         yield
     except FileError:
         raise
     except Exception as error:
-        # A seek to a negative place is invalid to the system, and damage to us.
+        # A seek to a negative offset (EINVAL) means that the file is damaged.
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise FileError(path, problem) from error
-
-
-def shown(text: Any, length: int = 60) -> str:
-    """A value for a message: quoted, control characters escaped, not too long."""
-    text = str(text)
-    return repr(text if len(text) <= length else text[: length - 1] + "…")
 
 
 @dataclass(frozen=True)
@@ -109,7 +105,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file; None means that it is found out from the file.
+    """How to read a file; None means that it is detected.
 
     Parameters
     ----------
@@ -128,7 +124,7 @@ class Reading:
     categorical : tuple of str
         Columns of categories, of which each becomes a feature.
     groups : str, optional
-        One more such column, the last of them; it says which rows belong together.
+        One more such column, put last, which says which rows belong together.
     ignore : tuple of str
         Columns to leave out.
     index : str, optional
@@ -138,7 +134,7 @@ class Reading:
     comment : str, optional
         Lines that begin with this are left out.
     keep : tuple of str
-        Columns whose cells are wanted as they are, beside everything else.
+        Columns whose cells are also returned unchanged.
     dtype : {"float64", "float32"}
     index_base : {0, 1}, optional
         Number of the first feature in svmlight files; by default 0 if it occurs, else 1.
@@ -153,7 +149,7 @@ class Reading:
     truth : bool
         The labels of the model are wanted, too.
     words : bool
-        The labels are words, also where all that are there could be numbers.
+        Read the labels as words, even if all of them look like numbers.
     """
 
     format: str | None = None
@@ -213,21 +209,45 @@ class Block:
         return int(self.X.shape[0])
 
 
-class Source(Protocol):
+class Source:
     """A file that can be read, several times if need be."""
 
-    path: str
-    options: Reading
-    found: dict[str, Any]  # what was found out: format, encoding, delimiter, ...
-    feature_names: list[str] | None
-    label_names: list[str]
-    text_names: list[str]
-    categorical_names: list[str]  # those of the text that are categories
-    kept_names: list[str]  # columns to be repeated as they are
+    n_features = 0  # of a sparse file
+    numeric_labels = True
+
+    def __init__(self, path: str, options: Reading) -> None:
+        self.path, self.options = path, options
+        self.found: dict[str, Any] = {}  # what was found out: format, encoding, delimiter, ...
+        self.feature_names: list[str] | None = None
+        self.label_names: list[str] = []
+        self.text_names: list[str] = []
+        self.categorical_names: list[str] = []  # those of the text that are categories
+        self.kept_names: list[str] = []  # columns to be repeated as they are
+        self.whole_labels: set[str] = set()  # as they are written, where codes may be among them
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most ``n_rows`` at a time."""
-        ...
+        raise NotImplementedError
+
+    def take_labels_as_words(self) -> None:
+        """From now on, labels are what is written."""
+        self.numeric_labels = False
+
+
+class Table(Source):
+    """A file whose columns have names and roles."""
+
+    names: list[str]
+
+    def _assign(self, found: Roles) -> None:
+        self.roles = found
+        self.feature_names = self._named(found.features)
+        self.label_names, self.text_names = self._named(found.labels), self._named(found.text)
+        self.categorical_names = self._named(found.categorical)
+        self.kept_names = self._named(found.kept)
+
+    def _named(self, columns: Iterable[int]) -> list[str]:
+        return [self.names[j] for j in columns]
 
 
 @dataclass(frozen=True)
@@ -272,11 +292,11 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Roles:
-    """Who is who among the columns of a table."""
+    """Which column of a table plays which role."""
     if options.expected is not None:
         found = _expected_roles(path, names, header, options.expected)
         if options.truth and found.labels:
-            _check_labels(path, [names[j] for j in found.labels], options.expected.labels)
+            _check_there(path, names, options.expected.labels, "labels")
         return replace(found, kept=tuple(pick(path, options.keep, names, "--keep")))
     labels = pick(path, options.labels, names, "--labels")
     text = pick(path, options.text, names, "--text")
@@ -312,14 +332,14 @@ def index_column(path: Any, names: Sequence[str], header: bool, options: Reading
 def _like_labels(
     names: Sequence[str], labels: list[int], features: list[int], header: bool
 ) -> tuple[str, ...]:
-    """Features that begin as the labels do (tag_a, tag_b), if most others do not."""
+    """Features whose names begin like those of the labels (tag_a, tag_b), unless most do."""
     stems = {stem for j in labels if header and (stem := _stem(names[j]))}
     alike = tuple(names[j] for j in features if _stem(names[j]) in stems)
     return alike if 2 * len(alike) < len(features) else ()
 
 
 def _stem(name: str) -> str:
-    """What a name shares with others of its kind: ``tag_`` of ``tag_red``, ``y`` of ``y3``."""
+    """The part that related names share: ``tag_`` of ``tag_red``, ``y`` of ``y3``."""
     found = re.match(r"(.+[_.:\-/])[^_.:\-/]+$|(\D+)\d+$", name)
     return (found[1] or found[2]) if found else ""
 
@@ -335,23 +355,18 @@ def _expected_roles(path: Any, names: Sequence[str], header: bool, model: Expect
             path, f"it has {len(names)} columns, but the model was fitted on {model.n_features}."
         )
     place = {name: j for j, name in enumerate(names)}
-    absent = [name for name in wanted if name not in place]
-    if absent:
-        raise FileError(
-            path,
-            f"{len(absent)} of the {len(wanted)} columns that the model was fitted on are not "
-            f"there: {listed(absent)}.",
-        )
+    _check_there(path, names, wanted, "columns that the model was fitted on")
     labels = [place[name] for name in model.labels if name in place]
     features = [place[name] for name in model.features]
     return Roles(features, [place[name] for name in model.text], labels)
 
 
-def _check_labels(path: Any, there: Sequence[str], wanted: Sequence[str]) -> None:
+def _check_there(path: Any, names: Iterable[str], wanted: Sequence[str], what: str) -> None:
+    there = set(names)
     absent = [name for name in wanted if name not in there]
     if absent:
         raise FileError(
-            path, f"{len(absent)} of the {len(wanted)} labels are not there: {listed(absent)}."
+            path, f"{len(absent)} of the {len(wanted)} {what} are not there: {listed(absent)}."
         )
 
 
@@ -370,7 +385,7 @@ def check_unique(path: Any, names: Sequence[str], line: int | None = None) -> No
 
 
 def size(n_bytes: float) -> str:
-    """A number of bytes to read."""
+    """A number of bytes in readable units."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if n_bytes < 1024:
             return f"{n_bytes:.3g} {unit}" if unit != "bytes" else f"{int(n_bytes)} bytes"

@@ -14,13 +14,13 @@ from eigenkit.files._common import Block, FileError, Reading, Source
 
 
 def paths(files: str | Path | Sequence[str | Path]) -> list[str]:
-    """The files that are named, or that fit a pattern, in the order of their names."""
+    """The files that are named, or that match a pattern, sorted by name."""
     given = [files] if isinstance(files, str | Path) else list(files)
     found: list[str] = []
     for item in map(str, given):
         hits = [item] if Path(item).exists() else sorted(glob.glob(item))
         if not hits:
-            raise FileError(item, "there is no such file, and no file fits the pattern.")
+            raise FileError(item, "there is no such file, and no file matches the pattern.")
         found += hits
     return found
 
@@ -47,40 +47,48 @@ def open_alike(
 ) -> list[Source]:
     """Files of the same columns; labels that are words in one of them are words in all.
 
-    Otherwise the class 007 would be 7 in a file that holds no class but such.
+    Otherwise 1000 and 1e3 would be one class in a file of numbers, and two elsewhere.
     """
     names = paths(files)
     sources = [opened(path, options) for path in names]
     check_columns(sources)
-    words = {not getattr(source, "numeric_labels", True) for source in sources}
-    return sources if len(words) == 1 else open_alike(names, replace(options, words=True), opened)
+    if not all(source.numeric_labels for source in sources):
+        for source in sources:
+            source.take_labels_as_words()
+    return sources
 
 
-class ManyFiles:
+class ManyFiles(Source):
     """A source whose rows are those of several, one after the other."""
 
     def __init__(self, pattern: str, options: Reading, opened: Callable[[str, Reading], Source]):
+        super().__init__(pattern, options)
         self.sources = open_alike(pattern, options, opened)
         first = self.sources[0]
-        self.path, self.options = pattern, options
-        self.found: dict[str, Any] = {**first.found, "files": len(self.sources)}
+        self.found = {**first.found, "files": len(self.sources)}
         self.feature_names, self.label_names = first.feature_names, first.label_names
         self.text_names, self.categorical_names = first.text_names, first.categorical_names
         self.kept_names = first.kept_names
 
+    def take_labels_as_words(self) -> None:
+        """In all files."""
+        for source in self.sources:
+            source.take_labels_as_words()
+
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows of all files; sparse ones as wide as the widest."""
-        width = max(int(getattr(source, "n_features", 0)) for source in self.sources)
+        width = max(source.n_features for source in self.sources)
         for source in self.sources:
             start = 0
             for block in source.blocks(n_rows):
                 X = widened(block.X, width)
+                self.whole_labels |= source.whole_labels
                 yield replace(block, X=X, start=start, path=source.path)
                 start += len(block)
 
 
 def widened(X: Any, width: int) -> Any:
-    """Sparse files are as wide as their highest feature: all as wide as the widest."""
+    """A sparse X with more columns: a sparse file is only as wide as its highest feature."""
     if not sparse.issparse(X) or X.shape[1] >= width:
         return X
     return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))

@@ -28,7 +28,7 @@ _BOMS = [
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 ]
-# Encodings in which ASCII is what it is.
+# Encodings that contain ASCII unchanged.
 _HAVE_ASCII = {"ascii", "utf-8", "utf-8-sig", "cp1252", "latin-1", "iso8859-1"}
 _DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 
@@ -37,8 +37,8 @@ class Origin:
     """A file on disk, or standard input kept in a temporary file, to be opened repeatedly."""
 
     def __init__(self, path: str, max_bytes: int) -> None:
-        self.path, self.max_bytes = path, max_bytes
         self._kept: IO[bytes] | None = None
+        self.path, self.max_bytes = path, max_bytes
         if path == "-":
             self._kept = _spool(path, sys.stdin.buffer, max_bytes)
         else:
@@ -51,8 +51,8 @@ class Origin:
         self.compression = _compression(magic)
 
     def __del__(self) -> None:
-        if self.__dict__.get("_kept") is not None:
-            self.__dict__["_kept"].close()
+        if self._kept is not None:
+            self._kept.close()
 
     def raw(self) -> IO[bytes]:
         """The bytes as they are stored."""
@@ -83,7 +83,7 @@ class Origin:
             return bytes(self._read(stream, _HEAD))
 
     def share(self, n_bytes: int) -> float:
-        """How much of the file so many bytes of its text are; 0 where it is compressed."""
+        """The share of the file that this many bytes are; 0 if it is compressed."""
         return 0.0 if self.compression else min(n_bytes / self.n_bytes, 1.0)
 
     def _read(self, stream: Any, n: int) -> Any:
@@ -198,6 +198,12 @@ class Lines:
 def split_lines(text: bytes) -> list[str]:
     """The lines, which end at line feeds only: str.splitlines sees eight more characters."""
     return list(io.StringIO(text.decode()))
+
+
+def without_lines(text: bytes, mark: str) -> bytes:
+    """The text, with nothing in the lines that begin with a mark."""
+    begin = mark.encode(errors="surrogateescape")
+    return b"".join(b"\n" if line.startswith(begin) else line for line in io.BytesIO(text))
 
 
 def one_by_one(text: bytes) -> Iterator[str]:

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.files import Block, Expected, FileError, Source, shown
+from eigenkit.data import stored
+from eigenkit.files import Block, Expected, FileError, Source
 from eigenkit.files._common import listed
 from eigenkit.files._targets import unlabelled
+from eigenkit.shell import shown
 
 TEXT_KINDS = ("tfidf", "hashing")
 SCALES = ("none", "standard", "maxabs")
@@ -55,7 +57,10 @@ class TextColumn:
         if self.kind == _CATEGORIES:
             return self._indicator(cells)
         if self.kind == "hashing":
-            return _hashing(self.size, self.ngrams).transform(cells)
+            from sklearn.feature_extraction.text import HashingVectorizer
+
+            words = HashingVectorizer(n_features=self.size, ngram_range=(1, self.ngrams))
+            return words.transform(cells)
         vectorizer = _tfidf(self.ngrams, vocabulary={w: j for j, w in enumerate(self.words)})
         vectorizer.idf_ = self.idf
         return vectorizer.transform(cells)
@@ -73,8 +78,8 @@ class TextColumn:
                 stacklevel=2,
             )
         known = np.flatnonzero(found >= 0)
-        ones = np.ones(len(known))
-        return sparse.csr_array((ones, (known, found[known])), shape=(len(cells), self.size))
+        places = known, found[known]
+        return sparse.csr_array((np.ones(len(known)), places), shape=(len(cells), self.size))
 
     def feature_names(self) -> list[str]:
         """Names of the features, for the reader."""
@@ -82,12 +87,6 @@ class TextColumn:
             return [f"{self.name}#{j}" for j in range(self.size)]
         mark = "=" if self.kind == _CATEGORIES else ":"
         return [f"{self.name}{mark}{word}" for word in self.words]
-
-
-def _hashing(size: int, ngrams: int) -> Any:
-    from sklearn.feature_extraction.text import HashingVectorizer
-
-    return HashingVectorizer(n_features=size, ngram_range=(1, ngrams))
 
 
 def _tfidf(ngrams: int, **params: Any) -> Any:
@@ -115,9 +114,9 @@ def learn_categories(path: str, name: str, blocks: Blocks) -> TextColumn:
     """The categories of a column, in their natural order."""
     found = {cell.strip() for block in blocks() for cell in block.text[name]} - {""}
     if not 1 < len(found) <= _MOST_CATEGORIES:
-        what = "the same everywhere" if found else "empty"
-        problem = f"it holds {len(found)} categories" if len(found) > 1 else f"it is {what}"
-        raise FileError(path, f"{problem}: leave it out with --ignore.", column=name)
+        few = {0: "is empty", 1: "is the same everywhere"}
+        problem = few.get(len(found), f"holds {len(found)} categories")
+        raise FileError(path, f"it {problem}: leave it out with --ignore.", column=name)
     words = tuple(sorted(found))
     return TextColumn(name, _CATEGORIES, len(words), 1, words, np.empty(0))
 
@@ -191,7 +190,7 @@ class Features:
         return all(c.kind == _CATEGORIES for c in self.text) and width <= 10 * self.n_numbers + 50
 
     def _checked(self, path: str, X: Any, start: int) -> Any:
-        values = X.data if sparse.issparse(X) else X
+        values = stored(X)
         with np.errstate(over="ignore", invalid="ignore"):
             finite = np.isfinite(values.sum())  # it is not if one of them is not
         if not finite and np.isinf(values).any():
@@ -218,7 +217,7 @@ def filled(X: Any, fill: np.ndarray) -> Any:
     """X with what is missing replaced, column by column, if there is anything to replace it by."""
     if not len(fill):
         return X
-    gaps = np.isnan(X.data if sparse.issparse(X) else X)
+    gaps = np.isnan(stored(X))
     if not gaps.any():
         return X
     if sparse.issparse(X):
@@ -345,14 +344,14 @@ def _means(blocks: Blocks, d: int) -> np.ndarray:
     """Means of what is there, 0 for a column of which nothing is."""
     total, count = np.zeros(d), np.zeros(d)
     for block in blocks():
-        if sparse.issparse(block.X):
-            X, rows = block.X, block.X.shape[0]
+        X = block.X
+        if sparse.issparse(X):
             there = ~np.isnan(X.data)
             total += np.bincount(X.indices[there], X.data[there], minlength=d)
-            count += rows - np.bincount(X.indices[~there], minlength=d)
+            count += X.shape[0] - np.bincount(X.indices[~there], minlength=d)
         else:
-            total += np.nansum(block.X, axis=0)
-            count += np.sum(~np.isnan(block.X), axis=0)
+            total += np.nansum(X, axis=0)
+            count += np.sum(~np.isnan(X), axis=0)
     return total / np.maximum(count, 1)
 
 
@@ -372,9 +371,9 @@ def _deviations(parts: Iterable[Any]) -> np.ndarray:
     """Standard deviations, the blocks merged by their means so that no digits are lost."""
     n, mean, square = np.zeros(1), 0.0, 0.0
     for X in parts:
-        if not X.shape[0]:
-            continue
         m: Any = X.shape[0]
+        if not m:
+            continue
         here = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
         if sparse.issparse(X):
             power = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()

@@ -30,6 +30,11 @@ class Linear:
     coef: Array
     intercept: Array
 
+    @property
+    def weights(self) -> Array:
+        """What a unit of every score adds to the decisions (l x k)."""
+        return np.asarray(self.coef.T / self.unit[:, None])
+
     def decision(self, Z: Array) -> Array:
         """Scores of every label."""
         return ((Z - self.mean) / self.unit) @ self.coef.T + self.intercept
@@ -40,17 +45,10 @@ def fit_linear(Z: Array, Y: Array) -> Linear:
     mean, unit = Z.mean(axis=0), Z.std(axis=0)
     unit = np.where(unit > 0, unit, 1.0)
     coef, intercept = np.zeros((Y.shape[1], Z.shape[1])), Y[0] - 0.5
-    mixed = np.flatnonzero(Y.min(axis=0) < Y.max(axis=0))  # else the rows know only one answer
+    mixed = np.flatnonzero(Y.min(axis=0) < Y.max(axis=0))  # the others have only one answer
     if mixed.size:
         coef[mixed], intercept[mixed] = squared_hinge((Z - mean) / unit, Y[:, mixed])
     return Linear(mean, unit, coef, intercept)
-
-
-def make_svm(seed: int) -> Any:
-    """The classifier that every label gets."""
-    from sklearn.svm import LinearSVC
-
-    return LinearSVC(random_state=seed, max_iter=5000)
 
 
 def make_head(kind: str, seed: int) -> Any:
@@ -58,10 +56,11 @@ def make_head(kind: str, seed: int) -> Any:
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import LinearSVC
 
     if kind == "numbers":
         return None
-    svm = make_svm(seed)
+    svm = LinearSVC(random_state=seed, max_iter=5000)
     return make_pipeline(StandardScaler(), svm if kind == "classes" else OneVsRestClassifier(svm))
 
 

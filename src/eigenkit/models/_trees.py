@@ -52,9 +52,9 @@ CLASSES = {
     "Targets": "eigenkit.images.ridge:Targets",
     "Preparation": "eigenkit.images.kernels:Preparation",
 }
-# Parameters that estimators had when earlier files were written; they do not bear on its use.
+# Parameters that estimators had when earlier files were written; predictions do not need them.
 RETIRED = {"penalty", "l1_ratio"}
-# Parameters that estimators got later: a model from before was fitted as their defaults have it.
+# Parameters that estimators got later: earlier models were fitted with their defaults.
 ADDED = {
     "label_rank",
     "probability",
@@ -225,7 +225,8 @@ def _object(tree: Any, arrays: Any) -> Any:
     if intake is not None:
         intake.check()
     value = cls.__new__(cls)
-    value.__dict__.update(state)
+    for name, part in state.items():
+        setattr(value, name, part)
     return value
 
 
@@ -237,12 +238,9 @@ def _added(cls: Any) -> dict[str, Any]:
 def _check_finite(value: Any) -> None:
     if isinstance(value, float) and not np.isfinite(value):
         raise TreeError("a number is not finite")
-    for part in value.values() if isinstance(value, dict) else value if _nests(value) else ():
+    parts = value.values() if isinstance(value, dict) else value
+    for part in parts if isinstance(value, dict | list | tuple) else ():
         _check_finite(part)
-
-
-def _nests(value: Any) -> bool:
-    return isinstance(value, list | tuple)
 
 
 def _check_names(cls: Any, state: dict[str, Any]) -> None:

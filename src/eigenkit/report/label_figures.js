@@ -40,7 +40,7 @@ function roc(c) {
   const wide = !narrow(), what = view[0] === "l" ? "method" : run.data.kind === "classes" ? "class" : "label";
   const title = `${what}, ${words}` + (view[0] === "h" ? "<br>dashed: hardest" : "");
   return draw("roc", traces, layout(c, {
-    ...(wide ? { width: Math.min(place.clientWidth, 820) } : {}), margin: { l: 8, r: 8, t: 32, b: 44 },
+    width: Math.min(place.clientWidth, 820), margin: { l: 8, r: 8, t: 32, b: 44 },
     height: wide ? 560 : 400 + 22 * traces.length, showlegend: true, hovermode: "closest",
     legend: wide ? { x: 1.02, y: 1, font: { color: c.ink, size: 12 }, title: { text: title } }
       : { orientation: "h", y: -0.25, font: { color: c.ink, size: 11 } },
@@ -78,14 +78,14 @@ function confusion(c) {
     type: "heatmap", z, x: ticks, y: ticks, hovertext: told, hoverinfo: "text", zmin: 0, zmax: 1, xgap: 1, ygap: 1, colorscale: [[0, c.wash], [1, c.heat]],
     ...(few ? { text: C.map((row) => row.map((n) => (n ? n.toLocaleString("en") : ""))), texttemplate: "%{text}" } : {}),
     colorbar: { thickness: 10, outlinewidth: 0, tickformat: ".0%", tickfont: { color: c.soft }, len: 0.6 },
-  }], square(c, "confusion", shown, "true class", "class that was told"));
+  }], square(c, "confusion", shown, "true class", "predicted class"));
 }
 
 // The layout of a heat map of labels by labels.
 function square(c, key, shown, down, across) {
   const size = Math.min(800, 240 + 24 * shown.length), ticks = shown.map((_, i) => i), wide = !narrow(), place = find("plot-" + key);
   return layout(c, {
-    height: size, ...(wide ? { width: Math.min(place.clientWidth, size + 160) } : {}), margin: { l: 8, r: 8, t: 32, b: 8 },
+    height: size, width: Math.min(place.clientWidth, size + 160), margin: { l: 8, r: 8, t: 32, b: 8 },
     xaxis: axis(c, { tickvals: ticks, ticktext: shown.map(labelName), tickangle: -45, showticklabels: wide || shown.length <= 12, showgrid: false, constrain: "domain", ...(across ? { title: titled(c, across) } : {}) }),
     yaxis: axis(c, { tickvals: ticks, ticktext: shown.map(labelName), autorange: "reversed", showgrid: false, constrain: "domain", ...(down ? { title: titled(c, down) } : {}), ...(wide ? { scaleanchor: "x" } : {}) }),
   });
