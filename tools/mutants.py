@@ -39,6 +39,7 @@ TESTS = [
     "canonical_ridge",
     "compiled",
     "data",
+    "data_equations",
     "deflation",
     "estimators",
     "extreme_numbers",

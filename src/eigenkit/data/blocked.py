@@ -88,6 +88,7 @@ class Blocked(Data):
         self, passes: Passes, survey: Survey, *, one_unit: bool = False, bare: Passes | None = None
     ) -> None:
         self.passes, self.survey, self.bare = passes, survey, bare or passes
+        self._in_units_of_X = survey  # self.survey will be in those of Z
         d = len(survey.mean)
         self.shape = survey.n_rows, d
         self.n_samples, self.total, self.eps = survey.n_rows, survey.total, survey.eps
@@ -229,7 +230,7 @@ class Blocked(Data):
 
     def in_one_unit(self) -> Blocked:
         """The same data with one factor for all columns."""
-        given = self.passes, self.survey
+        given = self.passes, self._in_units_of_X
         return self if self.one_ridge else Blocked(*given, one_unit=True, bare=self.bare)
 
     def to_X(self, W: Array) -> Array:
