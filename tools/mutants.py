@@ -38,6 +38,7 @@ TESTS = [
     "blocks_and_costs",
     "canonical_ridge",
     "compiled",
+    "component_equations",
     "data",
     "data_equations",
     "deflation",
