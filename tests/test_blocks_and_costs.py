@@ -304,6 +304,8 @@ class _Sized(Centered):
     def __init__(self, n, d):
         self.shape = n, d
 
+    one_ridge = True
+
     def seconds_for_passes(self, k):
         return 0.0
 
@@ -375,6 +377,17 @@ def test_the_cheapest_is_chosen_and_the_reason_has_the_numbers(rng):
     for k in (75, 76, None):
         _, reason = spectral.cheapest(Centered(rng.normal(size=(400, 300))), k)
         assert ("lanczos" in reason) is (k == 75)  # up to a quarter of the side
+
+
+def test_why_nothing_but_lsqr_is_left():
+    Z = _Sized(20_000, 30_000)
+    for alphas, why in (([0.0, 1.0], "alpha is 0"), ([1.0], "the columns have units of their own")):
+        Z.one_ridge = min(alphas) == 0
+        choice = choose(Z, 3, alphas, 1e-8)
+        assert choice.regression == "lsqr"
+        assert choice.reason == (
+            f"neither 30000 x 30000 nor 20000 x 20000 numbers fit in 1 GB and {why}"
+        )
 
 
 def test_what_cannot_be_held_is_refused_in_a_sentence():

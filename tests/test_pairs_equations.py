@@ -131,6 +131,36 @@ def test_greedy_takes_what_adds_most(seed):
     assert abs(r) == pytest.approx(_first_correlation(A[:, left], B[:, right]), rel=1e-10)
 
 
+def test_chosen_variables_have_one_orthonormal_vector_each(rng):
+    X, Y = _views(rng)
+    A = _unit(X)
+    x, y = View.of(Centered(X), True), View.of(Centered(Y), True)
+    side, other = module._Side(x, 9), module._Side(y, 9)
+    for count, index in enumerate((2, 0, 5), 1):
+        side.add(index, other)
+        assert (side.limit, len(side.chosen)) == (6, count)
+        assert side.Q.shape == (42, count)
+        np.testing.assert_allclose(side.Q.T @ side.Q, np.eye(count), atol=1e-12)
+        outside = A - side.Q @ (side.Q.T @ A)
+        np.testing.assert_allclose(outside[:, side.chosen], 0.0, atol=1e-12)
+        np.testing.assert_allclose(side.onto_own, A.T @ side.Q, atol=1e-12)
+        np.testing.assert_allclose(other.onto_other, _unit(Y).T @ side.Q, atol=1e-12)
+        np.testing.assert_allclose(side.free(), np.sum(outside**2, axis=0), atol=1e-12)
+    score = A[:, [2, 0, 5]] @ [1.0, -2.0, 0.5]
+    np.testing.assert_allclose(side.weights(score), [-2.0, 0, 1.0, 0, 0, 0.5], atol=1e-10)
+
+
+def test_nearly_equal_variables_are_orthogonal_to_rounding(rng):
+    """One subtraction leaves rounding as large as the difference is small."""
+    X = rng.normal(size=(40, 3))
+    X[:, 1] = X[:, 0] + 1e-4 * X[:, 1]
+    x = View.of(Centered(X), True)
+    side = module._Side(x, 3)
+    for index in range(3):
+        side.add(index, module._Side(x, 3))
+    np.testing.assert_allclose(side.Q.T @ side.Q, np.eye(3), atol=1e-14)
+
+
 def test_greedy_stops_where_the_views_are_used_up(rng):
     X, Y = _views(rng)
     x, y = View.of(Centered(X), True), View.of(Centered(Y), True)
