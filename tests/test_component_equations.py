@@ -259,6 +259,18 @@ def test_ridges_in_units_of_their_own(method, units, rng):
         np.testing.assert_allclose(Z.to_X(W) * np.array(units)[:, None], true, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("offset", "least", "certain"), [(0.0, 1e-12, True), (1e9, 1.0, True), (1e9, 1e-12, False)]
+)
+def test_a_sample_that_weighs_less_than_the_rounding_of_others(offset, least, certain, rng):
+    """Without a ridge the smallest sample decides what of the dual coefficients is certain."""
+    weight = np.array([least, 1.0, 1.0, 1.0, 1.0, 1.0])
+    Z = Centered(rng.normal(size=(6, 10)) + offset, weight)
+    pencil = Pencil.state(Z, rng.normal(size=(6, 2)), 0.0)
+    (answer,) = REGRESSIONS["dual_cholesky"](pencil, [0.0], 1e-8, 100)
+    assert (answer is not None) is certain
+
+
 def test_blocks_solve_with_columns_in_units_of_their_own(rng):
     A, H = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
     for storage in (np.asarray, sparse.csr_array):

@@ -124,8 +124,10 @@ OPERATORS: dict[type[ast.AST], str] = {
 NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "True": "False"}
 NAMES |= {"False": "True", "argmin": "argmax", "argmax": "argmin", "any": "all", "all": "any"}
 
-# Switches that say what is known or may be reused, and change no result.
-SWITCHES = {"strict", "copy", "overwrite", "overwrite_a", "overwrite_b", "check_finite"}
+# Switches that say what is known or may be reused, or which of our lines a warning names: they
+# change no result.
+SWITCHES = {"strict", "copy", "check_finite", "clean", "stacklevel"}
+SWITCHES |= {"overwrite", *(f"overwrite_{name}" for name in "abcx")}
 # Factors of 1 and -1, by which a product is a quotient.
 SIGNS = {"sign", "sign[:, None]"}
 
@@ -229,10 +231,13 @@ def _between(left: ast.expr, right: ast.expr, op: ast.AST, at, text: str):
 
 
 def _other(value: float | bool) -> str:
+    """Another constant, different enough to matter: large ones would hardly feel a change by 1."""
     if isinstance(value, bool):
         return str(not value)
     if isinstance(value, int):
-        return {0: "1", 1: "2"}.get(value, str(value - 1))
+        return {0: "1", 1: "2"}.get(value, str(value - 1 if value < 100 else value // 2))
+    if abs(value) >= 1e4:
+        return repr(value / 1e6)
     return repr(value * 1e6) if 0 < abs(value) < 0.1 else repr(value + 1.0)
 
 
