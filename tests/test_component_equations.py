@@ -271,6 +271,19 @@ def test_a_sample_that_weighs_less_than_the_rounding_of_others(offset, least, ce
     assert (answer is not None) is certain
 
 
+@pytest.mark.parametrize(
+    ("offset", "apart", "certain"), [(0.0, 1e-4, True), (1e12, 1.0, True), (1e12, 1e-4, False)]
+)
+def test_a_column_whose_rounding_may_hide_a_direction(offset, apart, certain, rng):
+    """The column with most rounding decides, whichever columns are close to each other."""
+    X = rng.normal(size=(30, 4))
+    X[:, 1] = X[:, 0] + apart * X[:, 1]
+    X[:, 3] += offset
+    pencil = Pencil.state(Centered(X), rng.normal(size=(30, 2)), 0.0)
+    (answer,) = REGRESSIONS["cholesky"](pencil, [0.0], 1e-8, 100)
+    assert (answer is not None) is certain
+
+
 def test_blocks_solve_with_columns_in_units_of_their_own(rng):
     A, H = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
     for storage in (np.asarray, sparse.csr_array):
