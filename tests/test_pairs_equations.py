@@ -200,6 +200,21 @@ def test_pairs_have_unit_scores_that_earlier_ones_do_not_explain(method, scale, 
             assert abs(cosine) == pytest.approx(1.0, abs=1e-6)
 
 
+def test_opposed_scores_are_turned_where_weights_may_be_negative(rng):
+    X, Y = _views(rng)
+    x, y = View.of(Centered(X), True), View.of(Centered(Y), True)
+    a = rng.normal(size=6)
+    b = np.linalg.lstsq(_unit(Y), _unit(X) @ a)[0]
+    for turn in (1.0, -1.0):
+        for free in (True, False):
+            found = module._finish(x, y, [a], [turn * b], free)
+            S, T = (X - X.mean(axis=0)) @ found.W_x, (Y - Y.mean(axis=0)) @ found.W_y
+            assert np.sign(S[:, 0] @ T[:, 0]) == (1.0 if free else turn)
+            np.testing.assert_allclose([np.sum(S**2), np.sum(T**2)], 1.0)
+            w = found.W_x[:, 0] / x.inverse_length
+            assert w[np.argmax(np.abs(w))] > 0
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_pairs_end_with_the_rank(method, rng):
     """Views of rank 3 and 2 have two pairs, however many are asked for."""

@@ -56,6 +56,7 @@ TESTS = [
     "latent_equations",
     "lda",
     "least_squares",
+    "linalg_equations",
     "many_labels",
     "margin",
     "moment_equations",
