@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eigenkit.moments import Factor, Rows, stream
+from eigenkit.data import LocalPasses
+from eigenkit.moments import BlockedRows, Factor, Rows, stream
 from eigenkit.moments.by_class import ClassMoments
 from eigenkit.moments.rows import NEGLIGIBLE
 from eigenkit.moments.stream import Moments
 from eigenkit.targets import TARGETS
 
+CUT, REST = slice(0, 13), slice(13, 20)
 SETS = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])  # in order
 
 
@@ -146,6 +148,34 @@ def test_moments_of_classes_are_those_of_their_rows(rng):
         own = y == c
         rows = Rows(X[own], np.empty((15, 0)), w[own], fade[own])
         _check(factor, rows, np.empty((15, 0)))
+
+
+@pytest.mark.parametrize("kind", ["none", "counts", "shares", "faded"])
+def test_one_sample_weighs_the_same_in_every_statement(kind, rng):
+    """1 where weights count repetitions, faded or not; else the mean weight of what is left."""
+    weight = {"counts": rng.integers(1, 4, 20) * 1.0, "shares": rng.uniform(0.3, 2, 20)}.get(kind)
+    fade = np.linspace(0.2, 1.0, 20) if kind == "faded" else None
+    for both in (False, True) if kind == "faded" else (False,):
+        w = rng.uniform(0.3, 2, 20) if both else weight
+        rows = _rows(rng)
+        rows = Rows(rows.X, rows.Y, w, fade)
+        u = rows.weights() * rows.fades()
+        one = u.sum() / rows.fades().sum() if kind == "shares" or both else 1.0
+        target = TARGETS["opls"]
+        stated = [rows.problem(target, 1.0, 0.5), _factor(rows).problem(target, 1.0, 0.5)]
+        stated.append(_factor(rows, True).problem(target, 1.0, 0.5))
+        if fade is None:
+            blocks = [(rows.X[c], rows.Y[c], None if w is None else w[c]) for c in (CUT, REST)]
+            passes = LocalPasses(lambda blocks=blocks: [blocks])
+            stated.append(BlockedRows(passes, passes, passes).problem(target, 1.0, 0.5))
+        for problem in stated:
+            assert problem.labels.one == pytest.approx(one)
+            assert problem.total == pytest.approx(u.sum())
+            assert problem.n_rows == 20
+        for problem in stated[1:3]:
+            assert problem.pencil.Z.freedom == pytest.approx(u.sum() - one)
+        for Z in _factor(rows).sides():
+            assert Z.freedom == pytest.approx(u.sum() - one)
 
 
 def test_rows_take_the_room_that_they_say(rng):
