@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eigenkit.data import Blocked, Centered, LocalPasses, Targets, survey_of
+from eigenkit.data import Blocked, Centered, LocalPasses, SparseTarget, Targets, survey_of
 from eigenkit.linalg import Cholesky
 from eigenkit.pencil import Pencil, Report
 from eigenkit.solvers import Settings, component_cv, regression, solve, spectral
@@ -319,3 +319,29 @@ def test_targets_are_as_sparse_and_as_white_as_they_say(name, rng):
     s = s[s > 1e-9]
     assert target.whitened is bool(s[0] - s[-1] < 1e-9)
     assert (labels.weight, labels.one, labels.n_rows) == (1.0, 1.0, 0)
+
+
+@pytest.mark.parametrize("n_rows", [0, 10, 40, 1000])
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_rounding_of_labels_is_that_of_as_many_samples_as_there_are(n_rows, storage, rng):
+    J = (rng.random((40, 4)) < 0.4).astype(float)
+    C = J - J.mean(axis=0)
+    factor = C if storage == "dense" else SparseTarget(sparse.csr_array(J))
+    single = float(np.finfo(np.float32).eps)
+    labels = Labels(J.sum(axis=0), factor, n_rows=n_rows, total=40.0, eps=single)
+    squares = np.sum(C**2, axis=0) + J.sum(axis=0) ** 2 / 40  # as far from zero as they were
+    np.testing.assert_allclose(squares, J.sum(axis=0), rtol=1e-12)
+    step = 2 * single * (1 + np.sqrt(4 / max(n_rows, 40)))
+    np.testing.assert_allclose(labels.grain, step * np.sqrt(squares), rtol=1e-6)
+
+
+def test_a_penalty_on_labels_is_added_to_their_products(rng):
+    C = rng.normal(size=(30, 3))
+    labels = Labels(np.zeros(3), C)
+    assert labels.penalized(1.0, 0.0) is labels
+    for share, ridge in ((0.5, 0.0), (1.0, 2.0), (0.3, 0.7)):
+        found = labels.penalized(share, ridge)
+        B = share * C.T @ C + ridge * np.eye(3)
+        np.testing.assert_allclose(found.factor.T @ found.factor, B, atol=1e-12)
+        np.testing.assert_allclose(found.whitener.T @ B @ found.whitener, np.eye(3), atol=1e-12)
+        np.testing.assert_allclose(found.whiteners[1] @ found.whitener, np.eye(3), atol=1e-12)
