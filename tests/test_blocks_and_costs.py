@@ -12,7 +12,6 @@ from eigenkit.data import (
     Centered,
     LocalPasses,
     Targets,
-    blocked,
     columns,
     frame,
     project,
@@ -94,22 +93,6 @@ def test_pieces_of_blocks_projections_and_kernels_of_rows_keep_to_their_size(rng
     Z = Centered(X.T.copy())
     np.testing.assert_allclose(Z.outer(), Z.toarray() @ Z.toarray().T, atol=1e-12)
     assert set(lengths) == {4 * SIZE // (8 * 7)}
-
-
-def test_products_of_two_sparse_matrices_keep_to_their_size(rng, monkeypatch):
-    X = sparse.random_array((40, 30), density=0.2, rng=rng, format="csr")
-    monkeypatch.setattr(sparse_rows, "BLOCK_BYTES", SIZE)
-    starts: list[int] = []
-    monkeypatch.setattr(sparse_rows, "thread_map", lambda f, items, work: [
-        starts.append(item) or f(item) for item in items
-    ])  # fmt: skip
-    found = sparse_rows.SparseRows(X).product(sparse.csr_array(X.T), 1.0)
-    np.testing.assert_allclose(found, (X @ X.T).toarray(), atol=1e-12)
-    assert starts == list(range(0, 40, max(1, SIZE // (16 * 40))))
-    monkeypatch.setattr(blocked, "BLOCK_BYTES", SIZE)
-    G = np.zeros((30, 30))
-    blocked._add_sparse_gram(G, X)
-    np.testing.assert_allclose(G, (X.T @ X).toarray(), atol=1e-12)
 
 
 def test_sums_are_added_in_place_where_the_types_allow(rng, monkeypatch):

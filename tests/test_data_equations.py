@@ -10,7 +10,16 @@ import pytest
 from scipy import sparse
 
 from eigenkit import PCA, RowBlocks
-from eigenkit.data import Blocked, Centered, CenteredKernel, LocalPasses, Targets, survey_of
+from eigenkit.data import (
+    Blocked,
+    Centered,
+    CenteredKernel,
+    LocalPasses,
+    Targets,
+    blocked,
+    sparse_rows,
+    survey_of,
+)
 from eigenkit.data import dense as dense_data
 from eigenkit.data.sparse import Sparse
 from eigenkit.data.sparse_rows import SparseRows
@@ -287,3 +296,36 @@ def test_blocks_of_sparse_rows_hold_about_as_much_each(monkeypatch, rng):
     assert len(blocks) == 12
     stored = [S.indptr[b.stop] - S.indptr[b.start] for b in blocks]
     assert max(stored) - min(stored) <= 2 * np.diff(S.indptr).max()
+
+
+@pytest.mark.parametrize(("size", "rows"), [(10, 1), (16 * 40, 1), (3 * 16 * 40, 3), (10**6, 1562)])
+def test_products_of_two_sparse_matrices_keep_to_their_size(size, rows, rng, monkeypatch):
+    """Sixteen bytes an entry, as the product is there as sparse and as dense numbers."""
+    X = sparse.random_array((40, 30), density=0.2, rng=rng, format="csr")
+    monkeypatch.setattr(sparse_rows, "BLOCK_BYTES", size)
+    starts: list[int] = []
+    monkeypatch.setattr(sparse_rows, "thread_map", lambda f, items, work: [
+        starts.append(item) or f(item) for item in items
+    ])  # fmt: skip
+    found = SparseRows(X).product(sparse.csr_array(X.T), 1.0)
+    np.testing.assert_allclose(found, (X @ X.T).toarray(), atol=1e-12)
+    assert starts == list(range(0, 40, rows))
+
+
+@pytest.mark.parametrize(("size", "most"), [(10, 1), (8 * 30 * 4, 4), (10**6, 30)])
+def test_sparse_rows_are_added_to_a_gram_matrix_some_columns_at_a_time(
+    size, most, rng, monkeypatch
+):
+    X = sparse.random_array((40, 30), density=0.2, rng=rng, format="csr")
+    monkeypatch.setattr(blocked, "BLOCK_BYTES", size)
+    widths: list[int] = []
+
+    class Noted(np.ndarray):
+        def __getitem__(self, place):
+            widths.append(len(range(*place.indices(30))))
+            return np.asarray(self)[place]
+
+    G = np.ones((30, 30)).view(Noted)
+    blocked._add_sparse_gram(G, X)
+    np.testing.assert_allclose(np.asarray(G), 1 + (X.T @ X).toarray(), atol=1e-12)
+    assert max(widths) == most
