@@ -110,6 +110,18 @@ def test_products_are_those_of_the_matrix_in_the_units_of_the_data(kind, units, 
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_one_column_far_from_zero_costs_no_digits(kind, rng):
+    """Whatever the others are: with means subtracted afterwards none would be left."""
+    base = np.rint(rng.normal(size=(60, 3)) * 2**20) / 2**20
+    Z = _data(kind, base + np.array([0.0, 2.0**28, 0.0]), 1.0, None)
+    C = base - base.mean(axis=0)
+    np.testing.assert_allclose(Z.gram(), C.T @ C, atol=1e-10)
+    np.testing.assert_allclose(Z.column_squares(), np.sum(C**2, axis=0), rtol=1e-12)
+    V = rng.normal(size=(3, 2))
+    np.testing.assert_allclose(Z.normal(V), C.T @ (C @ V), atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_one_unit_for_all_columns_is_that_of_the_largest(kind):
     A = _sample()
     for power in (-100, 100):

@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from eigenkit.data import Centered
+from eigenkit.solvers import graph
 from eigenkit.solvers.graph import GraphRows, Linked, _by_columns, incidence, laplacian, root
 from eigenkit.targets import TARGETS
 
@@ -57,6 +58,15 @@ def test_linked_rows_are_labelled_rows_above_differences(weighted, n, rng):
     assert extra == pytest.approx(Centered(N).seconds_for_passes(3))
     assert Z.seconds_for_gram() == pytest.approx(Z.seconds_for_passes(4))
     assert Z.seconds_for_outer() == pytest.approx(Z.seconds_for_passes(len(D)))
+
+
+def test_linked_rows_may_be_dense_up_to_the_limit(rng, monkeypatch):
+    N = incidence(laplacian(_graph(rng, 9)))
+    X = Centered(sparse.csr_array(rng.normal(size=(9, 4))))
+    room = 8 * (9 + N.shape[0]) * 4
+    for limit, may in ((room, True), (room - 1, False)):
+        monkeypatch.setattr(graph, "DENSE_LIMIT_BYTES", limit)
+        assert Linked(X, np.ones(9, dtype=bool), None, N).may_be_dense is may
 
 
 def test_a_matrix_by_its_columns(rng):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -150,6 +152,23 @@ def test_moments_of_classes_are_those_of_their_rows(rng):
         _check(factor, rows, np.empty((15, 0)))
 
 
+@pytest.mark.parametrize("name", ["weight", "fade"])
+def test_rows_without_weights_beside_others_weigh_one(name, rng):
+    plain, given = _rows(rng, 4, weighted=False), rng.uniform(1, 2, 3)
+    other = replace(_rows(rng, 3, weighted=False), **{name: given})
+    assert getattr(plain.append(plain), name) is None
+    np.testing.assert_array_equal(getattr(plain.append(other), name), [1, 1, 1, 1, *given])
+    np.testing.assert_array_equal(getattr(other.append(plain), name), [*given, 1, 1, 1, 1])
+    np.testing.assert_array_equal(getattr(other.append(other), name), [*given, *given])
+    both = plain.append(other)
+    np.testing.assert_array_equal(both.X, np.vstack([plain.X, other.X]))
+    np.testing.assert_array_equal(both.Y, np.vstack([plain.Y, other.Y]))
+    thin = [replace(part, X=sparse.csr_array(part.X)) for part in (plain, other)]
+    assert sparse.issparse(thin[0].append(thin[1]).X)
+    np.testing.assert_array_equal(thin[0].append(thin[1]).X.toarray(), both.X)
+    np.testing.assert_array_equal(thin[0].append(other).X, both.X)
+
+
 @pytest.mark.parametrize("kind", ["none", "counts", "shares", "faded"])
 def test_one_sample_weighs_the_same_in_every_statement(kind, rng):
     """1 where weights count repetitions, faded or not; else the mean weight of what is left."""
@@ -208,7 +227,7 @@ def test_parts_of_other_sizes_and_kinds_are_refused(rng):
     for name in ("star", "opls"):
         moments = Moments.begin(TARGETS[name], 1.0).add(rows, TARGETS[name], 1.0)
         moments._folded(TARGETS[name]).check(3, 2)
-        other = stream.replace(moments._folded(TARGETS[name]), by_sets=name == "opls")
+        other = replace(moments._folded(TARGETS[name]), by_sets=name == "opls")
         with pytest.raises(ValueError, match="contradict themselves"):
             other.check(3, 2)
 

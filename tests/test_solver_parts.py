@@ -10,14 +10,16 @@ from scipy import linalg as sla
 from eigenkit.data import Centered
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.pencil import Pencil, Report
-from eigenkit.solvers import kernel_weights, label_rank, multiview, spectral, stages
+from eigenkit.solvers import kernel_weights, label_rank, stages
 from eigenkit.solvers.kernel_weights import KernelBank, lower_bound, nearest, silp
 from eigenkit.solvers.krylov import block_cg, block_lsqr
 from eigenkit.solvers.lanczos import largest_eigenpairs
 from eigenkit.solvers.lasso import Sparsity
-from eigenkit.solvers.multiblock import Block, Cross, Rule, _aligned, _ascend, _start
+from eigenkit.solvers.multiblock import Cross, Rule, _ascend
 from eigenkit.solvers.nipals import nipals, nipals_axes
 from eigenkit.solvers.orthogonal import Filter
+from eigenkit.solvers.reduction import reduction
+from eigenkit.solvers.sparse_pairs import Request, View, alternating, pmd
 from eigenkit.solvers.sparse_pls import sparse_pair
 
 
@@ -76,6 +78,23 @@ def test_an_iteration_with_nothing_to_do_takes_no_step():
     assert (X.any(), n_iter, done) == (False, 0, True)
 
 
+def test_a_change_of_zero_is_within_a_tolerance_of_zero(rng):
+    """Of one variable there is one direction: nothing moves after the first steps."""
+    x, Y = rng.normal(size=(20, 1)), rng.normal(size=(20, 3))
+    x, Y = x - x.mean(), Y - Y.mean(axis=0)
+    assert nipals_axes(x, None, 1, tol=0.0, max_iter=9).converged
+    assert nipals(x, Y, 1, "regression", tol=0.0, max_iter=9).n_iter[0] < 9
+    assert sparse_pair(x.T @ Y, Sparsity(0.0), Sparsity(0.0), 0.0, 9)[3] < 9
+    rule = Rule(1.0 - np.eye(2), "horst", 0.0, 9)
+    assert _ascend(Cross.of([x, Y[:, :1]], 20.0), np.ones(2), rule)[2]
+    views = View.of(Centered(x), True), View.of(Centered(x + 0.0), True)
+    request = Request(Sparsity(0.0), Sparsity(0.0), 0.0, 9)
+    for find in (pmd, alternating):
+        *_, sweeps, done = find(*views, request)
+        assert done
+        assert sweeps < 9
+
+
 def test_axes_are_as_many_as_are_asked_for_and_there(rng):
     X = rng.normal(size=(20, 3)) @ rng.normal(size=(3, 6))
     X -= X.mean(axis=0)
@@ -104,6 +123,27 @@ def test_ritz_solves_the_pencil_on_a_span(rng):
     assert basis.shape == (6, 1)
     assert stages.ritz(-B, C) is None
     assert stages.ritz(np.empty((0, 0)), np.empty((0, 6))) is None
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3, 4])
+@pytest.mark.parametrize("n", [3, 30])
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+def test_reduced_pencils_are_white_on_the_row_space(rank, n, ridge, rng):
+    """In the units of the data, which differ: of all F with these scores that of least norm."""
+    A = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, 4)) * [1.0, 8.0, 0.125, 1.0]
+    pencil = Pencil.state(Centered(A), rng.normal(size=(n, 2)), ridge)
+    Z = pencil.Z.toarray()
+    F, M, rcond = reduction(pencil)(ridge)
+    r = min(rank, n - 1)
+    assert F.shape == (4, r)
+    np.testing.assert_allclose(F.T @ (Z.T @ Z + ridge * np.eye(4)) @ F, np.eye(r), atol=1e-10)
+    np.testing.assert_allclose(M, F.T @ pencil.C, atol=1e-10)
+    unseen = sla.null_space(Z, rcond=1e-9)
+    assert unseen.shape == (4, 4 - r)
+    np.testing.assert_allclose(unseen.T @ F, 0.0, atol=1e-10)
+    if ridge or n == 3:
+        s = np.linalg.svd(Z, compute_uv=False)[:r]
+        assert rcond == pytest.approx(np.hypot(s[-1], ridge**0.5) / np.hypot(s[0], ridge**0.5))
 
 
 def test_where_nothing_is_shared_one_direction_of_unit_scores_is_left(rng):
@@ -183,96 +223,6 @@ def test_labels_of_small_rank_leave_nothing_out(rng):
         _, T, rest = label_rank.reduced(Pencil(Z, H[:n], 1.0), 5)
         assert T.shape == (8, 2)
         assert rest < 1e-12 * np.sum(H * H)
-
-
-# -- several views -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("wide", [False, True])
-@pytest.mark.parametrize("sizes", [(3, 4), (3, 2, 4)])
-@pytest.mark.parametrize("k", [1, None])
-def test_views_solve_their_block_pencil(wide, sizes, k, rng):
-    n = 2 if wide else 30
-    columns = np.split(rng.permutation(sum(sizes)), np.cumsum(sizes)[:-1])
-    X = rng.normal(size=(n + 1, sum(sizes))) + rng.normal(size=(n + 1, 1))
-    alphas = np.linspace(0.1, 0.4, len(sizes))
-    Z = Centered(X)
-    found = multiview.solve_views(Z, columns, alphas, k)
-    C, D = Z.gram(), np.zeros((len(X[0]),) * 2)
-    for own, alpha in zip(columns, alphas, strict=True):
-        D[np.ix_(own, own)] = C[np.ix_(own, own)] + alpha * np.eye(len(own))
-    ridge = np.empty(len(D))
-    for own, alpha in zip(columns, alphas, strict=True):
-        ridge[own] = alpha
-    values = sla.eigvalsh(C + np.diag(ridge), D)[::-1] - 1
-    count = int(np.sum(values > 1e-9)) if k is None else k
-    np.testing.assert_allclose(found.eigenvalues, values[:count], rtol=1e-7)
-    W = found.W
-    np.testing.assert_allclose(W.T @ D @ W, len(sizes) * np.eye(count), atol=1e-7)
-    np.testing.assert_allclose(
-        (C + np.diag(ridge)) @ W, D @ W * (found.eigenvalues + 1), atol=1e-7 * np.abs(D @ W).max()
-    )
-    assert found.report.regression == ("svd" if wide else "cholesky")
-
-
-def test_a_few_eigenpairs_are_the_first_of_all(rng):
-    M = rng.normal(size=(17, 17))
-    M = M + M.T
-    values, vectors = np.linalg.eigh(M)
-    for leading in (multiview._largest, spectral._leading):
-        for k in (1, 3, 4, 5, 17, None):
-            found, Q = leading(M, k)
-            count = 17 if k is None else k
-            np.testing.assert_allclose(found[:count], values[::-1][:count], atol=1e-12)
-            V = vectors[:, ::-1][:, :count]
-            np.testing.assert_allclose(np.abs(np.sum(Q[:, :count] * V, axis=0)), 1.0, rtol=1e-9)
-
-
-def test_views_too_large_for_their_singular_values_are_refused(monkeypatch):
-    monkeypatch.setattr(multiview, "GRAM_LIMIT_BYTES", 8 * 50**2)
-    multiview._check_size(50, 10**6)
-    multiview._check_size(10**6, 50)
-    for n, d in ((51, 10**6), (10**6, 51)):
-        with pytest.raises(ValueError, match=f"{n} rows and {d} columns"):
-            multiview._check_size(n, d)
-
-
-def test_components_of_blocks_along_their_definitions(rng):
-    P = [rng.normal(size=(30, d)) for d in (2, 3, 4)]
-    cross, b = Cross.of(P, 30.0), rng.normal(size=9)
-    scores = np.column_stack([P[0] @ b[:2], P[1] @ b[2:5], P[2] @ b[5:]])
-    np.testing.assert_allclose(cross.covariances(b), scores.T @ scores / 30, rtol=1e-12)
-    np.testing.assert_allclose(cross.towards(slice(2, 5), b), P[1].T @ scores / 30, rtol=1e-12)
-    design = np.array([[0.0, 1, 0], [1, 0, 0.5], [0, 0.5, 0]])
-    M = np.block([[design[i, j] * P[i].T @ P[j] for j in range(3)] for i in range(3)])
-    v, start = np.linalg.eigh(M)[1][:, -1], _start(cross, design)
-    for own in (slice(0, 2), slice(2, 5), slice(5, 9)):
-        part = v[own] / np.linalg.norm(v[own])
-        assert np.abs(part @ start[own]) == pytest.approx(1.0)
-    alone = _start(cross, np.array([[0.0, 1, 0], [1, 0, 0], [0, 0, 0]]))
-    np.testing.assert_array_equal(alone[5:], np.eye(4)[0])
-    joined = np.array([[0.0, -2.0, 0.1], [-2.0, 0.0, 1.0], [0.1, 1.0, 0.0]])
-    s = _aligned(joined)
-    assert (s[0] * s[1], s[1] * s[2]) == (-1.0, 1.0)
-
-
-@pytest.mark.parametrize("unit", [1e-170, 1.0, 1e170])
-@pytest.mark.parametrize("tau", [0.0, 0.3, 1.0])
-def test_blocks_are_whitened_and_deflated_in_any_unit(unit, tau, rng):
-    T = rng.normal(size=(20, 3))
-    block = Block(T.copy(), tau, np.sqrt(tau), 20.0)
-    P, F = block.whitened()
-    B = (1 - tau) * T.T @ T / 20 + tau * np.eye(3)
-    np.testing.assert_allclose(F.T @ B @ F, np.eye(3), atol=1e-12)
-    np.testing.assert_allclose(P, T @ F, atol=1e-12)
-    w = rng.normal(size=3)
-    np.testing.assert_allclose(block.take_out(unit * w) / unit, w, rtol=1e-12)
-    y = T @ w
-    left = T - np.outer(y, y @ T) / (y @ y)
-    np.testing.assert_allclose(block.T, left, atol=1e-12)
-    v = rng.normal(size=3)
-    np.testing.assert_allclose(T @ block.take_out(v), left @ v, atol=1e-12)
-    assert block.whitened()[0].shape[1] == 1
 
 
 # -- weights of kernels --------------------------------------------------------------------

@@ -95,6 +95,7 @@ TESTS = [
     "streams",
     "targets",
     "threads",
+    "view_equations",
     "ways_taken",
 ]
 

@@ -116,7 +116,7 @@ class Blocked(Data):
         """As the kinds in memory do: shift what is far from zero, find what is constant."""
         s = self.survey  # in the units of Z
         far = s.total * s.mean * s.mean >= FULL * s.squares
-        far &= s.filled > FULL * s.total if s.is_sparse else far.any()
+        far &= s.filled > FULL * s.total  # in dense rows all columns are
         constant = s.high - s.low <= ROUNDING * np.abs(s.mean)
         m, shift = self.m, np.where(far, s.mean, 0.0)
         if constant.any() and s.mean[constant].any():
