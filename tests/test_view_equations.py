@@ -96,3 +96,15 @@ def test_blocks_are_whitened_and_deflated_in_any_unit(unit, tau, rng):
     v = rng.normal(size=3)
     np.testing.assert_allclose(T @ block.take_out(v), left @ v, atol=1e-12)
     assert block.whitened()[0].shape[1] == 1
+
+
+@pytest.mark.parametrize("rank", [2, 4])
+def test_singular_values_are_all_where_as_many_are_asked_for(rank, rng):
+    X = rng.normal(size=(20, rank)) @ rng.normal(size=(rank, 4))
+    s = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:rank]
+    for k in (1, rank - 1, rank, rank + 1, None):
+        found = spectral.principal_axes(Centered(X), k, "svd", 1e-10, 100)
+        count = rank if k is None else min(k, rank)
+        np.testing.assert_allclose(found.s, s[:count], rtol=1e-9)
+        assert found.V.shape == (4, count)
+        assert found.complete is (count == rank)
