@@ -12,7 +12,6 @@ from eigenkit.data import (
     Centered,
     LocalPasses,
     Targets,
-    blocked,
     columns,
     frame,
     project,
@@ -94,22 +93,6 @@ def test_pieces_of_blocks_projections_and_kernels_of_rows_keep_to_their_size(rng
     Z = Centered(X.T.copy())
     np.testing.assert_allclose(Z.outer(), Z.toarray() @ Z.toarray().T, atol=1e-12)
     assert set(lengths) == {4 * SIZE // (8 * 7)}
-
-
-def test_products_of_two_sparse_matrices_keep_to_their_size(rng, monkeypatch):
-    X = sparse.random_array((40, 30), density=0.2, rng=rng, format="csr")
-    monkeypatch.setattr(sparse_rows, "BLOCK_BYTES", SIZE)
-    starts: list[int] = []
-    monkeypatch.setattr(sparse_rows, "thread_map", lambda f, items, work: [
-        starts.append(item) or f(item) for item in items
-    ])  # fmt: skip
-    found = sparse_rows.SparseRows(X).product(sparse.csr_array(X.T), 1.0)
-    np.testing.assert_allclose(found, (X @ X.T).toarray(), atol=1e-12)
-    assert starts == list(range(0, 40, max(1, SIZE // (16 * 40))))
-    monkeypatch.setattr(blocked, "BLOCK_BYTES", SIZE)
-    G = np.zeros((30, 30))
-    blocked._add_sparse_gram(G, X)
-    np.testing.assert_allclose(G, (X.T @ X).toarray(), atol=1e-12)
 
 
 def test_sums_are_added_in_place_where_the_types_allow(rng, monkeypatch):
@@ -304,6 +287,8 @@ class _Sized(Centered):
     def __init__(self, n, d):
         self.shape = n, d
 
+    one_ridge = True
+
     def seconds_for_passes(self, k):
         return 0.0
 
@@ -375,6 +360,17 @@ def test_the_cheapest_is_chosen_and_the_reason_has_the_numbers(rng):
     for k in (75, 76, None):
         _, reason = spectral.cheapest(Centered(rng.normal(size=(400, 300))), k)
         assert ("lanczos" in reason) is (k == 75)  # up to a quarter of the side
+
+
+def test_why_nothing_but_lsqr_is_left():
+    Z = _Sized(20_000, 30_000)
+    for alphas, why in (([0.0, 1.0], "alpha is 0"), ([1.0], "the columns have units of their own")):
+        Z.one_ridge = min(alphas) == 0
+        choice = choose(Z, 3, alphas, 1e-8)
+        assert choice.regression == "lsqr"
+        assert choice.reason == (
+            f"neither 30000 x 30000 nor 20000 x 20000 numbers fit in 1 GB and {why}"
+        )
 
 
 def test_what_cannot_be_held_is_refused_in_a_sentence():

@@ -241,6 +241,20 @@ def test_principal_loadings_are_those_of_the_correlations(rng):
     np.testing.assert_allclose(again.slab[0], begin.slab[0])
 
 
+def test_a_start_at_the_truth_stays_there(rng):
+    """Where the data are W W' + D exactly, the noise found beside the loadings W is D."""
+    W = np.array([[0.8], [0.5], [-0.6]])
+    left = 1 - W[:, 0] ** 2
+    R = np.linalg.cholesky(W @ W.T + np.diag(left)).T
+    data = Observed.of(np.sqrt(3) * R, VIEW, np.full(3, 1e6))
+    q = start(data, W)
+    np.testing.assert_allclose(1 / q.precision, left, rtol=1e-4)
+    assert np.all(q.active == 1.0)
+    np.testing.assert_array_equal(q.mean, W)
+    full = start(data, np.array([[1.0], [0.5], [-0.6]]))  # nothing left of the first column
+    assert np.isfinite(full.precision).all()
+
+
 def test_varimax_is_a_rotation_that_climbs(rng):
     W = rng.normal(size=(9, 3))
     turned = varimax(W)

@@ -34,8 +34,10 @@ def test_every_mutant_changes_the_program(tool) -> None:
 
 
 def test_constants_become_others(tool) -> None:
-    for value in (0, 1, 2, 0.0, 1.0, 1e-12, -0.5, True):
-        assert ast.literal_eval(tool._other(value)) != value
+    for value in (0, 1, 2, 99, 100, 5000, 0.0, 1.0, 1e-12, -0.5, 5e10, 1e60, 1e305, True):
+        other = ast.literal_eval(tool._other(value))
+        assert type(other) is type(value)
+        assert abs(other - value) > 0.009 * abs(value)
 
 
 def test_what_changes_nothing_is_not_tried(tool, tmp_path, monkeypatch) -> None:

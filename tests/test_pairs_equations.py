@@ -131,6 +131,36 @@ def test_greedy_takes_what_adds_most(seed):
     assert abs(r) == pytest.approx(_first_correlation(A[:, left], B[:, right]), rel=1e-10)
 
 
+def test_chosen_variables_have_one_orthonormal_vector_each(rng):
+    X, Y = _views(rng)
+    A = _unit(X)
+    x, y = View.of(Centered(X), True), View.of(Centered(Y), True)
+    side, other = module._Side(x, 9), module._Side(y, 9)
+    for count, index in enumerate((2, 0, 5), 1):
+        side.add(index, other)
+        assert (side.limit, len(side.chosen)) == (6, count)
+        assert side.Q.shape == (42, count)
+        np.testing.assert_allclose(side.Q.T @ side.Q, np.eye(count), atol=1e-12)
+        outside = A - side.Q @ (side.Q.T @ A)
+        np.testing.assert_allclose(outside[:, side.chosen], 0.0, atol=1e-12)
+        np.testing.assert_allclose(side.onto_own, A.T @ side.Q, atol=1e-12)
+        np.testing.assert_allclose(other.onto_other, _unit(Y).T @ side.Q, atol=1e-12)
+        np.testing.assert_allclose(side.free(), np.sum(outside**2, axis=0), atol=1e-12)
+    score = A[:, [2, 0, 5]] @ [1.0, -2.0, 0.5]
+    np.testing.assert_allclose(side.weights(score), [-2.0, 0, 1.0, 0, 0, 0.5], atol=1e-10)
+
+
+def test_nearly_equal_variables_are_orthogonal_to_rounding(rng):
+    """One subtraction leaves rounding as large as the difference is small."""
+    X = rng.normal(size=(40, 3))
+    X[:, 1] = X[:, 0] + 1e-4 * X[:, 1]
+    x = View.of(Centered(X), True)
+    side = module._Side(x, 3)
+    for index in range(3):
+        side.add(index, module._Side(x, 3))
+    np.testing.assert_allclose(side.Q.T @ side.Q, np.eye(3), atol=1e-14)
+
+
 def test_greedy_stops_where_the_views_are_used_up(rng):
     X, Y = _views(rng)
     x, y = View.of(Centered(X), True), View.of(Centered(Y), True)
@@ -168,6 +198,21 @@ def test_pairs_have_unit_scores_that_earlier_ones_do_not_explain(method, scale, 
             expected = v.in_units_of_X(w[:, None])[:, 0]
             cosine = expected @ W[:, 1] / np.linalg.norm(expected) / np.linalg.norm(W[:, 1])
             assert abs(cosine) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_opposed_scores_are_turned_where_weights_may_be_negative(rng):
+    X, Y = _views(rng)
+    x, y = View.of(Centered(X), True), View.of(Centered(Y), True)
+    a = rng.normal(size=6)
+    b = np.linalg.lstsq(_unit(Y), _unit(X) @ a)[0]
+    for turn in (1.0, -1.0):
+        for free in (True, False):
+            found = module._finish(x, y, [a], [turn * b], free)
+            S, T = (X - X.mean(axis=0)) @ found.W_x, (Y - Y.mean(axis=0)) @ found.W_y
+            assert np.sign(S[:, 0] @ T[:, 0]) == (1.0 if free else turn)
+            np.testing.assert_allclose([np.sum(S**2), np.sum(T**2)], 1.0)
+            w = found.W_x[:, 0] / x.inverse_length
+            assert w[np.argmax(np.abs(w))] > 0
 
 
 @pytest.mark.parametrize("method", METHODS)

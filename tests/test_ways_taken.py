@@ -12,7 +12,7 @@ from scipy import sparse
 from eigenkit.data import Centered
 from eigenkit.linalg import Cholesky, fill_upper, orthonormalize, whitener
 from eigenkit.pencil import Pencil, Report
-from eigenkit.solvers import planes, regression, spectral, stages
+from eigenkit.solvers import krylov, planes, regression, spectral, stages
 from eigenkit.solvers.krylov import block_cg, block_cg_mixed, block_lsqr
 from eigenkit.solvers.lanczos import BLOCK, largest_eigenpairs
 from eigenkit.solvers.regression import REGRESSIONS
@@ -126,6 +126,34 @@ def _counted(G):
         return (G @ V).astype(V.dtype)
 
     return product, calls
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-5, 1e-9, 1e-13])
+def test_rounds_in_single_precision_ask_for_no_more_than_they_can_give(tol, rng, monkeypatch):
+    """And the last one for half of what is lacking, so that rounding does not ask for another."""
+    A = rng.normal(size=(60, 40))
+    G, B = A.T @ A, rng.normal(size=(40, 2))
+    asked: list[tuple[str, float, float]] = []
+    before, left = krylov.block_cg, [0.0]
+
+    def product(V):
+        if V.dtype == np.float64:  # for a residual
+            left[0] = float(np.linalg.norm(B - G @ V - 0.5 * V))
+        return G.astype(V.dtype) @ V
+
+    def spy(product, rhs, shifts, need, max_iter, *more):
+        asked.append((rhs.dtype.name, need, left[0]))
+        return before(product, rhs, shifts, need, max_iter, *more)
+
+    monkeypatch.setattr(krylov, "block_cg", spy)
+    (run,) = block_cg_mixed(product, B, [0.5], tol, 500)
+    assert run.converged
+    assert np.linalg.norm(G @ run.X + 0.5 * run.X - B) <= tol * np.linalg.norm(B) * 1.01
+    assert asked[0][:2] == ("float32", max(tol, krylov.ROUND))
+    assert {name for name, _, _ in asked} == {"float32"}
+    assert len(asked) == {1e-2: 1, 1e-5: 2, 1e-9: 2, 1e-13: 3}[tol]
+    for _, need, size in asked[1:]:
+        assert need == pytest.approx(max(krylov.ROUND, tol * np.linalg.norm(B) / size / 2))
 
 
 def test_iterations_are_products_and_the_tolerance_is_kept(rng):

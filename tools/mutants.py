@@ -38,10 +38,13 @@ TESTS = [
     "blocks_and_costs",
     "canonical_ridge",
     "compiled",
+    "component_equations",
     "data",
+    "data_equations",
     "deflation",
     "estimators",
     "extreme_numbers",
+    "graph_equations",
     "graph_regularized",
     "hostile",
     "hostile_views",
@@ -53,8 +56,10 @@ TESTS = [
     "latent_equations",
     "lda",
     "least_squares",
+    "linalg_equations",
     "many_labels",
     "margin",
+    "moment_equations",
     "moments",
     "multilabel",
     "multiple_kernels",
@@ -65,6 +70,7 @@ TESTS = [
     "pairs_equations",
     "pca",
     "pencil",
+    "plane_equations",
     "plane_streams",
     "planes",
     "pls",
@@ -80,6 +86,7 @@ TESTS = [
     "shrinkage",
     "sklearn_names",
     "small_rules",
+    "solver_parts",
     "solvers",
     "sparse_cca",
     "sparse_labels",
@@ -88,6 +95,7 @@ TESTS = [
     "streams",
     "targets",
     "threads",
+    "view_equations",
     "ways_taken",
 ]
 
@@ -118,8 +126,10 @@ OPERATORS: dict[type[ast.AST], str] = {
 NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum", "True": "False"}
 NAMES |= {"False": "True", "argmin": "argmax", "argmax": "argmin", "any": "all", "all": "any"}
 
-# Switches that say what is known or may be reused, and change no result.
-SWITCHES = {"strict", "copy", "overwrite", "overwrite_a", "overwrite_b", "check_finite"}
+# Switches that say what is known or may be reused, or which of our lines a warning names: they
+# change no result.
+SWITCHES = {"strict", "copy", "check_finite", "clean", "stacklevel"}
+SWITCHES |= {"overwrite", *(f"overwrite_{name}" for name in "abcx")}
 # Factors of 1 and -1, by which a product is a quotient.
 SIGNS = {"sign", "sign[:, None]"}
 
@@ -223,10 +233,13 @@ def _between(left: ast.expr, right: ast.expr, op: ast.AST, at, text: str):
 
 
 def _other(value: float | bool) -> str:
+    """Another constant, different enough to matter: large ones would hardly feel a change by 1."""
     if isinstance(value, bool):
         return str(not value)
     if isinstance(value, int):
-        return {0: "1", 1: "2"}.get(value, str(value - 1))
+        return {0: "1", 1: "2"}.get(value, str(value - 1 if value < 100 else value // 2))
+    if abs(value) >= 1e4:
+        return repr(value / 1e6)
     return repr(value * 1e6) if 0 < abs(value) < 0.1 else repr(value + 1.0)
 
 

@@ -89,6 +89,7 @@ class Blocked(Scaled):
         self, passes: Passes, survey: Survey, *, one_unit: bool = False, bare: Passes | None = None
     ) -> None:
         self.passes, self.survey, self.bare = passes, survey, bare or passes
+        self._in_units_of_X = survey  # self.survey will be in those of Z
         d = len(survey.mean)
         self.shape = survey.n_rows, d
         self.n_samples, self.total, self.eps = survey.n_rows, survey.total, survey.eps
@@ -104,7 +105,7 @@ class Blocked(Scaled):
         """As the kinds in memory do: shift what is far from zero, find what is constant."""
         s = self.survey  # in the units of Z
         far = s.total * s.mean * s.mean >= FULL * s.squares
-        far &= s.filled > FULL * s.total if s.is_sparse else far.any()
+        far &= s.filled > FULL * s.total  # in dense rows all columns are
         constant = s.high - s.low <= ROUNDING * np.abs(s.mean)
         m, shift = self.m, np.where(far, s.mean, 0.0)
         if constant.any() and s.mean[constant].any():
@@ -206,7 +207,7 @@ class Blocked(Scaled):
 
     def in_one_unit(self) -> Blocked:
         """The same data with one factor for all columns."""
-        given = self.passes, self.survey
+        given = self.passes, self._in_units_of_X
         return self if self.one_ridge else Blocked(*given, one_unit=True, bare=self.bare)
 
     # -- costs -------------------------------------------------------------------------

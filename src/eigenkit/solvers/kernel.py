@@ -37,8 +37,7 @@ def principal(Z: Data, n_components: int | None) -> tuple[Array, Array, float]:
     values, V = _leading(G, n_components)
     keep = values > Z.noise(values.max(initial=0.0))
     s, V = np.sqrt(values[keep]), V[:, keep]
-    scores = V * s if wide else Z.matmat(V)
-    sign = signs(Z.unweighted(scores))
+    sign = signs(Z.unweighted(V if wide else Z.matmat(V)))  # of scores, whatever their lengths
     # Scores have the units of the features, which Z may have changed.
     length = Z.lengths_to_X(np.ones(1))
     W = Z.to_X((Z.rmatmat(V / s) if wide else V) * length) * sign

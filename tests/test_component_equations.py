@@ -1,0 +1,347 @@
+"""Components of PLS, PCA and regressions, piece by piece against what defines them."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from eigenkit.data import Blocked, Centered, LocalPasses, SparseTarget, Targets, survey_of
+from eigenkit.linalg import Cholesky
+from eigenkit.pencil import Pencil, Report
+from eigenkit.solvers import Settings, component_cv, regression, solve, spectral
+from eigenkit.solvers.cross_products import CrossProducts, blocks, scaling
+from eigenkit.solvers.deflation import Components, decompose, inverse_rotations
+from eigenkit.solvers.kernel import deflated, principal
+from eigenkit.solvers.nipals import _regress, skip_missing_scores
+from eigenkit.solvers.regression import REGRESSIONS
+from eigenkit.targets import TARGETS, Labels
+
+# -- products for partial least squares ----------------------------------------------------
+
+
+def _cross(X, Y, grain=0.0, grain_y=0.0, gram=True):
+    G = X.T @ X
+    ones_x, ones_y = np.ones(X.shape[1]), np.ones(Y.shape[1])
+    return CrossProducts(
+        X.T @ Y,
+        Y.T @ Y,
+        float(np.trace(G)),
+        grain * ones_x,
+        grain_y * ones_y,
+        G if gram else None,
+        lambda r: X.T @ (X @ r),
+    )
+
+
+def test_scores_are_rounding_up_to_the_grain_of_either_side(rng):
+    X, Y = rng.normal(size=(2, 30, 4))
+    w, c = np.linalg.qr(rng.normal(size=(4, 2)))[0].T
+    s, t = np.linalg.norm(X @ w), np.linalg.norm(Y @ c)
+    for gram in (True, False):
+        for covariance in (0.1, 1.0, 10.0):
+            for share in (0.99, 1.01):
+                # the grain of X beside scores of Y, and the other way round
+                x = _cross(X, Y, grain=share * covariance / t, gram=gram)
+                assert x.is_rounding(w, c, covariance) is (share > 1)
+                y = _cross(X, Y, grain_y=share * covariance / s, gram=gram)
+                assert y.is_rounding(w, c, covariance) is (share > 1)
+    whole = np.sqrt(np.sum(X**2))
+    sure = _cross(X, Y, grain_y=0.99 / whole, gram=False)
+    sure = CrossProducts(*[getattr(sure, f.name) for f in fields(sure)][:6], None)  # no data
+    assert sure.is_rounding(w, c, 1.0) is False
+
+
+def test_small_scores_are_multiplied_from_the_data(rng):
+    X, Y = rng.normal(size=(2, 30, 4))
+    X[:, 3] = X[:, 0] + 1e-5 * X[:, 3]
+    calls: list[int] = []
+    cross = _cross(X, Y)
+    before = cross.from_data
+    object.__setattr__(cross, "from_data", lambda r: calls.append(1) or before(r))
+    for r, used in (([1.0, 0, 0, 0], 0), ([1.0, 0, 0, -1], 1), ([1e-9, 0, 0, -1e-9], 1)):
+        r = np.array(r)
+        g, square = cross.apply(r)
+        np.testing.assert_allclose(g, X.T @ (X @ r), rtol=1e-9)
+        assert square == pytest.approx(np.sum((X @ r) ** 2))
+        assert len(calls) == used
+        calls.clear()
+
+
+def test_factors_of_columns_that_vary_and_of_those_that_do_not(rng):
+    X = rng.normal(size=(20, 4)) * [1.0, 5.0, 1.0, 1.0] + 3.0
+    X[:, 2] = 4.0
+    Z = Centered(X)
+    squares = Z.column_squares()
+    std = X.std(axis=0, ddof=1)
+    factor, found, unit = scaling(Z, squares, 19.0, True)
+    live = [0, 1, 3]
+    np.testing.assert_allclose(factor[live], 1 / std[live])
+    np.testing.assert_allclose(found[live], std[live])
+    assert (factor[2], found[2], unit) == (0.0, 1.0, 1.0)
+    factor, found, unit = scaling(Z, squares, 19.0, False)
+    assert (factor.tolist(), found.tolist(), unit) == ([1, 1, 0, 1], [1] * 4, 1.0)
+    tiny = Centered(X * [1e-90, 1e90, 1.0, 1.0])
+    factor, found, unit = scaling(tiny, tiny.column_squares(), 19.0, True)
+    np.testing.assert_allclose(found[live], (std * [1e-90, 1e90, 1, 1])[live])
+    np.testing.assert_allclose(np.sqrt(tiny.column_squares()[live] / 19) * factor[live], 1.0)
+    factor, found, unit = scaling(tiny, tiny.column_squares(), 19.0, False)
+    lengths = np.sqrt(tiny.column_squares() / 19) * factor
+    np.testing.assert_allclose(
+        lengths[live] / lengths[1], (std * [1e-180, 1, 0, 1e-90])[live] / std[1]
+    )
+    np.testing.assert_allclose(lengths[1], std[1] * 1e90 * unit)
+    still = Centered(np.ones((5, 2)))
+    factor, _, unit = scaling(still, still.column_squares(), 4.0, False)
+    assert (factor.tolist(), unit) == ([0, 0], 1.0)
+
+
+@pytest.mark.parametrize("deflation", ["regression", "canonical", "simpls", "svd"])
+def test_the_first_components_are_those_of_fewer(deflation, rng):
+    X, Y = rng.normal(size=(30, 5)), rng.normal(size=(30, 3))
+    *_, cross = blocks(Centered(X), Centered(Y), (True, True), 3)
+    three, two = decompose(cross, 3, deflation), decompose(cross, 2, deflation)
+    assert (len(three), len(two), len(three.first(2))) == (3, 2, 2)
+    for field in fields(Components):
+        mine, theirs = getattr(three.first(2), field.name), getattr(two, field.name)
+        np.testing.assert_allclose(mine, theirs, atol=1e-10)
+    W, P = rng.normal(size=(2, 5, 3))
+    np.testing.assert_allclose(
+        inverse_rotations(W, P) @ (P.T @ W), W, atol=1e-10
+    )  # the rotations that give scores of deflated blocks
+
+
+@pytest.mark.parametrize("deflation", ["canonical", "svd"])
+def test_components_end_where_either_side_is_rounding(deflation, rng):
+    """Y of rank two, and a grain above what the second and third have in common."""
+    X, Y = rng.normal(size=(30, 5)), rng.normal(size=(30, 2)) @ rng.normal(size=(2, 3))
+    assert len(decompose(_cross(X, Y), 3, deflation)) == 2
+    values = decompose(_cross(X, Y), 2, deflation).singular_values
+    assert len(decompose(_cross(X, Y, grain=1e3 * values[0]), 3, deflation)) == 0
+    assert len(decompose(_cross(X, Y, grain_y=1e3 * values[0]), 3, deflation)) == 0
+
+
+def test_regressions_over_what_is_there(rng):
+    A, b = rng.normal(size=(6, 9)), rng.normal(size=9)
+    M = (rng.random((6, 9)) < 0.7).astype(float)
+    M[2] = 0.0
+    found = _regress(A * M, b, M)
+    for i in range(6):
+        on = M[i] > 0
+        true = np.linalg.lstsq(b[on, None], A[i, on])[0][0] if on.any() else 0.0
+        assert found[i] == pytest.approx(true)
+    np.testing.assert_allclose(_regress(A, b, None), A @ b / (b @ b))
+    W, P = np.linalg.qr(rng.normal(size=(9, 2)))[0], rng.normal(size=(9, 2))
+    T = skip_missing_scores(A * M, M > 0, W, P)
+    rest = A * M
+    for j in range(2):
+        t = _regress(rest, W[:, j], M)
+        np.testing.assert_allclose(T[:, j], t)
+        rest = rest - M * np.outer(t, P[:, j])
+
+
+def test_a_gram_matrix_is_updated_where_that_pays(rng, monkeypatch):
+    tall, wide = Centered(rng.normal(size=(400, 5))), Centered(rng.normal(size=(20, 400)))
+    assert component_cv.whole_gram(wide, 1, 2) is None
+    np.testing.assert_allclose(component_cv.whole_gram(tall, 20, 10), tall.gram())
+    asked: list[int] = []
+    monkeypatch.setattr(component_cv, "gram_pays", lambda Z, n: asked.append(n) or False)
+    component_cv.whole_gram(tall, 3, 10)
+    assert asked == [15]  # half a fit for every fold
+
+
+# -- inner products only -------------------------------------------------------------------
+
+
+def test_partial_least_squares_from_inner_products(rng):
+    Z = Centered(rng.normal(size=(20, 6)))
+    D = Z.toarray()
+    H = rng.normal(size=(20, 2))
+    H -= H.mean(axis=0)
+    R, Q, values = deflated(Z, H, 3)
+    X, Y, S = D.copy(), H.copy(), D @ D.T @ R
+    for i in range(3):
+        U, s, _ = np.linalg.svd(X.T @ Y)
+        assert values[i] == pytest.approx(s[0] ** 2)
+        t = X @ U[:, 0]
+        assert abs(t @ S[:, i]) == pytest.approx(t @ t, rel=1e-9)
+        np.testing.assert_allclose(np.linalg.norm(S[:, i]), np.linalg.norm(t), rtol=1e-9)
+        np.testing.assert_allclose(Q[:, i], H.T @ S[:, i] / (t @ t), atol=1e-10)
+        X, Y = X - np.outer(t, t @ X) / (t @ t), Y - np.outer(t, t @ Y) / (t @ t)
+    np.testing.assert_allclose(S.T @ S, np.diag(np.diag(S.T @ S)), atol=1e-10)
+    assert deflated(Z, np.outer(D[:, 0], [1.0, 2.0]), 9)[1].shape[1] <= 6
+    assert deflated(Z, np.zeros((20, 2)), 2)[2].shape == (0,)
+
+
+@pytest.mark.parametrize("shape", [(30, 5), (8, 20)])
+@pytest.mark.parametrize("unit", [1e-100, 1.0, 1e100])
+def test_principal_components_in_the_units_of_the_features(shape, unit, rng):
+    X = rng.normal(size=shape) * np.linspace(1, 3, shape[1])
+    C = X - X.mean(axis=0)
+    _, s, Vt = np.linalg.svd(C, full_matrices=False)
+    W, values, total = principal(Centered(unit * X), 3)
+    np.testing.assert_allclose(values / unit / unit, s[:3] ** 2, rtol=1e-9)
+    assert total / unit / unit == pytest.approx(np.sum(s**2))
+    np.testing.assert_allclose(np.abs(np.sum(W.T * Vt[:3], axis=1)), 1.0, rtol=1e-9)
+    np.testing.assert_allclose(np.linalg.norm(W, axis=0), 1.0, rtol=1e-9)
+
+
+def test_covariances_whose_squares_are_no_numbers_are_refused(rng):
+    X, H = rng.normal(size=(20, 2)), rng.normal(size=(20, 2))
+    for units in ([1e-152, 1e-163], [1e160, 1.0], [1e-170, 1e-170]):
+        pencil = Pencil.state(Centered(X * units), H, 0.0)
+        with pytest.raises(ValueError, match="leave the range of floating point"):
+            spectral.covariance_axes(pencil)
+    found = spectral.covariance_axes(Pencil.state(Centered(1e120 * X), H, 0.0))
+    C = (X - X.mean(axis=0)).T @ (H - H.mean(axis=0))
+    s = np.linalg.svd(C, compute_uv=False)
+    np.testing.assert_allclose(found.eigenvalues / 1e240, s**2, rtol=1e-10)
+
+
+# -- regressions -----------------------------------------------------------------------------
+
+
+def test_methods_without_iterations_report_none(rng):
+    X, H = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
+    for name in ("cholesky", "dual_cholesky", "svd"):
+        pencil = Pencil.state(Centered(X), H, 0.5)
+        report = solve(pencil, Settings(regression=name)).report
+        assert (report.n_iter, report.converged, report.label_rank) == (0, True, None)
+        assert (report.label_bound, report.equivalent) == (0.0, True)
+    for name in ("cg", "lsqr"):
+        report = solve(pencil, Settings(regression=name)).report
+        assert report.n_iter >= 1
+        assert report.converged
+    assert solve(pencil, Settings(solver="direct")).report.n_iter == 0
+    plain = Report("a", "b", "c")
+    assert (plain.n_iter, plain.converged, plain.label_bound, plain.equivalent) == (0, 1, 0, 1)
+
+
+def test_the_error_of_a_mixture_is_its_first_step_of_refinement(rng):
+    X, H = rng.normal(size=(30, 5)), rng.normal(size=(30, 3))
+    pencil = Pencil.state(Centered(X), H, 0.5)
+    B = pencil.Z.gram() + 0.5 * np.eye(5)
+    normal = regression._NormalEquations(pencil, pencil.Z.gram(), 0.5, Cholesky.of(B.copy()))
+    T = rng.normal(size=(3, 4))
+    W = np.linalg.solve(B, pencil.C @ T)
+    assert normal.error(W, T) < 1e-14
+    E = 1e-4 * rng.normal(size=W.shape)
+    mix = np.array([1.0, -1.0, -1.0, -1.0]) / np.linalg.norm(W + E, axis=0)
+    step = np.linalg.norm(E @ mix) / np.linalg.norm((W + E) @ mix)
+    assert normal.error(W + E, T) == pytest.approx(step, rel=1e-6)
+    for found in (normal.forms(W, T), normal.refined(W, T), normal.settled(W, T)):
+        np.testing.assert_allclose(found[0], W, atol=1e-12)
+        np.testing.assert_allclose(found[1], B @ W, atol=1e-11)
+        np.testing.assert_allclose(found[2], W.T @ B @ W, atol=1e-11)
+
+
+@pytest.mark.parametrize("method", list(REGRESSIONS))
+@pytest.mark.parametrize("units", [(1.0, 1.0, 1.0), (1e-80, 1.0, 1e80)])
+def test_ridges_in_units_of_their_own(method, units, rng):
+    """W1 in the units of X minimizes the penalized squares in those units."""
+    A, H = rng.normal(size=(20, 3)), rng.normal(size=(20, 2))
+    Z = Centered(A * units)
+    if method in ("cg", "dual_cholesky") and not Z.one_ridge:
+        pytest.skip("takes one ridge for all columns")
+    pencil = Pencil.state(Z, H, 0.7)
+    answers = REGRESSIONS[method](pencil, [0.7, 0.0], 1e-12, 500)
+    for alpha, answer in zip((0.7, 0.0), answers, strict=True):
+        D, C = A - A.mean(axis=0), (A - A.mean(axis=0)).T @ (H - H.mean(axis=0))
+        ridge = alpha / np.array(units) / np.array(units)  # of coefficients times their units
+        true = np.linalg.solve(D.T @ D + np.diag(ridge), C)
+        if answer is None:  # it gives up, and another method takes over
+            assert alpha == 0.0 or method == "lsqr"
+            continue
+        T = np.eye(2)
+        W = (answer.settle(T) or (answer.W1,))[0]
+        np.testing.assert_allclose(Z.to_X(W) * np.array(units)[:, None], true, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("offset", "least", "certain"), [(0.0, 1e-8, True), (1e11, 1.0, True), (1e11, 1e-8, False)]
+)
+def test_a_sample_that_weighs_less_than_the_rounding_of_others(offset, least, certain, rng):
+    """Without a ridge the smallest sample decides what of the dual coefficients is certain."""
+    weight = np.array([least, 1.0, 1.0, 1.0, 1.0, 1.0])
+    Z = Centered(rng.normal(size=(6, 10)) + offset, weight)
+    pencil = Pencil.state(Z, rng.normal(size=(6, 2)), 0.0)
+    (answer,) = REGRESSIONS["dual_cholesky"](pencil, [0.0], 1e-8, 100)
+    assert (answer is not None) is certain
+
+
+@pytest.mark.parametrize(
+    ("offset", "apart", "certain"), [(0.0, 1e-4, True), (1e12, 1.0, True), (1e12, 1e-4, False)]
+)
+def test_a_column_whose_rounding_may_hide_a_direction(offset, apart, certain, rng):
+    """The column with most rounding decides, whichever columns are close to each other."""
+    X = rng.normal(size=(30, 4))
+    X[:, 1] = X[:, 0] + apart * X[:, 1]
+    X[:, 3] += offset
+    pencil = Pencil.state(Centered(X), rng.normal(size=(30, 2)), 0.0)
+    (answer,) = REGRESSIONS["cholesky"](pencil, [0.0], 1e-8, 100)
+    assert (answer is not None) is certain
+
+
+def test_blocks_solve_with_columns_in_units_of_their_own(rng):
+    A, H = rng.normal(size=(40, 3)), rng.normal(size=(40, 2))
+    for storage in (np.asarray, sparse.csr_array):
+        X = storage(A * [1e-80, 1.0, 1e80])
+        passes = LocalPasses(lambda X=X: [[(X[:15], H[:15], None)], [(X[15:], H[15:], None)]])
+        Z = Blocked(passes, passes.run(survey_of))
+        T = Targets(lambda Y: Y - H.mean(axis=0), (40, 2))
+        whole = Pencil.state(Centered(X), H, 0.3)
+        for name in ("cholesky", "svd", "lsqr"):
+            mine = solve(Pencil(Z, T, 0.3), Settings(regression=name))
+            theirs = solve(whole, Settings(regression=name))
+            np.testing.assert_allclose(mine.eigenvalues, theirs.eigenvalues, rtol=1e-7)
+
+
+# -- what targets say of themselves ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_targets_are_as_sparse_and_as_white_as_they_say(name, rng):
+    J = (rng.random((40, 4)) < 0.4).astype(float)
+    if name == "lda":
+        J = np.eye(4)[rng.integers(0, 4, 40)]
+    target, C = TARGETS[name], J - J.mean(axis=0)
+    labels = Labels(J.sum(axis=0), C)
+    H = target.rows(J, labels)
+    assert target.sparse is bool(np.array_equal(H != 0, J != 0))
+    if target.sparse:
+        S = target.rows(sparse.csr_array(J), labels)
+        assert sparse.issparse(S)
+        np.testing.assert_allclose(S.toarray(), H, atol=1e-12)
+    G = target.rows(C, labels) if target.linear and target.local is TARGETS["opls"].local else H
+    s = np.linalg.svd(G - G.mean(axis=0), compute_uv=False)
+    s = s[s > 1e-9]
+    assert target.whitened is bool(s[0] - s[-1] < 1e-9)
+    assert (labels.weight, labels.one, labels.n_rows) == (1.0, 1.0, 0)
+
+
+@pytest.mark.parametrize("n_rows", [0, 10, 40, 1000])
+@pytest.mark.parametrize("storage", ["dense", "sparse"])
+def test_rounding_of_labels_is_that_of_as_many_samples_as_there_are(n_rows, storage, rng):
+    J = (rng.random((40, 4)) < 0.4).astype(float)
+    C = J - J.mean(axis=0)
+    factor = C if storage == "dense" else SparseTarget(sparse.csr_array(J))
+    single = float(np.finfo(np.float32).eps)
+    labels = Labels(J.sum(axis=0), factor, n_rows=n_rows, total=40.0, eps=single)
+    squares = np.sum(C**2, axis=0) + J.sum(axis=0) ** 2 / 40  # as far from zero as they were
+    np.testing.assert_allclose(squares, J.sum(axis=0), rtol=1e-12)
+    step = 2 * single * (1 + np.sqrt(4 / max(n_rows, 40)))
+    np.testing.assert_allclose(labels.grain, step * np.sqrt(squares), rtol=1e-6)
+
+
+def test_a_penalty_on_labels_is_added_to_their_products(rng):
+    C = rng.normal(size=(30, 3))
+    labels = Labels(np.zeros(3), C)
+    assert labels.penalized(1.0, 0.0) is labels
+    for share, ridge in ((0.5, 0.0), (1.0, 2.0), (0.3, 0.7)):
+        found = labels.penalized(share, ridge)
+        B = share * C.T @ C + ridge * np.eye(3)
+        np.testing.assert_allclose(found.factor.T @ found.factor, B, atol=1e-12)
+        np.testing.assert_allclose(found.whitener.T @ B @ found.whitener, np.eye(3), atol=1e-12)
+        np.testing.assert_allclose(found.whiteners[1] @ found.whitener, np.eye(3), atol=1e-12)
