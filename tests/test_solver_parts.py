@@ -179,6 +179,22 @@ def test_what_is_rounding_is_left_out_of_an_answer(rng, monkeypatch):
     assert found.report.residual == 7.0
 
 
+@pytest.mark.parametrize("solver", ["two_stage", "direct"])
+@pytest.mark.parametrize("regression", ["cholesky", "cg"])
+def test_directions_by_eigenvalues_are_the_first_components(solver, regression, rng):
+    pencil = Pencil.state(Centered(rng.normal(size=(8, 12))), rng.normal(size=(8, 5)), 0.5)
+    given = {"solver": solver, "regression": regression, "tol": 1e-12, "by_eigenvalues": True}
+    whole = stages.solve(pencil, stages.Settings(**given))
+    assert whole.report.label_rank is None
+    for rank in (2, 5, "auto"):
+        found = stages.solve(pencil, stages.Settings(**given, label_rank=rank))
+        r, rest = label_rank.leading(whole.eigenvalues, rank)
+        assert found.report.label_rank == found.W.shape[1] == found.basis.shape[1] == r
+        np.testing.assert_allclose(found.eigenvalues, whole.eigenvalues[:r], rtol=1e-8)
+        np.testing.assert_allclose(found.W, whole.W[:, :r], atol=1e-7)
+        assert found.report.label_bound == pytest.approx(rest, rel=1e-8)
+
+
 # -- many labels ---------------------------------------------------------------------------
 
 
