@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy
@@ -177,6 +179,30 @@ def test_what_is_rounding_is_left_out_of_an_answer(rng, monkeypatch):
     monkeypatch.setattr(stages, "_beyond_rounding", lambda *_: np.ones(3, dtype=bool))
     found = stages.finish(pencil, W.copy(), *given[1:], gram=gram)
     assert found.report.residual == 7.0
+
+
+@pytest.mark.parametrize(
+    ("ridge", "grain", "values", "looked"),
+    [
+        (np.array([1e-20, 1.0]), 1e-5, [1.0, 2.0], True),  # the smallest ridge holds least down
+        (1.0, 1e-5, [1.0, 2.0], False),
+        (1.0, np.array([1e-9, 2.0]), [1.0, 2.0], True),  # the column with most rounding
+        (1.0, 1e-5, [1e-12, 1.0], True),  # the smallest eigenvalue
+        (0.0, 0.0, [1.0, 2.0], True),
+    ],
+)
+def test_a_ridge_settles_what_is_rounding_where_it_is_large_enough(ridge, grain, values, looked):
+    Z = SimpleNamespace(
+        ridge=lambda alpha: ridge,
+        grain=lambda: grain,
+        noise=lambda largest: 0.0,
+        squares_of=lambda H: 0.9,
+        rounded_squares=lambda W, ridge: np.array([0.99, 1.0]),
+    )
+    given = Pencil(Z, np.zeros((3, 1)), 1.0), np.zeros((2, 2)), np.array(values)
+    assert stages._beyond_rounding(*given, None).tolist() == [True, not looked]
+    gram = np.diag([0.5, 1.0])  # squares up to those of the scores are no rounding
+    assert stages._beyond_rounding(*given, gram).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("solver", ["two_stage", "direct"])
