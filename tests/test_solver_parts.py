@@ -312,6 +312,18 @@ def test_of_one_kernel_the_first_step_is_the_last(rng):
     assert (len(found.history), found.converged, found.gap) == (1, True, 0.0)
 
 
+def test_without_a_level_the_corners_of_the_program_are_tried(rng, monkeypatch):
+    calls: list[int] = []
+    before = kernel_weights.nearest
+    monkeypatch.setattr(kernel_weights, "nearest", lambda *given: calls.append(1) or before(*given))
+    bank = _bank(rng, 4, 12)
+    plain = silp(bank, 1e-6, 200, level=0.0)
+    assert not calls
+    found = silp(bank, 1e-6, 200)
+    assert len(calls) == len(found.history) - 1 > 0
+    assert found.objective == pytest.approx(plain.objective, rel=1e-5)
+
+
 def test_the_nearest_point_below_a_level(rng):
     for _ in range(5):
         cuts, center = rng.normal(size=(4, 5)), rng.dirichlet(np.ones(5))
