@@ -154,13 +154,15 @@ def test_sums_are_a_tree(monkeypatch):
 
 
 def test_a_stream_factors_rows_as_soon_as_that_takes_less_room():
-    for width in (1, 30, 100, 400, 2000, 5000):
+    for width in (1, 30, 100, 400, 1000, 2000, 5000):
         factor = 8 * width * width
         size = stream._block_bytes(width)
         assert size >= max(factor, stream.BLOCK_BYTES)
         assert size <= max(factor, stream.BLOCK_BYTES, 64 * stream.BLOCK_BYTES)
         if stream.BLOCK_BYTES <= 4 * factor <= 64 * stream.BLOCK_BYTES:
             assert size == 4 * factor
+        if factor <= 64 * stream.BLOCK_BYTES <= 4 * factor:
+            assert size == 64 * stream.BLOCK_BYTES
 
 
 # -- surveys ---------------------------------------------------------------------------------

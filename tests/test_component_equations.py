@@ -219,6 +219,18 @@ def test_methods_without_iterations_report_none(rng):
     assert (plain.n_iter, plain.converged, plain.label_bound, plain.equivalent) == (0, 1, 0, 1)
 
 
+def test_the_condition_is_that_of_the_penalized_products(rng):
+    X, H = rng.normal(size=(30, 4)) * [1.0, 1.1, 0.9, 1.0], rng.normal(size=(30, 2))
+    for alpha in (0.5, 50.0):
+        pencil = Pencil.state(Centered(X), H, alpha)
+        true = np.linalg.cond(pencil.Z.gram() + alpha * np.eye(4))
+        assert solve(pencil, Settings(solver="direct")).report.condition == pytest.approx(true)
+        assert solve(pencil, Settings(regression="svd")).report.condition == pytest.approx(true)
+        found = solve(pencil, Settings(regression="cholesky")).report.condition
+        assert true / 5 < found < true * 5
+    assert np.isnan(solve(pencil, Settings(regression="lsqr")).report.condition)
+
+
 def test_the_error_of_a_mixture_is_its_first_step_of_refinement(rng):
     X, H = rng.normal(size=(30, 5)), rng.normal(size=(30, 3))
     pencil = Pencil.state(Centered(X), H, 0.5)

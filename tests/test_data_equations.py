@@ -299,6 +299,13 @@ def test_indices_beyond_32_bits_are_refused_where_others_cannot_take_them(rng):
     np.testing.assert_array_equal(X.toarray(), S.toarray())
 
 
+def test_numbers_in_units_of_their_own_are_beyond_single_precision(rng):
+    A = rng.normal(size=(30, 2))
+    A[np.abs(A) < 0.1] = 0.0
+    for units, fast in (([1.0, 1.0], True), ([1e-80, 1.0], False), ([1.0, 1e80], False), (1e80, 0)):
+        assert Centered(sparse.csr_array(A * units)).fast_in_single is bool(fast)
+
+
 def test_blocks_of_sparse_rows_hold_about_as_much_each(monkeypatch, rng):
     S = sparse.random_array((500, 40), density=0.2, rng=rng, format="csr")
     monkeypatch.setattr("eigenkit.data.sparse_rows.available", lambda: 3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -148,6 +150,14 @@ def test_chosen_variables_have_one_orthonormal_vector_each(rng):
         np.testing.assert_allclose(side.free(), np.sum(outside**2, axis=0), atol=1e-12)
     score = A[:, [2, 0, 5]] @ [1.0, -2.0, 0.5]
     np.testing.assert_allclose(side.weights(score), [-2.0, 0, 1.0, 0, 0, 0.5], atol=1e-10)
+
+
+@pytest.mark.parametrize("left", [1.0, 1e-8])
+def test_what_is_left_is_compared_with_the_most_that_is_left(left, rng):
+    x = View.of(Centered(rng.normal(size=(30, 4))), True)
+    squares = left * np.array([1.0, 0.5, 0.99e-10, 1.01e-10])
+    side = module._Side(replace(x, squares=squares, grain=np.zeros(4)), 4)
+    assert (side.free() > 0).tolist() == [True, True, False, True]
 
 
 def test_nearly_equal_variables_are_orthogonal_to_rounding(rng):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy
@@ -179,6 +181,46 @@ def test_what_is_rounding_is_left_out_of_an_answer(rng, monkeypatch):
     assert found.report.residual == 7.0
 
 
+@pytest.mark.parametrize(
+    ("ridge", "grain", "values", "looked"),
+    [
+        (np.array([1e-20, 1.0]), 1e-5, [1.0, 2.0], True),  # the smallest ridge holds least down
+        (1.0, 1e-5, [1.0, 2.0], False),
+        (1.0, np.array([1e-9, 2.0]), [1.0, 2.0], True),  # the column with most rounding
+        (1.0, 1e-5, [1e-12, 1.0], True),  # the smallest eigenvalue
+        (0.0, 0.0, [1.0, 2.0], True),
+    ],
+)
+def test_a_ridge_settles_what_is_rounding_where_it_is_large_enough(ridge, grain, values, looked):
+    Z = SimpleNamespace(
+        ridge=lambda alpha: ridge,
+        grain=lambda: grain,
+        noise=lambda largest: 0.0,
+        squares_of=lambda H: 0.9,
+        rounded_squares=lambda W, ridge: np.array([0.99, 1.0]),
+    )
+    given = Pencil(Z, np.zeros((3, 1)), 1.0), np.zeros((2, 2)), np.array(values)
+    assert stages._beyond_rounding(*given, None).tolist() == [True, not looked]
+    gram = np.diag([0.5, 1.0])  # squares up to those of the scores are no rounding
+    assert stages._beyond_rounding(*given, gram).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("solver", ["two_stage", "direct"])
+@pytest.mark.parametrize("regression", ["cholesky", "cg"])
+def test_directions_by_eigenvalues_are_the_first_components(solver, regression, rng):
+    pencil = Pencil.state(Centered(rng.normal(size=(8, 12))), rng.normal(size=(8, 5)), 0.5)
+    given = {"solver": solver, "regression": regression, "tol": 1e-12, "by_eigenvalues": True}
+    whole = stages.solve(pencil, stages.Settings(**given))
+    assert whole.report.label_rank is None
+    for rank in (2, 5, "auto"):
+        found = stages.solve(pencil, stages.Settings(**given, label_rank=rank))
+        r, rest = label_rank.leading(whole.eigenvalues, rank)
+        assert found.report.label_rank == found.W.shape[1] == found.basis.shape[1] == r
+        np.testing.assert_allclose(found.eigenvalues, whole.eigenvalues[:r], rtol=1e-8)
+        np.testing.assert_allclose(found.W, whole.W[:, :r], atol=1e-7)
+        assert found.report.label_bound == pytest.approx(rest, rel=1e-8)
+
+
 # -- many labels ---------------------------------------------------------------------------
 
 
@@ -268,6 +310,18 @@ def test_of_one_kernel_the_first_step_is_the_last(rng):
     """The cut there is the objective: a gap of zero is no more than a tolerance of zero."""
     found = silp(_bank(rng, 1, 8), 0.0, 9)
     assert (len(found.history), found.converged, found.gap) == (1, True, 0.0)
+
+
+def test_without_a_level_the_corners_of_the_program_are_tried(rng, monkeypatch):
+    calls: list[int] = []
+    before = kernel_weights.nearest
+    monkeypatch.setattr(kernel_weights, "nearest", lambda *given: calls.append(1) or before(*given))
+    bank = _bank(rng, 4, 12)
+    plain = silp(bank, 1e-6, 200, level=0.0)
+    assert not calls
+    found = silp(bank, 1e-6, 200)
+    assert len(calls) == len(found.history) - 1 > 0
+    assert found.objective == pytest.approx(plain.objective, rel=1e-5)
 
 
 def test_the_nearest_point_below_a_level(rng):

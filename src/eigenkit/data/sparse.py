@@ -163,9 +163,7 @@ class Sparse(Centered):
 
     @property
     def fast_in_single(self) -> bool:  # type: ignore[override]
-        """Whether the numbers are well inside the range of float32."""
-        if np.ndim(self.unit) or self.unit != 1.0:
-            return False
+        """Whether the numbers, which no unit has changed then, are well inside of float32."""
         size = np.abs(self.X.data)
         return bool(
             size.max(initial=0.0) < 1 / SMALLEST_SINGLE

@@ -263,7 +263,7 @@ class _Side:
     def free(self) -> Array:
         """Squared length of every variable outside the span of the chosen; 0 where none is left."""
         rest = self.squares - np.sum(self.onto_own**2, axis=1)
-        least = DEPENDENT * np.maximum(self.squares, self.squares.max())
+        least = DEPENDENT * self.squares.max()
         rest[rest <= np.maximum(least, self.view.grain**2)] = 0.0
         rest[self.chosen] = 0.0
         return np.asarray(rest)
