@@ -263,9 +263,7 @@ How often does an interval of 95 % for a weight that is truly zero contain zero 
 to 0.97 of the cases), and how often are the others found to be different from zero? In the last two
 rows two components are equally strong, so their directions are arbitrary: they should be flagged
 as tied, in about 95 % of the data sets. For tied components, the columns count the test of whether
-a variable takes part in their common space. The row of PLS and that of CCA with equal correlations
-were counted when roots were called tied up to a gap of 3.46 standard deviations; it is 3.96 now,
-which flags more, because the deviations are estimates themselves. The others follow that rule.
+a variable takes part in their common space.
 
 With 200 data sets the standard errors of the coverage are about 0.006.
 """
