@@ -61,8 +61,8 @@ def test_small_scores_are_multiplied_from_the_data(rng):
     cross = _cross(X, Y)
     before = cross.from_data
     object.__setattr__(cross, "from_data", lambda r: calls.append(1) or before(r))
-    for r, used in (([1.0, 0, 0, 0], 0), ([1.0, 0, 0, -1], 1), ([1e-9, 0, 0, -1e-9], 1)):
-        r = np.array(r)
+    large, small = np.array([1.0, 0, 0, 0]), np.array([1.0, 0, 0, -1])
+    for r, used in ((large, 0), (1e-4 * large, 0), (small, 1), (1e-9 * small, 1), (1e9 * small, 1)):
         g, square = cross.apply(r)
         np.testing.assert_allclose(g, X.T @ (X @ r), rtol=1e-9)
         assert square == pytest.approx(np.sum((X @ r) ** 2))
