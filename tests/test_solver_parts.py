@@ -262,9 +262,12 @@ def test_labels_of_small_rank_leave_nothing_out(rng):
     H = rng.normal(size=(30, 2)) @ rng.normal(size=(2, 8))
     for n in (30, 6):
         Z = Centered(rng.normal(size=(n, 4)))
-        _, T, rest = label_rank.reduced(Pencil(Z, H[:n], 1.0), 5)
-        assert T.shape == (8, 2)
-        assert rest < 1e-12 * np.sum(H * H)
+        for rank in (5, 8):
+            _, T, rest = label_rank.reduced(Pencil(Z, H[:n], 1.0), rank)
+            assert T.shape == (8, 2)
+            assert rest < 1e-12 * np.sum(H * H)
+    full = rng.normal(size=(30, 4))
+    assert label_rank.reduced(Pencil(Centered(full), full, 1.0), 4)[2] < 1e-12 * np.sum(full**2)
 
 
 # -- weights of kernels --------------------------------------------------------------------
