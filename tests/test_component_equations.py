@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from contextlib import nullcontext
+from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -61,13 +63,20 @@ def test_small_scores_are_multiplied_from_the_data(rng):
     cross = _cross(X, Y)
     before = cross.from_data
     object.__setattr__(cross, "from_data", lambda r: calls.append(1) or before(r))
-    for r, used in (([1.0, 0, 0, 0], 0), ([1.0, 0, 0, -1], 1), ([1e-9, 0, 0, -1e-9], 1)):
-        r = np.array(r)
+    large, small = np.array([1.0, 0, 0, 0]), np.array([1.0, 0, 0, -1])
+    for r, used in ((large, 0), (1e-4 * large, 0), (small, 1), (1e-9 * small, 1), (1e9 * small, 1)):
         g, square = cross.apply(r)
         np.testing.assert_allclose(g, X.T @ (X @ r), rtol=1e-9)
         assert square == pytest.approx(np.sum((X @ r) ** 2))
         assert len(calls) == used
         calls.clear()
+
+
+def test_products_with_the_data_are_made_in_their_threads(rng):
+    held = nullcontext()
+    for gram in (True, False):
+        cross = replace(_cross(*rng.normal(size=(2, 9, 3)), gram=gram), own_threads=lambda: held)
+        assert (cross.threads() is held) is not gram
 
 
 def test_factors_of_columns_that_vary_and_of_those_that_do_not(rng):
@@ -294,6 +303,24 @@ def test_a_column_whose_rounding_may_hide_a_direction(offset, apart, certain, rn
     pencil = Pencil.state(Centered(X), rng.normal(size=(30, 2)), 0.0)
     (answer,) = REGRESSIONS["cholesky"](pencil, [0.0], 1e-8, 100)
     assert (answer is not None) is certain
+
+
+@pytest.mark.parametrize(
+    ("dense", "rows", "side", "possible"),
+    [(True, True, 9, True), (False, False, 9, True), (False, True, 9, False), (0, 0, 10**6, False)],
+)
+def test_columns_hidden_by_rounding_are_looked_for_where_that_is_possible(
+    dense, rows, side, possible
+):
+    for least, hidden in ((0.9e-6, True), (1.1e-6, False)):
+        Z = SimpleNamespace(
+            column_squares=lambda least=least: np.array([1.0, 0.0, least]),
+            grain=lambda: np.array([0.0, 1e-3, 1e-5]),
+            may_be_dense=bool(dense),
+            has_rows=bool(rows),
+            shape=(side, side),
+        )
+        assert regression._hidden(Z) is (hidden and possible)
 
 
 def test_blocks_solve_with_columns_in_units_of_their_own(rng):

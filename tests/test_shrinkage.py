@@ -12,6 +12,7 @@ from sklearn.linear_model import LinearRegression, Ridge
 
 from eigenkit import PLSRegression, ShrinkageRegression, shrinkage_factors
 from eigenkit.exceptions import DegenerateDataWarning
+from eigenkit.solvers.shrinkage import Spectrum
 
 
 def _data(seed=0, n=80, d=7):
@@ -207,3 +208,22 @@ def test_a_constant_feature_gets_no_weight(data):
         model = ShrinkageRegression("ols").fit(np.column_stack([X, np.full(80, 9.0)]), y)
     assert model.coef_[7] == 0
     np.testing.assert_allclose(model.coef_[:7], LinearRegression().fit(X, y).coef_)
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-8, 1e150])
+@pytest.mark.parametrize("unit_y", [1e-150, 1e150])
+def test_factors_of_shrinkage_have_no_unit(unit, unit_y, rng):
+    s, vy = np.sort(rng.uniform(1, 3, 8))[::-1], rng.normal(size=8)
+    plain, scaled = Spectrum(s, np.eye(8), vy), Spectrum(unit * s, np.eye(8), unit_y * vy)
+    for p in (1, 3, 6):
+        np.testing.assert_allclose(scaled.pls(p), plain.pls(p), rtol=1e-8)
+        K = np.array([s ** (2 * i + 1) * vy for i in range(p)]).T
+        beta = K @ np.linalg.lstsq(s[:, None] * K, vy)[0]
+        np.testing.assert_allclose(plain.pls(p) * vy / s, beta, rtol=1e-6)
+    if unit == 1e-8:
+        np.testing.assert_allclose(scaled.ridge(unit * unit * 0.7), s**2 / (s**2 + 0.7), rtol=1e-10)
+    np.testing.assert_allclose(scaled.coef(scaled.ols()) / unit_y * unit, vy / s, rtol=1e-10)
+    assert scaled.pcr(3).tolist() == [1, 1, 1, 0, 0, 0, 0, 0]
+    twice = Spectrum(2 * s, np.eye(8), vy, unit=2.0)
+    np.testing.assert_allclose(twice.singular_values, s)
+    np.testing.assert_allclose(twice.coef(twice.ols()), vy / s)

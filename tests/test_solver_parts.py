@@ -19,9 +19,8 @@ from eigenkit.solvers.lanczos import largest_eigenpairs
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.multiblock import Cross, Rule, _ascend
 from eigenkit.solvers.nipals import nipals, nipals_axes
-from eigenkit.solvers.orthogonal import Filter
+from eigenkit.solvers.orthogonal import Filter, correct
 from eigenkit.solvers.reduction import reduction
-from eigenkit.solvers.shrinkage import Spectrum
 from eigenkit.solvers.sparse_pairs import Request, View, alternating, pmd
 from eigenkit.solvers.sparse_pls import sparse_pair
 
@@ -263,9 +262,12 @@ def test_labels_of_small_rank_leave_nothing_out(rng):
     H = rng.normal(size=(30, 2)) @ rng.normal(size=(2, 8))
     for n in (30, 6):
         Z = Centered(rng.normal(size=(n, 4)))
-        _, T, rest = label_rank.reduced(Pencil(Z, H[:n], 1.0), 5)
-        assert T.shape == (8, 2)
-        assert rest < 1e-12 * np.sum(H * H)
+        for rank in (5, 8):
+            _, T, rest = label_rank.reduced(Pencil(Z, H[:n], 1.0), rank)
+            assert T.shape == (8, 2)
+            assert rest < 1e-12 * np.sum(H * H)
+    full = rng.normal(size=(30, 4))
+    assert label_rank.reduced(Pencil(Centered(full), full, 1.0), 4)[2] < 1e-12 * np.sum(full**2)
 
 
 # -- weights of kernels --------------------------------------------------------------------
@@ -367,23 +369,18 @@ def test_a_filter_is_the_product_of_its_factors(rng):
     np.testing.assert_allclose(F.rotations(5), np.transpose(before), atol=1e-10)
 
 
-# -- shrinkage -------------------------------------------------------------------------------
+@pytest.mark.parametrize("unit", [0.1, 10.0])
+def test_orthogonal_components_end_at_the_grain_of_the_columns(unit, rng):
+    A = unit * rng.normal(size=(20, 4))
+    W = np.linalg.qr(rng.normal(size=(4, 1)))[0]
 
+    def found(grain):
+        X = SimpleNamespace(matmat=A.__matmul__, rmatmat=A.T.__matmul__, grain=np.full(4, grain))
+        return correct(X, W, 1)
 
-@pytest.mark.parametrize("unit", [1e-150, 1e-8, 1e150])
-@pytest.mark.parametrize("unit_y", [1e-150, 1e150])
-def test_factors_of_shrinkage_have_no_unit(unit, unit_y, rng):
-    s, vy = np.sort(rng.uniform(1, 3, 8))[::-1], rng.normal(size=8)
-    plain, scaled = Spectrum(s, np.eye(8), vy), Spectrum(unit * s, np.eye(8), unit_y * vy)
-    for p in (1, 3, 6):
-        np.testing.assert_allclose(scaled.pls(p), plain.pls(p), rtol=1e-8)
-        K = np.array([s ** (2 * i + 1) * vy for i in range(p)]).T
-        beta = K @ np.linalg.lstsq(s[:, None] * K, vy)[0]
-        np.testing.assert_allclose(plain.pls(p) * vy / s, beta, rtol=1e-6)
-    if unit == 1e-8:
-        np.testing.assert_allclose(scaled.ridge(unit * unit * 0.7), s**2 / (s**2 + 0.7), rtol=1e-10)
-    np.testing.assert_allclose(scaled.coef(scaled.ols()) / unit_y * unit, vy / s, rtol=1e-10)
-    assert scaled.pcr(3).tolist() == [1, 1, 1, 0, 0, 0, 0, 0]
-    twice = Spectrum(2 * s, np.eye(8), vy, unit=2.0)
-    np.testing.assert_allclose(twice.singular_values, s)
-    np.testing.assert_allclose(twice.coef(twice.ols()), vy / s)
+    (size,) = found(0.0).norms
+    (w,) = found(0.0).w
+    assert size == pytest.approx(np.sum((A @ w) ** 2))
+    np.testing.assert_allclose([W[:, 0] @ w, w @ w], [0.0, 1.0], atol=1e-12)
+    assert len(found(0.99 * np.sqrt(size)).norms) == 1
+    assert len(found(1.01 * np.sqrt(size)).norms) == 0
