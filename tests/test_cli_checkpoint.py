@@ -72,6 +72,9 @@ def test_a_state_of_other_data_is_refused() -> None:
     _write("data.csv", CLASS)
     said = _fit("b.ek", "--checkpoint", "state.ek", "--alpha", "7", code=1)
     assert "began with alpha=1.0, now it is 7.0" in said
+    said = _fit("b.ek", "--checkpoint", "state.ek", "--ignore", "c", code=1)
+    assert "began with source='data.csv, 3 features in blocks" in said
+    assert "now it is 'data.csv, 2 features" in said
 
 
 def test_a_checkpoint_needs_blocks() -> None:

@@ -14,6 +14,7 @@ from eigenkit import CCA, LDA, PLSRegression
 from eigenkit.evaluation import evaluate
 from eigenkit.evaluation.detail import RECALL_GRID, detail_of, precision_on_grid, steps_up_to
 from eigenkit.record import from_dict, to_dict
+from eigenkit.report.label_tables import worst
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -66,9 +67,29 @@ def test_confusion_has_the_truth_in_rows():
 def test_the_worst_samples_are_wrong_and_come_by_their_loss():
     X, y = classes()
     (method,) = evaluate(X, y, {"lda": LDA()}, cv=4, alphas=None, baselines=False)["methods"]
-    worst = method["worst"]
-    assert [w["loss"] for w in worst] == sorted((w["loss"] for w in worst), reverse=True)
-    assert all(w["truth"] == [y[w["row"]]] and w["told"] != w["truth"] for w in worst)
+    found = method["worst"]
+    assert [w["loss"] for w in found] == sorted((w["loss"] for w in found), reverse=True)
+    assert all(w["truth"] == [y[w["row"]]] and w["told"] != w["truth"] for w in found)
+
+
+@pytest.mark.parametrize("task", [None, "numbers"])
+def test_the_worst_samples_of_a_test_file_have_its_row_numbers(task):
+    X, y = classes()
+    n = len(y) - 50
+    if task == "numbers":
+        y = X[:, 0] + np.eye(len(y))[n + 7] * 100
+    method = {"m": LDA() if task is None else PLSRegression(1)}
+    options: dict[str, Any] = {"alphas": None, "baselines": False, "task": task}
+    split = np.arange(n), np.arange(n, len(y))
+    run = from_dict(evaluate(X, y, method, cv=[split], **options))
+    table, (one,) = worst(run, run.methods[0]), run.methods
+    assert [int(row[0]) for row in table.rows] == [w.row + 1 - n for w in one.worst]
+    assert all(1 <= int(row[0]) <= 50 for row in table.rows)
+    assert table.note.startswith("Rows are those of the test file, counted from 1")
+    assert task is None or table.rows[0][0] == "8"
+    other = from_dict(evaluate(X, y, method, cv=[split[::-1]], **options))
+    assert (run.protocol.test_begins, other.protocol.test_begins) == (n, 0)
+    assert "test file" not in worst(other, other.methods[0]).note
 
 
 def test_with_all_components_the_score_is_that_of_the_method():

@@ -33,7 +33,7 @@ from eigenkit.files import (
 )
 from eigenkit.files._svmlight import _bounds, _values
 from eigenkit.files._writing import safe_cell
-from eigenkit.models import RowBlocks
+from eigenkit.models import RowBlocks, fit_model
 from eigenkit.models._features import drop_missing
 
 NUMBERS = np.array([[1.5, -2.0, 3e10], [0.0, 4.25, -1e-7], [7.0, 8.0, 9.0]])
@@ -593,6 +593,33 @@ def _classes(path: Path, classes: list[str], x: float = 0.0) -> str:
 def test_digits_that_are_names_stay_as_they_are(tmp_path: Path, classes: list[str]) -> None:
     data = get(Path(_classes(tmp_path / "a.csv", classes)), labels=("class",))
     assert set(target_of("a.csv", data.labels, ["class"]).names) == set(classes)
+
+
+def _late_code(path: Path) -> str:
+    """A table whose class 007 comes after the rows by which a file is judged."""
+    classes = [*(["7", "8"] * 200), "007", "8"]
+    rows = [f"{i % 7},{name}\n" for i, name in enumerate(classes)]
+    path.write_text("x,class\n" + "".join(rows))
+    return str(path)
+
+
+@pytest.mark.parametrize("way", ["compiled", "numpy", "slow"])
+def test_codes_are_seen_in_all_rows(tmp_path: Path, monkeypatch: Any, way: str) -> None:
+    if way == "numpy":
+        monkeypatch.setattr("eigenkit.files._delimited.read_table", lambda *given: None)
+    options = Reading(labels=("class",), thousands="'" if way == "slow" else None)
+    data = read(open_file(_late_code(tmp_path / "a.csv"), options))
+    assert (set(data.labels), data.X.shape) == ({"7", "8", "007"}, (402, 1))
+    _classes(tmp_path / "b.csv", ["7", "8"])
+    many = read(open_file(str(tmp_path / "*.csv"), options))
+    assert (set(many.labels), many.X.shape) == ({"7", "8", "007"}, (432, 1))
+
+
+def test_codes_are_seen_in_all_blocks(tmp_path: Path) -> None:
+    path = _late_code(tmp_path / "a.csv")
+    assert set(RowBlocks.from_files(path, labels="class").classes()) == {"7", "8", "007"}
+    source = open_file(path, Reading(labels=("class",), stream=True))
+    assert fit_model(source, "lda", stream=True).target.names == ("007", "7", "8")
 
 
 def test_large_numbers_that_do_not_repeat_are_numbers(tmp_path: Path) -> None:

@@ -264,6 +264,21 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(browser, path):
     visit.context.close()
 
 
+def test_figures_follow_the_width_of_the_window(browser, path):
+    visit = Visit(browser, path, width=1100)
+    fits = "[...document.querySelectorAll('.plot')].every((p) => p.scrollWidth <= p.clientWidth)"
+    places = "[...document.querySelectorAll('.plot .main-svg')].map((p) => p.clientWidth)"
+    wide = visit.page.evaluate(places)
+    for width in (400, 1100):
+        visit.page.set_viewport_size({"width": width, "height": 900})
+        visit.page.wait_for_timeout(2000)
+        assert visit.page.evaluate(fits)
+        assert visit.page.evaluate("document.documentElement.scrollWidth") == width
+    assert visit.page.evaluate(places) == wide
+    assert visit.errors == []
+    visit.context.close()
+
+
 @pytest.mark.slow
 def test_the_policy_holds_against_scripts_and_the_network(browser, path):
     visit = Visit(browser, path)

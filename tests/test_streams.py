@@ -110,6 +110,27 @@ def test_other_parameters_are_refused_by_name(tmp_path):
     _feed("lda", tmp_path / "s.ek", upto=4)  # the refusals have let go of the lock
 
 
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, np.ndarray.tolist])
+def test_other_columns_are_refused_in_one_sentence(tmp_path, kind):
+    _feed("lda", tmp_path / "s.ek", upto=3)
+    X, y = _batch("lda", 3)
+    said = r"^the batch up to 3 has 3 columns, but s\.ek began with 4: give the same columns, or"
+    with Stream(LDA(), tmp_path / "s.ek") as stream, pytest.raises(ValueError, match=said):
+        stream.update(kind(X[:, :3]), y, position=3)
+    ragged = [row[: 3 + (i > 0)] for i, row in enumerate(X.tolist())]
+    with Stream(LDA(), tmp_path / "s.ek") as stream, pytest.raises(ValueError, match="inhomogen"):
+        stream.update(ragged, y, position=3)
+
+
+def test_other_names_of_columns_are_refused_in_one_sentence(tmp_path):
+    X, y = _batch("lda", 0)
+    with Stream(LDA(), tmp_path / "s.ek") as stream:
+        stream.update(pd.DataFrame(X, columns=list("abcd")), y)
+    said = r"has the columns 'a', 'b', 'c', 'e', but s\.ek began with 'a', 'b', 'c', 'd': give"
+    with Stream(LDA(), tmp_path / "s.ek") as stream, pytest.raises(ValueError, match=said):
+        stream.update(pd.DataFrame(X, columns=list("abce")), y)
+
+
 # -- positions --------------------------------------------------------------------------
 
 
@@ -180,7 +201,7 @@ def test_bad_batches_are_skipped_and_reported(tmp_path):
         assert stream.n_skipped == 3
         assert [position for position, _ in stream.skipped] == [1, 2, 3]
         assert "X contains NaN" in stream.skipped[0][1]
-        assert "2 features" in stream.skipped[1][1]
+        assert "2 columns, but s.ek began with 4: give the same" in stream.skipped[1][1]
         assert "pass classes=" in stream.skipped[2][1]
     _same_bits(stream.estimator, LDA().partial_fit(*_batch("lda", 0)).partial_fit(X, y))
 

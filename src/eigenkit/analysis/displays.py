@@ -7,12 +7,15 @@ matplotlib is loaded when something is drawn.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from itertools import cycle
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.analysis._features import Features
 from eigenkit.analysis.plots import COLORS, MARKERS, new_axes
 from eigenkit.linalg import Array
 
@@ -24,9 +27,6 @@ Rows = np.ndarray[Any, np.dtype[np.intp]]
 
 class Display(ABC):
     """What all displays share: axes, and where they are kept."""
-
-    ax_: Any
-    figure_: Any
 
     def plot(self, ax: Any = None) -> Self:
         """Draw.
@@ -41,7 +41,7 @@ class Display(ABC):
         self
             With ``ax_`` and ``figure_``.
         """
-        self.ax_ = new_axes(ax)
+        self.ax_: Any = new_axes(ax)
         self.figure_ = self.ax_.figure
         self._draw(self.ax_)
         return self
@@ -74,19 +74,8 @@ def feature_names(estimator: Any, X: Any) -> list[str]:
 
 def _correlations(X: Any, Z: Array) -> Array:
     """Of the columns of X with those of Z (d x 2); 0 for a column that does not vary."""
-    if hasattr(X, "to_numpy"):
-        X = X.to_numpy()
-    Zc = Z - Z.mean(axis=0)
-    if hasattr(X, "multiply"):  # sparse rows stay sparse
-        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-        square = np.asarray(X.multiply(X).sum(axis=0), dtype=np.float64).ravel()
-        length = np.sqrt(np.maximum(square - X.shape[0] * mean**2, 0))
-    else:
-        X = np.asarray(X, dtype=np.float64)
-        X = X - X.mean(axis=0)
-        length = np.linalg.norm(X, axis=0)
-    size = length[:, None] * np.linalg.norm(Zc, axis=0)
-    return np.asarray(np.divide(X.T @ Zc, size, out=np.zeros(size.shape), where=size > 0))
+    X = X.tocsr() if issparse(X) else np.asarray(X, dtype=np.float64)
+    return Features(X).correlations(Z, np.ones(len(Z)))
 
 
 def groups_of(y: Any, n: int) -> dict[str, Rows]:
@@ -131,6 +120,7 @@ def draw_bars(ax: Any, values: Array, names: list[str]) -> None:
     ax.invert_yaxis()
 
 
+@dataclass(eq=False, repr=False)
 class ScoresDisplay(Display):
     """Samples in the plane of two components.
 
@@ -151,8 +141,9 @@ class ScoresDisplay(Display):
     'component 1'
     """
 
-    def __init__(self, scores: Array, groups: dict[str, Rows], components: tuple[int, int]) -> None:
-        self.scores, self.groups, self.components = scores, groups, components
+    scores: Array
+    groups: dict[str, Rows]
+    components: tuple[int, int]
 
     @classmethod
     def from_estimator(
@@ -173,6 +164,7 @@ class ScoresDisplay(Display):
         _label_axes(ax, self.components)
 
 
+@dataclass(eq=False, repr=False)
 class CorrelationCircleDisplay(Display):
     """Features by their correlations with two components; those on the circle are fully explained.
 
@@ -193,8 +185,9 @@ class CorrelationCircleDisplay(Display):
     (4, 2)
     """
 
-    def __init__(self, correlations: Array, names: list[str], components: tuple[int, int]) -> None:
-        self.correlations, self.names, self.components = correlations, names, components
+    correlations: Array
+    names: list[str]
+    components: tuple[int, int]
 
     @classmethod
     def from_estimator(
@@ -212,6 +205,7 @@ class CorrelationCircleDisplay(Display):
         ax.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal")
 
 
+@dataclass(eq=False, repr=False)
 class BiplotDisplay(Display):
     """Samples in the plane of two components, with arrows for the correlations of the features.
 
@@ -232,8 +226,8 @@ class BiplotDisplay(Display):
     (150, 2)
     """
 
-    def __init__(self, scores: ScoresDisplay, circle: CorrelationCircleDisplay) -> None:
-        self.scores, self.circle = scores, circle
+    scores: ScoresDisplay
+    circle: CorrelationCircleDisplay
 
     @classmethod
     def from_estimator(
@@ -260,6 +254,7 @@ class BiplotDisplay(Display):
         _label_axes(ax, self.scores.components)
 
 
+@dataclass(eq=False, repr=False)
 class ScreeDisplay(Display):
     """Eigenvalues by component.
 
@@ -279,8 +274,8 @@ class ScreeDisplay(Display):
     'eigenvalue'
     """
 
-    def __init__(self, eigenvalues: Array, name: str) -> None:
-        self.eigenvalues, self.name = eigenvalues, name
+    eigenvalues: Array
+    name: str
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> Self:
@@ -306,6 +301,7 @@ def largest_entries(estimator: Any, row: Any, top: int) -> tuple[Array, list[str
     return row[order], [names[j] for j in order]
 
 
+@dataclass(eq=False, repr=False)
 class WeightsDisplay(Display):
     """The features that weigh most in one component.
 
@@ -325,8 +321,9 @@ class WeightsDisplay(Display):
     ['feature 3', 'feature 2', 'feature 1']
     """
 
-    def __init__(self, weights: Array, names: list[str], component: int) -> None:
-        self.weights, self.names, self.component = weights, names, component
+    weights: Array
+    names: list[str]
+    component: int
 
     @classmethod
     def from_estimator(

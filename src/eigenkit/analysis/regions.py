@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from itertools import cycle, islice
 from typing import Any, Self
 
@@ -22,6 +23,7 @@ from eigenkit.analysis.plots import COLORS, MARKERS
 from eigenkit.linalg import Array
 
 
+@dataclass(eq=False, repr=False)
 class CoefficientsDisplay(Display):
     """The features with the largest coefficients for one response or class.
 
@@ -43,8 +45,9 @@ class CoefficientsDisplay(Display):
     'coefficient for response 1'
     """
 
-    def __init__(self, coefficients: Array, names: list[str], target: str) -> None:
-        self.coefficients, self.names, self.target = coefficients, names, target
+    coefficients: Array
+    names: list[str]
+    target: str
 
     @classmethod
     def from_estimator(
@@ -75,6 +78,7 @@ def _target_name(estimator: Any, target: int, n: int) -> str:
     return str(classes[target] if len(classes) == n else classes[-1])
 
 
+@dataclass(eq=False, repr=False)
 class RegionsDisplay(Display):
     """The plane coloured by the class that is predicted there, and the samples in it.
 
@@ -104,17 +108,12 @@ class RegionsDisplay(Display):
     ('component 1', (200, 200))
     """
 
-    def __init__(
-        self,
-        grid: list[Array],
-        regions: np.ndarray,
-        points: Array,
-        groups: dict[str, Rows],
-        classes: list[str],
-        axes: tuple[str, str],
-    ) -> None:
-        self.grid, self.regions, self.points = grid, regions, points
-        self.groups, self.classes, self.axes = groups, classes, axes
+    grid: list[Array]
+    regions: np.ndarray
+    points: Array
+    groups: dict[str, Rows]
+    classes: list[str]
+    axes: tuple[str, str]
 
     @classmethod
     def from_estimator(

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import (
     after_means,
@@ -269,7 +271,15 @@ def _protocol(words: str, splits: list[Split], classifier: Any, plan: Plan) -> P
         alpha_score=plan.alpha_score,
         alpha_classifier="ridge regression" if plan.alpha_classifier == "ridge" else named[:200],
         seed=plan.seed,
+        test_begins=_where_test_begins(splits),
     )
+
+
+def _where_test_begins(splits: list[Split]) -> int:
+    """The first test row where the only split puts all training rows before all test rows."""
+    train, test = splits[0]
+    rows = np.concatenate([train, test])
+    return len(train) if len(splits) == 1 and np.array_equal(rows, np.arange(len(rows))) else 0
 
 
 # -- parameters ------------------------------------------------------------------------

@@ -12,9 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files._cells import as_number
-from eigenkit.files._common import Block, FileError, Reading, check_unique, roles, shown
-from eigenkit.files._delimited import Delimited, without_lines
-from eigenkit.files._streams import Lines, Origin, guess_encoding, split_lines
+from eigenkit.files._common import Block, FileError, Reading, Table, check_unique, roles, shown
+from eigenkit.files._delimited import Delimited
+from eigenkit.files._streams import Lines, Origin, guess_encoding, split_lines, without_lines
 
 _WORD = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s{]+)"""
 _ATTRIBUTE = re.compile(rf"@attribute\s+{_WORD}\s*(.*)$", re.IGNORECASE)
@@ -34,18 +34,14 @@ class Arff(Delimited):
     }
 
     def __init__(self, origin: Origin, options: Reading) -> None:
-        self.path, self.origin = origin.path, origin
+        Table.__init__(self, origin.path, options)
+        self.origin = origin
         self.encoding = guess_encoding(origin, options)
         self.delimiter, self.header, self.decimal, self.thousands = ",", True, ".", None
         self.convert, self.kinds = as_number, {}
         self._read_header()
         self.options = replace(options, labels=options.labels or self._listed_labels(options))
-        self.roles = roles(self.path, self.names, True, self.options)
-        self.feature_names = [self.names[j] for j in self.roles.features]
-        self.label_names = [self.names[j] for j in self.roles.labels]
-        self.text_names = [self.names[j] for j in self.roles.text]
-        self.categorical_names = [self.names[j] for j in self.roles.categorical]
-        self.kept_names: list[str] = []
+        self._assign(roles(self.path, self.names, True, self.options))
         self._check_types()
         self.found = {
             "format": "arff",
@@ -57,7 +53,7 @@ class Arff(Delimited):
     # -- the header --------------------------------------------------------------------
 
     def _read_header(self) -> None:
-        self.names: list[str] = []
+        self.names = []
         self.types: list[str] = []
         self.relation = ""
         lines = Lines(self.origin, self.encoding)

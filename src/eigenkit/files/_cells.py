@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from datetime import UTC, date, datetime
 
 import numpy as np
@@ -195,6 +195,17 @@ def is_code(cell: str) -> bool:
     word = cell.strip()
     long = _DIGITS.fullmatch(word) is not None and abs(float(word)) >= 2**53
     return long or _CODE.fullmatch(word) is not None
+
+
+def hold_codes(distinct: Set[str], n: int) -> bool:
+    """Whether n cells are names of classes: codes are among them, and they repeat."""
+    return 2 * len(distinct) <= n and any(map(is_code, distinct))
+
+
+def is_whole(cell: str) -> bool:
+    """Whether a cell holds nothing but digits, or is missing."""
+    word = cell.strip()
+    return _DIGITS.fullmatch(word) is not None or word.lower() in MISSING
 
 
 def _fits(convert: Convert, cell: str) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 _POSITION = re.compile(r"-?[0-9]{1,9}")
 
@@ -213,21 +213,45 @@ class Block:
         return int(self.X.shape[0])
 
 
-class Source(Protocol):
+class Source:
     """A file that can be read, several times if need be."""
 
-    path: str
-    options: Reading
-    found: dict[str, Any]  # what was found out: format, encoding, delimiter, ...
-    feature_names: list[str] | None
-    label_names: list[str]
-    text_names: list[str]
-    categorical_names: list[str]  # those of the text that are categories
-    kept_names: list[str]  # columns to be repeated as they are
+    n_features = 0  # of a sparse file
+    numeric_labels = True
+
+    def __init__(self, path: str, options: Reading) -> None:
+        self.path, self.options = path, options
+        self.found: dict[str, Any] = {}  # what was found out: format, encoding, delimiter, ...
+        self.feature_names: list[str] | None = None
+        self.label_names: list[str] = []
+        self.text_names: list[str] = []
+        self.categorical_names: list[str] = []  # those of the text that are categories
+        self.kept_names: list[str] = []  # columns to be repeated as they are
+        self.whole_labels: set[str] = set()  # as they are written, where codes may be among them
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most ``n_rows`` at a time."""
-        ...
+        raise NotImplementedError
+
+    def take_labels_as_words(self) -> None:
+        """From now on, labels are what is written."""
+        self.numeric_labels = False
+
+
+class Table(Source):
+    """A file whose columns have names and roles."""
+
+    names: list[str]
+
+    def _assign(self, found: Roles) -> None:
+        self.roles = found
+        self.feature_names = self._named(found.features)
+        self.label_names, self.text_names = self._named(found.labels), self._named(found.text)
+        self.categorical_names = self._named(found.categorical)
+        self.kept_names = self._named(found.kept)
+
+    def _named(self, columns: Iterable[int]) -> list[str]:
+        return [self.names[j] for j in columns]
 
 
 @dataclass(frozen=True)
@@ -276,7 +300,7 @@ def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Ro
     if options.expected is not None:
         found = _expected_roles(path, names, header, options.expected)
         if options.truth and found.labels:
-            _check_labels(path, [names[j] for j in found.labels], options.expected.labels)
+            _check_there(path, names, options.expected.labels, "labels")
         return replace(found, kept=tuple(pick(path, options.keep, names, "--keep")))
     labels = pick(path, options.labels, names, "--labels")
     text = pick(path, options.text, names, "--text")
@@ -335,23 +359,18 @@ def _expected_roles(path: Any, names: Sequence[str], header: bool, model: Expect
             path, f"it has {len(names)} columns, but the model was fitted on {model.n_features}."
         )
     place = {name: j for j, name in enumerate(names)}
-    absent = [name for name in wanted if name not in place]
-    if absent:
-        raise FileError(
-            path,
-            f"{len(absent)} of the {len(wanted)} columns that the model was fitted on are not "
-            f"there: {listed(absent)}.",
-        )
+    _check_there(path, names, wanted, "columns that the model was fitted on")
     labels = [place[name] for name in model.labels if name in place]
     features = [place[name] for name in model.features]
     return Roles(features, [place[name] for name in model.text], labels)
 
 
-def _check_labels(path: Any, there: Sequence[str], wanted: Sequence[str]) -> None:
+def _check_there(path: Any, names: Iterable[str], wanted: Sequence[str], what: str) -> None:
+    there = set(names)
     absent = [name for name in wanted if name not in there]
     if absent:
         raise FileError(
-            path, f"{len(absent)} of the {len(wanted)} labels are not there: {listed(absent)}."
+            path, f"{len(absent)} of the {len(wanted)} {what} are not there: {listed(absent)}."
         )
 
 

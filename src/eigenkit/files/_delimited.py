@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import csv
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
-from io import BytesIO
+from functools import partial
 from itertools import zip_longest
 from typing import Any, ClassVar
 
@@ -23,9 +23,10 @@ from eigenkit.files._cells import (
     as_class,
     example_of,
     has_decimal_commas,
+    hold_codes,
     how_to_write,
-    is_code,
     is_number,
+    is_whole,
     kind_of,
     looks_like_header,
     looks_marked,
@@ -38,6 +39,7 @@ from eigenkit.files._common import (
     Block,
     FileError,
     Reading,
+    Table,
     check_unique,
     default_names,
     listed,
@@ -50,6 +52,7 @@ from eigenkit.files._streams import (
     guess_encoding,
     one_by_one,
     split_lines,
+    without_lines,
 )
 from eigenkit.threads import ahead
 
@@ -57,16 +60,21 @@ from eigenkit.threads import ahead
 _MARKS = ",\t;|"
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "pipe": "|", "space": " "}
 _SAMPLE = 200
+# With more classes than this, digits are numbers.
+_MOST_CODES = 100_000
 _LONGEST_CELL = 16 * 2**20
 
 
-class Delimited:
+class Delimited(Table):
     """A CSV or TSV file; see :func:`eigenkit.files.open_file`."""
 
     _quoting: ClassVar[dict[str, Any]] = {}
+    # The column of labels, while it holds nothing but digits: codes may come later.
+    _watched: Set[int] = frozenset()
 
     def __init__(self, origin: Origin, options: Reading) -> None:
-        self.path, self.origin, self.options = origin.path, origin, options
+        super().__init__(origin.path, options)
+        self.origin = origin
         self.encoding = guess_encoding(origin, options)
         lines = split_lines(self._without_comments(Lines(origin, self.encoding).take(_SAMPLE)[1]))
         self.delimiter = self._delimiter(lines)
@@ -140,26 +148,17 @@ class Delimited:
         check_unique(self.path, self.names, line=1)
         if self.header and len(rows) == 1:
             raise FileError(self.path, "it holds a header and no rows.", line=1)
-        self.roles = roles(self.path, self.names, self.header, self.options)
-        self._drop_last_if_empty(rows[1:])
-        self.feature_names: list[str] | None = [self.names[j] for j in self.roles.features]
-        self.label_names = [self.names[j] for j in self.roles.labels]
-        self.text_names = [self.names[j] for j in self.roles.text]
-        self.categorical_names = [self.names[j] for j in self.roles.categorical]
-        self.kept_names = [self.names[j] for j in self.roles.kept]
-
-    def _drop_last_if_empty(self, rows: list[list[str]]) -> None:
-        """A mark at the end of every line makes a column of neither name nor cells: none at all."""
+        found = roles(self.path, self.names, self.header, self.options)
         last = len(self.names) - 1
-        empty = not any(cell.strip() for row in rows for cell in row[last:])
-        if self.header and not self.names[last] and empty:
-            features = [j for j in self.roles.features if j != last]
-            self.roles = replace(self.roles, features=features)
+        empty = not any(cell.strip() for row in rows[1:] for cell in row[last:])
+        if self.header and not self.names[last] and empty:  # a mark at the end of every line
+            found = replace(found, features=[j for j in found.features if j != last])
+        self._assign(found)
 
     def _is_asked_for(self, first: list[str]) -> bool:
         """Whether the first row holds a name that the user or the model knows."""
-        wanted = {*self.options.labels, *self.options.text, *self.options.ignore}
-        wanted |= {*self.options.categorical, *filter(None, [self.options.index])}
+        given = self.options
+        wanted = {*given.labels, *given.text, *given.ignore, *given.categorical, given.index}
         if self.options.expected is not None:
             wanted = {*(self.options.expected.features or ()), *self.options.expected.text}
         return any(name in wanted and not is_number(name) for name in first)
@@ -181,7 +180,8 @@ class Delimited:
         if strange:
             raise self._not_numbers(strange)
         labels, split = self.roles.labels, self.options.label_separator is not None
-        words = [j for j in labels if self._names_classes(j, [r[j] for r in rows if j < len(r)])]
+        columns = {j: [row[j] for row in rows if j < len(row)] for j in labels}
+        words = [j for j, cells in columns.items() if self._names_classes(j, cells)]
         if len(labels) > 1 and (words or split):
             raise FileError(
                 self.path,
@@ -190,13 +190,13 @@ class Delimited:
                 column=self.names[(words or labels)[0]],
             )
         self.numeric_labels = not (words or split or self.options.words)
+        if self.numeric_labels and len(labels) == 1 and all(map(is_whole, columns[labels[0]])):
+            self._watched = {labels[0]}
 
     def _names_classes(self, j: int, cells: list[str]) -> bool:
         """Whether a column of labels holds words, or digits that are words."""
         if len(self.roles.labels) == 1:
-            return any(not self._fits(c) for c in cells) or (
-                any(map(is_code, cells)) and repeats(cells)
-            )
+            return not all(map(self._fits, cells)) or hold_codes(set(cells), len(cells))
         if kind_of(cells) == "yes or no":
             self.kinds[j] = KINDS["yes or no"]
         return any(not self._fits(cell, j) for cell in cells)
@@ -266,6 +266,7 @@ class Delimited:
         labels = self.roles.labels
         wanted = {*self.roles.features, *(labels if self.numeric_labels else ())}
         words = {*self.roles.text, *self.roles.kept, *self.kinds, *({*labels} - wanted)}
+        words |= self._watched
         kinds = [NUMBER if j in wanted else NOTHING for j in range(len(self.names))]
         found = self._cells(text, [TEXT if j in words else k for j, k in enumerate(kinds)])
         if found is None:
@@ -275,19 +276,18 @@ class Delimited:
         try:
             for j in words & wanted:
                 convert = self.kinds.get(j, self.convert)
-                table[:, j] = [convert(cell) for cell in cells[j]]
+                values = {cell: convert(cell) for cell in set(cells[j])}
+                table[:, j] = [values[cell] for cell in cells[j]]
+                if j in self._watched:
+                    self._watch(values)
         except ValueError:
             return None
         if self.numeric_labels:
             y = table[:, labels] if labels else None
         else:
             y = self._labels(list(zip(*(cells[j] for j in labels), strict=True)), [])
-        return Block(
-            self._features(table).astype(self.options.dtype, copy=False),
-            {self.names[j]: cells[j] for j in self.roles.text},
-            y,
-            {self.names[j]: cells[j] for j in self.roles.kept},
-        )
+        X = self._features(table).astype(self.options.dtype, copy=False)
+        return self._block(X, cells, y)
 
     def _cells(self, text: bytes, kinds: list[int]) -> tuple[np.ndarray, list[list[str]]] | None:
         """The numbers of the block, and the cells of its columns of text."""
@@ -297,13 +297,22 @@ class Delimited:
             found = read_table(text, self.delimiter, kinds, self.decimal)
             if found is not None:
                 return found
-        if TEXT in kinds or self.decimal != ".":
+        if self.decimal != ".":
             return None
+        load = partial(np.loadtxt, split_lines(text), delimiter=self.delimiter, comments=None)
+        texts = [j for j, kind in enumerate(kinds) if kind == TEXT]
         try:
-            table = np.loadtxt(split_lines(text), delimiter=self.delimiter, comments=None, ndmin=2)
+            table = load(ndmin=2)
+            cells = [load(dtype=str, usecols=j, ndmin=1).tolist() for j in texts]
         except ValueError:
             return None
-        return (table, []) if table.shape[1] == len(self.names) else None
+        return (table, cells) if table.shape[1] == len(self.names) else None
+
+    def _watch(self, cells: Iterable[str]) -> None:
+        self.whole_labels.update(cells)
+        if len(self.whole_labels) > _MOST_CODES:  # numbers, and too many to keep
+            self._watched = frozenset()
+            self.whole_labels.clear()
 
     def _features(self, table: np.ndarray) -> np.ndarray:
         columns = self.roles.features
@@ -312,24 +321,21 @@ class Delimited:
         return table[:, columns]
 
     def _slowly(self, first: int, lines: list[str]) -> Block:
+        places: list[int] = []
+        rows: list[list[str]] = []
         X = np.empty((len(lines), len(self.roles.features)), dtype=self.options.dtype)
-        text: dict[str, list[str]] = {name: [] for name in self.text_names}
-        kept: dict[str, list[str]] = {name: [] for name in self.kept_names}
-        labels: list[list[str]] = []
-        n, places = 0, []
         for line, row in self._rows(first, lines):
-            if not row:
-                continue
-            self._check_width(line, row)
-            X[n] = self._row_of_numbers(line, row)
-            for name, j in zip(self.text_names, self.roles.text, strict=True):
-                text[name].append(row[j])
-            for j in self.roles.kept:
-                kept[self.names[j]].append(row[j])
-            labels.append([row[j] for j in self.roles.labels])
-            places.append(line)
-            n += 1
-        return Block(X[:n], text, self._labels(labels, places), kept)
+            if row:
+                X[len(rows)] = self._row_of_numbers(line, row)
+                places.append(line)
+                rows.append(row)
+        labels = self._labels([[row[j] for j in self.roles.labels] for row in rows], places)
+        cells = {j: [row[j] for row in rows] for j in {*self.roles.text, *self.roles.kept}}
+        return self._block(X[: len(rows)], cells, labels)
+
+    def _block(self, X: np.ndarray, cells: dict[int, list[str]], labels: Any) -> Block:
+        text = {self.names[j]: cells[j] for j in self.roles.text}
+        return Block(X, text, labels, {self.names[j]: cells[j] for j in self.roles.kept})
 
     def _rows(self, first: int, lines: list[str]) -> Iterator[tuple[int, list[str]]]:
         """Rows of cells with the number of their last line."""
@@ -345,7 +351,7 @@ class Delimited:
         finally:
             csv.field_size_limit(before)
 
-    def _check_width(self, line: int, row: list[str]) -> None:
+    def _row_of_numbers(self, line: int, row: list[str]) -> list[float]:
         if len(row) != len(self.names):
             raise FileError(
                 self.path,
@@ -353,8 +359,6 @@ class Delimited:
                 "complete the row, or remove it.",
                 line=line,
             )
-
-    def _row_of_numbers(self, line: int, row: list[str]) -> list[float]:
         try:
             if not self.kinds:
                 return [self.convert(row[j]) for j in self.roles.features]
@@ -377,6 +381,8 @@ class Delimited:
         if not self.roles.labels:
             return None
         if self.numeric_labels:
+            if self._watched:
+                self._watch(row[0] for row in cells)
             return np.array(
                 [
                     [self._number(line, j, c) for j, c in zip(self.roles.labels, row, strict=True)]
@@ -392,9 +398,3 @@ def _argument(names: list[str]) -> str:
     """Names of columns as a shell takes them; a word for them where they are too long to read."""
     quoted = shlex.quote(",".join(names))
     return quoted if len(quoted) <= 200 else "COLUMNS"
-
-
-def without_lines(text: bytes, mark: str) -> bytes:
-    """The text, with nothing in the lines that begin with a mark."""
-    begin = mark.encode(errors="surrogateescape")
-    return b"".join(b"\n" if line.startswith(begin) else line for line in BytesIO(text))

@@ -52,29 +52,37 @@ def open_alike(
     names = paths(files)
     sources = [opened(path, options) for path in names]
     check_columns(sources)
-    words = {not getattr(source, "numeric_labels", True) for source in sources}
-    return sources if len(words) == 1 else open_alike(names, replace(options, words=True), opened)
+    if not all(source.numeric_labels for source in sources):
+        for source in sources:
+            source.take_labels_as_words()
+    return sources
 
 
-class ManyFiles:
+class ManyFiles(Source):
     """A source whose rows are those of several, one after the other."""
 
     def __init__(self, pattern: str, options: Reading, opened: Callable[[str, Reading], Source]):
+        super().__init__(pattern, options)
         self.sources = open_alike(pattern, options, opened)
         first = self.sources[0]
-        self.path, self.options = pattern, options
-        self.found: dict[str, Any] = {**first.found, "files": len(self.sources)}
+        self.found = {**first.found, "files": len(self.sources)}
         self.feature_names, self.label_names = first.feature_names, first.label_names
         self.text_names, self.categorical_names = first.text_names, first.categorical_names
         self.kept_names = first.kept_names
 
+    def take_labels_as_words(self) -> None:
+        """In all files."""
+        for source in self.sources:
+            source.take_labels_as_words()
+
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows of all files; sparse ones as wide as the widest."""
-        width = max(int(getattr(source, "n_features", 0)) for source in self.sources)
+        width = max(source.n_features for source in self.sources)
         for source in self.sources:
             start = 0
             for block in source.blocks(n_rows):
                 X = widened(block.X, width)
+                self.whole_labels |= source.whole_labels
                 yield replace(block, X=X, start=start, path=source.path)
                 start += len(block)
 

@@ -15,27 +15,24 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
-from eigenkit.files._common import Block, FileError, Reading, guarded, shown
+from eigenkit.files._common import Block, FileError, Reading, Source, guarded, shown
 from eigenkit.files._streams import Origin
 
 _CSR = ("data", "indices", "indptr", "shape")
 
 
-class Npz:
+class Npz(Source):
     """A NPZ file; see :func:`eigenkit.files.open_file`."""
 
     def __init__(self, origin: Origin, options: Reading) -> None:
-        self.path, self.options = origin.path, options
+        super().__init__(origin.path, options)
         self._stream = origin.seekable()
         with guarded(self.path, "the archive is damaged."):
             self._zip = zipfile.ZipFile(self._stream)
         self._members = {i.filename.removesuffix(".npy"): i for i in self._zip.infolist()}
         self._find_X()
         self._labels = self._find_labels()
-        self.text_names: list[str] = []
-        self.categorical_names: list[str] = []
-        self.kept_names: list[str] = []
-        self.found: dict[str, Any] = {
+        self.found = {
             "format": "npz",
             "sparse": self._prefix is not None,
             "columns": self.shape[1],
@@ -95,7 +92,6 @@ class Npz:
         model = self.options.expected
         wanted = self.options.labels[0] if self.options.labels else None
         keys = [wanted] if wanted else [key for key in ("Y", "y") if key in self._members]
-        self.label_names: list[str] = []
         if not keys or (model is not None and not self.options.truth):
             return None
         if keys[0] not in self._members:
@@ -204,6 +200,8 @@ def _checked_csr(path: str, data: Any, indices: Any, indptr: Any, shape: Any) ->
 
 
 def _as_cells(labels: Any) -> Any:
-    if labels is None or labels.dtype.kind == "U":
-        return None if labels is None else [str(v) for v in labels.ravel()]
+    if labels is None:
+        return None
+    if labels.dtype.kind == "U":
+        return [str(v) for v in labels.ravel()]
     return labels.reshape(len(labels), -1).astype(float)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from eigenkit.files._cells import split_labels
-from eigenkit.files._common import Block, FileError, Reading, check_unique, guarded, roles
+from eigenkit.files._common import Block, FileError, Reading, Table, check_unique, guarded, roles
 from eigenkit.files._streams import Origin
 
 _MICROSECONDS = 86400e6  # of a day
@@ -25,25 +26,20 @@ def pyarrow_modules(path: str) -> tuple[Any, Any]:
     return pyarrow, pyarrow.parquet
 
 
-class Parquet:
+class Parquet(Table):
     """A Parquet file; see :func:`eigenkit.files.open_file`."""
 
     def __init__(self, origin: Origin, options: Reading) -> None:
-        self.path, self.options = origin.path, options
+        super().__init__(origin.path, options)
         self.arrow, parquet = pyarrow_modules(self.path)
         with guarded(self.path, _DAMAGED):
             self._file = parquet.ParquetFile(origin.seekable())
             self._schema = self._file.schema_arrow
             self.names = list(self._schema.names)
         check_unique(self.path, self.names)
-        self.roles = roles(self.path, self.names, True, options)
-        self.feature_names: list[str] | None = [self.names[j] for j in self.roles.features]
-        self.label_names = [self.names[j] for j in self.roles.labels]
-        self.text_names = [self.names[j] for j in self.roles.text]
-        self.categorical_names = [self.names[j] for j in self.roles.categorical]
-        self.kept_names = [self.names[j] for j in self.roles.kept]
+        self._assign(roles(self.path, self.names, True, options))
         self._check()
-        self.found: dict[str, Any] = {"format": "parquet", "columns": len(self.names)}
+        self.found = {"format": "parquet", "columns": len(self.names)}
 
     def _check(self) -> None:
         rows = self._file.metadata.num_rows
@@ -68,9 +64,8 @@ class Parquet:
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most ``n_rows`` at a time."""
-        own = (self.feature_names or (), self.text_names, self.label_names, self.kept_names)
-        wanted = [name for names in own for name in names]
-        wanted = list(dict.fromkeys(wanted))
+        names = self.feature_names or (), self.text_names, self.label_names, self.kept_names
+        wanted = list(dict.fromkeys(chain.from_iterable(names)))
         with guarded(self.path, _DAMAGED):
             for batch in self._file.iter_batches(batch_size=n_rows, columns=wanted):
                 yield self._block(batch)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.files._cells import hold_codes
 from eigenkit.files._common import Block, FileError, Reading, Source
 from eigenkit.files._many import ManyFiles, is_pattern
 from eigenkit.files._streams import Origin
@@ -159,6 +160,18 @@ def rows_per_block(source: Source) -> int:
     return int(np.clip(_BLOCK_BYTES // (8 * width), 64, 65536))
 
 
+def are_codes(sources: Sequence[Source], labels: Any) -> bool:
+    """Whether the labels of all rows, read as numbers, turn out to be codes such as 007.
+
+    If so, the sources give words from now on, and must be read again.
+    """
+    seen = set().union(*(source.whole_labels for source in sources))
+    found = isinstance(labels, np.ndarray) and hold_codes(seen, len(labels))
+    for source in sources if found else ():
+        source.take_labels_as_words()
+    return found
+
+
 def read(source: Source, tick: Callable[[int], None] | None = None) -> Data:
     """All rows of a file.
 
@@ -183,7 +196,10 @@ def read(source: Source, tick: Callable[[int], None] | None = None) -> Data:
         labels.append(block.labels)
         if tick is not None:
             tick(len(block))
-    return Data(rows.finish(), text, join_labels(labels), source, dict(source.found))
+    joined = join_labels(labels)
+    if are_codes([source], joined):
+        return read(source, tick)
+    return Data(rows.finish(), text, joined, source, dict(source.found))
 
 
 def stored_sparse(X: Any) -> Any:

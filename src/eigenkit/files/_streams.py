@@ -200,6 +200,12 @@ def split_lines(text: bytes) -> list[str]:
     return list(io.StringIO(text.decode()))
 
 
+def without_lines(text: bytes, mark: str) -> bytes:
+    """The text, with nothing in the lines that begin with a mark."""
+    begin = mark.encode(errors="surrogateescape")
+    return b"".join(b"\n" if line.startswith(begin) else line for line in io.BytesIO(text))
+
+
 def one_by_one(text: bytes) -> Iterator[str]:
     """The lines of a text of which only the first are wanted."""
     at = 0

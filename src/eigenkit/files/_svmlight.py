@@ -13,25 +13,22 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.files._common import Block, FileError, Reading, shown
+from eigenkit.files._common import Block, FileError, Reading, Source, shown
 from eigenkit.files._digits import decimal_numbers, whole_numbers
 from eigenkit.files._streams import Origin
 
 _QUERY = re.compile(rb"(?:^|\s)qid:\S*")
 
 
-class SvmLight:
+class SvmLight(Source):
     """A svmlight file; see :func:`eigenkit.files.open_file`."""
 
     def __init__(self, origin: Origin, options: Reading) -> None:
-        self.path, self.origin, self.options = origin.path, origin, options
-        self.feature_names: list[str] | None = None
-        self.label_names: list[str] = []
-        self.text_names: list[str] = []
-        self.categorical_names: list[str] = []
-        self.kept_names: list[str] = []
+        super().__init__(origin.path, options)
+        self.origin = origin
+        self._whole: list[Any] | None = None  # what was parsed to find the shape
         self.index_base, self.n_features = self._shape()
-        self.found: dict[str, Any] = {
+        self.found = {
             "format": "svmlight",
             "encoding": "ascii",
             "index_base": self.index_base,
@@ -64,16 +61,15 @@ class SvmLight:
                 total += indices.nbytes + part[2].nbytes
                 self.options.check_size(self.path, total)
                 whole.append(part)
-        if not self.options.stream:
-            self._whole = whole
+        self._whole = None if self.options.stream else whole
         return lowest, highest
 
     # -- reading -----------------------------------------------------------------------
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most ``n_rows`` at a time."""
-        kept = self.__dict__.pop("_whole", None)
-        for labels, indices, values, counts in kept if kept is not None else self._pieces():
+        kept, self._whole = self._whole, None  # memory for one pass only
+        for labels, indices, values, counts in self._pieces() if kept is None else kept:
             X = self._matrix(indices, values, counts)
             for start in range(0, len(labels), n_rows):
                 part = slice(start, start + n_rows)

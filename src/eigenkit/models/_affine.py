@@ -47,7 +47,7 @@ def scores_map(model: Model) -> Affine:
     """From features to the scores of classes or labels, or to the numbers predicted."""
     if model.linear is not None:
         to_components, head = components_map(model), model.linear
-        B = head.coef.T / head.unit[:, None]
+        B = head.weights
         return Affine(to_components.A @ B, (to_components.b - head.mean) @ B + head.intercept)
     if model.target.kind == "numbers":
         return _map_of(model, lambda X: np.asarray(model.estimator.predict(X)))
@@ -59,7 +59,7 @@ def scores_map(model: Model) -> Affine:
 def through_components(model: Model, to_scores: Affine) -> Array | None:
     """What a unit of every component adds to the scores; None if they depend on more than those."""
     if model.linear is not None:
-        return np.asarray(model.linear.coef.T / model.linear.unit[:, None])
+        return model.linear.weights
     if not model.projects:
         return None
     A = components_map(model).A

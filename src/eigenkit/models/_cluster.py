@@ -11,7 +11,7 @@ from eigenkit.files import FileError, Reading, Target, open_file
 from eigenkit.files._many import paths
 from eigenkit.models._dask import blocks_of
 from eigenkit.models._features import learn_features
-from eigenkit.models._model import Model, versions
+from eigenkit.models._model import Model, how_fitted
 from eigenkit.registry import find
 
 
@@ -113,21 +113,6 @@ def fit_on_cluster(
     estimator = found.make(**(params or {})).fit(blocks)
     features = learn_features(source, lambda: [next(iter(source.blocks(64)))])
     features = replace(features, n_numbers=int(estimator.n_features_in_))
-    plain = (bool, int, float, str, type(None))
-    how = {
-        "data": pattern.replace("\\", "/").rsplit("/", 1)[-1],
-        "found": {k: v for k, v in source.found.items() if v is not None},
-        "n_rows": int(blocks.n_rows),
-        "params": {
-            k: v for k, v in estimator.get_params(deep=False).items() if isinstance(v, plain)
-        },
-        "alpha_search": None,
-        "component_search": None,
-        "scale": "none",
-        "missing": "error",
-        "in_blocks": True,
-        "seed": 0,
-        "versions": versions(),
-    }
+    how = how_fitted(source, pattern, estimator, int(blocks.n_rows))
     target = Target(blocks.kind, names, columns, options.label_separator)
     return Model(found.name, features, estimator, None, target, how)

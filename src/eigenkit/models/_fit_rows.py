@@ -90,7 +90,7 @@ class FitRows:
             f"which takes about {time_of(self.seconds)}"
         )
         held = [
-            replace(Stored.of(scratch, X, None), **stored_y(scratch, self.target, y))
+            replace(Stored.of(scratch, X), **stored_y(scratch, self.target, y))
             for X, y in self._make()
         ]
         classes = np.array(self.target.names) if self.target.kind == "classes" else None

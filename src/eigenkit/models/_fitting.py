@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import clone
 
 from eigenkit.files import Data, FileError, Source, Target, target_of
-from eigenkit.files._reading import join_labels, rows_per_block
+from eigenkit.files._reading import are_codes, join_labels, rows_per_block
 from eigenkit.models._choosing import (
     SCORES,
     choose_components,
@@ -24,7 +24,7 @@ from eigenkit.models._choosing import (
 from eigenkit.models._features import Features, complete, learn_features
 from eigenkit.models._fit_rows import FitRows, in_blocks, in_memory, time_of, unsaid
 from eigenkit.models._linear import fit_linear, head_auc, make_head
-from eigenkit.models._model import Model, versions
+from eigenkit.models._model import Model, how_fitted
 from eigenkit.models._parsed import Tick
 from eigenkit.models._stream import Stream
 from eigenkit.models._views import view_columns, view_params
@@ -115,6 +115,8 @@ def fit_model(
     blocks = in_blocks(source, tick) if stream else in_memory(source, data, tick)
     begun = time.monotonic()
     labels = join_labels([block.labels for block in complete(blocks, missing)])
+    if are_codes([source], labels):  # which only all rows together show
+        labels = join_labels([block.labels for block in complete(blocks, missing)])
     if labels is not None and len(labels) == 0:
         raise FileError(source.path, "every row has a missing value: nothing is left to fit.")
     target = target_of(
@@ -147,7 +149,14 @@ def fit_model(
         found, {**told, **(params or {})}, rows, alphas, cv, components, seed
     )
     linear = _on_top(found, estimator, rows)
-    how = _how(source, estimator, rows, searches, scale, stream, seed) | {"views": list(views)}
+    how = {
+        **how_fitted(source, source.path, estimator, rows.n, missing),
+        **searches,
+        "scale": scale,
+        "in_blocks": stream,
+        "seed": seed,
+        "views": list(views),
+    }
     if quality and not stream:
         how["quality"] = _quality(estimator, rows, cv, seed)
     return Model(found.name, features, estimator, linear, target, how)
@@ -203,7 +212,8 @@ def _fit(
         folds = rows.folds(cv, seed)
         l, scores = choose_components(estimator, folds, rows.target.kind, rows.shape, cv)
         estimator.set_params(n_components=l)
-        searches["component_search"] = _told(range(1, scores.shape[1] + 1), scores, rows, cv)
+        told = _searched(scores.mean(axis=0), scores.std(axis=0, ddof=1), rows.target, cv)
+        searches["component_search"] = {"values": list(range(1, scores.shape[1] + 1)), **told}
     if rows.stream:
         return _fit_blocks(method, estimator, rows, alphas, cv, searches)
     ((X, y),) = rows
@@ -213,14 +223,17 @@ def _fit(
     return estimator, searches
 
 
-def _told(values: Iterable[float], scores: Any, rows: FitRows, cv: int) -> dict[str, Any]:
-    return {
-        "values": list(values),
-        "mean_score": scores.mean(axis=0).tolist(),
-        "std_score": scores.std(axis=0, ddof=1).tolist(),
-        "score": SCORES[rows.target.kind],
-        "folds": cv,
-    }
+def _searched(mean: Any, std: Any, target: Target, cv: int) -> dict[str, Any]:
+    """What a model file keeps of a search."""
+    scores = {"mean_score": mean.tolist(), "std_score": std.tolist()}
+    return {**scores, "score": SCORES[target.kind], "folds": cv}
+
+
+def _alphas_searched(search: Any, target: Target, cv: int) -> dict[str, Any]:
+    alphas, mean, std = (
+        search.cv_results_[key] for key in ("alpha", "mean_test_score", "std_test_score")
+    )
+    return {"alphas": alphas.tolist(), **_searched(mean, std, target, cv)}
 
 
 def _quality(estimator: Any, rows: FitRows, cv: int, seed: int) -> dict[str, Any] | None:
@@ -295,16 +308,18 @@ def _search_blocks(
     head = make_head(rows.target.kind, 0)
     scoring = head_auc if rows.target.kind == "labels" else None
     search = AlphaSearchCV(estimator, alphas=grid, cv=cv, head=head, scoring=scoring).fit(blocks)
-    return search.best_estimator_, _searched(search, rows.target, cv)
+    return search.best_estimator_, _alphas_searched(search, rows.target, cv)
 
 
 def _fingerprint(source: Source, labels: Any, features: Features) -> str:
     """What tells the blocks of one file from those of another."""
-    digest = hashlib.sha256("\0".join(map(str, np.ravel(labels))).encode("utf-8"))
+    words = [*map(str, np.ravel(labels)), *features.feature_names()]
+    digest = hashlib.sha256("\0".join(words).encode("utf-8"))
     for numbers in (features.scale, features.fill):
         digest.update(np.asarray(numbers, dtype=np.float64).tobytes())
-    name = Path(source.path).name
-    return f"{name} in blocks of {rows_per_block(source)} rows, {digest.hexdigest()[:16]}"
+    name, mark = Path(source.path).name, digest.hexdigest()[:16]
+    blocks = f"{features.n_features} features in blocks of {rows_per_block(source)} rows"
+    return f"{name}, {blocks}, {mark}"
 
 
 def _search(
@@ -328,7 +343,7 @@ def _search(
         head=make_head(target.kind, seed),
         scoring=head_auc if target.kind == "labels" else None,
     ).fit(X, y)
-    return search.best_estimator_, _searched(search, target, cv)
+    return search.best_estimator_, _alphas_searched(search, target, cv)
 
 
 def _one_by_one(
@@ -339,24 +354,8 @@ def _one_by_one(
     scores = np.array([cross_validated(t, X, y, target.kind, cv, seed) for t in tried])
     mean = scores.mean(axis=1)
     best = tried[int(np.flatnonzero(mean >= mean.max() - 1e-12)[-1])]  # the simplest of equals
-    return best.fit(X, y), {
-        "alphas": list(alphas),
-        "mean_score": mean.tolist(),
-        "std_score": scores.std(axis=1, ddof=1).tolist(),
-        "score": SCORES[target.kind],
-        "folds": cv,
-    }
-
-
-def _searched(search: Any, target: Target, cv: int) -> dict[str, Any]:
-    results = search.cv_results_
-    return {
-        "alphas": results["alpha"].tolist(),
-        "mean_score": results["mean_test_score"].tolist(),
-        "std_score": results["std_test_score"].tolist(),
-        "score": SCORES[target.kind],
-        "folds": cv,
-    }
+    told = _searched(mean, scores.std(axis=1, ddof=1), target, cv)
+    return best.fit(X, y), {"alphas": list(alphas), **told}
 
 
 def _on_top(method: Method, estimator: Any, rows: FitRows) -> Any:
@@ -371,30 +370,3 @@ def _on_top(method: Method, estimator: Any, rows: FitRows) -> Any:
     if rows.target.kind == "classes":
         labels = labels[:, None] == np.array(rows.target.names, dtype=object)
     return fit_linear(np.vstack(Z), np.asarray(labels, dtype=np.float64))
-
-
-def _how(
-    source: Source,
-    estimator: Any,
-    rows: FitRows,
-    searches: dict[str, Any],
-    scale: str,
-    stream: bool,
-    seed: int,
-) -> dict[str, Any]:
-    found = {k: v for k, v in source.found.items() if v is not None}
-    plain = (bool, int, float, str, type(None))
-    params = estimator.get_params(deep=False)
-    return {
-        "data": source.path.replace("\\", "/").rsplit("/", 1)[-1],
-        "found": found,
-        "n_rows": rows.n,
-        "params": {k: v for k, v in params.items() if isinstance(v, plain)},
-        "alpha_search": searches.get("alpha_search"),
-        "component_search": searches.get("component_search"),
-        "scale": scale,
-        "missing": rows.features.missing,
-        "in_blocks": stream,
-        "seed": seed,
-        "versions": versions(),
-    }

@@ -30,6 +30,11 @@ class Linear:
     coef: Array
     intercept: Array
 
+    @property
+    def weights(self) -> Array:
+        """What a unit of every score adds to the decisions (l x k)."""
+        return np.asarray(self.coef.T / self.unit[:, None])
+
     def decision(self, Z: Array) -> Array:
         """Scores of every label."""
         return ((Z - self.mean) / self.unit) @ self.coef.T + self.intercept
@@ -46,22 +51,16 @@ def fit_linear(Z: Array, Y: Array) -> Linear:
     return Linear(mean, unit, coef, intercept)
 
 
-def make_svm(seed: int) -> Any:
-    """The classifier that every label gets."""
-    from sklearn.svm import LinearSVC
-
-    return LinearSVC(random_state=seed, max_iter=5000)
-
-
 def make_head(kind: str, seed: int) -> Any:
     """The same classifier as a scikit-learn estimator, for choosing alpha."""
     from sklearn.multiclass import OneVsRestClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import LinearSVC
 
     if kind == "numbers":
         return None
-    svm = make_svm(seed)
+    svm = LinearSVC(random_state=seed, max_iter=5000)
     return make_pipeline(StandardScaler(), svm if kind == "classes" else OneVsRestClassifier(svm))
 
 

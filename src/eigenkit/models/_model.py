@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.files import Block, Expected, FileError, Target, atomic
+from eigenkit.files import Block, Expected, FileError, Source, Target, atomic
 from eigenkit.linalg import Array
 from eigenkit.models._container import damaged, read_container, write_container
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
@@ -126,8 +126,7 @@ class Model:
                 "(lda, kernel_lda, plsda)."
             )
         P = np.asarray(self.estimator.predict_proba(self.features.matrix(path, block)))
-        order = {str(c): j for j, c in enumerate(self.estimator.classes_)}
-        return P[:, [order[name] for name in self.target.names]]
+        return P[:, self._class_columns()]
 
     def own_scores(self, X: Any) -> Array | None:
         """Scores of a method that classifies by itself, a column per class."""
@@ -136,8 +135,12 @@ class Model:
         S = np.asarray(self.estimator.decision_function(X))
         if S.ndim == 1:
             S = np.column_stack([-S, S])
-        order = {str(c): j for j, c in enumerate(self.estimator.classes_)}
-        return S[:, [order[name] for name in self.target.names]]
+        return S[:, self._class_columns()]
+
+    def _class_columns(self) -> list[int]:
+        """Where the estimator has the classes of the target."""
+        place = {str(c): j for j, c in enumerate(self.estimator.classes_)}
+        return [place[name] for name in self.target.names]
 
 
 def _one_hot(S: Array) -> np.ndarray:
@@ -157,6 +160,27 @@ def versions() -> dict[str, str]:
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
         "python": platform.python_version(),
+    }
+
+
+def how_fitted(
+    source: Source, path: str, estimator: Any, n_rows: int, missing: str = "error"
+) -> dict[str, Any]:
+    """What every model file says of how it was made, as if nothing had been chosen or scaled."""
+    plain = (bool, int, float, str, type(None))
+    params = estimator.get_params(deep=False)
+    return {
+        "data": path.replace("\\", "/").rsplit("/", 1)[-1],
+        "found": {k: v for k, v in source.found.items() if v is not None},
+        "n_rows": n_rows,
+        "params": {k: v for k, v in params.items() if isinstance(v, plain)},
+        "alpha_search": None,
+        "component_search": None,
+        "scale": "none",
+        "missing": missing,
+        "in_blocks": True,
+        "seed": 0,
+        "versions": versions(),
     }
 
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from eigenkit.files import Block, FileError, Source, Target, target_of
 from eigenkit.files._many import widened
-from eigenkit.files._reading import join_labels, rows_per_block
+from eigenkit.files._reading import are_codes, join_labels, rows_per_block
 from eigenkit.files._targets import check_complete
-from eigenkit.models._features import Features, complete, drop_missing, learn_features
+from eigenkit.models._features import Features, drop_missing, learn_features
 from eigenkit.models._scratch import Scratch, Stored
 
 Tick = Callable[[str, int], None]
@@ -48,8 +48,10 @@ def parsed(
             if not kept:
                 plain = learn_features(first, lambda block=block: [block])  # type: ignore[misc]
             X = _plain_matrix(plain, path, block)
-            kept.append((path, Stored.of(scratch, X, None)))
+            kept.append((path, Stored.of(scratch, X)))
     seen = join_labels(labels)
+    if are_codes(sources, seen):
+        return parsed(sources, task, scale, missing, folder, part=part)
     if seen is not None and len(seen) == 0:
         raise FileError(first.path, "every row has a missing value: nothing is left to fit.")
     target = None
@@ -71,9 +73,9 @@ def parsed(
     stored = []
     for path, block in blocks_of(sources):
         block = replace(block, X=widened(block.X, width))
-        (block,) = complete(lambda block=block: [block], missing)  # type: ignore[misc]
+        block = drop_missing(block) if missing == "drop" else block
         if len(block):
-            held = Stored.of(scratch, features.matrix(path, block), None)
+            held = Stored.of(scratch, features.matrix(path, block))
             stored.append(replace(held, **_y_of(scratch, target, path, block.labels)))
     return stored, target
 

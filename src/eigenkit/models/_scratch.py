@@ -91,41 +91,31 @@ class Stored:
     scratch: Scratch
     X: tuple[_Place, ...]
     shape: tuple[int, int]
-    y: _Place | None
-    weight: _Place | None
-    names: np.ndarray | None
+    y: _Place | None = None
+    names: np.ndarray | None = None
 
     @classmethod
-    def of(
-        cls, scratch: Scratch, X: Any, y: Any, weight: Any = None, names: np.ndarray | None = None
-    ) -> Stored:
-        """Keep a block."""
+    def of(cls, scratch: Scratch, X: Any) -> Stored:
+        """Keep the X of a block."""
         parts: tuple[np.ndarray, ...] = (X,)
         if sparse.issparse(X):
             small = X.shape[1] < 2**31 and X.nnz < 2**31
             index = np.int32 if small else np.int64
             parts = X.data, X.indices.astype(index), X.indptr.astype(index)
-        return cls(
-            scratch,
-            tuple(scratch.put(part) for part in parts),
-            X.shape,
-            None if y is None else scratch.put(y),
-            None if weight is None else scratch.put(weight),
-            names,
-        )
+        return cls(scratch, tuple(scratch.put(part) for part in parts), X.shape)
 
     @property
     def n_bytes(self) -> int:
         return sum(place.n_bytes for place in self.X)
 
     def read(self, width: int) -> tuple[Any, Any, Any]:
-        """(X, y, weight), with X of ``width`` columns."""
+        """(X, y, weight), with X of ``width`` columns; rows of files have no weights."""
         parts = [self.scratch.get(place) for place in self.X]
         X: Any = parts[0]
         if len(parts) == 3:
             X = sparse.csr_array(tuple(parts), shape=(self.shape[0], width))
-        y, weight = (None if p is None else self.scratch.get(p) for p in (self.y, self.weight))
-        return X, y if self.names is None or y is None else self.names[y], weight
+        y = None if self.y is None else self.scratch.get(self.y)
+        return X, y if self.names is None or y is None else self.names[y], None
 
 
 def _bytes_of(array: Any) -> memoryview:

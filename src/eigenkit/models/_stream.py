@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn, Self
 
@@ -20,6 +19,7 @@ from scipy import sparse
 from eigenkit.estimators._streams import Streaming, check_half_life
 from eigenkit.exceptions import RepeatedBatchWarning
 from eigenkit.files import FileError, atomic
+from eigenkit.files._common import listed
 from eigenkit.models._container import damaged, read_container, write_container
 from eigenkit.models._lock import Lock
 from eigenkit.models._model import MAX_BYTES
@@ -224,8 +224,12 @@ class Stream:
         try:
             X, y, more = batch()
             given = more if self.half_life is None else {**more, "half_life": self.half_life}
-            with _row_named(X, position):
+            try:
                 self.estimator.partial_fit(X, y, **given)
+            except ValueError as error:
+                if (better := self._explained(error, X, position)) is None:
+                    raise
+                raise better from error
         except (ValueError, TypeError) as error:
             if self.on_error == "raise":
                 raise
@@ -234,6 +238,24 @@ class Stream:
             return False
         self.n_rows = self.estimator._intake_.moments.n_rows
         return True
+
+    def _explained(self, error: ValueError, X: Any, position: int) -> ValueError | None:
+        """An error that says which columns have changed, or which row is not finite."""
+        batch, known = f"the batch up to {position}", vars(self.estimator)
+        shape, began = _shape(X), known.get("n_features_in_")
+        names, before = getattr(X, "columns", None), known.get("feature_names_in_")
+        other = None
+        if began is not None and len(shape) == 2 and shape[1] != began:
+            other = f"{shape[1]} columns", str(began)
+        elif names is not None and before is not None and list(names) != list(before):
+            other = f"the columns {listed(names)}", listed(before)
+        if other is not None:
+            return ValueError(
+                f"{batch} has {other[0]}, but {self.path.name} began with {other[1]}: give the "
+                "same columns, or another file."
+            )
+        row = _first_not_finite(X)
+        return None if row is None else ValueError(f"row {row} (from 0) of {batch}: {error}")
 
     # -- the file ----------------------------------------------------------------------
 
@@ -334,16 +356,11 @@ def _is_position(value: Any) -> bool:
     return value is None or (isinstance(value, int) and not isinstance(value, bool))
 
 
-@contextmanager
-def _row_named(X: Any, position: int) -> Iterator[None]:
-    """Whatever is wrong with a batch that holds NaN or infinity, its first such row is named."""
+def _shape(X: Any) -> tuple[int, ...]:
     try:
-        yield
-    except ValueError as error:
-        row = _first_not_finite(X)
-        if row is None:
-            raise
-        raise ValueError(f"row {row} (from 0) of the batch up to {position}: {error}") from error
+        return np.shape(X)
+    except ValueError:  # rows of different lengths
+        return ()
 
 
 def _first_not_finite(X: Any) -> int | None:

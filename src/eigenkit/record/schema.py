@@ -89,7 +89,10 @@ class Data:
 
 @dataclass(frozen=True)
 class Protocol:
-    """How the methods were compared."""
+    """How the methods were compared.
+
+    ``test_begins`` is the first test row where a test file follows the training rows, else 0.
+    """
 
     splits: str
     n_splits: int
@@ -101,6 +104,7 @@ class Protocol:
     alpha_score: str
     alpha_classifier: str
     seed: int
+    test_begins: int = 0
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ function hover(i) {
   const carried = run.points.labels[i].map(labelName);
   const more = carried.length > 8 ? `<br>and ${carried.length - 8} more` : "";
   const part = run.points.held_out[i] ? "held out" : "training";
-  return `<b>sample ${run.points.rows[i]}</b> (${part})<br>${carried.slice(0, 8).join("<br>") || "no label"}${more}`;
+  return `<b>${rowName(i)}</b> (${part})<br>${carried.slice(0, 8).join("<br>") || "no label"}${more}`;
 }
 
 function scatter(c) {
@@ -258,7 +258,7 @@ function circle(c) {
   ];
   const wide = !narrow(), place = find("plot-circle"), range = [-1.25, 1.25];
   return draw("circle", traces, layout(c, {
-    height: wide ? 620 : 400, ...(wide ? { width: Math.min(place.clientWidth, 760) } : {}), margin: { l: 8, r: 8, t: 32, b: 44 }, hovermode: "closest",
+    height: wide ? 620 : 400, width: Math.min(place.clientWidth, 760), margin: { l: 8, r: 8, t: 32, b: 44 }, hovermode: "closest",
     xaxis: axis(c, { title: titled(c, "component 1"), range, constrain: "domain" }),
     yaxis: axis(c, { title: titled(c, "component 2"), range, scaleanchor: "x", constrain: "domain" }),
   }));
@@ -270,7 +270,7 @@ function responses(c) {
   const m = methodOf("response-method"), j = Number(find("response").value);
   const rows = m.predicted.map((_, i) => i).filter((i) => m.predicted[i][j] !== null);
   const y = rows.map((i) => run.points.observed[i][j]), p = rows.map((i) => m.predicted[i][j]);
-  const left = y.map((v, i) => v - p[i]), told = rows.map((i, k) => `<b>row ${run.points.rows[i] + 1}</b><br>observed ${round(y[k], 4)}<br>predicted ${round(p[k], 4)}`);
+  const left = y.map((v, i) => v - p[i]), told = rows.map((i, k) => `<b>${rowName(i)}</b><br>observed ${round(y[k], 4)}<br>predicted ${round(p[k], 4)}`);
   const ends = [Math.min(...y, ...p), Math.max(...y, ...p)], span = [Math.min(...p), Math.max(...p)];
   const marker = { color: c.series[0], size: rows.length > 800 ? 4 : 6, opacity: 0.65 }, wide = !narrow();
   const dots = (x, v, more) => ({ type: "scatter", mode: "markers", x, y: v, hovertext: told, hoverinfo: "text", marker, ...more });

@@ -40,7 +40,7 @@ function roc(c) {
   const wide = !narrow(), what = view[0] === "l" ? "method" : run.data.kind === "classes" ? "class" : "label";
   const title = `${what}, ${words}` + (view[0] === "h" ? "<br>dashed: hardest" : "");
   return draw("roc", traces, layout(c, {
-    ...(wide ? { width: Math.min(place.clientWidth, 820) } : {}), margin: { l: 8, r: 8, t: 32, b: 44 },
+    width: Math.min(place.clientWidth, 820), margin: { l: 8, r: 8, t: 32, b: 44 },
     height: wide ? 560 : 400 + 22 * traces.length, showlegend: true, hovermode: "closest",
     legend: wide ? { x: 1.02, y: 1, font: { color: c.ink, size: 12 }, title: { text: title } }
       : { orientation: "h", y: -0.25, font: { color: c.ink, size: 11 } },
@@ -85,7 +85,7 @@ function confusion(c) {
 function square(c, key, shown, down, across) {
   const size = Math.min(800, 240 + 24 * shown.length), ticks = shown.map((_, i) => i), wide = !narrow(), place = find("plot-" + key);
   return layout(c, {
-    height: size, ...(wide ? { width: Math.min(place.clientWidth, size + 160) } : {}), margin: { l: 8, r: 8, t: 32, b: 8 },
+    height: size, width: Math.min(place.clientWidth, size + 160), margin: { l: 8, r: 8, t: 32, b: 8 },
     xaxis: axis(c, { tickvals: ticks, ticktext: shown.map(labelName), tickangle: -45, showticklabels: wide || shown.length <= 12, showgrid: false, constrain: "domain", ...(across ? { title: titled(c, across) } : {}) }),
     yaxis: axis(c, { tickvals: ticks, ticktext: shown.map(labelName), autorange: "reversed", showgrid: false, constrain: "domain", ...(down ? { title: titled(c, down) } : {}), ...(wide ? { scaleanchor: "x" } : {}) }),
   });

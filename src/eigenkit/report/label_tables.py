@@ -60,22 +60,26 @@ def confusions(run: Run, method: Method, limit: int = 15) -> Table:
 def worst(run: Run, method: Method) -> Table:
     """The held-out samples that a method gets most wrong."""
     name = [visible(label.name, 30) for label in run.data.labels]
-    title = f"Worst samples, {visible(method.name)}"
-    if run.data.kind == "numbers":
-        rows = [
-            [str(w.row + 1), name[w.truth[0]], short(w.observed), short(w.predicted), short(w.loss)]
-            for w in method.worst
-            if w.truth
-        ]
-        columns = ["row", "response", "observed", "predicted", "error / deviation"]
-        return Table(title, columns, rows, n_text=2)
-    words = "score missed by" if run.data.kind == "classes" else "wrong labels"
-    rows = [
-        [str(w.row + 1), _some(name, w.truth), _some(name, w.told), short(w.loss)]
-        for w in method.worst
-    ]
+    title, before = f"Worst samples, {visible(method.name)}", run.protocol.test_begins
     note = "Rows are counted from 1, without the header; samples count when they are held out."
-    return Table(title, ["row", "truth", "told", words], rows, n_text=3, note=note)
+    if before:
+        note = "Rows are those of the test file, counted from 1, without the header."
+    if run.data.kind == "numbers":
+        columns = ["row", "response", "observed", "predicted", "error / deviation"]
+        cells = [
+            [name[w.truth[0]], short(w.observed), short(w.predicted)] if w.truth else []
+            for w in method.worst
+        ]
+    else:
+        words = "score missed by" if run.data.kind == "classes" else "wrong labels"
+        columns = ["row", "truth", "told", words]
+        cells = [[_some(name, w.truth), _some(name, w.told)] for w in method.worst]
+    rows = [
+        [str(w.row + 1 - before), *found, short(w.loss)]
+        for w, found in zip(method.worst, cells, strict=True)
+        if found
+    ]
+    return Table(title, columns, rows, n_text=2 if run.data.kind == "numbers" else 3, note=note)
 
 
 def _some(names: list[str], labels: list[int], most: int = 6) -> str:

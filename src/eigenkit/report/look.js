@@ -9,6 +9,8 @@ const methods = names.order.map((i) => ({ ...run.methods[i], index: i }));
 const plain = (s) => String(s).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 const labelName = (j) => plain(names.labels[j]);
 const methodName = (m) => plain(names.methods[m.index]);
+// Rows are counted from 1; those of a test file by themselves.
+const rowName = (i) => `row ${run.points.rows[i] + 1 - (run.points.held_out[i] ? run.protocol.test_begins || 0 : 0)}`;
 const round = (x, digits = 3) => (x === null ? "–" : Number(x).toPrecision(digits));
 
 // -- look ---------------------------------------------------------------------------

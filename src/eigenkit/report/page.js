@@ -65,6 +65,17 @@ function printing() {
   window.addEventListener("afterprint", () => setTheme(before));
 }
 
+// Figures take their widths when they are drawn: in another window they are drawn again.
+function followWindow() {
+  let width = window.innerWidth, wait;
+  window.addEventListener("resize", () => {
+    if (window.innerWidth === width) return;
+    width = window.innerWidth;
+    clearTimeout(wait);
+    wait = setTimeout(drawAll, 150);
+  });
+}
+
 // -- tables -----------------------------------------------------------------------------
 
 const SEARCH_FROM = 12; // shorter tables are read faster than searched
@@ -152,6 +163,7 @@ function start() {
   document.querySelectorAll("table.sortable").forEach(startTable);
   nameTheme();
   printing();
+  followWindow();
   drawAll();
   document.documentElement.dataset.ready = "yes";
 }
