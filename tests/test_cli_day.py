@@ -711,6 +711,45 @@ def test_a_model_knows_how_its_numbers_were_written(folder: Path) -> None:
     assert run("predict", "m.ek", "b.csv") == run("predict", "m.ek", "a.csv")
 
 
+def _written(rows: list[list[float]], decimal: str, thousands: str, mark: str) -> str:
+    """The same table with other marks in its numbers."""
+    swap = str.maketrans({",": thousands, ".": decimal})
+    lines = [
+        mark.join([*(f'"{v:,.2f}"'.translate(swap) for v in row), "uv"[i % 2]])
+        for i, row in enumerate(rows)
+    ]
+    return "\n".join([mark.join(["a", "b", "class"]), *lines]) + "\n"
+
+
+MARKS = {
+    "us": (".", ",", ","),
+    "dec": (",", "", ";"),
+    "de": (",", ".", ";"),
+    "plain": (".", "", ","),
+}
+
+
+def test_a_file_that_contradicts_the_marks_of_the_model_is_read_by_its_own(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(60, 2)) * 2000 + 900 * (np.arange(60) % 2)[:, None]
+    for name, (decimal, thousands, mark) in MARKS.items():
+        Path(f"{name}.csv").write_text(_written(values.tolist(), decimal, thousands, mark))
+    lda = ["--labels", "class", "-m", "lda"]
+    asked = {"us": ["--thousands", ","], "de": ["--decimal", ",", "--thousands", "."]}
+    for name, marks in asked.items():
+        run("fit", f"{name}.csv", *lda, *marks, "--out", f"{name}.ek", "--no-quality")
+        right = run("transform", f"{name}.ek", f"{name}.csv")
+        for other in ("dec", "plain"):
+            assert run("transform", f"{name}.ek", f"{other}.csv") == right
+            scored = run("score", f"{name}.ek", f"{other}.csv").splitlines()[1:]
+            assert scored == run("score", f"{name}.ek", f"{name}.csv").splitlines()[1:]
+            compared = ["compare", f"{name}.csv", *lda, *marks, "--no-baselines", "--test"]
+            found = [run_json(*compared, f"{t}.csv")["methods"] for t in (name, other)]
+            assert found[0][0]["scores"] == found[1][0]["scores"]
+    # What neither the model nor the file explains is refused, not read as something else.
+    assert "is a number" in run("transform", "us.ek", "de.csv", code=1)
+
+
 def test_words_are_learned_from_the_rows_that_stay_in_blocks_too(folder: Path) -> None:
     words = ["red", "blue", "green", "dark", "light"]
     rows = [[i % 7, f"{words[i % 5]} {words[i % 3]}", "uv"[i % 2]] for i in range(60)]

@@ -31,6 +31,7 @@ from eigenkit.files import (
     target_of,
     write_table,
 )
+from eigenkit.files._cells import written_with
 from eigenkit.files._svmlight import _bounds, _values
 from eigenkit.files._writing import safe_cell
 from eigenkit.models import RowBlocks, fit_model
@@ -199,6 +200,18 @@ def test_decimal_commas_and_thousands(tmp_path: Path) -> None:
     fails(path, "give --decimal or --thousands")
     assert np.array_equal(get(path, thousands=",").X, [[1000, 2], [2000, 3]])
     fails(path, "are the same mark", decimal=",", thousands=",")
+    path = write(tmp_path / "a.csv", "a;b\n0,418;2\n2,041;3\n")  # no thousand begins with 0
+    assert np.array_equal(get(path).X, [[0.418, 2], [2.041, 3]])
+    fails(path, "so that it cannot be --thousands: leave that out", thousands=",")
+
+
+@pytest.mark.parametrize("cell", ["418,10", "0,418", "1,2345", "1,234.5,6", "1234,567"])
+def test_marks_between_thousands_stand_before_three_digits(cell: str) -> None:
+    convert = written_with(".", ",")
+    assert convert("1,234,567.25") == 1234567.25
+    assert convert("-12,34,567") == -1234567  # as in India
+    with pytest.raises(ValueError):
+        convert(cell)
 
 
 def test_booleans_dates_and_comments(tmp_path: Path) -> None:

@@ -135,9 +135,13 @@ def load_both(path: str, test: str, options: Reading, quiet: bool, missing: str)
         tuple(source.text_names),
         tuple(source.label_names),
         int(source.found.get("index_base", 1)),
+        source.found.get("decimal") or ".",
+        source.found.get("thousands"),
     )
     words = isinstance(data.labels, list)
-    as_read = replace(options, expected=known, truth=True, words=words)
+    as_read = replace(
+        options, expected=known, truth=True, words=words, decimal=None, thousands=None
+    )
     return [data, load_data(test, as_read, quiet, missing)]
 
 

@@ -11,7 +11,6 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import partial
-from itertools import zip_longest
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +21,6 @@ from eigenkit.files._cells import (
     Convert,
     as_class,
     example_of,
-    has_decimal_commas,
     hold_codes,
     how_to_write,
     is_number,
@@ -30,7 +28,6 @@ from eigenkit.files._cells import (
     kind_of,
     looks_like_header,
     looks_marked,
-    numeric_looking,
     repeats,
     split_labels,
     written_with,
@@ -46,6 +43,7 @@ from eigenkit.files._common import (
     roles,
     shown,
 )
+from eigenkit.files._marks import find_marks
 from eigenkit.files._streams import (
     Lines,
     Origin,
@@ -81,7 +79,8 @@ class Delimited(Table):
         rows = [row for _, row in self._rows(1, lines) if row]
         if not rows:
             raise FileError(self.path, "it holds no rows.")
-        self._find_decimal(rows)
+        self.decimal, self.thousands = find_marks(self.path, rows, self.delimiter, options)
+        self.convert = written_with(self.decimal, self.thousands)
         self._name_columns(rows)
         self._find_kinds(rows[self.header :])
         self.found = {
@@ -113,27 +112,6 @@ class Delimited(Table):
         counts = {m: [line.count(m) for line in lines if line.strip()] for m in "\t;|,"}
         steady = {m: min(c) for m, c in counts.items() if c and min(c) > 0}
         return max(steady, key=lambda mark: steady[mark]) if steady else ","
-
-    def _find_decimal(self, rows: list[list[str]]) -> None:
-        columns = [numeric_looking(column) for column in zip_longest(*rows[1:], fillvalue="")]
-        points = any("." in c for column in columns for c in column if is_number(c))
-        commas = self.delimiter != "," and not points and any(map(has_decimal_commas, columns))
-        for name in ("decimal", "thousands"):
-            mark = getattr(self.options, name)
-            if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "+-"):
-                raise FileError(
-                    self.path, f"--{name} {mark} is not one character that marks no digit or sign."
-                )
-        decimal, self.thousands = self.options.decimal, self.options.thousands
-        model = self.options.expected
-        if model is not None and model.thousands and not (decimal or self.thousands):
-            # Whether 1.234 is a thousand cannot be seen from the numbers.
-            decimal, self.thousands = model.decimal, model.thousands
-        known = model.decimal if model is not None and not points else "."
-        self.decimal = decimal or ("," if commas else known)
-        if self.decimal == self.thousands:
-            raise FileError(self.path, "--decimal and --thousands are the same mark.")
-        self.convert = written_with(self.decimal, self.thousands)
 
     def _name_columns(self, rows: list[list[str]]) -> None:
         asked = self.options.header
