@@ -1,11 +1,15 @@
 """Fingerprints of the data sets that can be fetched, computed from copies that are at hand.
 
-    EIGENKIT_DATA=folder python -m benchmarks.fingerprints > src/eigenkit/datasets/_known.py
+    EIGENKIT_DATA=folder python -m benchmarks.fingerprints > src/eigenkit/datasets/known.json
 
-What is fetched must have them, see eigenkit.datasets; run ``ruff format`` afterwards.
+What is fetched must have them, see eigenkit.datasets.
 """
 
 from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
@@ -17,34 +21,25 @@ from eigenkit.datasets._sources import SETS, Files, OpenML
 # have six decimals in some places and more in others.
 EXACT = {"satimage", "optdigits", "ionosphere", "news20", "cleveland", "pima"}
 
-HEAD = '''"""Fingerprints of the sets that can be fetched; written by benchmarks.fingerprints."""
 
-from __future__ import annotations
-
-from eigenkit.datasets._fingerprint import Fingerprint, Known
-
-KNOWN: dict[str, Known] = {'''
-
-
-def known(data: Dataset) -> str:
+def known(data: Dataset) -> dict[str, Any]:
     """One entry of the table."""
-    parts = [repr(fingerprint(data.X, data.target))]
+    found: dict[str, Any] = {"whole": asdict(fingerprint(data.X, data.target))}
     if data.splits:
         train, _ = data.splits[0]
         assert np.array_equal(train, np.arange(len(train)))
-        parts.append(f"train={fingerprint(data.X[train], data.target[train])!r}")
+        found["train"] = asdict(fingerprint(data.X[train], data.target[train]))
     if data.name in EXACT:
-        parts.append(f"digest={digest(data.X, data.target)!r}")
-    return f"    {data.name!r}: Known({', '.join(parts)}),"
+        found["digest"] = digest(data.X, data.target)
+    return found
 
 
 def main() -> None:
-    """Print the module."""
+    """Print the table, a line for every set."""
     names = [name for name, entry in SETS.items() if isinstance(entry.source, OpenML | Files)]
-    print(HEAD)
-    for name in names:
-        print(known(load_dataset(name, download=False)))
-    print("}")
+    sets = {name: known(load_dataset(name, download=False)) for name in names}
+    lines = [f"  {json.dumps(name)}: {json.dumps(found)}" for name, found in sets.items()]
+    print("{", ",\n".join(lines), "}", sep="\n")
 
 
 if __name__ == "__main__":

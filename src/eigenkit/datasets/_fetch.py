@@ -17,8 +17,7 @@ from urllib.request import Request, urlopen
 import numpy as np
 from scipy import sparse
 
-from eigenkit.datasets._fingerprint import difference, digest
-from eigenkit.datasets._known import KNOWN
+from eigenkit.datasets._fingerprint import KNOWN, difference, digest
 from eigenkit.datasets._sources import Entry, Fetched, Files, OpenML
 from eigenkit.datasets._store import Dataset, Splits
 from eigenkit.exceptions import DatasetNotFound

@@ -9,7 +9,9 @@ and labels that belong to other rows. ``python -m benchmarks.fingerprints`` comp
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -39,6 +41,24 @@ class Known:
     whole: Fingerprint
     train: Fingerprint | None = None
     digest: str = ""
+
+
+def _read_known() -> dict[str, Known]:
+    """What known.json holds, which benchmarks.fingerprints wrote."""
+
+    def part(found: dict[str, Any], name: str) -> Any:
+        fields = found.get(name)
+        return fields and Fingerprint(**{key: tuple(value) for key, value in fields.items()})
+
+    sets = json.loads(files("eigenkit.datasets").joinpath("known.json").read_text("utf-8"))
+    return {
+        name: Known(part(found, "whole"), part(found, "train"), found.get("digest", ""))
+        for name, found in sets.items()
+    }
+
+
+# The sets that can be fetched.
+KNOWN = _read_known()
 
 
 def fingerprint(X: Any, target: np.ndarray) -> Fingerprint:

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files import FileError, atomic
+from eigenkit.files._npz import checked_csr
 
 _CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
 # What zipfile and numpy raise on bytes that they do not understand.
@@ -174,16 +175,9 @@ def _features(path: Path, arrays: dict[str, np.ndarray]) -> Any:
 
 def _csr(path: Path, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
     data = _numbers(path, "X_data", data).astype(np.float64, copy=False)
-    whole = all(part.dtype.kind in "iu" for part in (indices, indptr, shape))
-    if not whole or shape.shape != (2,) or shape.min() < 1:
-        raise FileError(path, "X_indices, X_indptr and X_shape must be whole numbers of a matrix.")
-    try:
-        X = sparse.csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
-        X.check_format(full_check=True)  # products with a matrix that lies read foreign memory
-    except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise FileError(path, f"the CSR parts of X are damaged ({error}).") from error
-    X.sum_duplicates()
-    return X
+    if shape.dtype.kind not in "iu" or shape.shape != (2,) or shape.min() < 1:
+        raise FileError(path, "X_shape must be two whole numbers above 0.")
+    return checked_csr(str(path), data, indices, indptr, tuple(shape.tolist()))
 
 
 def _target(path: Path, arrays: dict[str, np.ndarray], n: int) -> np.ndarray:

@@ -23,7 +23,6 @@ from eigenkit.evaluation.kept import KeptSteps, identity
 from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.responses import (
     number_baselines,
-    number_splits,
     read_numbers,
     run_number_trial,
 )
@@ -141,11 +140,7 @@ def evaluate(
     read = read_numbers if numbers else read_samples
     samples = read(X, Y, feature_names, label_names, prepare)
     repeats, seed = check_count("repeats", repeats), _check_seed(seed)
-    splits, words = (
-        number_splits(len(samples), cv, repeats, train_size, seed)
-        if numbers
-        else make_splits(samples.Y, cv, repeats, train_size, seed)
-    )
+    splits, words = make_splits(samples.Y, cv, repeats, train_size, seed, numbers=numbers)
     first = samples.parts(splits[0])[0][0]
     plan = Plan(
         make_classifier(classifier, seed),

@@ -15,11 +15,10 @@ from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.detail import MAX_RESPONSES, MAX_WORST, Detail, by_components
 from eigenkit.evaluation.metrics import NUMBER_METRICS, score_numbers
 from eigenkit.evaluation.samples import Prepare, Samples, name_columns
-from eigenkit.evaluation.splits import given_splits
+from eigenkit.evaluation.splits import plain_folds
 from eigenkit.evaluation.trial import Outcome, Plan, best_alpha, clock, path_of_alphas, trial
 from eigenkit.linalg import Array
 from eigenkit.record import Worst
-from eigenkit.shell import check_count
 
 
 def read_numbers(
@@ -42,31 +41,6 @@ def read_numbers(
         False,
         prepare,
     )
-
-
-def number_splits(
-    n: int, cv: Any, repeats: int, train_size: float | None, seed: int
-) -> tuple[list[Split], str]:
-    """Folds or partitions of rows at random, and what they are in words."""
-    if not np.isscalar(cv):
-        return given_splits(cv, n)
-    rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(repeats)]
-    if train_size is not None:
-        cut = round(n * train_size)
-        orders = [rng.permutation(n) for rng in rngs]
-        splits = [(np.sort(o[:cut]), np.sort(o[cut:])) for o in orders]
-        return splits, f"{repeats} random partitions, {train_size:.0%} for training"
-    folds = check_count("cv", cv)
-    if not 2 <= folds <= n:
-        raise ValueError(f"cv={folds} is not valid: give from 2 to {n} folds.")
-    splits = [split for rng in rngs for split in _folds(n, folds, rng)]
-    words = f"{folds}-fold cross-validation"
-    return splits, words + (f", repeated {repeats} times" if repeats > 1 else "")
-
-
-def _folds(n: int, folds: int, rng: np.random.Generator) -> list[Split]:
-    part = rng.permutation(np.arange(n) % folds)
-    return [(np.flatnonzero(part != f), np.flatnonzero(part == f)) for f in range(folds)]
 
 
 def number_baselines() -> dict[str, Any]:
@@ -144,7 +118,7 @@ def _with_fewer(fitted: Any, X: Any, Y: Array, X_new: Any, Y_new: Array) -> dict
 def _search(estimator: Any, X: Any, Y: Array, plan: Plan) -> Array:
     """R2 (inner folds x alphas) on the training rows alone."""
     found = []
-    for train, test in _folds(len(Y), plan.inner_cv, np.random.default_rng(plan.seed)):
+    for train, test in plain_folds(len(Y), plan.inner_cv, np.random.default_rng(plan.seed)):
         models = path_of_alphas(estimator, X[train], _flat(Y[train]), plan.alphas)
         rows = [np.asarray(m.predict(X[test])).reshape(len(test), -1) for m in models]
         found.append([float(np.nanmean(score_numbers(Y[test], P)[0])) for P in rows])

@@ -23,27 +23,52 @@ def partition(Y: np.ndarray, train_size: float, rng: np.random.Generator) -> Spl
     return np.flatnonzero(part == 0), np.flatnonzero(part == 1)
 
 
+def plain_folds(n: int, n_folds: int, rng: np.random.Generator) -> Iterator[Split]:
+    """The same for rows that are not stratified."""
+    part = rng.permutation(np.arange(n) % n_folds)
+    for fold in range(n_folds):
+        yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+
+
+def plain_partition(n: int, train_size: float, rng: np.random.Generator) -> Split:
+    """The same for one partition."""
+    order, cut = rng.permutation(n), round(n * train_size)
+    return np.sort(order[:cut]), np.sort(order[cut:])
+
+
 def make_splits(
-    Y: np.ndarray, cv: int | Sequence[Split], repeats: int, train_size: float | None, seed: int
+    Y: np.ndarray,
+    cv: int | Sequence[Split],
+    repeats: int,
+    train_size: float | None,
+    seed: int,
+    *,
+    numbers: bool = False,
 ) -> tuple[list[Split], str]:
     """The splits of a comparison, and what they are in words.
 
     Given splits are taken as they are; ``train_size`` asks for ``repeats`` random
-    partitions, otherwise there are ``repeats`` rounds of ``cv`` folds.
+    partitions, otherwise there are ``repeats`` rounds of ``cv`` folds. They are stratified
+    unless Y holds ``numbers``.
     """
+    n = len(Y)
     if not np.isscalar(cv):
-        return given_splits(cv, len(Y))
+        return given_splits(cv, n)
     rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(repeats)]
+    kind = "" if numbers else "stratified "
     if train_size is not None:
-        _check_share(train_size, len(Y))
-        words = f"{repeats} stratified random partitions, {train_size:.0%} for training"
+        _check_share(train_size, n)
+        words = f"{repeats} {kind}random partitions, {train_size:.0%} for training"
+        if numbers:
+            return [plain_partition(n, train_size, rng) for rng in rngs], words
         return [partition(Y, train_size, rng) for rng in rngs], words
     folds = check_count("cv", cv)
-    if not 2 <= folds <= len(Y):
-        raise ValueError(f"cv={folds} is not valid: give from 2 to {len(Y)} folds.")
-    words = f"stratified {folds}-fold cross-validation"
+    if not 2 <= folds <= n:
+        raise ValueError(f"cv={folds} is not valid: give from 2 to {n} folds.")
+    words = f"{kind}{folds}-fold cross-validation"
     words += f", repeated {repeats} times" if repeats > 1 else ""
-    return [split for rng in rngs for split in k_fold(Y, folds, rng)], words
+    rounds = (plain_folds(n, folds, rng) if numbers else k_fold(Y, folds, rng) for rng in rngs)
+    return [split for found in rounds for split in found], words
 
 
 def _check_share(train_size: float, n: int) -> None:

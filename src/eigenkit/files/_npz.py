@@ -180,12 +180,12 @@ class Npz(Source):
 
     def _csr_blocks(self, n_rows: int) -> Iterator[Any]:
         data, indices, indptr, _ = (self._array(f"{self._prefix}{part}") for part in _CSR)
-        X = _checked_csr(self.path, data.astype(self.options.dtype), indices, indptr, self.shape)
+        X = checked_csr(self.path, data.astype(self.options.dtype), indices, indptr, self.shape)
         for start in range(0, self.shape[0], n_rows):
             yield X[start : start + n_rows] if self.shape[0] > n_rows else X
 
 
-def _checked_csr(path: str, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
+def checked_csr(path: str, data: Any, indices: Any, indptr: Any, shape: Any) -> Any:
     """A CSR matrix whose parts fit together; scipy's products trust them blindly."""
     whole = indices.dtype.kind in "iu" and indptr.dtype.kind in "iu"
     if not whole or data.ndim != 1 or indices.ndim != 1 or indptr.ndim != 1:

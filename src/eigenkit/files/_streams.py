@@ -37,8 +37,8 @@ class Origin:
     """A file on disk, or standard input kept in a temporary file, to be opened repeatedly."""
 
     def __init__(self, path: str, max_bytes: int) -> None:
-        self.path, self.max_bytes = path, max_bytes
         self._kept: IO[bytes] | None = None
+        self.path, self.max_bytes = path, max_bytes
         if path == "-":
             self._kept = _spool(path, sys.stdin.buffer, max_bytes)
         else:
@@ -51,8 +51,8 @@ class Origin:
         self.compression = _compression(magic)
 
     def __del__(self) -> None:
-        if self.__dict__.get("_kept") is not None:
-            self.__dict__["_kept"].close()
+        if self._kept is not None:
+            self._kept.close()
 
     def raw(self) -> IO[bytes]:
         """The bytes as they are stored."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,33 @@ from eigenkit.images.files import ImageSet
 from eigenkit.models import versions
 from eigenkit.models._container import damaged, read_container, write_container
 from eigenkit.models._trees import TreeError, from_tree, to_tree
+from eigenkit.shell import filled
 
 MAX_BYTES = 4 * 2**30
 # What belongs to a run and not to the model.
 _NOT_KEPT: dict[str, Any] = {"cache": None, "n_jobs": None, "progress": None, "descriptors": ()}
 
 
+described = filled(
+    {
+        "kept": """
+Examples
+--------
+>>> from eigenkit.images import ImageAnnotator, load_annotator, make_shapes, save_annotator
+>>> sets, Y, terms = make_shapes(30, size=32)
+>>> model = ImageAnnotator(["hsv", "thumbnail"], size=(32, 32)).fit(sets, Y, terms)
+>>> from tempfile import TemporaryDirectory
+>>> with TemporaryDirectory() as folder:
+...     save_annotator(model, f"{folder}/shapes.ek")
+...     again = load_annotator(f"{folder}/shapes.ek")
+>>> bool((again.predict_proba(sets) == model.predict_proba(sets)).all())
+True
+"""
+    }
+)
+
+
+@described
 def save_annotator(model: ImageAnnotator, path: str | os.PathLike[str]) -> None:
     """Write a fitted annotator to a file, completely or not at all.
 
@@ -32,33 +54,19 @@ def save_annotator(model: ImageAnnotator, path: str | os.PathLike[str]) -> None:
     model : ImageAnnotator
     path : path
 
-    Examples
-    --------
-    >>> from eigenkit.images import ImageAnnotator, load_annotator, make_shapes, save_annotator
-    >>> sets, Y, terms = make_shapes(30, size=32)
-    >>> model = ImageAnnotator(["hsv", "thumbnail"], size=(32, 32)).fit(sets, Y, terms)
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     save_annotator(model, f"{folder}/shapes.ek")
-    ...     again = load_annotator(f"{folder}/shapes.ek")
-    >>> bool((again.predict_proba(sets) == model.predict_proba(sets)).all())
-    True
+    {kept}
     """
     kept = ImageAnnotator()
-    kept.__dict__.update({**model.__dict__, **_NOT_KEPT})
-    kept._descriptors_ = [_without_function(d) for d in model._descriptors_]
+    for name, value in {**vars(model), **_NOT_KEPT}.items():
+        setattr(kept, name, value)
+    kept._descriptors_ = [copy(d).set_params(function=None) for d in model._descriptors_]
     arrays: list[np.ndarray] = []
     tree = {"kind": "images", "model": to_tree(kept, arrays), "versions": versions()}
     with atomic(os.fspath(path)) as stream:
         write_container(stream, tree, arrays)
 
 
-def _without_function(descriptor: Descriptor) -> Descriptor:
-    copy = Descriptor(descriptor.name)
-    copy.__dict__.update({**descriptor.__dict__, "function": None})
-    return copy
-
-
+@described
 def load_annotator(
     path: str | os.PathLike[str],
     descriptors: Sequence[Descriptor] = (),
@@ -78,17 +86,7 @@ def load_annotator(
     -------
     ImageAnnotator
 
-    Examples
-    --------
-    >>> from eigenkit.images import ImageAnnotator, load_annotator, make_shapes, save_annotator
-    >>> sets, Y, terms = make_shapes(30, size=32)
-    >>> model = ImageAnnotator(["hsv", "thumbnail"], size=(32, 32)).fit(sets, Y, terms)
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     save_annotator(model, f"{folder}/shapes.ek")
-    ...     again = load_annotator(f"{folder}/shapes.ek")
-    >>> bool((again.predict_proba(sets) == model.predict_proba(sets)).all())
-    True
+    {kept}
     """
     name = os.fspath(path)
     tree, arrays = read_container(str(name), max_bytes)

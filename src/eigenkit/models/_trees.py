@@ -225,7 +225,8 @@ def _object(tree: Any, arrays: Any) -> Any:
     if intake is not None:
         intake.check()
     value = cls.__new__(cls)
-    value.__dict__.update(state)
+    for name, part in state.items():
+        setattr(value, name, part)
     return value
 
 
@@ -237,12 +238,9 @@ def _added(cls: Any) -> dict[str, Any]:
 def _check_finite(value: Any) -> None:
     if isinstance(value, float) and not np.isfinite(value):
         raise TreeError("a number is not finite")
-    for part in value.values() if isinstance(value, dict) else value if _nests(value) else ():
+    parts = value.values() if isinstance(value, dict) else value
+    for part in parts if isinstance(value, dict | list | tuple) else ():
         _check_finite(part)
-
-
-def _nests(value: Any) -> bool:
-    return isinstance(value, list | tuple)
 
 
 def _check_names(cls: Any, state: dict[str, Any]) -> None:

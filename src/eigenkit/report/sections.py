@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from html import escape
 from typing import Any
@@ -24,6 +25,7 @@ from eigenkit.report.pieces import (
     select,
     table_html,
 )
+from eigenkit.report.tables import Table
 from eigenkit.report.words import (
     count,
     drawn_sentence,
@@ -212,44 +214,50 @@ def _box(run: Run, j: int) -> str:
     )
 
 
+def _curves(
+    run: Run, key: str, curve: Callable[[Method], Any], alt: str, words: str, table: Table
+) -> str:
+    """A figure with a curve for every method that has one, and its numbers."""
+    drawn = [method for method in ranked(run) if curve(method)]
+    caption = " ".join(filter(None, [words, table.note, coinciding(drawn, curve)]))
+    return figure(key, alt, caption) + numbers(table) if drawn else ""
+
+
 def _components(run: Run) -> str:
-    drawn = [m for m in ranked(run) if m.by_components]
-    if not drawn:
-        return ""
-    alt = "Score on the test parts against the number of components, for every method."
-    words = (
+    return _curves(
+        run,
+        "components",
+        lambda m: m.by_components and m.by_components.mean,
+        "Score on the test parts against the number of components, for every method.",
         "The score on the test parts with the first components alone: where a curve is level, "
-        "further components add nothing. To look at, not to choose by: the test parts are in it."
+        "further components add nothing. To look at, not to choose by: the test parts are in it.",
+        label_tables.by_components(run),
     )
-    same = coinciding(drawn, lambda m: m.by_components.mean if m.by_components else None)
-    caption = f"{words} {same}".strip()
-    return figure("components", alt, caption) + numbers(label_tables.by_components(run))
 
 
 def _spectrum(run: Run) -> str:
-    drawn = [m for m in ranked(run) if m.model and m.model.eigenvalues]
-    if not drawn:
-        return ""
-    alt = "Eigenvalues of every method in decreasing order."
-    same = coinciding(drawn, lambda m: m.model.eigenvalues if m.model else None)
-    words = f"Eigenvalues of the pencil by component, for the model of the first split. {same}"
+    found = _curves(
+        run,
+        "scree",
+        lambda m: m.model and m.model.eigenvalues,
+        "Eigenvalues of every method in decreasing order.",
+        "Eigenvalues of the pencil by component, for the model of the first split.",
+        tables.eigenvalues(run),
+    )
     scale = radios("scale", "Scale", [("first", "relative to the first"), ("raw", "as they are")])
-    return controls(scale) + figure("scree", alt, words.strip()) + numbers(tables.eigenvalues(run))
+    return controls(scale) + found if found else ""
 
 
 def _alpha(run: Run) -> str:
-    drawn = [m for m in ranked(run) if m.alpha]
-    if not drawn:
-        return ""
-    alt = "Score of the inner cross-validation against alpha, for every method."
-    words = (
+    return _curves(
+        run,
+        "alpha",
+        lambda m: m.alpha and m.alpha.mean,
+        "Score of the inner cross-validation against alpha, for every method.",
         "Mean over inner folds and splits; the larger marks are the values that were chosen, "
-        "once or more often."
+        "once or more often.",
+        tables.alphas(run),
     )
-    same = coinciding(drawn, lambda m: m.alpha.mean if m.alpha else None)
-    table = tables.alphas(run)
-    caption = f"{words} {table.note} {same}".strip()
-    return figure("alpha", alt, caption) + numbers(table)
 
 
 def _features(run: Run) -> str:
