@@ -161,7 +161,7 @@ def compare(
             feature_names=prepared.feature_names,
             label_names=None if target.kind == "classes" else list(target.names),
             task="numbers" if target.kind == "numbers" else None,
-            prepare=Preparation(missing, scale),
+            prepare=Preparation(missing, scale, prepared.n_numbers),
             progress=step,
             checkpoint=partial,
             command=_command(),
@@ -198,6 +198,7 @@ class _Prepared:
     target: Target
     feature_names: list[str]
     split: tuple[Any, Any] | None
+    n_numbers: int
 
 
 def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
@@ -222,7 +223,7 @@ def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
     X = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
     n = len(blocks[0])
     split = None if len(files) == 1 else (np.arange(n), np.arange(n, len(y)))
-    return _Prepared(path, X, y, target, learned.feature_names(), split)
+    return _Prepared(path, X, y, target, learned.feature_names(), split, learned.n_numbers)
 
 
 def _once(block: Any) -> Any:

@@ -289,3 +289,10 @@ def alpha_path(
         model.set_params(alpha=alpha)._keep(problem, solution)
         models.append(model)
     return models
+
+
+def path_of_alphas(estimator: Any, X: Any, y: Any, alphas: Sequence[float]) -> list[Any]:
+    """The same for any estimator with an alpha; what is no projection is fitted for each."""
+    if isinstance(estimator, Projection):
+        return alpha_path(estimator, X, y, alphas)
+    return [clone(estimator).set_params(alpha=alpha).fit(X, y) for alpha in alphas]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,14 +13,12 @@ from scipy import sparse
 from eigenkit.files import Block, Expected, FileError, Source, shown
 from eigenkit.files._common import listed
 from eigenkit.files._targets import unlabelled
+from eigenkit.models._preparing import Blocks, divided, filled, learn_fill, learn_scale
 
 TEXT_KINDS = ("tfidf", "hashing")
-SCALES = ("none", "standard", "maxabs")
-MISSING = ("error", "drop", "mean", "median", "keep")
 _CATEGORIES = "categories"
 # More categories than this are text, or numbers of rows.
 _MOST_CATEGORIES = 10_000
-Blocks = Callable[[], Iterable[Block]]
 
 
 @dataclass(frozen=True)
@@ -176,6 +174,10 @@ class Features:
         """X before anything is filled in or scaled: what a :class:`Preparation` learns from."""
         return self._with_text(self._checked(block.path or path, block.X, block.start), block)
 
+    def prepared(self, raw: Any) -> Any:
+        """X of what :meth:`raw` gave."""
+        return divided(filled(raw, self.fill), self.scale)
+
     def _with_text(self, X: Any, block: Block) -> Any:
         if not self.text:
             return X
@@ -212,75 +214,6 @@ class Features:
             row, column = (int(v) for v in np.argwhere(test(X))[0])
         name = shown(self.names[column]) if self.names else str(column + self.index_base)
         return FileError(path, f"the value in row {start + row + 1}, column {name} {what}.")
-
-
-def filled(X: Any, fill: np.ndarray) -> Any:
-    """X with what is missing replaced, column by column, if there is anything to replace it by."""
-    if not len(fill):
-        return X
-    gaps = np.isnan(X.data if sparse.issparse(X) else X)
-    if not gaps.any():
-        return X
-    if sparse.issparse(X):
-        X = X.copy()
-        X.data[gaps] = fill[X.indices[gaps]]
-        return X
-    return np.where(gaps, fill.astype(X.dtype), X)
-
-
-def divided(X: Any, scale: np.ndarray) -> Any:
-    """X with its columns divided by their scale, if there is one; zeros stay zeros."""
-    if not len(scale):
-        return X
-    if sparse.issparse(X):
-        X = X.copy()
-        X.data /= scale[X.indices].astype(X.dtype)
-        return X
-    return X / scale.astype(X.dtype)
-
-
-@dataclass(frozen=True)
-class Preparation:
-    """Filling in and scaling, learned from some rows and applied to others.
-
-    Parameters
-    ----------
-    missing : {"error", "drop", "mean", "median", "keep"}
-    scale : {"none", "standard", "maxabs"}
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenkit.models import Preparation
-    >>> prepare = Preparation("median", "none")(np.array([[1.0], [3.0], [8.0]]))
-    >>> prepare(np.array([[np.nan], [5.0]]))
-    array([[3.],
-           [5.]])
-    """
-
-    missing: str
-    scale: str
-
-    def __call__(self, X: Any) -> Callable[[Any], Any]:
-        """What these rows teach, as a function of others."""
-        fill = learn_fill(lambda: [Block(X)], X.shape[1], self.missing)
-        scale = learn_scale([filled(X, fill)], self.scale)
-        return lambda rows: divided(filled(rows, fill), scale)
-
-
-def learn_fill(blocks: Blocks, d: int, missing: str) -> np.ndarray:
-    """What takes the place of missing values; empty where nothing does."""
-    if missing == "mean":
-        return _means(blocks, d)
-    return _medians(blocks, d) if missing == "median" else np.empty(0)
-
-
-def learn_scale(parts: Iterable[Any], scale: str) -> np.ndarray:
-    """What columns are divided by; empty for no scaling."""
-    if scale == "none":
-        return np.empty(0)
-    found = _deviations(parts) if scale == "standard" else _largest(parts)
-    return np.where(found > 0, found, 1.0)  # a column that is missing altogether has none
 
 
 def learn_features(
@@ -339,62 +272,3 @@ def drop_missing(block: Block) -> Block:
         labels = labels[keep] if isinstance(labels, np.ndarray) else [labels[i] for i in keep]
     text = {name: [cells[i] for i in keep] for name, cells in block.text.items()}
     return Block(X[keep], text, labels, start=block.start, path=block.path)
-
-
-def _means(blocks: Blocks, d: int) -> np.ndarray:
-    """Means of what is there, 0 for a column of which nothing is."""
-    total, count = np.zeros(d), np.zeros(d)
-    for block in blocks():
-        if sparse.issparse(block.X):
-            X, rows = block.X, block.X.shape[0]
-            there = ~np.isnan(X.data)
-            total += np.bincount(X.indices[there], X.data[there], minlength=d)
-            count += rows - np.bincount(X.indices[~there], minlength=d)
-        else:
-            total += np.nansum(block.X, axis=0)
-            count += np.sum(~np.isnan(block.X), axis=0)
-    return total / np.maximum(count, 1)
-
-
-def _medians(blocks: Blocks, d: int) -> np.ndarray:
-    """Medians of what is there, 0 for a column of which nothing is; all rows at once."""
-    first, *more = blocks()
-    if more:
-        raise ValueError("medians cannot be learned in blocks: use --missing mean.")
-    X = first.X
-    if sparse.issparse(X):
-        raise ValueError("the median of a sparse column is 0: use --missing mean.")
-    empty = np.isnan(X).all(axis=0)
-    return np.nanmedian(np.where(empty, 0.0, X), axis=0).astype(np.float64)
-
-
-def _deviations(parts: Iterable[Any]) -> np.ndarray:
-    """Standard deviations, the blocks merged by their means so that no digits are lost."""
-    n, mean, square = np.zeros(1), 0.0, 0.0
-    for X in parts:
-        if not X.shape[0]:
-            continue
-        m: Any = X.shape[0]
-        here = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-        if sparse.issparse(X):
-            power = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
-            variance = np.maximum(power - here**2, 0.0)
-        elif np.isnan(here).any():  # of what is there
-            m = np.maximum(np.sum(~np.isnan(X), axis=0), 1)
-            here = np.nansum(X, axis=0, dtype=np.float64) / m
-            variance = np.nansum((X - here) ** 2, axis=0, dtype=np.float64) / m
-        else:
-            variance = np.asarray(X.var(axis=0, dtype=np.float64))
-        gap = here - mean
-        square = square + m * variance + gap**2 * (n * m / (n + m))
-        mean = mean + gap * (m / (n + m))
-        n = n + m
-    return np.sqrt(np.asarray(square) / np.maximum(n, 1))
-
-
-def _largest(parts: Iterable[Any]) -> np.ndarray:
-    found: Any = 0.0
-    for X in parts:
-        top = abs(X).max(axis=0) if sparse.issparse(X) else np.fmax.reduce(abs(X), axis=0)
-        found = np.fmax(found, np.ravel(top.toarray() if sparse.issparse(top) else top))
-    return np.asarray(found, dtype=np.float64)
