@@ -750,6 +750,20 @@ def test_a_file_that_contradicts_the_marks_of_the_model_is_read_by_its_own(folde
     assert "is a number" in run("transform", "us.ek", "de.csv", code=1)
 
 
+def test_classes_that_are_asked_for_are_words(folder: Path) -> None:
+    rows = [[i % 7, i % 3, "12"[i % 7 > 3]] for i in range(600)]
+    for i in (550, 551, 552, 553):
+        rows[i][2] = ["01", "n"][i % 2]
+    write_rows("a.csv", ["a", "b", "y"], rows)
+    options = ["--labels", "y", "--task", "classes"]
+    for more in (["--no-quality"], ["--stream"], ["--checkpoint", "state.ek"]):
+        run("fit", "a.csv", *options, "-m", "lda", "-o", "m.ek", "--force", *more)
+        assert load("m.ek").target.names == ("01", "1", "2", "n")
+        run("score", "m.ek", "a.csv")
+    record = run_json("compare", "a.csv", *options, "-m", "lda", "--no-baselines", "--cv", "2")
+    assert record["data"]["label_names"] == ["01", "1", "2", "n"]
+
+
 def test_words_are_learned_from_the_rows_that_stay_in_blocks_too(folder: Path) -> None:
     words = ["red", "blue", "green", "dark", "light"]
     rows = [[i % 7, f"{words[i % 5]} {words[i % 3]}", "uv"[i % 2]] for i in range(60)]

@@ -608,31 +608,66 @@ def test_digits_that_are_names_stay_as_they_are(tmp_path: Path, classes: list[st
     assert set(target_of("a.csv", data.labels, ["class"]).names) == set(classes)
 
 
-def _late_code(path: Path) -> str:
-    """A table whose class 007 comes after the rows by which a file is judged."""
-    classes = [*(["7", "8"] * 200), "007", "8"]
+def _late_name(path: Path, name: str) -> str:
+    """A table with a class that comes after the rows by which a file is judged."""
+    classes = [*(["7", "8"] * 200), name, "8"]
     rows = [f"{i % 7},{name}\n" for i, name in enumerate(classes)]
     path.write_text("x,class\n" + "".join(rows))
     return str(path)
 
 
+@pytest.mark.parametrize("name", ["007", "n"])
 @pytest.mark.parametrize("way", ["compiled", "numpy", "slow"])
-def test_codes_are_seen_in_all_rows(tmp_path: Path, monkeypatch: Any, way: str) -> None:
+def test_names_are_seen_in_all_rows(tmp_path: Path, monkeypatch: Any, way: str, name: str) -> None:
     if way == "numpy":
         monkeypatch.setattr("eigenkit.files._delimited.read_table", lambda *given: None)
     options = Reading(labels=("class",), thousands="'" if way == "slow" else None)
-    data = read(open_file(_late_code(tmp_path / "a.csv"), options))
-    assert (set(data.labels), data.X.shape) == ({"7", "8", "007"}, (402, 1))
+    data = read(open_file(_late_name(tmp_path / "a.csv", name), options))
+    assert (set(data.labels), data.X.shape) == ({"7", "8", name}, (402, 1))
     _classes(tmp_path / "b.csv", ["7", "8"])
     many = read(open_file(str(tmp_path / "*.csv"), options))
-    assert (set(many.labels), many.X.shape) == ({"7", "8", "007"}, (432, 1))
+    assert (set(many.labels), many.X.shape) == ({"7", "8", name}, (432, 1))
 
 
-def test_codes_are_seen_in_all_blocks(tmp_path: Path) -> None:
-    path = _late_code(tmp_path / "a.csv")
-    assert set(RowBlocks.from_files(path, labels="class").classes()) == {"7", "8", "007"}
+@pytest.mark.parametrize("name", ["007", "n"])
+def test_names_are_seen_in_all_blocks(tmp_path: Path, name: str) -> None:
+    path = _late_name(tmp_path / "a.csv", name)
+    assert set(RowBlocks.from_files(path, labels="class").classes()) == {"7", "8", name}
     source = open_file(path, Reading(labels=("class",), stream=True))
-    assert fit_model(source, "lda", stream=True).target.names == ("007", "7", "8")
+    assert set(fit_model(source, "lda", stream=True).target.names) == {"7", "8", name}
+
+
+def test_a_word_among_many_numbers_is_refused(tmp_path: Path) -> None:
+    """A typing error in what is to be predicted does not make classes of numbers."""
+    for numbers in ([str(i % 300) for i in range(600)], [f"{i / 7:.3f}" for i in range(600)]):
+        numbers[500] = "n"
+        rows = [f"{i % 7},{y}\n" for i, y in enumerate(numbers)]
+        path = write(tmp_path / "a.csv", "x,y\n" + "".join(rows))
+        problem = "line 502, column 'y': 'n' is not a number: correct that cell, or give --task"
+        fails(path, problem, labels=("y",))
+    path = write(tmp_path / "a.csv", "x,y,z\n" + "1,2,3\n" * 300 + "1,n,3\n")
+    fails(path, "'n' is not a number: correct that cell.", labels=("y", "z"))
+
+
+def test_classes_that_are_asked_for_are_what_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    rows = [f"{x},{c}\n" for x, c in zip(range(40), ["1", "1.0", "01", "2"] * 10, strict=True)]
+    path.write_text("x,class\n" + "".join(rows))
+    names = ("1", "01", "2", "1.0")
+    for stream in (False, True):
+        source = open_file(str(path), Reading(labels=("class",), stream=stream))
+        assert set(fit_model(source, "lda", task="classes", stream=stream).target.names) == {*names}
+    blocks = RowBlocks.from_files(path, labels="class", task="classes")
+    assert set(blocks.classes()) == {*names}
+    head = "@relation a\n@attribute x numeric\n@attribute class {007,7}\n@data\n"
+    data = get(write(tmp_path / "a.arff", head + "1,007\n2,7\n"), labels=("class",))
+    assert data.labels == ["007", "7"]
+
+
+def test_labels_of_a_file_to_predict_are_not_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "x,y\n" + "1,2\n" * 300 + "1,pending\n")
+    model = Expected(("x",), 1, labels=("y",))
+    assert read(open_file(str(path), Reading(expected=model))).labels is None
 
 
 def test_large_numbers_that_do_not_repeat_are_numbers(tmp_path: Path) -> None:

@@ -48,7 +48,8 @@ def reading(options: dict[str, Any], **more: Any) -> Reading:
     found = {name.rstrip("_"): options[name] for name in _READING if name in options}
     for name in ("labels", "text", "categorical", "ignore", "keep"):
         found[name] = split(found.get(name))
-    return Reading(**found, max_bytes=memory(options["max_memory"]), **more)
+    words = options.get("task") == "classes"
+    return Reading(**found, words=words, max_bytes=memory(options["max_memory"]), **more)
 
 
 def _check_words(options: dict[str, Any]) -> None:

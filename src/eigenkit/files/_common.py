@@ -218,6 +218,7 @@ class Source:
 
     n_features = 0  # of a sparse file
     numeric_labels = True
+    late_word: FileError | None = None  # a label that is no number, as all before it are
 
     def __init__(self, path: str, options: Reading) -> None:
         self.path, self.options = path, options
@@ -234,8 +235,9 @@ class Source:
         raise NotImplementedError
 
     def take_labels_as_words(self) -> None:
-        """From now on, labels are what is written."""
-        self.numeric_labels = False
+        """From now on, the labels of one column are what is written."""
+        self.numeric_labels = self.numeric_labels and len(self.label_names) > 1
+        self.late_word = None
 
 
 class Table(Source):
@@ -301,7 +303,8 @@ def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Ro
         found = _expected_roles(path, names, header, options.expected)
         if options.truth and found.labels:
             _check_there(path, names, options.expected.labels, "labels")
-        return replace(found, kept=tuple(pick(path, options.keep, names, "--keep")))
+        kept = tuple(pick(path, options.keep, names, "--keep"))
+        return replace(found, labels=found.labels if options.truth else [], kept=kept)
     labels = pick(path, options.labels, names, "--labels")
     text = pick(path, options.text, names, "--text")
     categorical = pick(path, options.categorical, names, "--categorical")

@@ -167,7 +167,10 @@ class Delimited(Table):
                 "and --label-separator if its cells hold several labels.",
                 column=self.names[(words or labels)[0]],
             )
-        self.numeric_labels = not (words or split or self.options.words)
+        if words or split:
+            self.numeric_labels = False
+        elif self.options.words:
+            self.take_labels_as_words()
         if self.numeric_labels and len(labels) == 1 and all(map(is_whole, columns[labels[0]])):
             self._watched = {labels[0]}
 
@@ -241,8 +244,8 @@ class Delimited(Table):
         text = lines[1]
         if text.isspace() or not text:
             return None
-        labels = self.roles.labels
-        wanted = {*self.roles.features, *(labels if self.numeric_labels else ())}
+        labels, numeric = self.roles.labels, self.numeric_labels
+        wanted = {*self.roles.features, *(labels if numeric else ())}
         words = {*self.roles.text, *self.roles.kept, *self.kinds, *({*labels} - wanted)}
         words |= self._watched
         kinds = [NUMBER if j in wanted else NOTHING for j in range(len(self.names))]
@@ -260,7 +263,7 @@ class Delimited(Table):
                     self._watch(values)
         except ValueError:
             return None
-        if self.numeric_labels:
+        if numeric:
             y = table[:, labels] if labels else None
         else:
             y = self._labels(list(zip(*(cells[j] for j in labels), strict=True)), [])
@@ -307,7 +310,7 @@ class Delimited(Table):
                 X[len(rows)] = self._row_of_numbers(line, row)
                 places.append(line)
                 rows.append(row)
-        labels = self._labels([[row[j] for j in self.roles.labels] for row in rows], places)
+        labels = self._late_labels([[row[j] for j in self.roles.labels] for row in rows], places)
         cells = {j: [row[j] for row in rows] for j in {*self.roles.text, *self.roles.kept}}
         return self._block(X[: len(rows)], cells, labels)
 
@@ -348,12 +351,24 @@ class Delimited(Table):
         try:
             return self.kinds.get(j, self.convert)(cell)
         except ValueError:
+            may_be_class = [j] == self.roles.labels
+            hint = ", or give --task classes if labels are names" if may_be_class else ""
             raise FileError(
                 self.path,
-                f"{shown(cell)} is not a number: correct that cell.",
+                f"{shown(cell)} is not a number: correct that cell{hint}.",
                 line=line,
                 column=self.names[j],
             ) from None
+
+    def _late_labels(self, cells: Sequence[Sequence[str]], places: list[int]) -> Any:
+        """Labels, which are words from here on where digits were names of classes after all."""
+        try:
+            return self._labels(cells, places)
+        except FileError as error:
+            if not self._watched:
+                raise
+            self.numeric_labels, self.late_word = False, error
+            return self._labels(cells, places)
 
     def _labels(self, cells: Sequence[Sequence[str]], places: list[int]) -> Any:
         if not self.roles.labels:

@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 from eigenkit.estimators._folds import best_of
 from eigenkit.files import Data, FileError, Source, Target, target_of
-from eigenkit.files._reading import are_codes, join_labels, rows_per_block
+from eigenkit.files._reading import are_names, join_labels, rows_per_block
 from eigenkit.models._choosing import (
     SCORES,
     choose_components,
@@ -115,10 +115,12 @@ def fit_model(
     """
     tick = tick or _quiet
     found = find(method)
+    if task == "classes":
+        source.take_labels_as_words()
     blocks = in_blocks(source, tick) if stream else in_memory(source, data, tick)
     begun = time.monotonic()
     labels = join_labels([block.labels for block in complete(blocks, missing)])
-    if are_codes([source], labels):  # which only all rows together show
+    if are_names([source], labels):  # which only all rows together show
         labels = join_labels([block.labels for block in complete(blocks, missing)])
     if labels is not None and len(labels) == 0:
         raise FileError(source.path, "every row has a missing value: nothing is left to fit.")
