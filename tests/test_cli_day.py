@@ -14,6 +14,7 @@ import pytest
 from eigenkit import PCA, MultiviewCCA, PLSRegression
 from eigenkit.analysis import bootstrap
 from eigenkit.cli._console import Forecast, table
+from eigenkit.files import Reading, open_file
 from eigenkit.models import load
 from test_cli import CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
 
@@ -281,6 +282,50 @@ def test_components_of_classifiers_are_chosen_by_what_they_tell(folder: Path, me
 
 
 # -- missing values ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def cities(folder: Path) -> Path:
+    """A table with a category that is missing in some rows, written in two ways."""
+    rows = [[i % 7, ["Rome", "Oslo", "none"][i % 3], "uv"[i % 7 > 3]] for i in range(60)]
+    write_rows("whole.csv", ["x", "city", "y"], rows)
+    rows[4][1], rows[41][1] = "", "NA"
+    write_rows("gaps.csv", ["x", "city", "y"], rows)
+    write_rows("left.csv", ["x", "city", "y"], [r for i, r in enumerate(rows) if i not in (4, 41)])
+    return folder
+
+
+@pytest.mark.parametrize("how", [[], ["--stream"]])
+def test_missing_categories_obey_missing(cities: Path, how: list[str]) -> None:
+    lda = ["--labels", "y", "--categorical", "city", "-m", "lda", "-o", "m.ek", "--force"]
+    told = run("fit", "gaps.csv", *lda, *how, code=1)
+    assert "the category in row 5, column 'city' is missing: fit with --missing mean" in told
+    run("fit", "left.csv", *lda, *how)
+    right = run("transform", "m.ek", "whole.csv")
+    run("fit", "gaps.csv", *lda, *how, "--missing", "drop")
+    assert load("m.ek").how["n_rows"] == 58
+    assert run("transform", "m.ek", "whole.csv") == right
+    assert "2 of 60 rows miss a value and are left out" in run("score", "m.ek", "gaps.csv")
+    assert "the category in row 5" in run("predict", "m.ek", "gaps.csv", code=1)
+    told = run("fit", "gaps.csv", *lda, *how, "--missing", "mean")
+    assert "column 'city' misses the category of some rows: they count as none" in told
+    assert load("m.ek").features.feature_names() == ["x", "city=Oslo", "city=Rome", "city=none"]
+    assert "they count as none" in run("predict", "m.ek", "gaps.csv")
+
+
+def test_compare_and_test_obey_missing_for_categories(cities: Path) -> None:
+    options = ["gaps.csv", "--labels", "y", "--categorical", "city", "-m", "lda"]
+    for command in (["compare", "--no-baselines"], ["test", "--permutations", "9"]):
+        assert "the category in row 5" in run(*command, *options, code=1)
+        assert "2 of 60 rows miss a value" in run(*command, *options, "--missing", "drop")
+
+
+def test_a_category_that_a_sparse_file_leaves_out_is_the_first(tmp_path: Path) -> None:
+    head = "@relation a\n@attribute x numeric\n@attribute k {red,blue}\n@attribute y {u,v}\n@data\n"
+    (tmp_path / "a.arff").write_text(head + "{0 1, 1 blue}\n{0 2, 2 v}\n")
+    options = Reading(labels=("y",), categorical=("k",))
+    (block,) = open_file(str(tmp_path / "a.arff"), options).blocks(10)
+    assert block.text == {"k": ["blue", "red"]}
 
 
 @pytest.fixture

@@ -210,7 +210,8 @@ def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
 
     source = files[0].source
     path, missing = source.path, features["missing"]
-    blocks = [next(complete(_once(data.block()), missing)) for data in files]
+    names = source.categorical_names
+    blocks = [next(complete(_once(data.block()), missing, names)) for data in files]
     if not all(len(block) for block in blocks):
         raise FileError(path, "every row has a missing value: nothing is left.")
     separator = source.options.label_separator

@@ -138,6 +138,7 @@ def load_both(path: str, test: str, options: Reading, quiet: bool, missing: str)
         int(source.found.get("index_base", 1)),
         source.found.get("decimal") or ".",
         source.found.get("thousands"),
+        tuple(source.categorical_names),
     )
     words = isinstance(data.labels, list)
     as_read = replace(
@@ -151,7 +152,9 @@ def _without_gaps(data: Data) -> Data:
     from eigenkit.models._features import drop_missing
 
     whole = data.block()
-    block = drop_missing(whole)
+    model = data.source.options.expected
+    names = data.source.categorical_names if model is None else model.categorical
+    block = drop_missing(whole, names)
     n = len(whole) - len(block)
     if n:
         rows = f"{n} of {len(whole)} rows " + (

@@ -165,7 +165,11 @@ class Arff(Delimited):
             shape=(len(others), len(place)),
         )
         X.sort_indices()
-        text = {self.names[j]: [row.get(j, "") for row in others] for j in self.roles.text}
+        absent = {j: self._default(j) for j in self.roles.categorical}
+        text = {
+            self.names[j]: [row.get(j, absent.get(j, "")) for row in others]
+            for j in self.roles.text
+        }
         cells = [[row.get(j, self._default(j)) for j in self.roles.labels] for row in others]
         return Block(X, text, self._labels(cells, places))
 

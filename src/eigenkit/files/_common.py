@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import errno
 import fnmatch
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -70,24 +69,6 @@ class TooLargeError(FileError):
     """A file whose numbers would not fit into the memory allowed."""
 
 
-@contextmanager
-def guarded(path: Any, problem: str) -> Iterator[None]:
-    """Whatever a damaged file provokes in another package's reader, as our one sentence.
-
-    That is a long list (bad zip files, unknown compression, passwords, headers that do not
-    parse, sizes beyond all bounds); an error of the disk is none of it.
-    """
-    try:
-        yield
-    except FileError:
-        raise
-    except Exception as error:
-        # A seek to a negative place is invalid to the system, and damage to us.
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-            raise
-        raise FileError(path, problem) from error
-
-
 def shown(text: Any, length: int = 60) -> str:
     """A value for a message: quoted, control characters escaped, not too long."""
     text = str(text)
@@ -105,6 +86,7 @@ class Expected:
     index_base: int = 1
     decimal: str = "."  # marks in its numbers
     thousands: str | None = None
+    categorical: tuple[str, ...] = ()  # those of the text that are categories
 
 
 @dataclass(frozen=True)

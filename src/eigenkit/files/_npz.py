@@ -15,8 +15,8 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
-from eigenkit.files._common import Block, FileError, Reading, Source, guarded, shown
-from eigenkit.files._streams import Origin
+from eigenkit.files._common import Block, FileError, Reading, Source, shown
+from eigenkit.files._streams import Origin, guarded
 
 _CSR = ("data", "indices", "indptr", "shape")
 

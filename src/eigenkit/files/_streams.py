@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import errno
 import gzip
 import io
 import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
@@ -289,3 +291,21 @@ def guess_encoding(origin: Origin, options: Reading) -> str:
     except UnicodeDecodeError:
         return "cp1252" if not set(head) & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else "latin-1"
     return "utf-8"
+
+
+@contextmanager
+def guarded(path: Any, problem: str) -> Iterator[None]:
+    """Whatever a damaged file provokes in another package's reader, as our one sentence.
+
+    That is a long list (bad zip files, unknown compression, passwords, headers that do not
+    parse, sizes beyond all bounds); an error of the disk is none of it.
+    """
+    try:
+        yield
+    except FileError:
+        raise
+    except Exception as error:
+        # A seek to a negative place is invalid to the system, and damage to us.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
+        raise FileError(path, problem) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,12 +11,14 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files import Block, Expected, FileError, Source, shown
+from eigenkit.files._cells import as_class
 from eigenkit.files._common import listed
 from eigenkit.files._targets import unlabelled
 from eigenkit.models._preparing import Blocks, divided, filled, learn_fill, learn_scale
 
 TEXT_KINDS = ("tfidf", "hashing")
 _CATEGORIES = "categories"
+_MISSING = "is missing: fit with --missing mean, or complete the file"
 # More categories than this are text, or numbers of rows.
 _MOST_CATEGORIES = 10_000
 
@@ -61,8 +63,15 @@ class TextColumn:
     def _indicator(self, cells: list[str]) -> Any:
         """1 for the category of a row; a row of zeros where it is missing or was never seen."""
         place = {word: j for j, word in enumerate(self.words)}
-        found = np.array([place.get(cell.strip(), -1) for cell in cells], dtype=np.int64)
-        strange = sorted({cells[i].strip() for i in np.flatnonzero(found < 0)} - {""})
+        found = np.array([place.get(as_class(cell), -1) for cell in cells], dtype=np.int64)
+        strange = sorted({as_class(cells[i]) for i in np.flatnonzero(found < 0)})
+        if "" in strange:
+            strange.remove("")
+            warnings.warn(
+                f"column {shown(self.name)} misses the category of some rows: they count as none.",
+                UserWarning,
+                stacklevel=2,
+            )
         if strange:
             warnings.warn(
                 f"column {shown(self.name)} holds categories that were not there when the model "
@@ -111,7 +120,7 @@ def learn_text(
 
 def learn_categories(path: str, name: str, blocks: Blocks) -> TextColumn:
     """The categories of a column, in their natural order."""
-    found = {cell.strip() for block in blocks() for cell in block.text[name]} - {""}
+    found = {as_class(cell) for block in blocks() for cell in block.text[name]} - {""}
     if not 1 < len(found) <= _MOST_CATEGORIES:
         what = "the same everywhere" if found else "empty"
         problem = f"it holds {len(found)} categories" if len(found) > 1 else f"it is {what}"
@@ -163,16 +172,28 @@ class Features:
     def expected(self, labels: tuple[str, ...]) -> Expected:
         """What a file must hold to be used with this."""
         text = tuple(column.name for column in self.text)
-        return Expected(self.names, self.n_numbers, text, labels, self.index_base)
+        return Expected(
+            self.names,
+            self.n_numbers,
+            text,
+            labels,
+            self.index_base,
+            categorical=self.categorical,
+        )
+
+    @property
+    def categorical(self) -> tuple[str, ...]:
+        """The columns of categories."""
+        return tuple(column.name for column in self.text if column.kind == _CATEGORIES)
 
     def matrix(self, path: str, block: Block) -> Any:
         """X of some rows, missing values filled in or refused."""
-        X = filled(self._checked(block.path or path, block.X, block.start), self.fill)
+        X = filled(self._checked(block.path or path, block), self.fill)
         return divided(self._with_text(X, block), self.scale)
 
     def raw(self, path: str, block: Block) -> Any:
         """X before anything is filled in or scaled: what a :class:`Preparation` learns from."""
-        return self._with_text(self._checked(block.path or path, block.X, block.start), block)
+        return self._with_text(self._checked(block.path or path, block), block)
 
     def prepared(self, raw: Any) -> Any:
         """X of what :meth:`raw` gave."""
@@ -192,15 +213,21 @@ class Features:
         width = sum(column.size for column in self.text)
         return all(c.kind == _CATEGORIES for c in self.text) and width <= 10 * self.n_numbers + 50
 
-    def _checked(self, path: str, X: Any, start: int) -> Any:
+    def _checked(self, path: str, block: Block) -> Any:
+        X, start = block.X, block.start
+        fills = self.missing in ("mean", "median", "keep")
         values = X.data if sparse.issparse(X) else X
         with np.errstate(over="ignore", invalid="ignore"):
             finite = np.isfinite(values.sum())  # it is not if one of them is not
         if not finite and np.isinf(values).any():
             raise self._strange(path, X, start, np.isinf, "is infinite")
-        if not finite and np.isnan(values).any() and self.missing not in ("mean", "median", "keep"):
-            what = "is missing: fit with --missing mean, or complete the file"
-            raise self._strange(path, X, start, np.isnan, what)
+        if not finite and np.isnan(values).any() and not fills:
+            raise self._strange(path, X, start, np.isnan, _MISSING)
+        for name in () if fills else self.categorical:
+            row = _first_gap(block.text[name])
+            if row is not None:
+                where = f"the category in row {start + row + 1}, column {shown(name)}"
+                raise FileError(path, f"{where} {_MISSING}.")
         return X
 
     def _strange(
@@ -216,6 +243,12 @@ class Features:
         return FileError(path, f"the value in row {start + row + 1}, column {name} {what}.")
 
 
+def _first_gap(cells: list[str]) -> int | None:
+    """Where a category is missing; most cells repeat, and are looked at once."""
+    gaps = {cell for cell in set(cells) if not as_class(cell)}
+    return next((i for i, cell in enumerate(cells) if cell in gaps), None) if gaps else None
+
+
 def learn_features(
     source: Source,
     blocks: Blocks,
@@ -228,7 +261,7 @@ def learn_features(
 ) -> Features:
     """Fit everything between the file and the estimator, in one pass each."""
     given, names = blocks, source.feature_names
-    blocks = lambda: complete(given, missing)  # noqa: E731
+    blocks = lambda: complete(given, missing, source.categorical_names)  # noqa: E731
     n_numbers = next(iter(blocks())).X.shape[1]
     text = tuple(
         learn_categories(source.path, name, blocks)
@@ -251,13 +284,15 @@ def learn_features(
     return replace(features, scale=learn_scale(parts, scale))
 
 
-def complete(blocks: Blocks, missing: str) -> Iterator[Block]:
+def complete(blocks: Blocks, missing: str, categorical: Sequence[str]) -> Iterator[Block]:
     """The blocks, without rows that miss a value where those are to be dropped."""
-    return (drop_missing(block) if missing == "drop" else block for block in blocks())
+    if missing != "drop":
+        return iter(blocks())
+    return (drop_missing(block, categorical) for block in blocks())
 
 
-def drop_missing(block: Block) -> Block:
-    """The rows of a block that miss nothing."""
+def drop_missing(block: Block, categorical: Sequence[str] = ()) -> Block:
+    """The rows of a block that miss nothing, nor a category in these columns."""
     X = block.X
     if sparse.issparse(X):
         gaps = np.bincount(X.tocoo().row[np.isnan(X.data)], minlength=X.shape[0]) > 0
@@ -265,6 +300,8 @@ def drop_missing(block: Block) -> Block:
         gaps = np.isnan(X).any(axis=1)
     labels = block.labels
     gaps |= unlabelled(labels)
+    for name in categorical:
+        gaps |= np.array([not as_class(cell) for cell in block.text[name]], dtype=bool)
     if not gaps.any():
         return block
     keep = np.flatnonzero(~gaps)

@@ -66,7 +66,7 @@ class FitRows:
         """X and y of every block; X as it is before filling in and scaling if it is ``raw``."""
         self.n = 0
         matrix = self.features.raw if raw else self.features.matrix
-        for block in complete(self._blocks, self.features.missing):
+        for block in complete(self._blocks, self.features.missing, self.features.categorical):
             if len(block):
                 y = self.target.encode(self.path, block.labels)
                 self.n += len(y)

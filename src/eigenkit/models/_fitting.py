@@ -6,6 +6,7 @@ import hashlib
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -119,9 +120,10 @@ def fit_model(
         source.take_labels_as_words()
     blocks = in_blocks(source, tick) if stream else in_memory(source, data, tick)
     begun = time.monotonic()
-    labels = join_labels([block.labels for block in complete(blocks, missing)])
+    given = partial(complete, blocks, missing, source.categorical_names)
+    labels = join_labels([block.labels for block in given()])
     if are_names([source], labels):  # which only all rows together show
-        labels = join_labels([block.labels for block in complete(blocks, missing)])
+        labels = join_labels([block.labels for block in given()])
     if labels is not None and len(labels) == 0:
         raise FileError(source.path, "every row has a missing value: nothing is left to fit.")
     target = target_of(

@@ -41,7 +41,7 @@ def parsed(
     labels: list[Any] = []
     width = 0
     for path, block in blocks_of(sources):
-        block = drop_missing(block) if missing == "drop" else block
+        block = drop_missing(block, first.categorical_names) if missing == "drop" else block
         width = max(width, block.X.shape[1])
         if missing != "drop":
             check_complete(path, block.labels, block.start)
@@ -75,7 +75,7 @@ def parsed(
     stored = []
     for path, block in blocks_of(sources):
         block = replace(block, X=widened(block.X, width))
-        block = drop_missing(block) if missing == "drop" else block
+        block = drop_missing(block, first.categorical_names) if missing == "drop" else block
         if len(block):
             held = Stored.of(scratch, features.matrix(path, block))
             stored.append(replace(held, **_y_of(scratch, target, path, block.labels)))
