@@ -635,6 +635,19 @@ def test_what_looks_flat_far_from_the_data_is_not_explained_as_if_it_were(
     assert not Path("far_w.csv").exists()
 
 
+def test_export_says_that_gaps_cannot_be_skipped_elsewhere(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    rows = [["" if i % 5 == 0 else a, b, c, a + b] for i, (a, b, c) in enumerate(X.tolist())]
+    write_rows("a.csv", ["a", "b", "c", "y"], rows)
+    pls = ["--labels", "y", "-m", "pls", "--components", "2", "--no-quality"]
+    run("fit", "a.csv", *pls, "--missing", "keep", "--out", "keep.ek")
+    run("fit", "a.csv", *pls, "--missing", "mean", "--out", "mean.ek")
+    note = "skips missing values, which what is exported cannot"
+    assert note in run("export", "keep.ek", "--csv", "w.csv")
+    assert note not in run("export", "mean.ek", "--csv", "w.csv", "--force")
+
+
 def test_what_is_not_affine_is_not_exported(folder: Path) -> None:
     run("example", "flowers.csv")
     run("fit", "flowers.csv", "--labels", "species", "-m", "kernel_lda", "--set", 'kernel="rbf"',
