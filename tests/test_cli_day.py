@@ -284,6 +284,32 @@ def test_components_of_classifiers_are_chosen_by_what_they_tell(folder: Path, me
 # -- missing values ---------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", ["csv", "svmlight"])
+@pytest.mark.parametrize("values", [["u", "v"], [1.5, 2.25]])
+def test_score_leaves_rows_without_a_label_out(folder: Path, kind: str, values: list[Any]) -> None:
+    rows = [[i % 7, i % 5, values[i % 7 > 3]] for i in range(60)]
+
+    def put(name: str, rows: list[list[Any]]) -> None:
+        if kind == "csv":
+            write_rows(name, ["a", "b", "y"], rows)
+        else:
+            Path(name).write_text("".join(f"{y} 1:{a + 1} 2:{b + 1}\n" for a, b, y in rows))
+
+    put("a.dat", rows)
+    labels = ["--labels", "y"] if kind == "csv" else []
+    run("fit", "a.dat", *labels, "-m", "lda" if values[0] == "u" else "opls", "--out", "m.ek")
+    put("some.dat", [r for i, r in enumerate(rows) if i not in (4, 41)])
+    right = run_json("score", "m.ek", "some.dat")
+    for i in (4, 41):
+        rows[i][2] = ""
+    put("gaps.dat", rows)
+    found = run_json("score", "m.ek", "gaps.dat")
+    assert found["notes"] == ["gaps.dat: 2 of 60 rows miss a label and are left out."]
+    assert found["scores"] == right["scores"]
+    put("none.dat", [[*row[:2], ""] for row in rows])
+    assert "no row of it has a label" in run("score", "m.ek", "none.dat", code=1)
+
+
 @pytest.fixture
 def cities(folder: Path) -> Path:
     """A table with a category that is missing in some rows, written in two ways."""

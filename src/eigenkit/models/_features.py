@@ -298,14 +298,16 @@ def drop_missing(block: Block, categorical: Sequence[str] = ()) -> Block:
         gaps = np.bincount(X.tocoo().row[np.isnan(X.data)], minlength=X.shape[0]) > 0
     else:
         gaps = np.isnan(X).any(axis=1)
-    labels = block.labels
-    gaps |= unlabelled(labels)
+    gaps |= unlabelled(block.labels)
     for name in categorical:
         gaps |= np.array([not as_class(cell) for cell in block.text[name]], dtype=bool)
-    if not gaps.any():
-        return block
-    keep = np.flatnonzero(~gaps)
+    return block if not gaps.any() else take_rows(block, np.flatnonzero(~gaps))
+
+
+def take_rows(block: Block, keep: np.ndarray) -> Block:
+    """Some rows of a block."""
+    labels = block.labels
     if labels is not None:
         labels = labels[keep] if isinstance(labels, np.ndarray) else [labels[i] for i in keep]
     text = {name: [cells[i] for i in keep] for name, cells in block.text.items()}
-    return Block(X[keep], text, labels, start=block.start, path=block.path)
+    return Block(block.X[keep], text, labels, start=block.start, path=block.path)
