@@ -205,6 +205,33 @@ def test_decimal_commas_and_thousands(tmp_path: Path) -> None:
     fails(path, "so that it cannot be --thousands: leave that out", thousands=",")
 
 
+def test_marks_have_names_and_are_suggested(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", 'a,b\n"2,040.92",1\n-5.5,2\n7.5,3\n')
+    fails(path, "'2,040.92' is not a number: correct that cell, or give --thousands comma if")
+    assert np.array_equal(get(path, thousands="comma").X, [[2040.92, 1], [-5.5, 2], [7.5, 3]])
+    path = write(tmp_path / "a.csv", 'a,b\n"1,5",1\n2,2\n3,3\n')
+    fails(path, "'1,5' is not a number: correct that cell, or give --decimal comma if")
+    assert np.array_equal(get(path, decimal="comma").X, [[1.5, 1], [2, 2], [3, 3]])
+    fails(path, "give such a character, or comma, point", decimal="commas")
+    path = write(tmp_path / "a.csv", "a,b\nred,1\n2,2\n3,3\n")
+    fails(path, "'red' is not a number: correct that cell.")
+    path = write(tmp_path / "a.csv", 'a,b\n"2,040.92",1\n-5.5,2\n7.5,3\n')
+    with pytest.raises(FileError, match="give thousands='comma' if numbers are written so"):
+        RowBlocks.from_files(path)
+
+
+@pytest.mark.parametrize("way", ["quick", "slow"])
+@pytest.mark.parametrize("names", ["a", "a,b"])
+def test_lines_of_blanks_are_empty(tmp_path: Path, monkeypatch: Any, names: str, way: str) -> None:
+    if way == "slow":
+        monkeypatch.setattr("eigenkit.files._delimited.Delimited._quickly", lambda *given: None)
+    rows = [",".join("12"[: len(names.split(","))]), ",".join("34"[: len(names.split(","))])]
+    path = write(tmp_path / "a.csv", "  \n" + "\n".join([names, rows[0], " \t ", *rows[1:], "   "]))
+    data = get(path)
+    assert data.source.feature_names == names.split(",")
+    assert data.X.tolist() == [[1.0, 2.0][: data.X.shape[1]], [3.0, 4.0][: data.X.shape[1]]]
+
+
 @pytest.mark.parametrize("cell", ["418,10", "0,418", "1,2345", "1,234.5,6", "1234,567"])
 def test_marks_between_thousands_stand_before_three_digits(cell: str) -> None:
     convert = written_with(".", ",")

@@ -36,7 +36,10 @@ class FileError(ValueError):
 
 
 # An option of the command line, and its value where one of these follows.
-_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: (none|mean|keep|drop|standard|'[^']*'))?")
+_OPTION = re.compile(
+    r"--([a-z]+(?:-[a-z]+)*)"
+    r"(?: (none|mean|keep|drop|standard|classes|comma|point|space|apostrophe|'[^']*'))?"
+)
 
 
 @contextmanager

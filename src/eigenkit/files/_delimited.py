@@ -43,7 +43,7 @@ from eigenkit.files._common import (
     roles,
     shown,
 )
-from eigenkit.files._marks import find_marks
+from eigenkit.files._marks import find_marks, marks_of
 from eigenkit.files._streams import (
     Lines,
     Origin,
@@ -235,7 +235,7 @@ class Delimited(Table):
 
     def _header_lines(self, block: bytes) -> int:
         reader = csv.reader(one_by_one(block), delimiter=self.delimiter)
-        while not next(reader):
+        while _is_empty(next(reader)):
             pass
         return reader.line_num
 
@@ -324,7 +324,7 @@ class Delimited(Table):
         before = csv.field_size_limit(_LONGEST_CELL)
         try:
             for row in reader:
-                yield first + reader.line_num - 1, row
+                yield first + reader.line_num - 1, [] if _is_empty(row) else row
         except csv.Error as error:
             raise FileError(
                 self.path, f"it cannot be read as CSV ({error}).", line=first + reader.line_num - 1
@@ -351,8 +351,9 @@ class Delimited(Table):
         try:
             return self.kinds.get(j, self.convert)(cell)
         except ValueError:
-            may_be_class = [j] == self.roles.labels
+            marks, may_be_class = marks_of(cell), [j] == self.roles.labels
             hint = ", or give --task classes if labels are names" if may_be_class else ""
+            hint = f", or give {marks} if numbers are written so" if marks else hint
             raise FileError(
                 self.path,
                 f"{shown(cell)} is not a number: correct that cell{hint}.",
@@ -385,6 +386,11 @@ class Delimited(Table):
         if self.options.label_separator is None:
             return [as_class(row[0]) for row in cells]
         return [split_labels(row[0], self.options.label_separator) for row in cells]
+
+
+def _is_empty(row: list[str]) -> bool:
+    """Whether a line holds nothing, or nothing but blanks."""
+    return not row or (len(row) == 1 and row[0].isspace())
 
 
 def _argument(names: list[str]) -> str:

@@ -15,31 +15,54 @@ from eigenkit.files._cells import (
 )
 from eigenkit.files._common import Expected, FileError, Reading
 
+# Marks that a shell would take for its own, or that are hard to see, by name.
+_NAMES = {"comma": ",", "point": ".", "space": " ", "apostrophe": "'"}
+
 
 def find_marks(
     path: Any, rows: list[list[str]], delimiter: str, options: Reading
 ) -> tuple[str, str | None]:
     """The decimal mark of a file, and that between thousands, by its first rows."""
-    _check_asked(path, options)
+    decimal, thousands = (_asked(path, options, name) for name in ("decimal", "thousands"))
     columns = [numeric_looking(column) for column in zip_longest(*rows[1:], fillvalue="")]
-    model, asked = options.expected, (options.decimal, options.thousands)
-    found = options.decimal or _shown(columns, delimiter, model), options.thousands
-    if model is not None and model.thousands and asked == (None, None):
+    model = options.expected
+    found = decimal or _shown(columns, delimiter, model), thousands
+    if model is not None and model.thousands and decimal is None and thousands is None:
         theirs = model.decimal, model.thousands
         # Whether 1.234 is a thousand cannot be seen from the number, but 418.10 is none.
         found = theirs if _n_read(columns, theirs) >= _n_read(columns, found) else found
     if found[0] == found[1]:
-        raise FileError(path, _same(found[0], options.decimal))
+        raise FileError(path, _same(found[0], decimal))
     return found
 
 
-def _check_asked(path: Any, options: Reading) -> None:
-    for name in ("decimal", "thousands"):
-        mark = getattr(options, name)
-        if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "+-"):
-            raise FileError(
-                path, f"--{name} {mark} is not one character that marks no digit or sign."
-            )
+def _asked(path: Any, options: Reading, name: str) -> str | None:
+    given = getattr(options, name)
+    mark: str | None = _NAMES.get(given, given)
+    if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "+-"):
+        raise FileError(
+            path,
+            f"--{name} {mark} is not one character that marks no digit or sign: give such a "
+            f"character, or {', '.join(_NAMES)}.",
+        )
+    return mark
+
+
+def marks_of(cell: str) -> str:
+    """Options with which a cell would be a number; nothing if there are none.
+
+    Examples
+    --------
+    >>> from eigenkit.files._marks import marks_of
+    >>> marks_of("2,040.92"), marks_of("1.234,5"), marks_of("red")
+    ('--thousands comma', '--decimal comma --thousands point', '')
+    """
+    names = {mark: name for name, mark in _NAMES.items()}
+    for decimal, thousands in ((".", ","), (",", None), (",", "."), (".", "'"), (".", " ")):
+        if fits(written_with(decimal, thousands), cell):
+            before = "" if decimal == "." else f"--decimal {names[decimal]} "
+            return (before + (f"--thousands {names[thousands]}" if thousands else "")).strip()
+    return ""
 
 
 def _shown(columns: Sequence[Sequence[str]], delimiter: str, model: Expected | None) -> str:
