@@ -443,6 +443,7 @@ def test_auto_alphas_follow_the_scale_of_the_data_but_not_of_one_feature():
         ({"cv": [(np.arange(5), np.arange(4, 9))]}, "with a row on both sides"),
         ({"cv": [(np.arange(5), np.array([99]))]}, "rows outside 0 to 39"),
         ({"train_size": 1.5}, "train_size=1.5 is not valid: give a share between 0 and 1"),
+        ({"train_size": 1.5, "task": "numbers"}, "train_size=1.5 is not valid: give a share"),
         ({"repeats": 0}, "repeats=0 is not valid"),
         ({"classifier": "tree"}, "classifier='tree' is not known: choose one of 'svm', 'knn'"),
         ({"alphas": []}, "alphas is empty"),

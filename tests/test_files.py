@@ -610,7 +610,7 @@ def test_what_the_labels_are(labels: object, kind: str) -> None:
             "row 2 has no class: fill it in, leave such rows out with --missing",
         ),
         (np.array([[1.0], [np.nan]]), "classes", "row 2 has a label that is missing"),
-        (["a", "b"], "numbers", "row 1 has the label 'a', no number."),
+        (["a", "b"], "numbers", "row 1 has the label 'a': give a number."),
         (np.array([[0.0, 2], [1, 1]]), "labels", "row 1 has the label 2: give 0 or 1."),
     ],
 )

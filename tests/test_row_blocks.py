@@ -330,7 +330,7 @@ def test_files_may_be_scaled(tmp_path, rng):
 def test_bad_files_are_named(tmp_path, rng):
     X, y = _data("lda", rng)
     pattern = _write(tmp_path, "csv", X, y)
-    with pytest.raises(FileError, match="no file fits the pattern"):
+    with pytest.raises(FileError, match="no file matches the pattern"):
         RowBlocks.from_files(str(tmp_path / "*.tsv"), "c")
     bad = tmp_path / "part3.csv"
     text = bad.read_text().splitlines()

@@ -128,6 +128,6 @@ def test_many_columns_go_through_the_scratch_file(tmp_path, rng, monkeypatch):
 
 def test_a_pattern_without_files(tmp_path):
     out = tmp_path / "m.ek"
-    assert "no file fits the pattern" in _run(
+    assert "no file matches the pattern" in _run(
         "fit", tmp_path / "*.csv", "--method", "lda", "--out", out, code=1
     )

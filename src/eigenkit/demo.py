@@ -41,10 +41,10 @@ class Line:
     score: str
 
 
-def multilabel(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def multilabel() -> tuple[np.ndarray, np.ndarray]:
     """A generated multi-label set: 600 samples, 60 features, 6 labels."""
     X, Y = make_multilabel_classification(
-        n_samples=600, n_features=60, n_classes=6, n_labels=2, random_state=seed
+        n_samples=600, n_features=60, n_classes=6, n_labels=2, random_state=0
     )
     return X, Y
 

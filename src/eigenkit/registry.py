@@ -78,13 +78,11 @@ class Method:
 
     @property
     def picks_components(self) -> bool:
-        """Whether the data must say how many components, as for PLS: it takes a few by itself."""
+        """Whether the user has to choose the number of components, as for PLS."""
         return isinstance(self.make().get_params().get("n_components"), int)
 
 
 _ANY = (CLASSES, LABELS, NUMBERS)
-_OURS = "eigenkit.estimators"
-
 _BOTH = (CLASSES, LABELS)
 _REAL = (LABELS, NUMBERS)
 _EXPANSIONS = {
@@ -95,146 +93,108 @@ _EXPANSIONS = {
     "rodriguez": "Rodriguez' Laplacian",
 }
 
+
+def _projection(
+    name: str, estimator: str, targets: tuple[str, ...], description: str, **more: Any
+) -> Method:
+    path = f"eigenkit.estimators:{estimator}"
+    return Method(name, path, "projection", targets, description, **more)
+
+
+def _classifier(name: str, estimator: str, description: str, **more: Any) -> Method:
+    made = _projection(name, estimator, (CLASSES,), description, **more)
+    return replace(made, kind="classifier")
+
+
+def _least_squares(name: str, targets: tuple[str, ...]) -> Method:
+    words = f"least squares model of {name}; l1_ratio=1 is the lasso"
+    params = {"target": name}
+    return _projection(f"ls_{name}", "LeastSquaresProjection", targets, words, params=params)
+
+
+def _several_kernels(name: str, targets: tuple[str, ...]) -> Method:
+    words = f"{name} with several kernels, their weights learned"
+    more: Any = {"params": {"estimator": name}, "views": "kernels"}
+    return _projection(f"kernels_{name}", "MultipleKernelProjection", targets, words, **more)
+
+
+def _hypergraphs(prefix: str, estimator: str, words: str) -> list[Method]:
+    return [
+        _projection(
+            prefix + name, estimator, _BOTH, words.format(expansion), params={"expansion": name}
+        )
+        for name, expansion in _EXPANSIONS.items()
+    ]
+
+
+_GROUPS: Any = {"views": "groups", "needs_views": True}
+
 _LIST = [
-    Method("cca", f"{_OURS}:CCA", "projection", _ANY, "canonical correlation analysis"),
-    Method("opls", f"{_OURS}:OrthonormalizedPLS", "projection", _ANY, "orthonormalized PLS"),
-    Method("lda", f"{_OURS}:LDA", "classifier", (CLASSES,), "linear discriminant analysis"),
-    *(
-        Method(
-            name,
-            f"{_OURS}:HypergraphSpectral",
-            "projection",
-            _BOTH,
-            f"hypergraph spectral learning, {words}",
-            {"expansion": name},
-        )
-        for name, words in _EXPANSIONS.items()
+    _projection("cca", "CCA", _ANY, "canonical correlation analysis"),
+    _projection("opls", "OrthonormalizedPLS", _ANY, "orthonormalized PLS"),
+    _classifier("lda", "LDA", "linear discriminant analysis"),
+    *_hypergraphs("", "HypergraphSpectral", "hypergraph spectral learning, {}"),
+    _least_squares("cca", _ANY),
+    _least_squares("opls", _ANY),
+    replace(_least_squares("lda", (CLASSES,)), kind="classifier"),
+    *(_least_squares(name, _BOTH) for name in _EXPANSIONS),
+    _projection("mlda", "MultilabelLDA", _BOTH, "class-balanced multi-label LDA"),
+    _projection("canonical_ridge", "CanonicalRidge", _ANY, "from CCA to PLS"),
+    _projection("sparse_cca", "SparseCCA", (LABELS,), "CCA with few features"),
+    _projection(
+        "probabilistic_cca", "ProbabilisticCCA", _REAL, "CCA as a model of two views", gaps={}
     ),
-    *(
-        Method(
-            f"ls_{name}",
-            f"{_OURS}:LeastSquaresProjection",
-            kind,
-            targets,
-            f"least squares model of {name}; l1_ratio=1 is the lasso",
-            {"target": name},
-        )
-        for name, kind, targets in [
-            ("cca", "projection", _ANY),
-            ("opls", "projection", _ANY),
-            ("lda", "classifier", (CLASSES,)),
-            ("star", "projection", _BOTH),
-            ("clique", "projection", _BOTH),
-            ("zhou", "projection", _BOTH),
-            ("bolla", "projection", _BOTH),
-            ("rodriguez", "projection", _BOTH),
-        ]
-    ),
-    Method("mlda", f"{_OURS}:MultilabelLDA", "projection", _BOTH, "class-balanced multi-label LDA"),
-    Method("canonical_ridge", f"{_OURS}:CanonicalRidge", "projection", _ANY, "from CCA to PLS"),
-    Method("sparse_cca", f"{_OURS}:SparseCCA", "projection", (LABELS,), "CCA with few features"),
-    Method(
-        "probabilistic_cca",
-        f"{_OURS}:ProbabilisticCCA",
-        "projection",
-        _REAL,
-        "CCA as a model of two views",
-        gaps={},
-    ),
-    Method(
+    _projection(
         "bayesian_cca",
-        f"{_OURS}:BayesianCCA",
-        "projection",
+        "BayesianCCA",
         _REAL,
         "sparse CCA as a model of two views that finds its size",
         gaps={},
     ),
-    Method(
+    _projection(
         "pls",
-        f"{_OURS}:PLSRegression",
-        "projection",
+        "PLSRegression",
         _REAL,
         "partial least squares (PLS2)",
         gaps={"algorithm": "nipals"},
     ),
-    Method("simpls", f"{_OURS}:SIMPLS", "projection", _REAL, "PLS without deflation of X"),
-    Method(
-        "orthogonal_pls",
-        f"{_OURS}:OrthogonalPLS",
-        "projection",
-        _REAL,
-        "PLS after orthogonal signal correction (O-PLS)",
+    _projection("simpls", "SIMPLS", _REAL, "PLS without deflation of X"),
+    _projection(
+        "orthogonal_pls", "OrthogonalPLS", _REAL, "PLS after orthogonal signal correction (O-PLS)"
     ),
-    Method("sparse_pls", f"{_OURS}:SparsePLS", "projection", _REAL, "PLS with few features"),
-    Method("plsda", f"{_OURS}:PLSDA", "classifier", (CLASSES,), "PLS for classes"),
-    Method(
-        "sparse_plsda",
-        f"{_OURS}:SparsePLSDA",
-        "classifier",
-        (CLASSES,),
-        "PLS for classes with few features",
+    _projection("sparse_pls", "SparsePLS", _REAL, "PLS with few features"),
+    _classifier("plsda", "PLSDA", "PLS for classes"),
+    _classifier("sparse_plsda", "SparsePLSDA", "PLS for classes with few features"),
+    _projection(
+        "pca", "PCA", _BOTH, "principal components, without labels", gaps={"solver": "nipals"}
     ),
-    Method(
-        "pca",
-        f"{_OURS}:PCA",
-        "projection",
-        _BOTH,
-        "principal components, without labels",
-        gaps={"solver": "nipals"},
-    ),
-    Method(
+    _projection(
         "multiview_cca",
-        f"{_OURS}:MultiviewCCA",
-        "projection",
+        "MultiviewCCA",
         _BOTH,
         "CCA of the views of --views, without labels",
-        views="groups",
-        needs_views=True,
+        **_GROUPS,
     ),
-    Method(
+    _projection(
         "rgcca",
-        f"{_OURS}:RGCCA",
-        "projection",
+        "RGCCA",
         _BOTH,
         "multi-block PLS of the views of --views, towards the labels",
-        views="groups",
-        needs_views=True,
+        **_GROUPS,
     ),
-    Method("regec", f"{_OURS}:ReGEC", "classifier", (CLASSES,), "nearest plane, one eigenproblem"),
-    Method("gepsvm", f"{_OURS}:GEPSVM", "classifier", (CLASSES,), "nearest plane, one for a class"),
-    Method("kernel_cca", f"{_OURS}:KernelCCA", "projection", _ANY, "CCA with a kernel"),
-    Method(
-        "kernel_opls",
-        f"{_OURS}:KernelOrthonormalizedPLS",
-        "projection",
-        _ANY,
-        "orthonormalized PLS with a kernel",
+    _classifier("regec", "ReGEC", "nearest plane, one eigenproblem"),
+    _classifier("gepsvm", "GEPSVM", "nearest plane, one for a class"),
+    _projection("kernel_cca", "KernelCCA", _ANY, "CCA with a kernel"),
+    _projection(
+        "kernel_opls", "KernelOrthonormalizedPLS", _ANY, "orthonormalized PLS with a kernel"
     ),
-    Method("kernel_lda", f"{_OURS}:KernelLDA", "classifier", (CLASSES,), "LDA with a kernel"),
-    *(
-        Method(
-            f"kernel_{name}",
-            f"{_OURS}:KernelHypergraphSpectral",
-            "projection",
-            _BOTH,
-            f"{words} with a kernel",
-            {"expansion": name},
-        )
-        for name, words in _EXPANSIONS.items()
-    ),
-    *(
-        Method(
-            f"kernels_{name}",
-            f"{_OURS}:MultipleKernelProjection",
-            "projection",
-            targets,
-            f"{name} with several kernels, their weights learned",
-            {"estimator": name},
-            views="kernels",
-        )
-        for name, targets in [("star", _BOTH), ("clique", _BOTH), ("cca", _ANY), ("opls", _ANY)]
-    ),
-    Method("kernel_pls", f"{_OURS}:KernelPLS", "projection", _REAL, "PLS with a kernel"),
+    _classifier("kernel_lda", "KernelLDA", "LDA with a kernel"),
+    *_hypergraphs("kernel_", "KernelHypergraphSpectral", "{} with a kernel"),
+    _several_kernels("star", _BOTH),
+    _several_kernels("clique", _BOTH),
+    _several_kernels("cca", _ANY),
+    _several_kernels("opls", _ANY),
+    _projection("kernel_pls", "KernelPLS", _REAL, "PLS with a kernel"),
 ]
 
 _USUAL = ("cca", "opls", "lda", "star", "mlda", "pls", "plsda", "pca", "regec")
@@ -273,7 +233,7 @@ def usual(names: list[str], views: bool = False) -> list[str]:
 
 
 def find(name: str) -> Method:
-    """The method of that name; a slip of the pen gets a suggestion.
+    """The method of that name; a misspelt name gets a suggestion.
 
     Examples
     --------

@@ -34,7 +34,7 @@ _CHUNK = 2**18
 _Parts = tuple[Any, np.ndarray, dict[str, np.ndarray]]
 
 
-def fetch(name: str, entry: Entry, source: Fetched, sha256: str | None = None) -> Dataset:
+def fetch(name: str, entry: Entry, source: Fetched, sha256: str | None) -> Dataset:
     """The data set from its source; DatasetNotFound if it cannot be obtained, or is another."""
     try:
         X, target, arrays = _read(source, entry)

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.data import stored
+
 # Text with six decimals moves a sum by less than this, relative to the sum of absolute values.
 _TOLERANCE = 1e-5
 
@@ -112,7 +114,7 @@ def _counts(target: np.ndarray) -> tuple[int, ...]:
 def _sums(X: Any, target: np.ndarray) -> np.ndarray:
     columns = np.asarray(X.sum(axis=0)).ravel()
     rows = np.asarray(X.sum(axis=1)).ravel()
-    values = X.data if sparse.issparse(X) else X
+    values = stored(X)
     grow = np.arange(1, X.shape[1] + 1) / X.shape[1]
     weights = target @ np.arange(1, target.shape[1] + 1) if target.ndim == 2 else target
     return np.array([columns.sum(), np.vdot(values, values), columns @ grow, rows @ weights])

@@ -30,9 +30,9 @@ MAX_RESPONSES = 6
 class Detail:
     """One method on one split; lists go by label.
 
-    ``hit``, ``told`` and ``true`` count samples that were rightly told to carry the label, that
-    were told to, and that do. ``roc`` and ``precision`` are curves on the grids, None for labels
-    that do not vary. ``confusion`` is empty unless every sample has one class.
+    ``hit``, ``told`` and ``true`` count samples that were rightly predicted to carry the label,
+    that were predicted to, and that do. ``roc`` and ``precision`` are curves on the grids, None
+    for labels that do not vary. ``confusion`` is empty unless every sample has one class.
     """
 
     hit: list[int] = field(default_factory=list)

@@ -126,8 +126,7 @@ def _layout(sets: np.ndarray, times: np.ndarray) -> Array:
     weight = members * np.sqrt(times)[:, None]
     shared = weight.T @ members
     own = np.sqrt(np.maximum(np.diag(shared), 1e-12))
-    labels = _settle(_circle(len(shared)), shared / own / own[:, None], spacing=1.0)
-    labels = _unit_square(labels)
+    labels = _unit_square(_settle(_circle(len(shared)), shared / own / own[:, None]))
     amid = members @ labels / np.maximum(members.sum(axis=1, keepdims=True), 1)
     return np.vstack([labels, _part(amid, labels)])
 
@@ -137,9 +136,9 @@ def _circle(k: int) -> Array:
     return np.column_stack([np.cos(turn), np.sin(turn)])
 
 
-def _settle(places: Array, springs: Array, spacing: float, steps: int = 300) -> Array:
+def _settle(places: Array, springs: Array) -> Array:
     """Springs pull with their strength times the distance, all push with its inverse."""
-    size = spacing * np.sqrt(4.0 / max(len(places), 1))
+    size, steps = np.sqrt(4.0 / max(len(places), 1)), 300
     for step in range(steps):
         gap, distance = _gaps(places)
         force = size**2 / distance**2 - springs * distance / size
@@ -150,14 +149,14 @@ def _settle(places: Array, springs: Array, spacing: float, steps: int = 300) -> 
     return places
 
 
-def _part(places: Array, labels: Array, room: float = 0.045, steps: int = 60) -> Array:
-    """Move marks that lie on each other, or on a label, apart by at most ``room``."""
+def _part(places: Array, labels: Array) -> Array:
+    """Move marks that lie on each other, or on a label, apart."""
     m = len(places)
     turn = 2 * np.pi * 0.618034 * np.arange(m)  # or marks in one place would never part
     places = places + 0.01 * np.column_stack([np.cos(turn), np.sin(turn)])
-    for _ in range(steps):
+    for _ in range(60):
         gap, distance = _gaps(np.vstack([places, labels]))
-        force = np.maximum(room - distance, 0.0) / distance
+        force = np.maximum(0.045 - distance, 0.0) / distance
         np.fill_diagonal(force, 0.0)
         places = places + 0.5 * (gap * force[:, :, None]).sum(axis=1)[:m]
     return np.clip(places, 0.0, 1.0)

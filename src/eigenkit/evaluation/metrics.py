@@ -80,7 +80,7 @@ def ranking_loss(Y: Array, S: Array) -> float:
 
 
 def coverage(Y: Array, S: Array) -> float:
-    """Mean number of labels to take from the top of the ranking until all carried are in."""
+    """Mean number of top-ranked labels that are needed to include all that a sample carries."""
     lowest = np.min(np.where(Y != 0, S, np.inf), axis=1, keepdims=True)
     return float(np.mean(np.sum(lowest <= S, axis=1)))
 

@@ -11,6 +11,7 @@ import sklearn
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from eigenkit.data import stored
 from eigenkit.estimators._encoding import (
     as_labels,
     check_classes,
@@ -115,7 +116,7 @@ def ridge_scale(X: Any) -> float:
 
 def has_gaps(X: Any) -> bool:
     """Whether something is missing."""
-    return bool(np.isnan(X.data if sparse.issparse(X) else X).any())
+    return bool(np.isnan(stored(X)).any())
 
 
 def with_means(X: Any) -> Any:

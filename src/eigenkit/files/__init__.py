@@ -14,7 +14,6 @@ from eigenkit.files._common import (
     Reading,
     Source,
     TooLargeError,
-    shown,
     size,
 )
 from eigenkit.files._reading import FORMATS, Data, open_file, read
@@ -36,7 +35,6 @@ __all__ = [
     "open_file",
     "output_format",
     "read",
-    "shown",
     "size",
     "target_of",
     "write_table",

@@ -12,9 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files._cells import as_number, is_code
-from eigenkit.files._common import Block, FileError, Reading, Table, check_unique, roles, shown
+from eigenkit.files._common import Block, FileError, Reading, Table, check_unique, roles
 from eigenkit.files._delimited import Delimited
 from eigenkit.files._streams import Lines, Origin, guess_encoding, split_lines, without_lines
+from eigenkit.shell import shown
 
 _WORD = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^\s{]+)"""
 _ATTRIBUTE = re.compile(rf"@attribute\s+{_WORD}\s*(.*)$", re.IGNORECASE)

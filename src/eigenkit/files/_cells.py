@@ -102,7 +102,7 @@ KINDS: dict[str, Convert] = {"yes or no": as_truth, "date": as_day}
 
 
 def kind_of(cells: Sequence[str]) -> str | None:
-    """ "yes or no" or "date" where most of the cells that are there are that, else None."""
+    """The kind of most cells that are not missing: "yes or no", "date", or None."""
     there = [cell for cell in cells if cell.strip().lower() not in MISSING]
     for kind, convert in KINDS.items():
         if there and 2 * sum(fits(convert, cell) for cell in there) > len(there):
@@ -111,12 +111,12 @@ def kind_of(cells: Sequence[str]) -> str | None:
 
 
 def numeric_looking(cells: Sequence[str]) -> list[str]:
-    """Cells that begin as numbers do."""
+    """Cells that begin like numbers."""
     return [cell for cell in cells if cell.strip()[:1] in set("+-,0123456789") and cell.strip()]
 
 
 def has_decimal_commas(cells: Sequence[str]) -> bool:
-    """Whether cells that are not numbers would be with a point for their comma."""
+    """Whether the cells that are not numbers would be, with a point instead of the comma."""
     strange = [cell for cell in cells if not fits(as_number, cell)]
     if not strange or not all(_COMMA.fullmatch(cell.strip()) for cell in strange):
         return False
@@ -129,7 +129,7 @@ def looks_marked(cell: str) -> bool:
 
 
 def how_to_write(cell: str) -> str:
-    """What to change in the file where a cell is a date or a number in another notation; or "".
+    """How to rewrite a cell that is a date or number in another notation; "" for others.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def example_of(cells: Sequence[str]) -> str:
 
 
 def repeats(cells: Sequence[str]) -> bool:
-    """Whether cells are categories rather than text: few of them, again and again."""
+    """Whether cells are categories rather than text: a few values that repeat."""
     return 2 * len({cell.strip() for cell in cells}) <= len(cells)
 
 
@@ -161,7 +161,7 @@ def is_number(cell: str) -> bool:
 
 
 def looks_like_header(rows: list[list[str]]) -> bool:
-    """A header has no numbers in it, and where numbers are below it says so by being text."""
+    """Whether the first row is a header: it has no numbers, and any rows below it have some."""
     first, rest = rows[0], rows[1:]
     names = [cell.strip() for cell in first]
     if any(is_number(cell) and cell.lower() not in MISSING for cell in names):
@@ -172,7 +172,7 @@ def looks_like_header(rows: list[list[str]]) -> bool:
 
 
 def as_class(cell: str) -> str:
-    """The name of a class; nothing where it is missing. What is called none may well be a class.
+    """The name of a class, or "" if it is missing; "none" is a name like any other.
 
     Examples
     --------

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from eigenkit.shell import shown
+
 _POSITION = re.compile(r"-?[0-9]{1,9}")
 
 
@@ -72,12 +74,6 @@ class TooLargeError(FileError):
     """A file whose numbers would not fit into the memory allowed."""
 
 
-def shown(text: Any, length: int = 60) -> str:
-    """A value for a message: quoted, control characters escaped, not too long."""
-    text = str(text)
-    return repr(text if len(text) <= length else text[: length - 1] + "…")
-
-
 @dataclass(frozen=True)
 class Expected:
     """The columns that a model was fitted on."""
@@ -94,7 +90,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file; None means that it is found out from the file.
+    """How to read a file; None means that it is detected.
 
     Parameters
     ----------
@@ -113,7 +109,7 @@ class Reading:
     categorical : tuple of str
         Columns of categories, of which each becomes a feature.
     groups : str, optional
-        One more such column, the last of them; it says which rows belong together.
+        One more such column, put last, which says which rows belong together.
     ignore : tuple of str
         Columns to leave out.
     index : str, optional
@@ -123,7 +119,7 @@ class Reading:
     comment : str, optional
         Lines that begin with this are left out.
     keep : tuple of str
-        Columns whose cells are wanted as they are, beside everything else.
+        Columns whose cells are also returned unchanged.
     dtype : {"float64", "float32"}
     index_base : {0, 1}, optional
         Number of the first feature in svmlight files; by default 0 if it occurs, else 1.
@@ -138,7 +134,7 @@ class Reading:
     truth : bool
         The labels of the model are wanted, too.
     words : bool
-        The labels are words, also where all that are there could be numbers.
+        Read the labels as words, even if all of them look like numbers.
     """
 
     format: str | None = None
@@ -283,7 +279,7 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Roles:
-    """Who is who among the columns of a table."""
+    """Which column of a table plays which role."""
     if options.expected is not None:
         found = _expected_roles(path, names, header, options.expected)
         if options.truth and found.labels:
@@ -324,14 +320,14 @@ def index_column(path: Any, names: Sequence[str], header: bool, options: Reading
 def _like_labels(
     names: Sequence[str], labels: list[int], features: list[int], header: bool
 ) -> tuple[str, ...]:
-    """Features that begin as the labels do (tag_a, tag_b), if most others do not."""
+    """Features whose names begin like those of the labels (tag_a, tag_b), unless most do."""
     stems = {stem for j in labels if header and (stem := _stem(names[j]))}
     alike = tuple(names[j] for j in features if _stem(names[j]) in stems)
     return alike if 2 * len(alike) < len(features) else ()
 
 
 def _stem(name: str) -> str:
-    """What a name shares with others of its kind: ``tag_`` of ``tag_red``, ``y`` of ``y3``."""
+    """The part that related names share: ``tag_`` of ``tag_red``, ``y`` of ``y3``."""
     found = re.match(r"(.+[_.:\-/])[^_.:\-/]+$|(\D+)\d+$", name)
     return (found[1] or found[2]) if found else ""
 
@@ -377,7 +373,7 @@ def check_unique(path: Any, names: Sequence[str], line: int | None = None) -> No
 
 
 def size(n_bytes: float) -> str:
-    """A number of bytes to read."""
+    """A number of bytes in readable units."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if n_bytes < 1024:
             return f"{n_bytes:.3g} {unit}" if unit != "bytes" else f"{int(n_bytes)} bytes"

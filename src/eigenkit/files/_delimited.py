@@ -41,7 +41,6 @@ from eigenkit.files._common import (
     default_names,
     listed,
     roles,
-    shown,
 )
 from eigenkit.files._marks import find_marks, marks_of
 from eigenkit.files._streams import (
@@ -52,6 +51,7 @@ from eigenkit.files._streams import (
     split_lines,
     without_lines,
 )
+from eigenkit.shell import shown
 from eigenkit.threads import ahead
 
 # Those that cannot be part of a number.

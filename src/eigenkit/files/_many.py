@@ -14,13 +14,13 @@ from eigenkit.files._common import Block, FileError, Reading, Source
 
 
 def paths(files: str | Path | Sequence[str | Path]) -> list[str]:
-    """The files that are named, or that fit a pattern, in the order of their names."""
+    """The files that are named, or that match a pattern, sorted by name."""
     given = [files] if isinstance(files, str | Path) else list(files)
     found: list[str] = []
     for item in map(str, given):
         hits = [item] if Path(item).exists() else sorted(glob.glob(item))
         if not hits:
-            raise FileError(item, "there is no such file, and no file fits the pattern.")
+            raise FileError(item, "there is no such file, and no file matches the pattern.")
         found += hits
     return found
 
@@ -47,7 +47,7 @@ def open_alike(
 ) -> list[Source]:
     """Files of the same columns; labels that are words in one of them are words in all.
 
-    Otherwise the class 007 would be 7 in a file that holds no class but such.
+    Otherwise 1000 and 1e3 would be one class in a file of numbers, and two elsewhere.
     """
     names = paths(files)
     sources = [opened(path, options) for path in names]
@@ -90,7 +90,7 @@ class ManyFiles(Source):
 
 
 def widened(X: Any, width: int) -> Any:
-    """Sparse files are as wide as their highest feature: all as wide as the widest."""
+    """A sparse X with more columns: a sparse file is only as wide as its highest feature."""
     if not sparse.issparse(X) or X.shape[1] >= width:
         return X
     return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))

@@ -32,7 +32,7 @@ _SUFFIXES = {
 }
 _PAIRS = re.compile(rb"\s*[^\s:]*(\s+\d+:\S+)+\s*(#.*)?")
 _BLOCK_BYTES = 8 * 2**20
-# Blocks of which only a copy is kept are smaller: memory that is new to the program takes time.
+# Blocks that are copied and dropped are smaller, so that they reuse the same memory.
 _PASSING = 4
 # Products with a sparse matrix pay below this share of entries, on more than a few numbers.
 _MOSTLY, _LARGE = 0.15, 100_000
@@ -259,7 +259,7 @@ class _Rows:
         self.n = end
 
     def _capacity(self, X: np.ndarray) -> int:
-        """Rows to make room for, as many as the file seems to hold: what is empty is not there."""
+        """Rows to make room for, as many as the file seems to hold; unused memory costs nothing."""
         end = self.n + len(X)
         guess = 1.02 * end / self.share if self.share else 1.5 * self.n
         most = self.source.options.max_bytes // max(X.shape[1] * X.itemsize, 1)

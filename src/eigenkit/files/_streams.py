@@ -30,7 +30,7 @@ _BOMS = [
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 ]
-# Encodings in which ASCII is what it is.
+# Encodings that contain ASCII unchanged.
 _HAVE_ASCII = {"ascii", "utf-8", "utf-8-sig", "cp1252", "latin-1", "iso8859-1"}
 _DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 
@@ -85,7 +85,7 @@ class Origin:
             return bytes(self._read(stream, _HEAD))
 
     def share(self, n_bytes: int) -> float:
-        """How much of the file so many bytes of its text are; 0 where it is compressed."""
+        """The share of the file that this many bytes are; 0 if it is compressed."""
         return 0.0 if self.compression else min(n_bytes / self.n_bytes, 1.0)
 
     def _read(self, stream: Any, n: int) -> Any:
@@ -295,17 +295,17 @@ def guess_encoding(origin: Origin, options: Reading) -> str:
 
 @contextmanager
 def guarded(path: Any, problem: str) -> Iterator[None]:
-    """Whatever a damaged file provokes in another package's reader, as our one sentence.
+    """Turn whatever another package's reader raises on a damaged file into one sentence of ours.
 
-    That is a long list (bad zip files, unknown compression, passwords, headers that do not
-    parse, sizes beyond all bounds); an error of the disk is none of it.
+    The list is long: bad zip files, unknown compression, passwords, headers that do not parse,
+    absurd sizes. Errors of the disk pass through unchanged.
     """
     try:
         yield
     except FileError:
         raise
     except Exception as error:
-        # A seek to a negative place is invalid to the system, and damage to us.
+        # A seek to a negative offset (EINVAL) means that the file is damaged.
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         raise FileError(path, problem) from error

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.files._common import Block, FileError, Reading, Source, shown
+from eigenkit.files._common import Block, FileError, Reading, Source
 from eigenkit.files._digits import decimal_numbers, whole_numbers
 from eigenkit.files._streams import Origin
+from eigenkit.shell import shown
 
 _QUERY = re.compile(rb"(?:^|\s)qid:\S*")
 
@@ -208,7 +209,7 @@ def _split_label(line: bytes) -> tuple[tuple[str, ...] | None, bytes]:
 
 
 def _bounds(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Where words begin, where their colon is, where they end; None if one has not one colon."""
+    """Where words begin, where their colon is, where they end; None unless each has one colon."""
     blank = codes <= ord(" ")
     edges = np.flatnonzero(np.diff(blank, prepend=True, append=True))
     first, last = edges[0::2], edges[1::2]
@@ -219,7 +220,7 @@ def _bounds(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | No
 
 
 def _values(text: bytes, codes: np.ndarray, first: np.ndarray, last: np.ndarray) -> Any:
-    """The numbers between these bounds, None if one is none."""
+    """The numbers between these bounds; None if one of them is not a number."""
     values, fine = decimal_numbers(codes, first, last)
     rest = np.flatnonzero(~fine)
     words = [text[a:b] for a, b in zip(first[rest].tolist(), last[rest].tolist(), strict=True)]

@@ -9,7 +9,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from eigenkit.files._common import FileError, Reading, shown
+from eigenkit.files._common import FileError, Reading
+from eigenkit.shell import shown
 
 TASKS = ("classes", "labels", "numbers")
 # One column of whole numbers counts as classes up to this many distinct ones.
@@ -126,7 +127,7 @@ def target_of(
 
 
 def _check_separator(path: Any, labels: Any, separator: str) -> None:
-    """A separator that separates nothing is likely to be a slip of the pen."""
+    """Warn of a separator that separates nothing: it is probably a mistake."""
     if not isinstance(labels, np.ndarray) and all(len(cell) < 2 for cell in labels):
         warnings.warn(
             f"{path}: no row has several labels with {separator!r} between them: is that the "
@@ -137,7 +138,7 @@ def _check_separator(path: Any, labels: Any, separator: str) -> None:
 
 
 def _suspect_separator(path: Any, names: tuple[str, ...]) -> None:
-    """Many classes that are made of few parts were meant as sets of labels."""
+    """Warn of many classes made of few parts: they are probably sets of labels."""
     for mark in ";|,/ ":
         parts = {part.strip() for name in names for part in name.split(mark)}
         several = sum(mark in name.strip() for name in names)
@@ -224,7 +225,7 @@ def natural(label: str) -> tuple[int, float, str]:
 
 
 def _plain_number(name: str) -> bool:
-    """Whether a number has this name, and no other has."""
+    """Whether this is the one way in which its number is written."""
     try:
         return name == f"{float(name):.17g}"
     except ValueError:
@@ -282,14 +283,14 @@ def _numbers(path: Any, labels: Any) -> np.ndarray:
         try:
             float(cell)
         except ValueError:
-            raise FileError(path, f"row {i} has the label {shown(cell)}, no number.") from None
+            raise FileError(path, f"row {i} has the label {shown(cell)}: give a number.") from None
     Y = np.array(cells, dtype=float)[:, None]
     check_complete(path, Y)
     return Y
 
 
 def check_complete(path: Any, labels: Any, start: int = 0) -> None:
-    """That numbers of labels are finite; ``start`` rows of the file come before them."""
+    """Refuse numeric labels that are not finite; ``start`` rows of the file come before them."""
     if not isinstance(labels, np.ndarray):
         return
     bad = np.flatnonzero(~np.isfinite(labels).all(axis=1))
@@ -312,7 +313,7 @@ def unlabelled(labels: Any) -> Any:
 
 
 def as_words(labels: Any) -> list[Any]:
-    """Numbers as the cells that they were, where other files hold words in the same column."""
+    """Numbers as text again, because other files have words in the same column."""
     if not isinstance(labels, np.ndarray):
         return cast(list[Any], labels)
     if labels.shape[1] > 1:

@@ -200,11 +200,9 @@ def _factors(model: Any, own: Array) -> Array:
     return np.asarray(model._theta_ / np.sqrt(size if size > 0 else 1.0))
 
 
-def nearest_sets(
-    model: Any, similarity: Array, most: int = NEIGHBOURS
-) -> list[tuple[str, float, list[str]]]:
+def nearest_sets(model: Any, similarity: Array) -> list[tuple[str, float, list[str]]]:
     """The labelled sets that a row of the mixed kernel says are most alike."""
-    order = np.argsort(-similarity, kind="stable")[:most]
+    order = np.argsort(-similarity, kind="stable")[:NEIGHBOURS]
     found = []
     for i in order:
         carried = [t for t, has in zip(model.terms_, model._Y_[i], strict=True) if has]

@@ -166,10 +166,10 @@ def _vectors(
     return found
 
 
-def common_size(sets: Sequence[ImageSet], short: int = 128, most: float = 4.0) -> tuple[int, int]:
+def common_size(sets: Sequence[ImageSet]) -> tuple[int, int]:
     """Height and width that suit most images: the median shape, its shorter side 128 pixels."""
     pictures = [picture for one in sets for picture in one.pictures]
     shapes = np.array([p.shape for p in pictures[:: max(1, len(pictures) // 200)]], dtype=float)
-    ratio = float(np.clip(np.median(shapes[:, 1] / shapes[:, 0]), 1 / most, most))
-    longer = round(short * max(ratio, 1 / ratio) / 16) * 16
-    return (short, longer) if ratio >= 1 else (longer, short)
+    ratio = float(np.clip(np.median(shapes[:, 1] / shapes[:, 0]), 1 / 4, 4))
+    longer = round(128 * max(ratio, 1 / ratio) / 16) * 16
+    return (128, longer) if ratio >= 1 else (longer, 128)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.files import FileError, shown
+from eigenkit.files import FileError
 from eigenkit.images.decoding import (
     FORMATS,
     MAX_PIXELS,
@@ -26,6 +26,7 @@ from eigenkit.images.decoding import (
     too_large,
 )
 from eigenkit.images.exceptions import ImageWarning
+from eigenkit.shell import shown
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 
@@ -328,8 +329,8 @@ def read_rows(table: Path) -> Iterator[tuple[int, list[str]]]:
         raise FileError(table, f"it is no CSV file ({error}).", line=reader.line_num) from error
 
 
-def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int], longer: int = 48) -> np.ndarray:
+def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int]) -> np.ndarray:
     """The first picture of every set, small: what a page shows of the sets seen in fit."""
-    scale = longer / max(size)
+    scale = 48 / max(size)
     small = max(round(scale * size[0]), 1), max(round(scale * size[1]), 1)
     return np.array([one.pictures[0].pixels(small) for one in sets])

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from eigenkit.files import FileError, shown
+from eigenkit.files import FileError
 from eigenkit.images.arrays import Array
 from eigenkit.images.exceptions import ImageWarning
 from eigenkit.images.files import ImageSet, read_rows
+from eigenkit.shell import shown
 
 SEPARATORS = "|;,"
 

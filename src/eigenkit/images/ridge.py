@@ -106,7 +106,7 @@ class Spectrum:
         return np.asarray(M - M.mean(axis=0))
 
 
-def means_of_others(Y: Array, groups: Any = None) -> Array:
+def means_of_others(Y: Array, groups: Any) -> Array:
     """For every set the mean of Y over all others, or over those of other groups.
 
     It is lower for sets that carry a term than for others: where nothing can be learned, scores of
@@ -189,13 +189,13 @@ class Ridge:
         )
 
 
-def fit_ridge(K: Array, Y: Array, groups: Any = None, alphas: Any = ALPHAS) -> Ridge:
+def fit_ridge(K: Array, Y: Array, groups: Any = None) -> Ridge:
     """Every target with the alpha that predicts it best for sets left out; terms as log-odds."""
     spectrum, targets = Spectrum.of(K), Targets.of(Y)
     T = Y @ targets.R
     unit = float(spectrum.s.mean()) or 1.0  # alpha relative to the mean eigenvalue
     least, alpha, held_out = np.full(T.shape[1], np.inf), np.zeros(T.shape[1]), np.zeros(T.shape)
-    for value in alphas:
+    for value in ALPHAS:
         S = spectrum.leave_one_out(Y, value * unit, groups) @ targets.R  # linear in Y
         error = np.sum((T - S) ** 2, axis=0)
         better = error < least
@@ -258,19 +258,17 @@ def thresholds(Y: Array, S: Array) -> Array:
     return (best_thresholds(Y, S) + best_thresholds(probabilities(S), S)) / 2
 
 
-def calibrate(Y: Array, S: Array, n_iter: int = 50) -> tuple[Array, Array]:
+def calibrate(Y: Array, S: Array) -> tuple[Array, Array]:
     """Slopes (above 0) and offsets of sigmoids from held-out scores (Platt's method).
 
     Where scores say nothing of a term, the slope is so small that all probabilities are that of
     the term, and the order of the sets is kept.
     """
-    slopes, offsets = np.zeros(Y.shape[1]), np.zeros(Y.shape[1])
-    for j in range(Y.shape[1]):
-        slopes[j], offsets[j] = _sigmoid(Y[:, j], S[:, j], n_iter)
-    return slopes, offsets
+    found = np.array([_sigmoid(y, s) for y, s in zip(Y.T, S.T, strict=True)])
+    return found[:, 0], found[:, 1]
 
 
-def _sigmoid(y: Array, s: Array, n_iter: int) -> tuple[float, float]:
+def _sigmoid(y: Array, s: Array) -> tuple[float, float]:
     """By Newton's method, on targets that leave room for what has not been seen."""
     n_1, n_0 = y.sum(), len(y) - y.sum()
     target = np.where(y > 0, (n_1 + 1) / (n_1 + 2), 1 / (n_0 + 2))
@@ -278,7 +276,7 @@ def _sigmoid(y: Array, s: Array, n_iter: int) -> tuple[float, float]:
     X = np.column_stack([s / scale, np.ones(len(s))])
     prior = np.log((n_1 + 1) / (n_0 + 1))
     w = np.array([0.0, prior])
-    for _ in range(n_iter):
+    for _ in range(50):
         p = _logistic(X @ w)
         g = X.T @ (p - target)
         H = (X * (p * (1 - p))[:, None]).T @ X + 1e-6 * len(s) * np.eye(2)

@@ -151,12 +151,10 @@ class Trial(Kernels):
         return fit_ridge(K, self.Y, known).scores(K_new)
 
 
-def fold_trials(
-    K: np.ndarray, Y: Array, seed: int, groups: Any = None, folds: int = 3
-) -> Iterator[Trial]:
-    """Folds, one after the other."""
+def fold_trials(K: np.ndarray, Y: Array, seed: int, groups: Any = None) -> Iterator[Trial]:
+    """Three folds, one after the other."""
     groups = None if groups is None else np.asarray(groups)
-    for fit, check in folds_of(Y, groups, folds, seed):
+    for fit, check in folds_of(Y, groups, 3, seed):
         inside, across = K[:, fit][:, :, fit], K[:, check][:, :, fit]
         own = np.array([np.diagonal(k)[check] for k in K])
         yield Trial(inside, across, own, Y[fit], Y[check], None if groups is None else groups[fit])

@@ -1,11 +1,10 @@
-"""A fitted model as what it is to its user where nothing in it bends: one affine map.
+"""A fitted linear model as one affine map of the features.
 
     scores = x A + b
 
-The map is read off the model itself: what it makes of zero is b, what it makes of the unit
-vectors, less b, are the rows of A. Models that are not affine are refused: those of kernels and
-nearest planes by what they are, as far from the data they look flat, others by what they make of
-other points.
+The map is read off the model: b is its value at zero, and the rows of A are its values at the
+unit vectors, minus b. Models that are not affine are refused: kernels and nearest planes by their
+class (far from the data they look flat), all others if they disagree with the map elsewhere.
 """
 
 from __future__ import annotations
@@ -100,7 +99,7 @@ def _check_straight(model: Model) -> None:
 def _bent(model: Model) -> ValueError:
     return ValueError(
         f"{model.method} is not an affine map of the features, which this needs: use a linear "
-        "method, as those are that have neither kernels nor planes."
+        "method, one without kernels or planes."
     )
 
 

@@ -2,7 +2,7 @@
 
 Components come in order: one fit with many serves every smaller number. What is put on the first
 l scores is what a model file puts there: a linear SVM for every class or label, least squares
-for numbers. Methods that tell classes by themselves are fitted anew, and judged by what they tell.
+for numbers. Methods that predict classes themselves are refitted and judged by their predictions.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _whole(train: Any) -> tuple[Any, Any]:
 
 
 def _fitted(estimator: Any, whole: Any) -> Any:
-    """Fitted with ``n_components``, or as many as these rows have: views and y may be narrow."""
+    """Fitted with ``n_components``, or as many as these rows allow: views and y may be narrow."""
     model = clone(estimator)
     while True:
         try:
@@ -117,7 +117,7 @@ def fits_per_fold(kind: str) -> int:
 
 
 def _own_accuracy(fitted: Any, train: Any, test: Iterable[tuple[Any, Array]]) -> list[float]:
-    """Accuracy with 1, 2, ... components of a method that tells classes by itself."""
+    """Accuracy with 1, 2, ... components of a method that predicts classes itself."""
     width = len(fitted.get_feature_names_out())
     found = []
     for l in range(1, width + 1):
@@ -157,7 +157,7 @@ def _r2(y: Array, predicted: Array) -> float:
 
 
 def most_components(estimator: Any, shape: tuple[int, int], cv: int) -> int | None:
-    """How many to try: what the method takes by itself, bounded where it must be told."""
+    """How many to try: all that the method finds, or a bound where it needs a number."""
     if estimator.get_params()["n_components"] is None:
         return None
     smallest = shape[0] - -(-shape[0] // cv) - 1

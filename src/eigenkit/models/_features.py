@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.files import Block, Expected, FileError, Source, shown
+from eigenkit.data import stored
+from eigenkit.files import Block, Expected, FileError, Source
 from eigenkit.files._cells import as_class
 from eigenkit.files._common import listed
 from eigenkit.files._targets import unlabelled
 from eigenkit.models._preparing import Blocks, divided, filled, learn_fill, learn_scale
+from eigenkit.shell import shown
 
 TEXT_KINDS = ("tfidf", "hashing")
 _CATEGORIES = "categories"
@@ -55,7 +57,10 @@ class TextColumn:
         if self.kind == _CATEGORIES:
             return self._indicator(cells)
         if self.kind == "hashing":
-            return _hashing(self.size, self.ngrams).transform(cells)
+            from sklearn.feature_extraction.text import HashingVectorizer
+
+            words = HashingVectorizer(n_features=self.size, ngram_range=(1, self.ngrams))
+            return words.transform(cells)
         vectorizer = _tfidf(self.ngrams, vocabulary={w: j for j, w in enumerate(self.words)})
         vectorizer.idf_ = self.idf
         return vectorizer.transform(cells)
@@ -80,8 +85,8 @@ class TextColumn:
                 stacklevel=2,
             )
         known = np.flatnonzero(found >= 0)
-        ones = np.ones(len(known))
-        return sparse.csr_array((ones, (known, found[known])), shape=(len(cells), self.size))
+        places = known, found[known]
+        return sparse.csr_array((np.ones(len(known)), places), shape=(len(cells), self.size))
 
     def feature_names(self) -> list[str]:
         """Names of the features, for the reader."""
@@ -89,12 +94,6 @@ class TextColumn:
             return [f"{self.name}#{j}" for j in range(self.size)]
         mark = "=" if self.kind == _CATEGORIES else ":"
         return [f"{self.name}{mark}{word}" for word in self.words]
-
-
-def _hashing(size: int, ngrams: int) -> Any:
-    from sklearn.feature_extraction.text import HashingVectorizer
-
-    return HashingVectorizer(n_features=size, ngram_range=(1, ngrams))
 
 
 def _tfidf(ngrams: int, **params: Any) -> Any:
@@ -122,9 +121,9 @@ def learn_categories(path: str, name: str, blocks: Blocks) -> TextColumn:
     """The categories of a column, in their natural order."""
     found = {as_class(cell) for block in blocks() for cell in block.text[name]} - {""}
     if not 1 < len(found) <= _MOST_CATEGORIES:
-        what = "the same everywhere" if found else "empty"
-        problem = f"it holds {len(found)} categories" if len(found) > 1 else f"it is {what}"
-        raise FileError(path, f"{problem}: leave it out with --ignore.", column=name)
+        few = {0: "is empty", 1: "is the same everywhere"}
+        problem = few.get(len(found), f"holds {len(found)} categories")
+        raise FileError(path, f"it {problem}: leave it out with --ignore.", column=name)
     words = tuple(sorted(found))
     return TextColumn(name, _CATEGORIES, len(words), 1, words, np.empty(0))
 
@@ -216,7 +215,7 @@ class Features:
     def _checked(self, path: str, block: Block) -> Any:
         X, start = block.X, block.start
         fills = self.missing in ("mean", "median", "keep")
-        values = X.data if sparse.issparse(X) else X
+        values = stored(X)
         with np.errstate(over="ignore", invalid="ignore"):
             finite = np.isfinite(values.sum())  # it is not if one of them is not
         if not finite and np.isinf(values).any():

@@ -34,7 +34,7 @@ from eigenkit.models._stream import Stream
 from eigenkit.models._views import view_columns, view_params
 from eigenkit.registry import Method, comparable, find, gap_params, usual
 
-# More entries than this are not gone through five times more just to say how good a model is.
+# With more entries than this, cross-validation only to report the quality takes too long.
 _MOST_ENTRIES = 20_000_000
 # With more columns of X and y than this, passes over the rows are cheaper than their moments.
 _FEW = 2000
@@ -42,7 +42,7 @@ _FEW = 2000
 _GRID = 7
 # Fewer entries are fitted before a forecast is read; shorter work needs none (seconds).
 _LARGE, _WORTH_SAYING = 1_000_000, 5.0
-# Times three powers of ten that a grid of alphas may grow by.
+# How often a grid of alphas may grow, by three powers of ten each time.
 _MOST_GRIDS = 5
 
 

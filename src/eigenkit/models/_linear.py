@@ -43,7 +43,7 @@ def fit_linear(Z: Array, Y: Array) -> Linear:
     mean, unit = Z.mean(axis=0), Z.std(axis=0)
     unit = np.where(unit > 0, unit, 1.0)
     coef, intercept = np.zeros((Y.shape[1], Z.shape[1])), Y[0] - 0.5
-    mixed = np.flatnonzero(Y.min(axis=0) < Y.max(axis=0))  # else the rows know only one answer
+    mixed = np.flatnonzero(Y.min(axis=0) < Y.max(axis=0))  # the others have only one answer
     if mixed.size:
         coef[mixed], intercept[mixed] = squared_hinge((Z - mean) / unit, Y[:, mixed])
     return Linear(mean, unit, coef, intercept)

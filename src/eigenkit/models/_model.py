@@ -104,7 +104,7 @@ class Model:
     def ranked(
         self, path: str, block: Block, top: int | None, proba: bool = False
     ) -> tuple[np.ndarray, np.ndarray, Array]:
-        """Row, label and score: of the labels told, or of the first ``top``, the highest first."""
+        """Row, label and score of the predicted labels, or of the ``top`` best; highest first."""
         labels, S = self.predict(path, block)
         S = self.probabilities(path, block) if proba else S
         if S is None:

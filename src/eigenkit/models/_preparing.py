@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.data import stored
 from eigenkit.files import Block
 
 SCALES = ("none", "standard", "maxabs")
@@ -20,7 +21,7 @@ def filled(X: Any, fill: np.ndarray) -> Any:
     """X with what is missing replaced, column by column, if there is anything to replace it by."""
     if not len(fill):
         return X
-    gaps = np.isnan(X.data if sparse.issparse(X) else X)
+    gaps = np.isnan(stored(X))
     if not gaps.any():
         return X
     fill = np.pad(fill, (0, X.shape[1] - len(fill)))  # text after the numbers has no gaps
@@ -111,14 +112,14 @@ def _means(blocks: Blocks, d: int) -> np.ndarray:
     """Means of what is there, 0 for a column of which nothing is."""
     total, count = np.zeros(d), np.zeros(d)
     for block in blocks():
-        if sparse.issparse(block.X):
-            X, rows = block.X, block.X.shape[0]
+        X = block.X
+        if sparse.issparse(X):
             there = ~np.isnan(X.data)
             total += np.bincount(X.indices[there], X.data[there], minlength=d)
-            count += rows - np.bincount(X.indices[~there], minlength=d)
+            count += X.shape[0] - np.bincount(X.indices[~there], minlength=d)
         else:
-            total += np.nansum(block.X, axis=0)
-            count += np.sum(~np.isnan(block.X), axis=0)
+            total += np.nansum(X, axis=0)
+            count += np.sum(~np.isnan(X), axis=0)
     return total / np.maximum(count, 1)
 
 
@@ -138,9 +139,9 @@ def _deviations(parts: Iterable[Any]) -> np.ndarray:
     """Standard deviations, the blocks merged by their means so that no digits are lost."""
     n, mean, square = np.zeros(1), 0.0, 0.0
     for X in parts:
-        if not X.shape[0]:
-            continue
         m: Any = X.shape[0]
+        if not m:
+            continue
         here = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
         if sparse.issparse(X):
             power = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()

@@ -52,9 +52,9 @@ CLASSES = {
     "Targets": "eigenkit.images.ridge:Targets",
     "Preparation": "eigenkit.images.kernels:Preparation",
 }
-# Parameters that estimators had when earlier files were written; they do not bear on its use.
+# Parameters that estimators had when earlier files were written; predictions do not need them.
 RETIRED = {"penalty", "l1_ratio"}
-# Parameters that estimators got later: a model from before was fitted as their defaults have it.
+# Parameters that estimators got later: earlier models were fitted with their defaults.
 ADDED = {
     "label_rank",
     "probability",

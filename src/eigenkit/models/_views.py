@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.files import FileError, shown
+from eigenkit.files import FileError
 from eigenkit.files._common import listed
 from eigenkit.registry import METHODS, Method
+from eigenkit.shell import shown
 
 
 def view_columns(path: str, names: Sequence[str], views: Sequence[str]) -> list[list[int]] | None:

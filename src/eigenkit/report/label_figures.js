@@ -78,7 +78,7 @@ function confusion(c) {
     type: "heatmap", z, x: ticks, y: ticks, hovertext: told, hoverinfo: "text", zmin: 0, zmax: 1, xgap: 1, ygap: 1, colorscale: [[0, c.wash], [1, c.heat]],
     ...(few ? { text: C.map((row) => row.map((n) => (n ? n.toLocaleString("en") : ""))), texttemplate: "%{text}" } : {}),
     colorbar: { thickness: 10, outlinewidth: 0, tickformat: ".0%", tickfont: { color: c.soft }, len: 0.6 },
-  }], square(c, "confusion", shown, "true class", "class that was told"));
+  }], square(c, "confusion", shown, "true class", "predicted class"));
 }
 
 // The layout of a heat map of labels by labels.

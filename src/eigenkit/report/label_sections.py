@@ -65,7 +65,7 @@ def by_label(run: Run) -> str:
 
 
 def confusion(run: Run) -> str:
-    """Which classes are taken for which."""
+    """Which classes are mistaken for which."""
     drawn = [m for m in ranked(run) if m.confusion]
     if not drawn:
         return ""
@@ -74,9 +74,9 @@ def confusion(run: Run) -> str:
     note = f"The {len(run.data.shown)} most frequent of {run.data.n_labels} classes. " * bool(
         hidden
     )
-    caption = note + "Share of the held-out samples of the class of the row that were told to be "
-    caption += "of the class of the column, over all splits; the diagonal is right."
-    alt = "Heat map of the true class against the class that was told."
+    caption = note + "Share of the held-out samples of the class of the row that were predicted to "
+    caption += "be of the class of the column, over all splits; the diagonal is right."
+    alt = "Heat map of the true class against the predicted class."
     shown = [table for m in drawn if (table := label_tables.confusions(run, m)).rows]
     return fields + figure("confusion", alt, caption) + numbers(*shown)
 

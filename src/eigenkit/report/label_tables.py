@@ -23,7 +23,7 @@ def in_order(run: Run, labels: list[int]) -> list[int]:
 
 
 def by_label(run: Run, method: Method) -> Table:
-    """How well a method tells every label."""
+    """How well a method predicts every label."""
     known = {item.label: item for item in method.labels}
     most = sorted(known, key=lambda j: -run.data.labels[j].count)[:_MOST_ROWS]
     rows = []
@@ -72,7 +72,7 @@ def worst(run: Run, method: Method) -> Table:
         ]
     else:
         words = "score missed by" if run.data.kind == "classes" else "wrong labels"
-        columns = ["row", "truth", "told", words]
+        columns = ["row", "truth", "predicted", words]
         cells = [[_some(name, w.truth), _some(name, w.told)] for w in method.worst]
     rows = [
         [str(w.row + 1 - before), *found, short(w.loss)]

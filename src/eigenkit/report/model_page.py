@@ -41,7 +41,7 @@ def model_html(record: dict[str, Any], lines: list[str], steps: list[str]) -> st
         ),
         ("targets", "Targets", _targets(record["targets"])),
         ("fitted", "How it was fitted", _facts(record)),
-        ("next", "Go on", _steps(steps)),
+        ("next", "Next steps", _steps(steps)),
     ]
     first, *more = lines
     told = [f'<p class="lead">{escape(visible(first, 600))}</p>']
@@ -75,7 +75,7 @@ def _weights(components: list[dict[str, Any]]) -> str:
         )
         for c in components
     ]
-    text = "<p>The features with the largest weights; the sign tells in which direction.</p>"
+    text = "<p>The features with the largest weights; the sign says in which direction.</p>"
     return f'{text}<div class="columns">{"".join(lists)}</div>' if lists else ""
 
 

@@ -91,7 +91,7 @@ def body(run: Run) -> str:
             ("alpha", "Choice of alpha", _alpha(run)),
             ("columns", "Columns", label_sections.columns(run)),
             ("solver", "How it was solved", _solver(run)),
-            ("repeat", "Repeat and go on", _repeat(run)),
+            ("repeat", "Repeat and continue", _repeat(run)),
         ]
     )
     return f"""<a class="skip" href="#result">Skip to the result</a>
@@ -230,7 +230,7 @@ def _components(run: Run) -> str:
         lambda m: m.by_components and m.by_components.mean,
         "Score on the test parts against the number of components, for every method.",
         "The score on the test parts with the first components alone: where a curve is level, "
-        "further components add nothing. To look at, not to choose by: the test parts are in it.",
+        "further components add nothing. Do not choose by it: it is measured on the test parts.",
         label_tables.by_components(run),
     )
 
