@@ -14,6 +14,7 @@ import pytest
 from eigenkit import PCA, MultiviewCCA, PLSRegression
 from eigenkit.analysis import bootstrap
 from eigenkit.cli._console import Forecast, table
+from eigenkit.files import Reading, open_file
 from eigenkit.models import load
 from test_cli import CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
 
@@ -281,6 +282,76 @@ def test_components_of_classifiers_are_chosen_by_what_they_tell(folder: Path, me
 
 
 # -- missing values ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["csv", "svmlight"])
+@pytest.mark.parametrize("values", [["u", "v"], [1.5, 2.25]])
+def test_score_leaves_rows_without_a_label_out(folder: Path, kind: str, values: list[Any]) -> None:
+    rows = [[i % 7, i % 5, values[i % 7 > 3]] for i in range(60)]
+
+    def put(name: str, rows: list[list[Any]]) -> None:
+        if kind == "csv":
+            write_rows(name, ["a", "b", "y"], rows)
+        else:
+            Path(name).write_text("".join(f"{y} 1:{a + 1} 2:{b + 1}\n" for a, b, y in rows))
+
+    put("a.dat", rows)
+    labels = ["--labels", "y"] if kind == "csv" else []
+    run("fit", "a.dat", *labels, "-m", "lda" if values[0] == "u" else "opls", "--out", "m.ek")
+    put("some.dat", [r for i, r in enumerate(rows) if i not in (4, 41)])
+    right = run_json("score", "m.ek", "some.dat")
+    for i in (4, 41):
+        rows[i][2] = ""
+    put("gaps.dat", rows)
+    found = run_json("score", "m.ek", "gaps.dat")
+    assert found["notes"] == ["gaps.dat: 2 of 60 rows miss a label and are left out."]
+    assert found["scores"] == right["scores"]
+    put("none.dat", [[*row[:2], ""] for row in rows])
+    assert "no row of it has a label" in run("score", "m.ek", "none.dat", code=1)
+
+
+@pytest.fixture
+def cities(folder: Path) -> Path:
+    """A table with a category that is missing in some rows, written in two ways."""
+    rows = [[i % 7, ["Rome", "Oslo", "none"][i % 3], "uv"[i % 7 > 3]] for i in range(60)]
+    write_rows("whole.csv", ["x", "city", "y"], rows)
+    rows[4][1], rows[41][1] = "", "NA"
+    write_rows("gaps.csv", ["x", "city", "y"], rows)
+    write_rows("left.csv", ["x", "city", "y"], [r for i, r in enumerate(rows) if i not in (4, 41)])
+    return folder
+
+
+@pytest.mark.parametrize("how", [[], ["--stream"]])
+def test_missing_categories_obey_missing(cities: Path, how: list[str]) -> None:
+    lda = ["--labels", "y", "--categorical", "city", "-m", "lda", "-o", "m.ek", "--force"]
+    told = run("fit", "gaps.csv", *lda, *how, code=1)
+    assert "the category in row 5, column 'city' is missing: fit with --missing mean" in told
+    run("fit", "left.csv", *lda, *how)
+    right = run("transform", "m.ek", "whole.csv")
+    run("fit", "gaps.csv", *lda, *how, "--missing", "drop")
+    assert load("m.ek").how["n_rows"] == 58
+    assert run("transform", "m.ek", "whole.csv") == right
+    assert "2 of 60 rows miss a value and are left out" in run("score", "m.ek", "gaps.csv")
+    assert "the category in row 5" in run("predict", "m.ek", "gaps.csv", code=1)
+    told = run("fit", "gaps.csv", *lda, *how, "--missing", "mean")
+    assert "column 'city' misses the category of some rows: they count as none" in told
+    assert load("m.ek").features.feature_names() == ["x", "city=Oslo", "city=Rome", "city=none"]
+    assert "they count as none" in run("predict", "m.ek", "gaps.csv")
+
+
+def test_compare_and_test_obey_missing_for_categories(cities: Path) -> None:
+    options = ["gaps.csv", "--labels", "y", "--categorical", "city", "-m", "lda"]
+    for command in (["compare", "--no-baselines"], ["test", "--permutations", "9"]):
+        assert "the category in row 5" in run(*command, *options, code=1)
+        assert "2 of 60 rows miss a value" in run(*command, *options, "--missing", "drop")
+
+
+def test_a_category_that_a_sparse_file_leaves_out_is_the_first(tmp_path: Path) -> None:
+    head = "@relation a\n@attribute x numeric\n@attribute k {red,blue}\n@attribute y {u,v}\n@data\n"
+    (tmp_path / "a.arff").write_text(head + "{0 1, 1 blue}\n{0 2, 2 v}\n")
+    options = Reading(labels=("y",), categorical=("k",))
+    (block,) = open_file(str(tmp_path / "a.arff"), options).blocks(10)
+    assert block.text == {"k": ["blue", "red"]}
 
 
 @pytest.fixture
@@ -590,6 +661,19 @@ def test_what_looks_flat_far_from_the_data_is_not_explained_as_if_it_were(
     assert not Path("far_w.csv").exists()
 
 
+def test_export_says_that_gaps_cannot_be_skipped_elsewhere(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    rows = [["" if i % 5 == 0 else a, b, c, a + b] for i, (a, b, c) in enumerate(X.tolist())]
+    write_rows("a.csv", ["a", "b", "c", "y"], rows)
+    pls = ["--labels", "y", "-m", "pls", "--components", "2", "--no-quality"]
+    run("fit", "a.csv", *pls, "--missing", "keep", "--out", "keep.ek")
+    run("fit", "a.csv", *pls, "--missing", "mean", "--out", "mean.ek")
+    note = "skips missing values, which what is exported cannot"
+    assert note in run("export", "keep.ek", "--csv", "w.csv")
+    assert note not in run("export", "mean.ek", "--csv", "w.csv", "--force")
+
+
 def test_what_is_not_affine_is_not_exported(folder: Path) -> None:
     run("example", "flowers.csv")
     run("fit", "flowers.csv", "--labels", "species", "-m", "kernel_lda", "--set", 'kernel="rbf"',
@@ -709,6 +793,59 @@ def test_a_model_knows_how_its_numbers_were_written(folder: Path) -> None:
     plain = [f"{a:.0f};{b:.0f};u\n" for a, b in values]
     Path("b.csv").write_text("a;b;class\n" + "".join(plain))
     assert run("predict", "m.ek", "b.csv") == run("predict", "m.ek", "a.csv")
+
+
+def _written(rows: list[list[float]], decimal: str, thousands: str, mark: str) -> str:
+    """The same table with other marks in its numbers."""
+    swap = str.maketrans({",": thousands, ".": decimal})
+    lines = [
+        mark.join([*(f'"{v:,.2f}"'.translate(swap) for v in row), "uv"[i % 2]])
+        for i, row in enumerate(rows)
+    ]
+    return "\n".join([mark.join(["a", "b", "class"]), *lines]) + "\n"
+
+
+MARKS = {
+    "us": (".", ",", ","),
+    "dec": (",", "", ";"),
+    "de": (",", ".", ";"),
+    "plain": (".", "", ","),
+}
+
+
+def test_a_file_that_contradicts_the_marks_of_the_model_is_read_by_its_own(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(60, 2)) * 2000 + 900 * (np.arange(60) % 2)[:, None]
+    for name, (decimal, thousands, mark) in MARKS.items():
+        Path(f"{name}.csv").write_text(_written(values.tolist(), decimal, thousands, mark))
+    lda = ["--labels", "class", "-m", "lda"]
+    asked = {"us": ["--thousands", ","], "de": ["--decimal", ",", "--thousands", "."]}
+    for name, marks in asked.items():
+        run("fit", f"{name}.csv", *lda, *marks, "--out", f"{name}.ek", "--no-quality")
+        right = run("transform", f"{name}.ek", f"{name}.csv")
+        for other in ("dec", "plain"):
+            assert run("transform", f"{name}.ek", f"{other}.csv") == right
+            scored = run("score", f"{name}.ek", f"{other}.csv").splitlines()[1:]
+            assert scored == run("score", f"{name}.ek", f"{name}.csv").splitlines()[1:]
+            compared = ["compare", f"{name}.csv", *lda, *marks, "--no-baselines", "--test"]
+            found = [run_json(*compared, f"{t}.csv")["methods"] for t in (name, other)]
+            assert found[0][0]["scores"] == found[1][0]["scores"]
+    # What neither the model nor the file explains is refused, not read as something else.
+    assert "is a number" in run("transform", "us.ek", "de.csv", code=1)
+
+
+def test_classes_that_are_asked_for_are_words(folder: Path) -> None:
+    rows = [[i % 7, i % 3, "12"[i % 7 > 3]] for i in range(600)]
+    for i in (550, 551, 552, 553):
+        rows[i][2] = ["01", "n"][i % 2]
+    write_rows("a.csv", ["a", "b", "y"], rows)
+    options = ["--labels", "y", "--task", "classes"]
+    for more in (["--no-quality"], ["--stream"], ["--checkpoint", "state.ek"]):
+        run("fit", "a.csv", *options, "-m", "lda", "-o", "m.ek", "--force", *more)
+        assert load("m.ek").target.names == ("01", "1", "2", "n")
+        run("score", "m.ek", "a.csv")
+    record = run_json("compare", "a.csv", *options, "-m", "lda", "--no-baselines", "--cv", "2")
+    assert sorted(c["name"] for c in record["data"]["labels"]) == ["01", "1", "2", "n"]
 
 
 def test_words_are_learned_from_the_rows_that_stay_in_blocks_too(folder: Path) -> None:

@@ -31,6 +31,7 @@ from eigenkit.files import (
     target_of,
     write_table,
 )
+from eigenkit.files._cells import written_with
 from eigenkit.files._svmlight import _bounds, _values
 from eigenkit.files._writing import safe_cell
 from eigenkit.models import RowBlocks, fit_model
@@ -199,6 +200,45 @@ def test_decimal_commas_and_thousands(tmp_path: Path) -> None:
     fails(path, "give --decimal or --thousands")
     assert np.array_equal(get(path, thousands=",").X, [[1000, 2], [2000, 3]])
     fails(path, "are the same mark", decimal=",", thousands=",")
+    path = write(tmp_path / "a.csv", "a;b\n0,418;2\n2,041;3\n")  # no thousand begins with 0
+    assert np.array_equal(get(path).X, [[0.418, 2], [2.041, 3]])
+    fails(path, "so that it cannot be --thousands: leave that out", thousands=",")
+
+
+def test_marks_have_names_and_are_suggested(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", 'a,b\n"2,040.92",1\n-5.5,2\n7.5,3\n')
+    fails(path, "'2,040.92' is not a number: correct that cell, or give --thousands comma if")
+    assert np.array_equal(get(path, thousands="comma").X, [[2040.92, 1], [-5.5, 2], [7.5, 3]])
+    path = write(tmp_path / "a.csv", 'a,b\n"1,5",1\n2,2\n3,3\n')
+    fails(path, "'1,5' is not a number: correct that cell, or give --decimal comma if")
+    assert np.array_equal(get(path, decimal="comma").X, [[1.5, 1], [2, 2], [3, 3]])
+    fails(path, "give such a character, or comma, point", decimal="commas")
+    path = write(tmp_path / "a.csv", "a,b\nred,1\n2,2\n3,3\n")
+    fails(path, "'red' is not a number: correct that cell.")
+    path = write(tmp_path / "a.csv", 'a,b\n"2,040.92",1\n-5.5,2\n7.5,3\n')
+    with pytest.raises(FileError, match="give thousands='comma' if numbers are written so"):
+        RowBlocks.from_files(path)
+
+
+@pytest.mark.parametrize("way", ["quick", "slow"])
+@pytest.mark.parametrize("names", ["a", "a,b"])
+def test_lines_of_blanks_are_empty(tmp_path: Path, monkeypatch: Any, names: str, way: str) -> None:
+    if way == "slow":
+        monkeypatch.setattr("eigenkit.files._delimited.Delimited._quickly", lambda *given: None)
+    rows = [",".join("12"[: len(names.split(","))]), ",".join("34"[: len(names.split(","))])]
+    path = write(tmp_path / "a.csv", "  \n" + "\n".join([names, rows[0], " \t ", *rows[1:], "   "]))
+    data = get(path)
+    assert data.source.feature_names == names.split(",")
+    assert data.X.tolist() == [[1.0, 2.0][: data.X.shape[1]], [3.0, 4.0][: data.X.shape[1]]]
+
+
+@pytest.mark.parametrize("cell", ["418,10", "0,418", "1,2345", "1,234.5,6", "1234,567"])
+def test_marks_between_thousands_stand_before_three_digits(cell: str) -> None:
+    convert = written_with(".", ",")
+    assert convert("1,234,567.25") == 1234567.25
+    assert convert("-12,34,567") == -1234567  # as in India
+    with pytest.raises(ValueError):
+        convert(cell)
 
 
 def test_booleans_dates_and_comments(tmp_path: Path) -> None:
@@ -595,31 +635,66 @@ def test_digits_that_are_names_stay_as_they_are(tmp_path: Path, classes: list[st
     assert set(target_of("a.csv", data.labels, ["class"]).names) == set(classes)
 
 
-def _late_code(path: Path) -> str:
-    """A table whose class 007 comes after the rows by which a file is judged."""
-    classes = [*(["7", "8"] * 200), "007", "8"]
+def _late_name(path: Path, name: str) -> str:
+    """A table with a class that comes after the rows by which a file is judged."""
+    classes = [*(["7", "8"] * 200), name, "8"]
     rows = [f"{i % 7},{name}\n" for i, name in enumerate(classes)]
     path.write_text("x,class\n" + "".join(rows))
     return str(path)
 
 
+@pytest.mark.parametrize("name", ["007", "n"])
 @pytest.mark.parametrize("way", ["compiled", "numpy", "slow"])
-def test_codes_are_seen_in_all_rows(tmp_path: Path, monkeypatch: Any, way: str) -> None:
+def test_names_are_seen_in_all_rows(tmp_path: Path, monkeypatch: Any, way: str, name: str) -> None:
     if way == "numpy":
         monkeypatch.setattr("eigenkit.files._delimited.read_table", lambda *given: None)
     options = Reading(labels=("class",), thousands="'" if way == "slow" else None)
-    data = read(open_file(_late_code(tmp_path / "a.csv"), options))
-    assert (set(data.labels), data.X.shape) == ({"7", "8", "007"}, (402, 1))
+    data = read(open_file(_late_name(tmp_path / "a.csv", name), options))
+    assert (set(data.labels), data.X.shape) == ({"7", "8", name}, (402, 1))
     _classes(tmp_path / "b.csv", ["7", "8"])
     many = read(open_file(str(tmp_path / "*.csv"), options))
-    assert (set(many.labels), many.X.shape) == ({"7", "8", "007"}, (432, 1))
+    assert (set(many.labels), many.X.shape) == ({"7", "8", name}, (432, 1))
 
 
-def test_codes_are_seen_in_all_blocks(tmp_path: Path) -> None:
-    path = _late_code(tmp_path / "a.csv")
-    assert set(RowBlocks.from_files(path, labels="class").classes()) == {"7", "8", "007"}
+@pytest.mark.parametrize("name", ["007", "n"])
+def test_names_are_seen_in_all_blocks(tmp_path: Path, name: str) -> None:
+    path = _late_name(tmp_path / "a.csv", name)
+    assert set(RowBlocks.from_files(path, labels="class").classes()) == {"7", "8", name}
     source = open_file(path, Reading(labels=("class",), stream=True))
-    assert fit_model(source, "lda", stream=True).target.names == ("007", "7", "8")
+    assert set(fit_model(source, "lda", stream=True).target.names) == {"7", "8", name}
+
+
+def test_a_word_among_many_numbers_is_refused(tmp_path: Path) -> None:
+    """A typing error in what is to be predicted does not make classes of numbers."""
+    for numbers in ([str(i % 300) for i in range(600)], [f"{i / 7:.3f}" for i in range(600)]):
+        numbers[500] = "n"
+        rows = [f"{i % 7},{y}\n" for i, y in enumerate(numbers)]
+        path = write(tmp_path / "a.csv", "x,y\n" + "".join(rows))
+        problem = "line 502, column 'y': 'n' is not a number: correct that cell, or give --task"
+        fails(path, problem, labels=("y",))
+    path = write(tmp_path / "a.csv", "x,y,z\n" + "1,2,3\n" * 300 + "1,n,3\n")
+    fails(path, "'n' is not a number: correct that cell.", labels=("y", "z"))
+
+
+def test_classes_that_are_asked_for_are_what_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    rows = [f"{x},{c}\n" for x, c in zip(range(40), ["1", "1.0", "01", "2"] * 10, strict=True)]
+    path.write_text("x,class\n" + "".join(rows))
+    names = ("1", "01", "2", "1.0")
+    for stream in (False, True):
+        source = open_file(str(path), Reading(labels=("class",), stream=stream))
+        assert set(fit_model(source, "lda", task="classes", stream=stream).target.names) == {*names}
+    blocks = RowBlocks.from_files(path, labels="class", task="classes")
+    assert set(blocks.classes()) == {*names}
+    head = "@relation a\n@attribute x numeric\n@attribute class {007,7}\n@data\n"
+    data = get(write(tmp_path / "a.arff", head + "1,007\n2,7\n"), labels=("class",))
+    assert data.labels == ["007", "7"]
+
+
+def test_labels_of_a_file_to_predict_are_not_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "x,y\n" + "1,2\n" * 300 + "1,pending\n")
+    model = Expected(("x",), 1, labels=("y",))
+    assert read(open_file(str(path), Reading(expected=model))).labels is None
 
 
 def test_large_numbers_that_do_not_repeat_are_numbers(tmp_path: Path) -> None:

@@ -135,6 +135,14 @@ def test_bad_rows_name_the_file_and_the_row(tmp_path, rng):
     assert load(model).how["n_rows"] == 201
 
 
+def test_a_row_without_a_label_is_named(tmp_path, rng):
+    frame = _frame(rng)
+    model, data = _start(tmp_path, frame[:60]), tmp_path / "data.csv"
+    data.write_text(frame.to_csv(index=False) + "1.0,2.0,3.0,\n")
+    output = _follow(tmp_path, data, model, code=1)
+    assert "row 201 has no label: fill it in, or leave out what comes with it with --on-e" in output
+
+
 def test_a_file_that_was_cut_is_refused(tmp_path, rng):
     frame = _frame(rng)
     model = _start(tmp_path, frame[:60])

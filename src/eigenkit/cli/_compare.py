@@ -162,7 +162,7 @@ def compare(
             feature_names=prepared.feature_names,
             label_names=None if target.kind == "classes" else list(target.names),
             task="numbers" if target.kind == "numbers" else None,
-            prepare=Preparation(missing, scale),
+            prepare=Preparation(missing, scale, prepared.n_numbers),
             progress=step,
             checkpoint=partial,
             command=_command(),
@@ -199,6 +199,7 @@ class _Prepared:
     target: Target
     feature_names: list[str]
     split: tuple[Any, Any] | None
+    n_numbers: int
 
 
 def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
@@ -210,7 +211,8 @@ def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
 
     source = files[0].source
     path, missing = source.path, features["missing"]
-    blocks = [next(complete(_once(data.block()), missing)) for data in files]
+    names = source.categorical_names
+    blocks = [next(complete(_once(data.block()), missing, names)) for data in files]
     if not all(len(block) for block in blocks):
         raise FileError(path, "every row has a missing value: nothing is left.")
     separator = source.options.label_separator
@@ -223,7 +225,7 @@ def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
     X = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
     n = len(blocks[0])
     split = None if len(files) == 1 else (np.arange(n), np.arange(n, len(y)))
-    return _Prepared(path, X, y, target, learned.feature_names(), split)
+    return _Prepared(path, X, y, target, learned.feature_names(), split, learned.n_numbers)
 
 
 def _once(block: Any) -> Any:

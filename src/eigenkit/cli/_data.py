@@ -13,7 +13,7 @@ from eigenkit.cli._console import clean, progress
 from eigenkit.cli._options import TEXT_DEFAULTS, choice, memory, split
 
 if TYPE_CHECKING:
-    from eigenkit.files import Data, Reading, Source
+    from eigenkit.files import Block, Data, Reading, Source
 
 
 _READING = [
@@ -48,7 +48,8 @@ def reading(options: dict[str, Any], **more: Any) -> Reading:
     found = {name.rstrip("_"): options[name] for name in _READING if name in options}
     for name in ("labels", "text", "categorical", "ignore", "keep"):
         found[name] = split(found.get(name))
-    return Reading(**found, max_bytes=memory(options["max_memory"]), **more)
+    words = options.get("task") == "classes"
+    return Reading(**found, words=words, max_bytes=memory(options["max_memory"]), **more)
 
 
 def _check_words(options: dict[str, Any]) -> None:
@@ -135,9 +136,14 @@ def load_both(path: str, test: str, options: Reading, quiet: bool, missing: str)
         tuple(source.text_names),
         tuple(source.label_names),
         int(source.found.get("index_base", 1)),
+        source.found.get("decimal") or ".",
+        source.found.get("thousands"),
+        tuple(source.categorical_names),
     )
     words = isinstance(data.labels, list)
-    as_read = replace(options, expected=known, truth=True, words=words)
+    as_read = replace(
+        options, expected=known, truth=True, words=words, decimal=None, thousands=None
+    )
     return [data, load_data(test, as_read, quiet, missing)]
 
 
@@ -146,13 +152,38 @@ def _without_gaps(data: Data) -> Data:
     from eigenkit.models._features import drop_missing
 
     whole = data.block()
-    block = drop_missing(whole)
-    n = len(whole) - len(block)
+    model = data.source.options.expected
+    names = data.source.categorical_names if model is None else model.categorical
+    return _left(data, drop_missing(whole, names), "a value")
+
+
+def with_labels(data: Data, kind: str) -> Data:
+    """The rows that have a label, where all must; how many were left out is said."""
+    import numpy as np
+
+    from eigenkit.files import FileError
+    from eigenkit.files._targets import unlabelled
+    from eigenkit.models._features import take_rows
+
+    gaps = unlabelled(data.labels)
+    if isinstance(data.labels, list) and kind != "labels":
+        gaps = np.array([not cell for cell in data.labels])
+    if not np.any(gaps):
+        return data
+    if np.all(gaps):
+        raise FileError(data.source.path, "no row of it has a label.")
+    return _left(data, take_rows(data.block(), np.flatnonzero(~gaps)), "a label")
+
+
+def _left(data: Data, block: Block, what: str) -> Data:
+    """The rows of a block in place of all; how many miss something is said."""
+    whole = len(data.block())
+    n = whole - len(block)
     if n:
-        rows = f"{n} of {len(whole)} rows " + (
-            "miss a value and are" if n > 1 else "misses a value and is"
+        rows = f"{n} of {whole} rows " + (
+            f"miss {what} and are" if n > 1 else f"misses {what} and is"
         )
-        warnings.warn(f"{data.source.path}: {rows} left out.", UserWarning, stacklevel=2)
+        warnings.warn(f"{data.source.path}: {rows} left out.", UserWarning, stacklevel=3)
     return replace(data, X=block.X, text=block.text, labels=block.labels)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -160,6 +161,13 @@ def export(
         raise typer.BadParameter("say where to: --onnx FILE or --csv FILE.", param_hint="--onnx")
     places = [check_output(place, force) for place in (onnx, csv) if place is not None]
     fitted = load(model)
+    if fitted.features.missing == "keep":
+        warnings.warn(
+            f"{model} skips missing values, which what is exported cannot: it is right for "
+            "complete rows, and gives NaN for others.",
+            UserWarning,
+            stacklevel=2,
+        )
     if onnx is not None:
         data = onnx_bytes(fitted)
         with atomic(onnx) as stream:

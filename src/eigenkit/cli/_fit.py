@@ -76,7 +76,11 @@ def fit(
     as_json: o.Json = False,
     debug: o.Debug = False,
 ) -> Result:
-    """Fit a method on a file and keep the whole pipeline as a model file."""
+    """Fit a method on a file and keep the whole pipeline as a model file.
+
+    Where folds are left out, to choose or to say how good the model is, what fills in missing
+    values and what scales is learned on the other rows.
+    """
     given = {**given, "scale": scale}
     (name,) = o.method_names(method)
     ridge, grid = _alpha(alpha, alphas)

@@ -69,9 +69,15 @@ Index = Annotated[
     ),
 ]
 Decimal = Annotated[
-    str | None, typer.Option(help="Decimal mark in numbers, if it is not the point.")
+    str | None,
+    typer.Option(help="Decimal mark in numbers, if it is not the point: a character, or comma."),
 ]
-Thousands = Annotated[str | None, typer.Option(help="Mark between thousands in numbers.")]
+Thousands = Annotated[
+    str | None,
+    typer.Option(
+        help="Mark between thousands in numbers: a character, or comma, point, space, apostrophe."
+    ),
+]
 Comment = Annotated[str | None, typer.Option(help="Leave out lines that begin with this.")]
 Views = Annotated[
     list[str] | None,

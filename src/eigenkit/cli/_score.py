@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, table
-from eigenkit.cli._data import found_line, load_data, reading
+from eigenkit.cli._data import found_line, load_data, reading, with_labels
 
 if TYPE_CHECKING:
     from eigenkit.files import Data
@@ -29,6 +29,7 @@ def score(
     options = fitted.target.as_read(reading(given, expected=fitted.expected()))
     missing = fitted.features.missing
     whole = load_data(data, options, as_json, "drop" if missing == "drop" else "error")
+    whole = with_labels(whole, fitted.target.kind)
     scores = _scores(fitted, whole)
     per = scores.pop("per_target", None)
     rows = [[name, f"{value:.4f}"] for name, value in scores.items()]

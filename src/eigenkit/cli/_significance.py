@@ -72,7 +72,7 @@ def significance(
         raise typer.BadParameter(
             "a test needs complete rows: use mean, median or drop.", param_hint="--missing"
         )
-    whole = load_data(data, options, as_json)
+    whole = load_data(data, options, as_json, given["missing"])
     block = _complete(whole, given["missing"])
     y = None if chosen.needs_views else _encoded(whole, block, given["task"])
     X, names = _features(whole, block, scale=scale, **o.feature_options(given))
@@ -102,7 +102,7 @@ def _complete(data: Data, missing: str) -> Block:
     from eigenkit.files import FileError
     from eigenkit.models._features import complete
 
-    (block,) = complete(lambda: [data.block()], missing)
+    (block,) = complete(lambda: [data.block()], missing, data.source.categorical_names)
     if not len(block):
         raise FileError(data.source.path, "every row has a missing value: nothing is left.")
     return block

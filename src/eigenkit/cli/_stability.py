@@ -39,7 +39,8 @@ def with_stability(
     from eigenkit.models._features import complete
 
     path = data.source.path
-    (block,) = complete(lambda: [data.block()], model.features.missing)
+    features = model.features
+    (block,) = complete(lambda: [data.block()], features.missing, features.categorical)
     found = bootstrap(
         model.estimator,
         model.features.matrix(path, block),

@@ -273,3 +273,10 @@ def alpha_path(
     for model, solution in zip(models, solutions, strict=True):
         model._keep(problem, solution)
     return models
+
+
+def path_of_alphas(estimator: Any, X: Any, y: Any, alphas: Sequence[float]) -> list[Any]:
+    """The same for any estimator with an alpha; what is no projection is fitted for each."""
+    if isinstance(estimator, Projection):
+        return alpha_path(estimator, X, y, alphas)
+    return [clone(estimator).set_params(alpha=alpha).fit(X, y) for alpha in alphas]

@@ -9,6 +9,7 @@ import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator, clone
 
+from eigenkit.estimators._base import path_of_alphas
 from eigenkit.estimators._encoding import as_labels, check_numeric_Y
 from eigenkit.estimators._validation import check_X
 from eigenkit.estimators.splits import Split
@@ -16,7 +17,7 @@ from eigenkit.evaluation.detail import MAX_RESPONSES, MAX_WORST, Detail, by_comp
 from eigenkit.evaluation.metrics import NUMBER_METRICS, score_numbers
 from eigenkit.evaluation.samples import Prepare, Samples, name_columns
 from eigenkit.evaluation.splits import plain_folds
-from eigenkit.evaluation.trial import Outcome, Plan, best_alpha, clock, path_of_alphas, trial
+from eigenkit.evaluation.trial import Outcome, Plan, best_alpha, clock, trial
 from eigenkit.linalg import Array
 from eigenkit.record import Worst
 
@@ -60,7 +61,7 @@ def _run(estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Ou
     (X, Y), (X_new, Y_new) = samples.parts(split)
     if plan.alphas and "alpha" in estimator.get_params():
         with clock(outcome, "choose alpha"):
-            scores = _search(estimator, X, Y, plan)
+            scores = _search(estimator, samples, split[0], plan)
             outcome.alpha = best_alpha(plan.alphas, scores, "r2", True)
             outcome.alpha_scores = scores.tolist()
         estimator = clone(estimator).set_params(alpha=outcome.alpha)
@@ -115,13 +116,14 @@ def _with_fewer(fitted: Any, X: Any, Y: Array, X_new: Any, Y_new: Array) -> dict
     return by_components(Z, r2_with)
 
 
-def _search(estimator: Any, X: Any, Y: Array, plan: Plan) -> Array:
+def _search(estimator: Any, samples: Samples, rows: Array, plan: Plan) -> Array:
     """R2 (inner folds x alphas) on the training rows alone."""
     found = []
-    for train, test in plain_folds(len(Y), plan.inner_cv, np.random.default_rng(plan.seed)):
-        models = path_of_alphas(estimator, X[train], _flat(Y[train]), plan.alphas)
-        rows = [np.asarray(m.predict(X[test])).reshape(len(test), -1) for m in models]
-        found.append([float(np.nanmean(score_numbers(Y[test], P)[0])) for P in rows])
+    for train, test in plain_folds(len(rows), plan.inner_cv, np.random.default_rng(plan.seed)):
+        (X, Y), (X_new, Y_new) = samples.parts((rows[train], rows[test]))
+        models = path_of_alphas(estimator, X, _flat(Y), plan.alphas)
+        told = [np.asarray(m.predict(X_new)).reshape(Y_new.shape) for m in models]
+        found.append([float(np.nanmean(score_numbers(Y_new, P)[0])) for P in told])
     return np.array(found)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
-from eigenkit.estimators import Projection, alpha_path
+from eigenkit.estimators._base import path_of_alphas
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
 from eigenkit.evaluation.detail import Detail, by_components, detail_of
@@ -90,7 +90,7 @@ def _run(estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Ou
     (X, Y), (X_new, Y_new) = samples.parts(split)
     if plan.alphas and _takes_alpha(estimator):
         with clock(outcome, "choose alpha"):
-            found = _search(estimator, X, Y, samples.single, plan)
+            found = _search(estimator, samples, split[0], plan)
             up = METRICS[plan.alpha_score][1]
             outcome.alpha = best_alpha(plan.alphas, found, plan.alpha_score, up)
             outcome.alpha_scores = found.tolist()
@@ -168,31 +168,23 @@ def _takes_alpha(estimator: Any) -> bool:
     return hasattr(estimator, "transform") and "alpha" in estimator.get_params()
 
 
-def _search(estimator: Any, X: Any, Y: Array, single: bool, plan: Plan) -> Array:
+def _search(estimator: Any, samples: Samples, rows: Array, plan: Plan) -> Array:
     """Scores (inner folds x alphas) on the training rows alone."""
-    rng = np.random.default_rng(plan.seed)
+    rng, single = np.random.default_rng(plan.seed), samples.single
     found = []
-    for train, test in k_fold(Y, plan.inner_cv, rng):
-        models = path_of_alphas(
-            estimator, X[train], target_for(estimator, Y[train], single), plan.alphas
-        )
+    for train, test in k_fold(samples.Y[rows], plan.inner_cv, rng):
+        (X, Y), (X_new, Y_new) = samples.parts((rows[train], rows[test]))
+        models = path_of_alphas(estimator, X, target_for(estimator, Y, single), plan.alphas)
         row = []
         for model in models:
-            Z, Z_new = project_rows(model, X[train]), project_rows(model, X[test])
+            Z, Z_new = project_rows(model, X), project_rows(model, X_new)
             if plan.alpha_classifier == "ridge":
-                S, P = decide_by_ridge(Z, Y[train], Z_new, single)
+                S, P = decide_by_ridge(Z, Y, Z_new, single)
             else:
-                S, P = decide(plan.classifier, Z, Y[train], Z_new, single, plan.scale)
-            row.append(score_one(plan.alpha_score, Y[test], S, P))
+                S, P = decide(plan.classifier, Z, Y, Z_new, single, plan.scale)
+            row.append(score_one(plan.alpha_score, Y_new, S, P))
         found.append(row)
     return np.array(found)
-
-
-def path_of_alphas(estimator: Any, X: Any, target: Array, alphas: list[float]) -> list[Any]:
-    """The estimator fitted with every alpha."""
-    if isinstance(estimator, Projection):
-        return alpha_path(estimator, X, target, alphas)
-    return [clone(estimator).set_params(alpha=alpha).fit(X, target) for alpha in alphas]
 
 
 def best_alpha(alphas: list[float], scores: Array, name: str, up: bool) -> float:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from eigenkit.files._cells import as_number
+from eigenkit.files._cells import as_number, is_code
 from eigenkit.files._common import Block, FileError, Reading, Table, check_unique, roles
 from eigenkit.files._delimited import Delimited
 from eigenkit.files._streams import Lines, Origin, guess_encoding, split_lines, without_lines
@@ -101,8 +101,10 @@ class Arff(Delimited):
                     "--categorical or --text, or leave it out with --ignore.",
                     column=self.names[j],
                 )
-        words = self.options.words or self.options.label_separator is not None
-        self.numeric_labels = not words and all(self._numeric(j) for j in self.roles.labels)
+        labels, split = self.roles.labels, self.options.label_separator is not None
+        self.numeric_labels = not split and all(self._numeric(j) for j in labels)
+        if self.options.words or any(is_code(v) for j in labels for v in _values(self.types[j])):
+            self.take_labels_as_words()
 
     def _numeric(self, j: int) -> bool:
         kind = self.types[j]
@@ -164,7 +166,11 @@ class Arff(Delimited):
             shape=(len(others), len(place)),
         )
         X.sort_indices()
-        text = {self.names[j]: [row.get(j, "") for row in others] for j in self.roles.text}
+        absent = {j: self._default(j) for j in self.roles.categorical}
+        text = {
+            self.names[j]: [row.get(j, absent.get(j, "")) for row in others]
+            for j in self.roles.text
+        }
         cells = [[row.get(j, self._default(j)) for j in self.roles.labels] for row in others]
         return Block(X, text, self._labels(cells, places))
 

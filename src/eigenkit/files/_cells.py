@@ -13,7 +13,7 @@ MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 _TRUTH = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
 _COMMA = re.compile(r"[+-]?(\d+,\d+|\d*,\d+)([eE][+-]?\d+)?")
-_GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+_GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 _MARKED = re.compile(r"[+-]?\d[\d.,'\s]*")
 _OTHER_DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}( .*)?")
 _AMOUNT = r"[+-]?\d[\d.,']*"
@@ -41,6 +41,9 @@ def as_number(cell: str) -> float:
 def written_with(decimal: str, thousands: str | None) -> Convert:
     """Numbers with another decimal mark, or with marks between thousands.
 
+    What follows the last of those are three digits: 418,10 is no number with --thousands ","; in
+    India, groups before it have two.
+
     Examples
     --------
     >>> from eigenkit.files._cells import written_with
@@ -50,9 +53,12 @@ def written_with(decimal: str, thousands: str | None) -> Convert:
     if decimal == "." and thousands is None:
         return as_number
 
+    mark = re.escape(thousands or ",")
+    whole = re.compile(rf"\s*[+-]?[1-9]\d{{0,2}}({mark}\d{{2,3}})*{mark}\d{{3}}(?!\d)")
+
     def convert(cell: str) -> float:
-        if thousands is not None:
-            cell = cell.replace(thousands, "")
+        if thousands is not None and thousands in cell and (found := whole.match(cell)):
+            cell = found[0].replace(thousands, "") + cell[found.end() :]
         if decimal != "." and "." in cell:
             raise ValueError(cell)
         return as_number(cell.replace(decimal, "."))
@@ -99,7 +105,7 @@ def kind_of(cells: Sequence[str]) -> str | None:
     """The kind of most cells that are not missing: "yes or no", "date", or None."""
     there = [cell for cell in cells if cell.strip().lower() not in MISSING]
     for kind, convert in KINDS.items():
-        if there and 2 * sum(_fits(convert, cell) for cell in there) > len(there):
+        if there and 2 * sum(fits(convert, cell) for cell in there) > len(there):
             return kind
     return None
 
@@ -111,7 +117,7 @@ def numeric_looking(cells: Sequence[str]) -> list[str]:
 
 def has_decimal_commas(cells: Sequence[str]) -> bool:
     """Whether the cells that are not numbers would be, with a point instead of the comma."""
-    strange = [cell for cell in cells if not _fits(as_number, cell)]
+    strange = [cell for cell in cells if not fits(as_number, cell)]
     if not strange or not all(_COMMA.fullmatch(cell.strip()) for cell in strange):
         return False
     return not all(_GROUPED.fullmatch(cell.strip()) for cell in strange)  # 1,000 may be a thousand
@@ -151,7 +157,7 @@ def repeats(cells: Sequence[str]) -> bool:
 
 def is_number(cell: str) -> bool:
     """Whether a cell holds a number, or nothing."""
-    return _fits(as_number, cell)
+    return fits(as_number, cell)
 
 
 def looks_like_header(rows: list[list[str]]) -> bool:
@@ -208,7 +214,8 @@ def is_whole(cell: str) -> bool:
     return _DIGITS.fullmatch(word) is not None or word.lower() in MISSING
 
 
-def _fits(convert: Convert, cell: str) -> bool:
+def fits(convert: Convert, cell: str) -> bool:
+    """Whether a cell can be converted."""
     try:
         convert(cell)
     except ValueError:

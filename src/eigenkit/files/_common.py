@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import errno
 import fnmatch
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,7 +38,10 @@ class FileError(ValueError):
 
 
 # An option of the command line, and its value where one of these follows.
-_OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)(?: (none|mean|keep|drop|standard|'[^']*'))?")
+_OPTION = re.compile(
+    r"--([a-z]+(?:-[a-z]+)*)"
+    r"(?: (none|mean|keep|drop|standard|classes|comma|point|space|apostrophe|'[^']*'))?"
+)
 
 
 @contextmanager
@@ -72,24 +74,6 @@ class TooLargeError(FileError):
     """A file whose numbers would not fit into the memory allowed."""
 
 
-@contextmanager
-def guarded(path: Any, problem: str) -> Iterator[None]:
-    """Turn whatever another package's reader raises on a damaged file into one sentence of ours.
-
-    The list is long: bad zip files, unknown compression, passwords, headers that do not parse,
-    absurd sizes. Errors of the disk pass through unchanged.
-    """
-    try:
-        yield
-    except FileError:
-        raise
-    except Exception as error:
-        # A seek to a negative offset (EINVAL) means that the file is damaged.
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-            raise
-        raise FileError(path, problem) from error
-
-
 @dataclass(frozen=True)
 class Expected:
     """The columns that a model was fitted on."""
@@ -101,6 +85,7 @@ class Expected:
     index_base: int = 1
     decimal: str = "."  # marks in its numbers
     thousands: str | None = None
+    categorical: tuple[str, ...] = ()  # those of the text that are categories
 
 
 @dataclass(frozen=True)
@@ -214,6 +199,7 @@ class Source:
 
     n_features = 0  # of a sparse file
     numeric_labels = True
+    late_word: FileError | None = None  # a label that is no number, as all before it are
 
     def __init__(self, path: str, options: Reading) -> None:
         self.path, self.options = path, options
@@ -230,8 +216,9 @@ class Source:
         raise NotImplementedError
 
     def take_labels_as_words(self) -> None:
-        """From now on, labels are what is written."""
-        self.numeric_labels = False
+        """From now on, the labels of one column are what is written."""
+        self.numeric_labels = self.numeric_labels and len(self.label_names) > 1
+        self.late_word = None
 
 
 class Table(Source):
@@ -297,7 +284,8 @@ def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Ro
         found = _expected_roles(path, names, header, options.expected)
         if options.truth and found.labels:
             _check_there(path, names, options.expected.labels, "labels")
-        return replace(found, kept=tuple(pick(path, options.keep, names, "--keep")))
+        kept = tuple(pick(path, options.keep, names, "--keep"))
+        return replace(found, labels=found.labels if options.truth else [], kept=kept)
     labels = pick(path, options.labels, names, "--labels")
     text = pick(path, options.text, names, "--text")
     categorical = pick(path, options.categorical, names, "--categorical")

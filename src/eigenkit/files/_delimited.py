@@ -11,7 +11,6 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import partial
-from itertools import zip_longest
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +21,6 @@ from eigenkit.files._cells import (
     Convert,
     as_class,
     example_of,
-    has_decimal_commas,
     hold_codes,
     how_to_write,
     is_number,
@@ -30,7 +28,6 @@ from eigenkit.files._cells import (
     kind_of,
     looks_like_header,
     looks_marked,
-    numeric_looking,
     repeats,
     split_labels,
     written_with,
@@ -45,6 +42,7 @@ from eigenkit.files._common import (
     listed,
     roles,
 )
+from eigenkit.files._marks import find_marks, marks_of
 from eigenkit.files._streams import (
     Lines,
     Origin,
@@ -81,7 +79,8 @@ class Delimited(Table):
         rows = [row for _, row in self._rows(1, lines) if row]
         if not rows:
             raise FileError(self.path, "it holds no rows.")
-        self._find_decimal(rows)
+        self.decimal, self.thousands = find_marks(self.path, rows, self.delimiter, options)
+        self.convert = written_with(self.decimal, self.thousands)
         self._name_columns(rows)
         self._find_kinds(rows[self.header :])
         self.found = {
@@ -113,27 +112,6 @@ class Delimited(Table):
         counts = {m: [line.count(m) for line in lines if line.strip()] for m in "\t;|,"}
         steady = {m: min(c) for m, c in counts.items() if c and min(c) > 0}
         return max(steady, key=lambda mark: steady[mark]) if steady else ","
-
-    def _find_decimal(self, rows: list[list[str]]) -> None:
-        columns = [numeric_looking(column) for column in zip_longest(*rows[1:], fillvalue="")]
-        points = any("." in c for column in columns for c in column if is_number(c))
-        commas = self.delimiter != "," and not points and any(map(has_decimal_commas, columns))
-        for name in ("decimal", "thousands"):
-            mark = getattr(self.options, name)
-            if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "+-"):
-                raise FileError(
-                    self.path, f"--{name} {mark} is not one character that marks no digit or sign."
-                )
-        decimal, self.thousands = self.options.decimal, self.options.thousands
-        model = self.options.expected
-        if model is not None and model.thousands and not (decimal or self.thousands):
-            # Whether 1.234 is a thousand cannot be seen from the numbers.
-            decimal, self.thousands = model.decimal, model.thousands
-        known = model.decimal if model is not None and not points else "."
-        self.decimal = decimal or ("," if commas else known)
-        if self.decimal == self.thousands:
-            raise FileError(self.path, "--decimal and --thousands are the same mark.")
-        self.convert = written_with(self.decimal, self.thousands)
 
     def _name_columns(self, rows: list[list[str]]) -> None:
         asked = self.options.header
@@ -189,7 +167,10 @@ class Delimited(Table):
                 "and --label-separator if its cells hold several labels.",
                 column=self.names[(words or labels)[0]],
             )
-        self.numeric_labels = not (words or split or self.options.words)
+        if words or split:
+            self.numeric_labels = False
+        elif self.options.words:
+            self.take_labels_as_words()
         if self.numeric_labels and len(labels) == 1 and all(map(is_whole, columns[labels[0]])):
             self._watched = {labels[0]}
 
@@ -254,7 +235,7 @@ class Delimited(Table):
 
     def _header_lines(self, block: bytes) -> int:
         reader = csv.reader(one_by_one(block), delimiter=self.delimiter)
-        while not next(reader):
+        while _is_empty(next(reader)):
             pass
         return reader.line_num
 
@@ -263,8 +244,8 @@ class Delimited(Table):
         text = lines[1]
         if text.isspace() or not text:
             return None
-        labels = self.roles.labels
-        wanted = {*self.roles.features, *(labels if self.numeric_labels else ())}
+        labels, numeric = self.roles.labels, self.numeric_labels
+        wanted = {*self.roles.features, *(labels if numeric else ())}
         words = {*self.roles.text, *self.roles.kept, *self.kinds, *({*labels} - wanted)}
         words |= self._watched
         kinds = [NUMBER if j in wanted else NOTHING for j in range(len(self.names))]
@@ -282,7 +263,7 @@ class Delimited(Table):
                     self._watch(values)
         except ValueError:
             return None
-        if self.numeric_labels:
+        if numeric:
             y = table[:, labels] if labels else None
         else:
             y = self._labels(list(zip(*(cells[j] for j in labels), strict=True)), [])
@@ -329,7 +310,7 @@ class Delimited(Table):
                 X[len(rows)] = self._row_of_numbers(line, row)
                 places.append(line)
                 rows.append(row)
-        labels = self._labels([[row[j] for j in self.roles.labels] for row in rows], places)
+        labels = self._late_labels([[row[j] for j in self.roles.labels] for row in rows], places)
         cells = {j: [row[j] for row in rows] for j in {*self.roles.text, *self.roles.kept}}
         return self._block(X[: len(rows)], cells, labels)
 
@@ -343,7 +324,7 @@ class Delimited(Table):
         before = csv.field_size_limit(_LONGEST_CELL)
         try:
             for row in reader:
-                yield first + reader.line_num - 1, row
+                yield first + reader.line_num - 1, [] if _is_empty(row) else row
         except csv.Error as error:
             raise FileError(
                 self.path, f"it cannot be read as CSV ({error}).", line=first + reader.line_num - 1
@@ -370,12 +351,25 @@ class Delimited(Table):
         try:
             return self.kinds.get(j, self.convert)(cell)
         except ValueError:
+            marks, may_be_class = marks_of(cell), [j] == self.roles.labels
+            hint = ", or give --task classes if labels are names" if may_be_class else ""
+            hint = f", or give {marks} if numbers are written so" if marks else hint
             raise FileError(
                 self.path,
-                f"{shown(cell)} is not a number: correct that cell.",
+                f"{shown(cell)} is not a number: correct that cell{hint}.",
                 line=line,
                 column=self.names[j],
             ) from None
+
+    def _late_labels(self, cells: Sequence[Sequence[str]], places: list[int]) -> Any:
+        """Labels, which are words from here on where digits were names of classes after all."""
+        try:
+            return self._labels(cells, places)
+        except FileError as error:
+            if not self._watched:
+                raise
+            self.numeric_labels, self.late_word = False, error
+            return self._labels(cells, places)
 
     def _labels(self, cells: Sequence[Sequence[str]], places: list[int]) -> Any:
         if not self.roles.labels:
@@ -392,6 +386,11 @@ class Delimited(Table):
         if self.options.label_separator is None:
             return [as_class(row[0]) for row in cells]
         return [split_labels(row[0], self.options.label_separator) for row in cells]
+
+
+def _is_empty(row: list[str]) -> bool:
+    """Whether a line holds nothing, or nothing but blanks."""
+    return not row or (len(row) == 1 and row[0].isspace())
 
 
 def _argument(names: list[str]) -> str:

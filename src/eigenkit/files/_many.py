@@ -72,6 +72,7 @@ class ManyFiles(Source):
 
     def take_labels_as_words(self) -> None:
         """In all files."""
+        super().take_labels_as_words()
         for source in self.sources:
             source.take_labels_as_words()
 
@@ -83,6 +84,7 @@ class ManyFiles(Source):
             for block in source.blocks(n_rows):
                 X = widened(block.X, width)
                 self.whole_labels |= source.whole_labels
+                self.late_word = self.late_word or source.late_word
                 yield replace(block, X=X, start=start, path=source.path)
                 start += len(block)
 

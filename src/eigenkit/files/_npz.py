@@ -15,8 +15,8 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
-from eigenkit.files._common import Block, FileError, Reading, Source, guarded
-from eigenkit.files._streams import Origin
+from eigenkit.files._common import Block, FileError, Reading, Source
+from eigenkit.files._streams import Origin, guarded
 from eigenkit.shell import shown
 
 _CSR = ("data", "indices", "indptr", "shape")

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from eigenkit.files._cells import split_labels
-from eigenkit.files._common import Block, FileError, Reading, Table, check_unique, guarded, roles
-from eigenkit.files._streams import Origin
+from eigenkit.files._common import Block, FileError, Reading, Table, check_unique, roles
+from eigenkit.files._streams import Origin, guarded
 
 _MICROSECONDS = 86400e6  # of a day
 _DAMAGED = "the Parquet data are damaged."

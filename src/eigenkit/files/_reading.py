@@ -15,7 +15,7 @@ from eigenkit.files._cells import hold_codes
 from eigenkit.files._common import Block, FileError, Reading, Source
 from eigenkit.files._many import ManyFiles, is_pattern
 from eigenkit.files._streams import Origin
-from eigenkit.files._targets import as_words
+from eigenkit.files._targets import MOST_CLASSES, as_words
 
 FORMATS = ("csv", "tsv", "svmlight", "arff", "npz", "parquet")
 _SUFFIXES = {
@@ -160,13 +160,16 @@ def rows_per_block(source: Source) -> int:
     return int(np.clip(_BLOCK_BYTES // (8 * width), 64, 65536))
 
 
-def are_codes(sources: Sequence[Source], labels: Any) -> bool:
-    """Whether the labels of all rows, read as numbers, turn out to be codes such as 007.
+def are_names(sources: Sequence[Source], labels: Any) -> bool:
+    """Whether labels that began as numbers turn out to be words, or codes such as 007.
 
     If so, the sources give words from now on, and must be read again.
     """
     seen = set().union(*(source.whole_labels for source in sources))
-    found = isinstance(labels, np.ndarray) and hold_codes(seen, len(labels))
+    late = next((source.late_word for source in sources if source.late_word), None)
+    if late is not None and len(set(as_words(labels))) > MOST_CLASSES:
+        raise late
+    found = late is not None or (isinstance(labels, np.ndarray) and hold_codes(seen, len(labels)))
     for source in sources if found else ():
         source.take_labels_as_words()
     return found
@@ -197,7 +200,7 @@ def read(source: Source, tick: Callable[[int], None] | None = None) -> Data:
         if tick is not None:
             tick(len(block))
     joined = join_labels(labels)
-    if are_codes([source], joined):
+    if are_names([source], joined):
         return read(source, tick)
     return Data(rows.finish(), text, joined, source, dict(source.found))
 

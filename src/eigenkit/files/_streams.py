@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import bz2
 import codecs
+import errno
 import gzip
 import io
 import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
@@ -289,3 +291,21 @@ def guess_encoding(origin: Origin, options: Reading) -> str:
     except UnicodeDecodeError:
         return "cp1252" if not set(head) & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else "latin-1"
     return "utf-8"
+
+
+@contextmanager
+def guarded(path: Any, problem: str) -> Iterator[None]:
+    """Turn whatever another package's reader raises on a damaged file into one sentence of ours.
+
+    The list is long: bad zip files, unknown compression, passwords, headers that do not parse,
+    absurd sizes. Errors of the disk pass through unchanged.
+    """
+    try:
+        yield
+    except FileError:
+        raise
+    except Exception as error:
+        # A seek to a negative offset (EINVAL) means that the file is damaged.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
+        raise FileError(path, problem) from error

@@ -14,7 +14,7 @@ from eigenkit.shell import shown
 
 TASKS = ("classes", "labels", "numbers")
 # One column of whole numbers counts as classes up to this many distinct ones.
-_MOST_CLASSES = 100
+MOST_CLASSES = 100
 # Whole numbers of so small a range are counted rather than sorted.
 _FEW = 10_000
 _NO_CLASS = (
@@ -169,7 +169,7 @@ def _guess_numbers(labels: np.ndarray) -> str:
     if labels.shape[1] > 1:
         return "labels" if np.isin(labels, (0, 1)).all() else "numbers"
     values, _ = distinct(labels[:, 0])
-    return "classes" if _whole(values) and len(values) <= _MOST_CLASSES else "numbers"
+    return "classes" if _whole(values) and len(values) <= MOST_CLASSES else "numbers"
 
 
 def distinct(column: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

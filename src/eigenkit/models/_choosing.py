@@ -7,7 +7,7 @@ for numbers. Methods that predict classes themselves are refitted and judged by 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import get_tags
 
 from eigenkit.estimators._auc import mean_auc
+from eigenkit.estimators._base import path_of_alphas
 from eigenkit.linalg import Array
 from eigenkit.models._linear import fit_linear
 
@@ -33,10 +34,16 @@ def folds_of(kind: str, y: Array, cv: int, seed: int) -> list[tuple[Any, Any]]:
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(cv)]
 
 
-def folds_in_memory(kind: str, X: Any, y: Array, cv: int, seed: int) -> Iterator[tuple[Any, Any]]:
-    """Rows to fit on and to measure on, each as one block (X, y)."""
+def folds_in_memory(
+    kind: str, X: Any, y: Array, cv: int, seed: int, prepare: Any = None
+) -> Iterator[tuple[Any, Any]]:
+    """Rows to fit on and to measure on, each as one block (X, y), prepared by the former alone."""
     for train, test in folds_of(kind, y, cv, seed):
-        yield [(X[train], y[train])], [(X[test], y[test])]
+        X_train, X_test = X[train], X[test]
+        if prepare is not None:
+            made = prepare(X_train)
+            X_train, X_test = made(X_train), made(X_test)
+        yield [(X_train, y[train])], [(X_test, y[test])]
 
 
 def scores_by_components(estimator: Any, folds: Iterable[tuple[Any, Any]], kind: str) -> Array:
@@ -46,16 +53,21 @@ def scores_by_components(estimator: Any, folds: Iterable[tuple[Any, Any]], kind:
     """
     rows = []
     for train, test in folds:
-        whole = train[0] if isinstance(train, list) else [train]
+        whole = _whole(train)
         fitted = _fitted(estimator, whole)
         if kind == "classes" and is_classifier(fitted):
             rows.append(_own_accuracy(fitted, whole, test))
             continue
-        (Z, y), (Z_new, y_new) = (_all_scores(fitted, part) for part in (train, test))
+        (Z, y), (Z_new, y_new) = (_of_all(fitted.transform, part) for part in (train, test))
         widths = range(1, Z.shape[1] + 1)
         rows.append([_score(kind, Z[:, :l], y, Z_new[:, :l], y_new) for l in widths])
     shortest = min(len(row) for row in rows)
     return np.array([row[:shortest] for row in rows])
+
+
+def _whole(train: Any) -> tuple[Any, Any]:
+    """X and y to fit on; blocks have their y with them."""
+    return train[0] if isinstance(train, list) else (train, None)
 
 
 def _fitted(estimator: Any, whole: Any) -> Any:
@@ -71,19 +83,32 @@ def _fitted(estimator: Any, whole: Any) -> Any:
             model.set_params(n_components=l - 1)
 
 
-def cross_validated(estimator: Any, X: Any, y: Array, kind: str, cv: int, seed: int) -> Array:
+def cross_validated(estimator: Any, folds: Iterable[tuple[Any, Any]], kind: str) -> Array:
     """Score of every fold, with all components, or of the method's own predictions."""
-    found = []
-    for train, test in folds_of(kind, y, cv, seed):
-        fitted = clone(estimator).fit(X[train], y[train])
-        if kind == "numbers":
-            found.append(_r2(y[test], np.asarray(fitted.predict(X[test]))))
-        elif kind == "classes" and is_classifier(fitted):
-            found.append(float(np.mean(fitted.predict(X[test]) == y[test])))
-        else:
-            Z, Z_new = (_scores(fitted, X[part]) for part in (train, test))
-            found.append(_score(kind, Z, y[train], Z_new, y[test]))
-    return np.array(found)
+    found = ((clone(estimator).fit(*_whole(train)), train, test) for train, test in folds)
+    return np.array([_score_of(*fold, kind) for fold in found])
+
+
+def scores_by_alpha(
+    estimator: Any, folds: Iterable[tuple[Any, Any]], kind: str, alphas: Sequence[float]
+) -> Array:
+    """The same (folds x alphas) for every alpha."""
+    rows = []
+    for train, test in folds:
+        models = path_of_alphas(estimator, *_whole(train), alphas)
+        rows.append([_score_of(model, train, test, kind) for model in models])
+    return np.array(rows)
+
+
+def _score_of(fitted: Any, train: Any, test: Any, kind: str) -> float:
+    if kind == "numbers":
+        told, y = _of_all(fitted.predict, test)
+        return _r2(y, told)
+    if kind == "classes" and is_classifier(fitted):
+        told, y = _of_all(fitted.predict, test)
+        return float(np.mean(told == y))
+    (Z, y), (Z_new, y_new) = (_of_all(fitted.transform, part) for part in (train, test))
+    return _score(kind, Z, y, Z_new, y_new)
 
 
 def fits_per_fold(kind: str) -> int:
@@ -102,16 +127,14 @@ def _own_accuracy(fitted: Any, train: Any, test: Iterable[tuple[Any, Array]]) ->
     return found
 
 
-def _all_scores(fitted: Any, part: Iterable[tuple[Any, Array]]) -> tuple[Array, Array]:
-    Z, y = zip(*((_scores(fitted, X), y) for X, y in part), strict=True)
-    return np.vstack(Z), np.concatenate(y)
-
-
-def _scores(fitted: Any, X: Any) -> Array:
-    return np.asarray(fitted.transform(X), dtype=np.float64)
+def _of_all(function: Any, part: Iterable[tuple[Any, Array]]) -> tuple[Array, Array]:
+    """A function of X, and y, of all rows."""
+    found, y = zip(*((np.asarray(function(X)), y) for X, y in part), strict=True)
+    return np.concatenate(found), np.concatenate(y)
 
 
 def _score(kind: str, Z: Array, y: Array, Z_new: Array, y_new: Array) -> float:
+    Z, Z_new = (np.asarray(part, dtype=np.float64) for part in (Z, Z_new))
     if kind == "numbers":
         A, A_new = (np.column_stack([np.ones(len(part)), part]) for part in (Z, Z_new))
         return _r2(y_new, A_new @ np.linalg.lstsq(A, y, rcond=None)[0])
@@ -189,7 +212,7 @@ class ComponentsCV(BaseEstimator):
 
     def transform(self, X: Any) -> Array:
         """Scores of rows."""
-        return _scores(self.best_estimator_, X)
+        return np.asarray(self.best_estimator_.transform(X), dtype=np.float64)
 
     def predict(self, X: Any) -> Array:
         """What the projection predicts."""

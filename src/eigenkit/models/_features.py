@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,17 +12,17 @@ from scipy import sparse
 
 from eigenkit.data import stored
 from eigenkit.files import Block, Expected, FileError, Source
+from eigenkit.files._cells import as_class
 from eigenkit.files._common import listed
 from eigenkit.files._targets import unlabelled
+from eigenkit.models._preparing import Blocks, divided, filled, learn_fill, learn_scale
 from eigenkit.shell import shown
 
 TEXT_KINDS = ("tfidf", "hashing")
-SCALES = ("none", "standard", "maxabs")
-MISSING = ("error", "drop", "mean", "median", "keep")
 _CATEGORIES = "categories"
+_MISSING = "is missing: fit with --missing mean, or complete the file"
 # More categories than this are text, or numbers of rows.
 _MOST_CATEGORIES = 10_000
-Blocks = Callable[[], Iterable[Block]]
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,15 @@ class TextColumn:
     def _indicator(self, cells: list[str]) -> Any:
         """1 for the category of a row; a row of zeros where it is missing or was never seen."""
         place = {word: j for j, word in enumerate(self.words)}
-        found = np.array([place.get(cell.strip(), -1) for cell in cells], dtype=np.int64)
-        strange = sorted({cells[i].strip() for i in np.flatnonzero(found < 0)} - {""})
+        found = np.array([place.get(as_class(cell), -1) for cell in cells], dtype=np.int64)
+        strange = sorted({as_class(cells[i]) for i in np.flatnonzero(found < 0)})
+        if "" in strange:
+            strange.remove("")
+            warnings.warn(
+                f"column {shown(self.name)} misses the category of some rows: they count as none.",
+                UserWarning,
+                stacklevel=2,
+            )
         if strange:
             warnings.warn(
                 f"column {shown(self.name)} holds categories that were not there when the model "
@@ -112,7 +119,7 @@ def learn_text(
 
 def learn_categories(path: str, name: str, blocks: Blocks) -> TextColumn:
     """The categories of a column, in their natural order."""
-    found = {cell.strip() for block in blocks() for cell in block.text[name]} - {""}
+    found = {as_class(cell) for block in blocks() for cell in block.text[name]} - {""}
     if not 1 < len(found) <= _MOST_CATEGORIES:
         few = {0: "is empty", 1: "is the same everywhere"}
         problem = few.get(len(found), f"holds {len(found)} categories")
@@ -164,16 +171,32 @@ class Features:
     def expected(self, labels: tuple[str, ...]) -> Expected:
         """What a file must hold to be used with this."""
         text = tuple(column.name for column in self.text)
-        return Expected(self.names, self.n_numbers, text, labels, self.index_base)
+        return Expected(
+            self.names,
+            self.n_numbers,
+            text,
+            labels,
+            self.index_base,
+            categorical=self.categorical,
+        )
+
+    @property
+    def categorical(self) -> tuple[str, ...]:
+        """The columns of categories."""
+        return tuple(column.name for column in self.text if column.kind == _CATEGORIES)
 
     def matrix(self, path: str, block: Block) -> Any:
         """X of some rows, missing values filled in or refused."""
-        X = filled(self._checked(block.path or path, block.X, block.start), self.fill)
+        X = filled(self._checked(block.path or path, block), self.fill)
         return divided(self._with_text(X, block), self.scale)
 
     def raw(self, path: str, block: Block) -> Any:
         """X before anything is filled in or scaled: what a :class:`Preparation` learns from."""
-        return self._with_text(self._checked(block.path or path, block.X, block.start), block)
+        return self._with_text(self._checked(block.path or path, block), block)
+
+    def prepared(self, raw: Any) -> Any:
+        """X of what :meth:`raw` gave."""
+        return divided(filled(raw, self.fill), self.scale)
 
     def _with_text(self, X: Any, block: Block) -> Any:
         if not self.text:
@@ -189,15 +212,21 @@ class Features:
         width = sum(column.size for column in self.text)
         return all(c.kind == _CATEGORIES for c in self.text) and width <= 10 * self.n_numbers + 50
 
-    def _checked(self, path: str, X: Any, start: int) -> Any:
+    def _checked(self, path: str, block: Block) -> Any:
+        X, start = block.X, block.start
+        fills = self.missing in ("mean", "median", "keep")
         values = stored(X)
         with np.errstate(over="ignore", invalid="ignore"):
             finite = np.isfinite(values.sum())  # it is not if one of them is not
         if not finite and np.isinf(values).any():
             raise self._strange(path, X, start, np.isinf, "is infinite")
-        if not finite and np.isnan(values).any() and self.missing not in ("mean", "median", "keep"):
-            what = "is missing: fit with --missing mean, or complete the file"
-            raise self._strange(path, X, start, np.isnan, what)
+        if not finite and np.isnan(values).any() and not fills:
+            raise self._strange(path, X, start, np.isnan, _MISSING)
+        for name in () if fills else self.categorical:
+            row = _first_gap(block.text[name])
+            if row is not None:
+                where = f"the category in row {start + row + 1}, column {shown(name)}"
+                raise FileError(path, f"{where} {_MISSING}.")
         return X
 
     def _strange(
@@ -213,73 +242,10 @@ class Features:
         return FileError(path, f"the value in row {start + row + 1}, column {name} {what}.")
 
 
-def filled(X: Any, fill: np.ndarray) -> Any:
-    """X with what is missing replaced, column by column, if there is anything to replace it by."""
-    if not len(fill):
-        return X
-    gaps = np.isnan(stored(X))
-    if not gaps.any():
-        return X
-    if sparse.issparse(X):
-        X = X.copy()
-        X.data[gaps] = fill[X.indices[gaps]]
-        return X
-    return np.where(gaps, fill.astype(X.dtype), X)
-
-
-def divided(X: Any, scale: np.ndarray) -> Any:
-    """X with its columns divided by their scale, if there is one; zeros stay zeros."""
-    if not len(scale):
-        return X
-    if sparse.issparse(X):
-        X = X.copy()
-        X.data /= scale[X.indices].astype(X.dtype)
-        return X
-    return X / scale.astype(X.dtype)
-
-
-@dataclass(frozen=True)
-class Preparation:
-    """Filling in and scaling, learned from some rows and applied to others.
-
-    Parameters
-    ----------
-    missing : {"error", "drop", "mean", "median", "keep"}
-    scale : {"none", "standard", "maxabs"}
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from eigenkit.models import Preparation
-    >>> prepare = Preparation("median", "none")(np.array([[1.0], [3.0], [8.0]]))
-    >>> prepare(np.array([[np.nan], [5.0]]))
-    array([[3.],
-           [5.]])
-    """
-
-    missing: str
-    scale: str
-
-    def __call__(self, X: Any) -> Callable[[Any], Any]:
-        """What these rows teach, as a function of others."""
-        fill = learn_fill(lambda: [Block(X)], X.shape[1], self.missing)
-        scale = learn_scale([filled(X, fill)], self.scale)
-        return lambda rows: divided(filled(rows, fill), scale)
-
-
-def learn_fill(blocks: Blocks, d: int, missing: str) -> np.ndarray:
-    """What takes the place of missing values; empty where nothing does."""
-    if missing == "mean":
-        return _means(blocks, d)
-    return _medians(blocks, d) if missing == "median" else np.empty(0)
-
-
-def learn_scale(parts: Iterable[Any], scale: str) -> np.ndarray:
-    """What columns are divided by; empty for no scaling."""
-    if scale == "none":
-        return np.empty(0)
-    found = _deviations(parts) if scale == "standard" else _largest(parts)
-    return np.where(found > 0, found, 1.0)  # a column that is missing altogether has none
+def _first_gap(cells: list[str]) -> int | None:
+    """Where a category is missing; most cells repeat, and are looked at once."""
+    gaps = {cell for cell in set(cells) if not as_class(cell)}
+    return next((i for i, cell in enumerate(cells) if cell in gaps), None) if gaps else None
 
 
 def learn_features(
@@ -294,7 +260,7 @@ def learn_features(
 ) -> Features:
     """Fit everything between the file and the estimator, in one pass each."""
     given, names = blocks, source.feature_names
-    blocks = lambda: complete(given, missing)  # noqa: E731
+    blocks = lambda: complete(given, missing, source.categorical_names)  # noqa: E731
     n_numbers = next(iter(blocks())).X.shape[1]
     text = tuple(
         learn_categories(source.path, name, blocks)
@@ -317,83 +283,30 @@ def learn_features(
     return replace(features, scale=learn_scale(parts, scale))
 
 
-def complete(blocks: Blocks, missing: str) -> Iterator[Block]:
+def complete(blocks: Blocks, missing: str, categorical: Sequence[str]) -> Iterator[Block]:
     """The blocks, without rows that miss a value where those are to be dropped."""
-    return (drop_missing(block) if missing == "drop" else block for block in blocks())
+    if missing != "drop":
+        return iter(blocks())
+    return (drop_missing(block, categorical) for block in blocks())
 
 
-def drop_missing(block: Block) -> Block:
-    """The rows of a block that miss nothing."""
+def drop_missing(block: Block, categorical: Sequence[str] = ()) -> Block:
+    """The rows of a block that miss nothing, nor a category in these columns."""
     X = block.X
     if sparse.issparse(X):
         gaps = np.bincount(X.tocoo().row[np.isnan(X.data)], minlength=X.shape[0]) > 0
     else:
         gaps = np.isnan(X).any(axis=1)
+    gaps |= unlabelled(block.labels)
+    for name in categorical:
+        gaps |= np.array([not as_class(cell) for cell in block.text[name]], dtype=bool)
+    return block if not gaps.any() else take_rows(block, np.flatnonzero(~gaps))
+
+
+def take_rows(block: Block, keep: np.ndarray) -> Block:
+    """Some rows of a block."""
     labels = block.labels
-    gaps |= unlabelled(labels)
-    if not gaps.any():
-        return block
-    keep = np.flatnonzero(~gaps)
     if labels is not None:
         labels = labels[keep] if isinstance(labels, np.ndarray) else [labels[i] for i in keep]
     text = {name: [cells[i] for i in keep] for name, cells in block.text.items()}
-    return Block(X[keep], text, labels, start=block.start, path=block.path)
-
-
-def _means(blocks: Blocks, d: int) -> np.ndarray:
-    """Means of what is there, 0 for a column of which nothing is."""
-    total, count = np.zeros(d), np.zeros(d)
-    for block in blocks():
-        X = block.X
-        if sparse.issparse(X):
-            there = ~np.isnan(X.data)
-            total += np.bincount(X.indices[there], X.data[there], minlength=d)
-            count += X.shape[0] - np.bincount(X.indices[~there], minlength=d)
-        else:
-            total += np.nansum(X, axis=0)
-            count += np.sum(~np.isnan(X), axis=0)
-    return total / np.maximum(count, 1)
-
-
-def _medians(blocks: Blocks, d: int) -> np.ndarray:
-    """Medians of what is there, 0 for a column of which nothing is; all rows at once."""
-    first, *more = blocks()
-    if more:
-        raise ValueError("medians cannot be learned in blocks: use --missing mean.")
-    X = first.X
-    if sparse.issparse(X):
-        raise ValueError("the median of a sparse column is 0: use --missing mean.")
-    empty = np.isnan(X).all(axis=0)
-    return np.nanmedian(np.where(empty, 0.0, X), axis=0).astype(np.float64)
-
-
-def _deviations(parts: Iterable[Any]) -> np.ndarray:
-    """Standard deviations, the blocks merged by their means so that no digits are lost."""
-    n, mean, square = np.zeros(1), 0.0, 0.0
-    for X in parts:
-        m: Any = X.shape[0]
-        if not m:
-            continue
-        here = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-        if sparse.issparse(X):
-            power = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
-            variance = np.maximum(power - here**2, 0.0)
-        elif np.isnan(here).any():  # of what is there
-            m = np.maximum(np.sum(~np.isnan(X), axis=0), 1)
-            here = np.nansum(X, axis=0, dtype=np.float64) / m
-            variance = np.nansum((X - here) ** 2, axis=0, dtype=np.float64) / m
-        else:
-            variance = np.asarray(X.var(axis=0, dtype=np.float64))
-        gap = here - mean
-        square = square + m * variance + gap**2 * (n * m / (n + m))
-        mean = mean + gap * (m / (n + m))
-        n = n + m
-    return np.sqrt(np.asarray(square) / np.maximum(n, 1))
-
-
-def _largest(parts: Iterable[Any]) -> np.ndarray:
-    found: Any = 0.0
-    for X in parts:
-        top = abs(X).max(axis=0) if sparse.issparse(X) else np.fmax.reduce(abs(X), axis=0)
-        found = np.fmax(found, np.ravel(top.toarray() if sparse.issparse(top) else top))
-    return np.asarray(found, dtype=np.float64)
+    return Block(block.X[keep], text, labels, start=block.start, path=block.path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from eigenkit.files import Block, Data, Source, Target, read
 from eigenkit.files._common import size
 from eigenkit.files._reading import rows_per_block
 from eigenkit.models._choosing import folds_in_memory
-from eigenkit.models._features import Blocks, Features, complete
+from eigenkit.models._features import Features, complete
 from eigenkit.models._parsed import Tick, numbered, stored_y
+from eigenkit.models._preparing import Blocks, Preparation
 from eigenkit.models._row_blocks import RowBlocks
 from eigenkit.models._scratch import Scratch, Stored
 
@@ -41,27 +43,39 @@ class FitRows:
     """X and y of the file; made once in memory, made anew for every pass over a stream."""
 
     def __init__(
-        self, path: str, blocks: Blocks, features: Features, target: Target, stream: bool
+        self,
+        path: str,
+        blocks: Blocks,
+        features: Features,
+        target: Target,
+        stream: bool,
+        prepare: Preparation,
     ) -> None:
-        self.path, self.features, self.target = path, features, target
+        self.path, self.features, self.target, self.prepare = path, features, target, prepare
         self._blocks, self.stream = blocks, stream
         self.checkpoint: str | Path | None = None
         self.fingerprint = ""
         self.say: Callable[[str], None] = unsaid
         self.seconds = 0.0  # that one pass over the file takes
         self.n = 0
+        self._stored: RowBlocks | None = None
+        self._stored_raw = False
         self._kept: Any = None if stream else list(self._make())
 
-    def _make(self) -> Iterator[tuple[Any, np.ndarray]]:
+    def _make(self, raw: bool = False) -> Iterator[tuple[Any, np.ndarray]]:
+        """X and y of every block; X as it is before filling in and scaling if it is ``raw``."""
         self.n = 0
-        for block in complete(self._blocks, self.features.missing):
+        matrix = self.features.raw if raw else self.features.matrix
+        for block in complete(self._blocks, self.features.missing, self.features.categorical):
             if len(block):
                 y = self.target.encode(self.path, block.labels)
                 self.n += len(y)
-                yield self.features.matrix(self.path, block), y
+                yield matrix(self.path, block), y
 
     def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
-        return iter(self._kept) if self._kept is not None else self._make()
+        if self._kept is not None:
+            return iter(self._kept)
+        return self._make() if self._stored is None else iter(self.store())
 
     @property
     def width(self) -> int:
@@ -74,16 +88,32 @@ class FitRows:
         return self.n, self.features.n_features
 
     def folds(self, n: int, seed: int) -> Iterator[tuple[Any, Any]]:
-        """Rows to fit on and to measure on, as blocks (X, y)."""
-        if self.stream:
-            return self.store().folds(n, seed=seed)
-        ((X, y),) = self
-        return folds_in_memory(self.target.kind, X, y, n, seed)
+        """Rows to fit on and to measure on, as blocks (X, y).
 
-    def store(self) -> RowBlocks:
+        What fills in and scales is learned from the rows to fit on.
+        """
+        if self.stream:
+            return self._stored_folds(n, seed)
+        ((X, y),) = self._make(raw=True) if self.prepare.learns else self
+        return folds_in_memory(self.target.kind, X, y, n, seed, self.prepare)
+
+    def _stored_folds(self, n: int, seed: int) -> Iterator[tuple[RowBlocks, RowBlocks]]:
+        learns = self.prepare.learns
+        for train, test in self.store(raw=learns).folds(n, seed=seed):
+            if learns:
+                made = self.prepare.learned(partial(train.apply, _itself), self.shape[1])
+                train, test = train.map(made), test.map(made)
+            yield train, test
+
+    def store(self, raw: bool = False) -> RowBlocks:
         """All rows in a scratch file, as blocks that are read from there from now on."""
-        if isinstance(self._kept, RowBlocks):
-            return self._kept
+        if self._stored is None or (raw and not self._stored_raw):
+            self._stored, self._stored_raw = self._written(raw), raw
+        if self._stored_raw and not raw:
+            return self._stored.map(self.features.prepared)
+        return self._stored
+
+    def _written(self, raw: bool) -> RowBlocks:
         scratch = Scratch()
         self.say(
             f"{self.width} columns: the rows are parsed into a scratch file in {scratch.folder}, "
@@ -91,13 +121,16 @@ class FitRows:
         )
         held = [
             replace(Stored.of(scratch, X), **stored_y(scratch, self.target, y))
-            for X, y in self._make()
+            for X, y in self._make(raw)
         ]
         classes = np.array(self.target.names) if self.target.kind == "classes" else None
         blocks = RowBlocks.stored(held, classes)
         self.say(f"{self.n} rows take {size(scratch.n_bytes)} there, until the fit ends")
-        self._kept = blocks
         return blocks
+
+
+def _itself(X: Any) -> Any:
+    return X
 
 
 def time_of(seconds: float) -> str:

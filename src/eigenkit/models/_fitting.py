@@ -6,26 +6,30 @@ import hashlib
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
+from eigenkit.estimators._folds import best_of
 from eigenkit.files import Data, FileError, Source, Target, target_of
-from eigenkit.files._reading import are_codes, join_labels, rows_per_block
+from eigenkit.files._reading import are_names, join_labels, rows_per_block
 from eigenkit.models._choosing import (
     SCORES,
     choose_components,
     cross_validated,
     fits_per_fold,
     folds_of,
+    scores_by_alpha,
 )
 from eigenkit.models._features import Features, complete, learn_features
 from eigenkit.models._fit_rows import FitRows, in_blocks, in_memory, time_of, unsaid
-from eigenkit.models._linear import fit_linear, head_auc, make_head
+from eigenkit.models._linear import fit_linear
 from eigenkit.models._model import Model, how_fitted
 from eigenkit.models._parsed import Tick
+from eigenkit.models._preparing import Preparation
 from eigenkit.models._stream import Stream
 from eigenkit.models._views import view_columns, view_params
 from eigenkit.registry import Method, comparable, find, gap_params, usual
@@ -112,11 +116,14 @@ def fit_model(
     """
     tick = tick or _quiet
     found = find(method)
+    if task == "classes":
+        source.take_labels_as_words()
     blocks = in_blocks(source, tick) if stream else in_memory(source, data, tick)
     begun = time.monotonic()
-    labels = join_labels([block.labels for block in complete(blocks, missing)])
-    if are_codes([source], labels):  # which only all rows together show
-        labels = join_labels([block.labels for block in complete(blocks, missing)])
+    given = partial(complete, blocks, missing, source.categorical_names)
+    labels = join_labels([block.labels for block in given()])
+    if are_names([source], labels):  # which only all rows together show
+        labels = join_labels([block.labels for block in given()])
     if labels is not None and len(labels) == 0:
         raise FileError(source.path, "every row has a missing value: nothing is left to fit.")
     target = target_of(
@@ -132,7 +139,8 @@ def fit_model(
         text_size=text_size,
         ngrams=ngrams,
     )
-    rows = FitRows(source.path, blocks, features, target, stream)
+    prepare = Preparation(missing, scale, features.n_numbers)
+    rows = FitRows(source.path, blocks, features, target, stream, prepare)
     rows.say, rows.seconds = say or unsaid, time.monotonic() - begun
     if stream and checkpoint is not None:
         rows.checkpoint = checkpoint
@@ -215,25 +223,18 @@ def _fit(
         told = _searched(scores.mean(axis=0), scores.std(axis=0, ddof=1), rows.target, cv)
         searches["component_search"] = {"values": list(range(1, scores.shape[1] + 1)), **told}
     if rows.stream:
-        return _fit_blocks(method, estimator, rows, alphas, cv, searches)
+        return _fit_blocks(method, estimator, rows, alphas, cv, seed, searches)
     ((X, y),) = rows
-    if alphas is None:
-        return estimator.fit(X, y), searches
-    estimator, searches["alpha_search"] = _widening(estimator, X, y, alphas, rows, cv, seed)
-    return estimator, searches
+    if alphas is not None:
+        alpha, searches["alpha_search"] = _widening(estimator, X, alphas, rows, cv, seed)
+        estimator.set_params(alpha=alpha)
+    return estimator.fit(X, y), searches
 
 
 def _searched(mean: Any, std: Any, target: Target, cv: int) -> dict[str, Any]:
     """What a model file keeps of a search."""
     scores = {"mean_score": mean.tolist(), "std_score": std.tolist()}
     return {**scores, "score": SCORES[target.kind], "folds": cv}
-
-
-def _alphas_searched(search: Any, target: Target, cv: int) -> dict[str, Any]:
-    alphas, mean, std = (
-        search.cv_results_[key] for key in ("alpha", "mean_test_score", "std_test_score")
-    )
-    return {"alphas": alphas.tolist(), **_searched(mean, std, target, cv)}
 
 
 def _quality(estimator: Any, rows: FitRows, cv: int, seed: int) -> dict[str, Any] | None:
@@ -245,7 +246,7 @@ def _quality(estimator: Any, rows: FitRows, cv: int, seed: int) -> dict[str, Any
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = cross_validated(estimator, X, y, rows.target.kind, cv, seed)
+            found = cross_validated(estimator, rows.folds(cv, seed), rows.target.kind)
         except ValueError:  # a fold without one of the classes, say
             return None
     score = {"mean": float(found.mean()), "std": float(found.std(ddof=1))}
@@ -253,23 +254,29 @@ def _quality(estimator: Any, rows: FitRows, cv: int, seed: int) -> dict[str, Any
 
 
 def _widening(
-    estimator: Any, X: Any, y: np.ndarray, alphas: Any, rows: FitRows, cv: int, seed: int
-) -> tuple[Any, dict[str, Any]]:
+    estimator: Any, X: Any, alphas: Any, rows: FitRows, cv: int, seed: int
+) -> tuple[float, dict[str, Any]]:
     """The search for alpha; a grid of our own grows until the best value lies inside it."""
     grid = sorted(alphas(X) if callable(alphas) else alphas)
     for _ in range(_MOST_GRIDS):
-        fitted, told = _search(estimator, X, y, grid, rows.target, cv, seed)
-        place = grid.index(fitted.alpha)
+        alpha, told = _search(estimator, rows, grid, cv, seed)
+        place = grid.index(alpha)
         if not callable(alphas) or 0 < place < len(grid) - 1:
             break
         more = [grid[-1] * 10.0**k for k in (1, 2, 3)] if place else []
         grid = [*([] if place else [grid[0] * 10.0**-k for k in (3, 2, 1)]), *grid, *more]
     told["at_the_end"] = place in (0, len(grid) - 1)
-    return fitted, told
+    return alpha, told
 
 
 def _fit_blocks(
-    method: Method, estimator: Any, rows: FitRows, alphas: Any, cv: int, searches: dict[str, Any]
+    method: Method,
+    estimator: Any,
+    rows: FitRows,
+    alphas: Any,
+    cv: int,
+    seed: int,
+    searches: dict[str, Any],
 ) -> tuple[Any, dict[str, Any]]:
     """In one pass where the moments are small, by passes over a scratch file elsewhere."""
     if not hasattr(estimator, "partial_fit"):
@@ -282,8 +289,10 @@ def _fit_blocks(
             for position, (X, y) in enumerate(rows):
                 stream.update(X, y, position=position, **extra)
     elif alphas is not None:
-        estimator, searches["alpha_search"] = _search_blocks(estimator, rows, alphas, cv)
-        return estimator, searches
+        # A grid of our own comes from the first block.
+        grid = sorted(alphas(next(iter(rows))[0]) if callable(alphas) else alphas)
+        alpha, searches["alpha_search"] = _search(estimator, rows, grid, cv, seed)
+        return estimator.set_params(alpha=alpha).fit(rows.store()), searches
     elif rows.width <= _FEW:
         rows.say(f"one more pass over the file fits it, which takes about {time_of(rows.seconds)}")
         for X, y in rows:
@@ -295,20 +304,6 @@ def _fit_blocks(
         return estimator.fit(blocks), searches
     estimator._intake_.fitted()  # a stream is solved when it is first asked: now
     return estimator, searches
-
-
-def _search_blocks(
-    estimator: Any, rows: FitRows, alphas: Any, cv: int
-) -> tuple[Any, dict[str, Any]]:
-    """alpha by cross-validation; a grid of our own comes from the first block."""
-    from eigenkit.estimators import AlphaSearchCV
-
-    blocks = rows.store()
-    grid = sorted(alphas(next(iter(blocks))[0]) if callable(alphas) else alphas)
-    head = make_head(rows.target.kind, 0)
-    scoring = head_auc if rows.target.kind == "labels" else None
-    search = AlphaSearchCV(estimator, alphas=grid, cv=cv, head=head, scoring=scoring).fit(blocks)
-    return search.best_estimator_, _alphas_searched(search, rows.target, cv)
 
 
 def _fingerprint(source: Source, labels: Any, features: Features) -> str:
@@ -323,39 +318,16 @@ def _fingerprint(source: Source, labels: Any, features: Features) -> str:
 
 
 def _search(
-    estimator: Any, X: Any, y: np.ndarray, alphas: Any, target: Target, cv: int, seed: int
-) -> tuple[Any, dict[str, Any]]:
-    from sklearn.model_selection import KFold, StratifiedKFold
-
-    from eigenkit.estimators import AlphaSearchCV, Projection
-
+    estimator: Any, rows: FitRows, alphas: Sequence[float], cv: int, seed: int
+) -> tuple[float, dict[str, Any]]:
+    """The alpha that is best on rows left out, and the scores of all."""
     if "alpha" not in estimator.get_params(deep=False):
         raise ValueError(
             f"{type(estimator).__name__} has no alpha to choose: leave --alpha cv out."
         )
-    if not isinstance(estimator, Projection):
-        return _one_by_one(estimator, X, y, alphas, target, cv, seed)
-    folds = StratifiedKFold if target.kind == "classes" else KFold
-    search = AlphaSearchCV(
-        estimator,
-        alphas=list(alphas),
-        cv=folds(cv, shuffle=True, random_state=seed),
-        head=make_head(target.kind, seed),
-        scoring=head_auc if target.kind == "labels" else None,
-    ).fit(X, y)
-    return search.best_estimator_, _alphas_searched(search, target, cv)
-
-
-def _one_by_one(
-    estimator: Any, X: Any, y: np.ndarray, alphas: Any, target: Target, cv: int, seed: int
-) -> tuple[Any, dict[str, Any]]:
-    """The same for methods that are fitted anew for every alpha."""
-    tried = [clone(estimator).set_params(alpha=alpha) for alpha in alphas]
-    scores = np.array([cross_validated(t, X, y, target.kind, cv, seed) for t in tried])
-    mean = scores.mean(axis=1)
-    best = tried[int(np.flatnonzero(mean >= mean.max() - 1e-12)[-1])]  # the simplest of equals
-    told = _searched(mean, scores.std(axis=1, ddof=1), target, cv)
-    return best.fit(X, y), {"alphas": list(alphas), **told}
+    scores = scores_by_alpha(estimator, rows.folds(cv, seed), rows.target.kind, alphas)
+    told = _searched(scores.mean(axis=0), scores.std(axis=0, ddof=1), rows.target, cv)
+    return alphas[best_of(scores)], {"alphas": list(alphas), **told}
 
 
 def _on_top(method: Method, estimator: Any, rows: FitRows) -> Any:

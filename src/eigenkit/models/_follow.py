@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 from eigenkit.files import Block, FileError, Reading, open_file
 from eigenkit.files._reading import rows_per_block
+from eigenkit.files._targets import unlabelled
 from eigenkit.models._model import Model, save
 from eigenkit.models._parsed import numbered
 from eigenkit.models._stream import Stream
@@ -261,6 +262,12 @@ class _Rows:
         if block.labels is None:
             names = ", ".join(model.target.columns)
             raise FileError(self.path, f"its rows hold no labels: the model knows {names}.")
+        for i in np.flatnonzero(unlabelled(block.labels)):
+            raise FileError(
+                self.path,
+                f"row {block.start + i + 1} has no label: fill it in, or leave out what comes "
+                "with it with --on-error skip.",
+            )
         y = model.target.encode(self.path, block.labels)
         if model.target.kind == "classes":
             self._check_known(block.start, y)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from eigenkit.estimators._auc import mean_auc
 from eigenkit.linalg import Array
 from eigenkit.solvers.margin import squared_hinge
 
@@ -49,21 +47,3 @@ def fit_linear(Z: Array, Y: Array) -> Linear:
     if mixed.size:
         coef[mixed], intercept[mixed] = squared_hinge((Z - mean) / unit, Y[:, mixed])
     return Linear(mean, unit, coef, intercept)
-
-
-def make_head(kind: str, seed: int) -> Any:
-    """The same classifier as a scikit-learn estimator, for choosing alpha."""
-    from sklearn.multiclass import OneVsRestClassifier
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-    from sklearn.svm import LinearSVC
-
-    if kind == "numbers":
-        return None
-    svm = LinearSVC(random_state=seed, max_iter=5000)
-    return make_pipeline(StandardScaler(), svm if kind == "classes" else OneVsRestClassifier(svm))
-
-
-def head_auc(head: Any, Z: Array, Y: Array) -> float:
-    """Mean area under the ROC curve of what is put on the scores."""
-    return mean_auc(Y, head.decision_function(Z))

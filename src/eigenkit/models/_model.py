@@ -87,7 +87,8 @@ class Model:
 
     def row_of_zeros(self) -> Block:
         """One row to try things out on."""
-        text = {column.name: [""] for column in self.features.text}
+        kinds = self.features.categorical
+        text = {c.name: [c.words[0] if c.name in kinds else ""] for c in self.features.text}
         return Block(np.zeros((1, self.features.n_numbers)), text)
 
     def predict(self, path: str, block: Block) -> tuple[np.ndarray, Array | None]:

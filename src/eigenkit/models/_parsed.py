@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenkit.files import Block, FileError, Source, Target, target_of
 from eigenkit.files._many import widened
-from eigenkit.files._reading import are_codes, join_labels, rows_per_block
+from eigenkit.files._reading import are_names, join_labels, rows_per_block
 from eigenkit.files._targets import check_complete
 from eigenkit.models._features import Features, drop_missing, learn_features
 from eigenkit.models._scratch import Scratch, Stored
@@ -34,12 +34,14 @@ def parsed(
     """
     scratch = Scratch(folder)
     first = sources[0]
+    for source in sources if task == "classes" else ():
+        source.take_labels_as_words()
     simple = scale == "none" and missing == "error" and not first.text_names
     kept: list[tuple[str, Stored]] = []
     labels: list[Any] = []
     width = 0
     for path, block in blocks_of(sources):
-        block = drop_missing(block) if missing == "drop" else block
+        block = drop_missing(block, first.categorical_names) if missing == "drop" else block
         width = max(width, block.X.shape[1])
         if missing != "drop":
             check_complete(path, block.labels, block.start)
@@ -50,7 +52,7 @@ def parsed(
             X = _plain_matrix(plain, path, block)
             kept.append((path, Stored.of(scratch, X)))
     seen = join_labels(labels)
-    if are_codes(sources, seen):
+    if are_names(sources, seen):
         return parsed(sources, task, scale, missing, folder, part=part)
     if seen is not None and len(seen) == 0:
         raise FileError(first.path, "every row has a missing value: nothing is left to fit.")
@@ -73,7 +75,7 @@ def parsed(
     stored = []
     for path, block in blocks_of(sources):
         block = replace(block, X=widened(block.X, width))
-        block = drop_missing(block) if missing == "drop" else block
+        block = drop_missing(block, first.categorical_names) if missing == "drop" else block
         if len(block):
             held = Stored.of(scratch, features.matrix(path, block))
             stored.append(replace(held, **_y_of(scratch, target, path, block.labels)))

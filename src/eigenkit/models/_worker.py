@@ -119,8 +119,8 @@ def _parsed(path: str, labels: Any, reading: dict[str, Any]) -> Any:
     options = dict(reading)
     task = options.pop("task", None)
     source = open_file(path, Reading(labels=tuple(labels), stream=True, **options))
-    words = not getattr(source, "numeric_labels", True)
-    return *parsed([source], task, "none", "error", None, part=True), words
+    found = parsed([source], task, "none", "error", None, part=True)
+    return *found, not source.numeric_labels
 
 
 def read_part(

@@ -1,0 +1,120 @@
+"""What fit says of rows left out, and what it chooses by them, is learned without those rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.metrics import r2_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from eigenkit import OrthonormalizedPLS, PLSRegression
+from eigenkit.evaluation import evaluate
+from eigenkit.files import Reading, open_file
+from eigenkit.models import Preparation, fit_model
+from eigenkit.models._choosing import folds_of
+
+ALPHAS = [0.1, 5.0, 50.0]
+
+
+@pytest.fixture
+def rows(tmp_path: Path) -> tuple[str, np.ndarray, np.ndarray]:
+    """Few rows, many gaps, and one value that moves the mean and the scale of its column."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    y = X[:, 0] + 0.3 * rng.normal(size=30)
+    X[::3, 0], X[1, 0] = np.nan, 30.0
+    path = tmp_path / "a.csv"
+    np.savetxt(path, np.column_stack([X, y]), delimiter=",", header="a,b,c,y", comments="")
+    return str(path), X, y
+
+
+def fold_by_fold(estimator: Any, X: Any, y: Any, folds: Any) -> float:
+    """The mean score where everything is learned from the training part."""
+    scores = []
+    for train, test in folds:
+        made = make_pipeline(SimpleImputer(), StandardScaler(), estimator).fit(X[train], y[train])
+        scores.append(r2_score(y[test], np.ravel(made.predict(X[test]))))
+    return float(np.mean(scores))
+
+
+def in_one_block(n: int, cv: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The folds of rows that are read in one block."""
+    part = np.random.default_rng([0, 0, 0]).permutation(n) % cv
+    return ((np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(cv))
+
+
+def fitted(path: str, method: str, **options: Any) -> dict[str, Any]:
+    source = open_file(path, Reading(labels=("y",)))
+    options = {"missing": "mean", "scale": "standard", **options}
+    return fit_model(source, method, task="numbers", **options).how
+
+
+def test_quality_is_measured_without_a_look_at_the_rows_left_out(rows: Any) -> None:
+    path, X, y = rows
+    found = fitted(path, "opls", params={"alpha": 5.0})["quality"]["mean"]
+    folds = folds_of("numbers", y, 5, 0)
+    assert found == pytest.approx(fold_by_fold(OrthonormalizedPLS(alpha=5.0), X, y, folds))
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_alpha_is_chosen_without_a_look_at_the_rows_left_out(rows: Any, stream: bool) -> None:
+    path, X, y = rows
+    found = fitted(path, "opls", alphas=ALPHAS, cv=3, stream=stream)["alpha_search"]
+    folds = list(in_one_block(30, 3) if stream else folds_of("numbers", y, 3, 0))
+    right = [fold_by_fold(OrthonormalizedPLS(alpha=a), X, y, folds) for a in ALPHAS]
+    np.testing.assert_allclose(found["mean_score"], right, rtol=1e-8)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_components_are_chosen_without_a_look_at_the_rows_left_out(rows: Any, stream: bool) -> None:
+    path, X, y = rows
+    found = fitted(path, "pls", components="cv", cv=3, stream=stream)["component_search"]
+    folds = list(in_one_block(30, 3) if stream else folds_of("numbers", y, 3, 0))
+    tried = [PLSRegression(n_components=l, scale=False) for l in found["values"]]
+    right = [fold_by_fold(estimator, X, y, folds) for estimator in tried]
+    np.testing.assert_allclose(found["mean_score"], right, rtol=1e-6)
+
+
+def test_stored_rows_are_prepared_by_all_rows_for_the_fit(rows: Any) -> None:
+    path, _, _ = rows
+    options: Any = {"missing": "mean", "scale": "standard", "alphas": [5.0], "cv": 3}
+    sources = [open_file(path, Reading(labels=("y",))) for _ in range(2)]
+    whole, blocks = (
+        fit_model(source, "opls", task="numbers", stream=stream, **options)
+        for source, stream in zip(sources, (False, True), strict=True)
+    )
+    np.testing.assert_allclose(blocks.estimator.components_, whole.estimator.components_, rtol=1e-8)
+
+
+def test_medians_beside_text_are_learned_in_every_fold(tmp_path: Path) -> None:
+    words = ["red", "green", "blue", "dark", "light"]
+    lines = [f"{'' if i % 7 == 0 else i},{words[i % 5]} {words[i % 3]},{i % 2}" for i in range(40)]
+    path = tmp_path / "a.csv"
+    path.write_text("a,t,y\n" + "\n".join(lines))
+    source = open_file(str(path), Reading(labels=("y",), text=("t",)))
+    assert fit_model(source, "lda", missing="median").how["quality"] is not None
+
+
+def test_compare_chooses_alpha_without_a_look_at_the_rows_left_out(rows: Any) -> None:
+    """What prepares is asked for in every inner fold, not only in every split."""
+    _, X, y = rows
+    sizes: list[int] = []
+    learn = Preparation("mean", "standard")
+
+    def prepare(training: Any) -> Any:
+        sizes.append(len(training))
+        return learn(training)
+
+    methods = {"opls": OrthonormalizedPLS()}
+    options: Any = {"cv": 3, "inner_cv": 4, "alphas": [1.0, 10.0], "baselines": False}
+    evaluate(X, y, methods, task="numbers", prepare=prepare, **options)
+    assert sizes.count(15) == 3 * 4
+    sizes.clear()
+    evaluate(X, y > 0, methods, prepare=prepare, **options)
+    assert len([n for n in sizes if n < 18]) == 3 * 4
