@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from eigenkit import LDA, AlphaSearchCV
+from eigenkit import LDA, AlphaSearchCV, KernelLDA
 from eigenkit.exceptions import EigenkitWarning
 
 
@@ -114,6 +114,26 @@ def test_what_auto_cannot_do_is_said():
         LDA(shrinkage="auto").partial_fit(X[::2], y[::2])
     with pytest.raises(ValueError, match=r"shrinkage=0\.5 takes the place of alpha"):
         AlphaSearchCV(LDA(shrinkage=0.5)).fit(X, y)
+
+
+@pytest.mark.parametrize("way", ["weights", "stream", "kernel"])
+def test_a_class_of_which_no_row_counts_has_no_prior(way):
+    """It has no mean, so nothing can be said of how near a sample is to it."""
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 3
+    X = rng.normal(size=(30, 4)) + y[:, None]
+    counts = y > 0
+
+    def model(priors):
+        if way == "stream":
+            return LDA(priors=priors).partial_fit(X[counts], y[counts], classes=[0, 1, 2])
+        return (LDA if way == "weights" else KernelLDA)(priors=priors).fit(X, y, counts * 1.0)
+
+    with pytest.raises(ValueError, match=r"priors\[0\]=0.8 is the probability of a class of which"):
+        model([0.8, 0.1, 0.1]).predict(X)
+    found = model([0.0, 0.5, 0.5])
+    assert not np.any(found.predict(X) == 0)
+    np.testing.assert_array_equal(found.predict_proba(X)[:, 0], 0.0)
 
 
 def test_priors_that_do_not_sum_to_one_are_normalized_with_a_warning():

@@ -65,7 +65,7 @@ class GraphRegularized(BestEstimator):
     fold_scores_ : array of shape (n_folds, n_mu)
         Where several mu were tried.
     classes_, n_features_in_, feature_names_in_
-        Those of the projection.
+        Those of the projection; a class is left out if all of its rows have zero weight.
 
     Notes
     -----
