@@ -551,3 +551,23 @@ def test_blocks_that_differ_in_y_are_answered(rng):
     with pytest.raises(ValueError, match="all of them as numbers, or all as words"):
         LDA().fit(RowBlocks.from_arrays([(X, y), (X, words)]))
     PCA(2).fit(RowBlocks.from_arrays([(X, y), X]))
+
+
+@pytest.mark.parametrize("model", [LDA(), PCA()], ids=repr)
+@pytest.mark.parametrize("generator", [True, False])
+@pytest.mark.parametrize("n_blocks", [1, 3])
+def test_blocks_that_can_be_asked_once_are_refused(model, generator, n_blocks, rng):
+    X, y = _data("lda", rng)
+    once = iter([(X, y)] * n_blocks)
+    once = (block for block in once) if generator else once
+    with pytest.raises(ValueError, match=r"blocks gives the same .* twice: give a function that"):
+        clone(model).fit(RowBlocks(lambda: once))
+    with pytest.raises(TypeError, match=r"blocks is a .*: give a function that makes a new"):
+        RowBlocks(once)
+
+
+def test_blocks_that_are_gone_in_the_second_pass_are_refused(rng):
+    X, y = _data("lda", rng)
+    left = [[(X, y)]]
+    with pytest.raises(ValueError, match="X holds no block of rows that count in a second pass"):
+        LDA().fit(RowBlocks(lambda: left.pop() if left else []))

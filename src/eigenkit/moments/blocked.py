@@ -41,8 +41,14 @@ class Blocks(ABC):
         y = self.head()[1]
         if np.ndim(y) != 1 or np.asarray(y).dtype.kind == "f":
             return None
-        found: np.ndarray = self.passes().run(_classes).values
-        return found
+        found = self.passes().run(_classes)
+        if found is None:
+            raise ValueError(
+                "X holds no block of rows that count in a second pass: give blocks that are the "
+                "same in every pass."
+            )
+        values: np.ndarray = found.values
+        return values
 
 
 class _Classes:
