@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from eigenkit import LDA, AlphaSearchCV, KernelLDA
+from eigenkit import LDA, PLSDA, AlphaSearchCV, KernelLDA, ReGEC, RowBlocks
 from eigenkit.exceptions import EigenkitWarning
 
 
@@ -159,3 +159,36 @@ def test_classes_of_several_types_are_named():
         LDA().fit(X, np.array(["a", 1] * 15, dtype=object))
     both = np.array(["a", np.str_("b")] * 15, dtype=object)
     assert list(LDA().fit(X, both).classes_) == ["a", "b"]
+
+
+@pytest.mark.parametrize("make", [LDA, KernelLDA, ReGEC, PLSDA])
+def test_integers_as_objects_and_strings_of_any_length_are_classes(make):
+    X, y = load_iris(return_X_y=True)
+    expected = make().fit(X, y)
+    for as_objects in (y.astype(object), np.array(y.tolist(), dtype=object)):
+        model = make().fit(X, as_objects)
+        assert model.classes_.dtype.kind == "i"
+        np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+        assert model.score(X, as_objects) == expected.score(X, y)
+    if hasattr(np.dtypes, "StringDType"):
+        words = np.array(["x", "y", "zz"], dtype=np.dtypes.StringDType())[y]
+        predicted = make().fit(X, words).predict(X)
+        np.testing.assert_array_equal(predicted, words.astype(object)[expected.predict(X) * 50])
+
+
+def test_objects_that_are_no_classes_are_named():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"y holds objects \(float\): give classes as strings"):
+        LDA().fit(X, np.array([0.5, 1.5, 2.5], dtype=object)[y])
+
+
+def test_classes_that_were_not_declared_are_refused_for_blocks_too():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"not declared: give classes= .* or to RowBlocks"):
+        LDA().fit(RowBlocks(lambda: [(X, y)], classes=np.array([0, 1])))
+
+
+def test_a_stream_takes_no_blocks():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(TypeError, match="X is blocks of rows: give them to fit"):
+        LDA().partial_fit(RowBlocks.from_arrays([(X, y)]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import check_y_names
+from eigenkit.estimators._encoding import labels_of
 
 
 @described
@@ -17,6 +17,6 @@ class ScoresByName:
 
         {scored}
         """
-        check_y_names(self, y)
         scored: Any = super()
-        return float(scored.score(X, y, sample_weight=sample_weight))
+        labels = labels_of(self, y, reset=False)
+        return float(scored.score(X, labels, sample_weight=sample_weight))

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from eigenkit.estimators._validation import has_no_rows
-from eigenkit.moments import ClassMoments, Moments
+from eigenkit.moments import Blocks, ClassMoments, Moments
 from eigenkit.shell import check_above_zero, forget, is_fitted_name, unchanged_on_error
 
 
@@ -139,6 +139,8 @@ class Streaming:
         self._settings()
         self._check_stream()
         half_life = check_half_life(half_life)
+        if isinstance(X, Blocks):
+            raise TypeError("X is blocks of rows: give them to fit, or (X, y) one by one.")
         if has_no_rows(X, y, sample_weight):
             return self
         with unchanged_on_error(self):

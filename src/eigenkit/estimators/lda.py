@@ -21,6 +21,7 @@ from eigenkit.estimators._heads import (
     on_features,
     posterior,
 )
+from eigenkit.estimators._named import ScoresByName
 from eigenkit.estimators._streams import Result
 from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
@@ -32,7 +33,7 @@ from eigenkit.tolerances import EPS
 
 
 @described
-class LDA(ClassifierMixin, Projection):
+class LDA(ScoresByName, ClassifierMixin, Projection):
     """Linear discriminant analysis: a projection that separates classes, and a classifier.
 
     Solves ``Sb w = lambda (St + alpha I) w`` for the between-class and total scatter, and

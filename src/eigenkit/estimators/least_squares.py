@@ -20,6 +20,7 @@ from eigenkit.estimators._encoding import (
     encode_classes,
     encode_labels,
     encode_responses,
+    labels_of,
 )
 from eigenkit.estimators._heads import (
     log_posterior,
@@ -251,8 +252,9 @@ class LeastSquaresProjection(Projection):
         {scored}
         """
         if self.target in CLASSES:
+            labels = labels_of(self, y, reset=False)
             return float(
-                sklearn.metrics.accuracy_score(y, self.predict(X), sample_weight=sample_weight)
+                sklearn.metrics.accuracy_score(labels, self.predict(X), sample_weight=sample_weight)
             )
         return float(
             sklearn.metrics.r2_score(
