@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import pickle
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from eigenkit import LDA, PLSDA, AlphaSearchCV, KernelLDA, ReGEC, RowBlocks
+from eigenkit import (
+    LDA,
+    PLSDA,
+    AlphaSearchCV,
+    KernelLDA,
+    LeastSquaresProjection,
+    ReGEC,
+    RowBlocks,
+)
 from eigenkit.exceptions import EigenkitWarning
 
 
@@ -192,3 +203,17 @@ def test_a_stream_takes_no_blocks():
     X, y = load_iris(return_X_y=True)
     with pytest.raises(TypeError, match="X is blocks of rows: give them to fit"):
         LDA().partial_fit(RowBlocks.from_arrays([(X, y)]))
+
+
+@pytest.mark.parametrize("make", [LDA, ReGEC, PLSDA, partial(LeastSquaresProjection, target="lda")])
+def test_a_stream_keeps_the_classes_that_it_began_with(make):
+    X, y = load_iris(return_X_y=True)
+    model = make().partial_fit(X[::2], y[::2], classes=[0, 1, 2])
+    expected = pickle.loads(pickle.dumps(model)).partial_fit(X[1::2], y[1::2]).predict(X)
+    for classes in ([0, 1], [0, 1, 2, 3], ["a", "b", "c"]):
+        with pytest.raises(
+            ValueError, match=r"is not the same as on the first call to partial_fit"
+        ):
+            model.partial_fit(X[1::2], y[1::2], classes=classes)
+    model.partial_fit(X[1::2], y[1::2], classes=[2, 1, 0])
+    np.testing.assert_array_equal(model.predict(X), expected)

@@ -236,6 +236,19 @@ def class_numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     return index
 
 
+def check_declared(model: Any, classes: Any) -> None:
+    """Refuse other classes than a stream began with."""
+    known = vars(model).get("classes_")
+    if classes is None or known is None:
+        return
+    given = np.unique(as_labels(classes, "classes"))
+    if not np.array_equal(given, known):
+        raise ValueError(
+            f"classes={shown(given.tolist())} is not the same as on the first call to partial_fit, "
+            f"which knew {shown(known.tolist())}: give the same, or none."
+        )
+
+
 def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> sparse.csr_array:
     """Sparse 0/1 matrix with a column per class; a class that is not declared is an error."""
     return _indicators(class_numbers(y, classes), len(classes))
