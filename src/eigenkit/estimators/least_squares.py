@@ -83,7 +83,8 @@ class LeastSquaresProjection(Projection):
     ----------
     components_ : array of shape (n_components_, n_features)
         With the lasso one per target, which stands for one label or class (one for two classes);
-        components without any feature come last.
+        components without any feature come last, and those of equal eigenvalues, as components
+        of the same single feature are, in the order of their targets.
     eigenvalues_ : array of shape (n_components_,)
         ``|H'Xc w|^2 / |Xc w|^2``, decreasing.
     mean_ : array of shape (n_features,)

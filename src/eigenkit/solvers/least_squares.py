@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 
 from eigenkit.data import Centered
 from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import Array, orthonormalize
+from eigenkit.linalg import Array, largest_first, orthonormalize
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.stages import Settings, finish, regress, settled
 from eigenkit.tolerances import DEPENDENT, EPS, EXACT, RANK_TOL, along
@@ -116,7 +116,7 @@ def _ordered(
     scores, cross = pencil.Z.matmat(W), pencil.C.T @ W
     between, total = (np.einsum("ij,ij->j", A, A) for A in (cross, scores))
     values = np.divide(between, total, out=np.zeros_like(total), where=total > 0)
-    order = np.argsort(-values, kind="stable")
+    order = largest_first(values)
     values, cross, scores = values[order], cross[:, order], scores[:, order]
     basis = np.divide(cross, np.sqrt(values), out=np.zeros_like(cross), where=values > 0)
     BW, gram = pencil.Z.rmatmat(scores), scores.T @ scores
