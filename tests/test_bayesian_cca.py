@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eigenkit import BayesianCCA
+from eigenkit import BayesianCCA, ProbabilisticCCA
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.solvers.relevance import information, start, varimax
 from eigenkit.solvers.sparse_latent import Observed, bound, latent, update
@@ -231,3 +231,14 @@ def test_parameters_are_checked(params, message, rng):
 def test_an_early_stop_is_told(rng):
     with pytest.warns(ConvergenceWarning, match="max_iter=12 steps"):
         BayesianCCA(2, max_iter=12, tol=0.0).fit(*planted(rng, n=50))
+
+
+@pytest.mark.parametrize("max_iter", [1, 2])
+def test_a_run_too_short_to_measure_says_so(max_iter, rng):
+    X = rng.normal(size=(30, 3))
+    Y = X[:, :2] + rng.normal(size=(30, 2))
+    X[0, 0] = np.nan
+    for model in (BayesianCCA(1, max_iter=max_iter), ProbabilisticCCA(1, max_iter=max_iter)):
+        with pytest.warns(ConvergenceWarning) as caught:
+            model.fit(X, Y)
+        assert not any("inf" in str(warning.message) for warning in caught)

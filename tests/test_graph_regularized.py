@@ -504,3 +504,30 @@ def test_neighbours_of_sparse_rows_far_from_zero(offset, rng):
     near = model.fit(X, y).transform(X)
     far = sparse.csr_array(X + offset)
     np.testing.assert_allclose(model.fit(far, y).transform(far), near, atol=1e-14 * offset)
+
+
+MARKS = {
+    "none": np.array(["a", None, "b"], dtype=object),
+    "nan": np.array([0.0, np.nan, 1.0]),
+    "minus one": np.array([0, -1, 1]),
+}
+
+
+@pytest.mark.parametrize("mark", MARKS)
+def test_rows_without_labels_are_left_out_of_the_score(mark, rng):
+    X, y = rng.normal(size=(30, 3)), MARKS[mark][np.arange(30) % 3]
+    known, weight = np.arange(30) % 3 != 1, rng.random(30)
+    model = GraphRegularized(LDA(), n_neighbors=3).fit(X, y)
+    right = model.predict(X[known]) == y[known]
+    assert model.score(X, y) == pytest.approx(right.mean())
+    expected = np.average(right, weights=weight[known])
+    assert model.score(X, y, sample_weight=weight) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="y has labels for no sample: give some"):
+        model.score(X[~known], y[~known])
+
+
+def test_minus_one_is_scored_where_it_is_a_number(rng):
+    X = rng.normal(size=(30, 3))
+    y = np.where(X[:, 0] > 0, 1.0, -1.0)
+    model = GraphRegularized(OrthonormalizedPLS(), n_neighbors=3).fit(X, y)
+    assert model.score(X, y) == pytest.approx(model.best_estimator_.score(X, y))

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import pickle
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from eigenkit import LDA, AlphaSearchCV
+from eigenkit import (
+    LDA,
+    PLSDA,
+    AlphaSearchCV,
+    KernelLDA,
+    LeastSquaresProjection,
+    ReGEC,
+    RowBlocks,
+)
 from eigenkit.exceptions import EigenkitWarning
 
 
@@ -116,6 +127,26 @@ def test_what_auto_cannot_do_is_said():
         AlphaSearchCV(LDA(shrinkage=0.5)).fit(X, y)
 
 
+@pytest.mark.parametrize("way", ["weights", "stream", "kernel"])
+def test_a_class_of_which_no_row_counts_has_no_prior(way):
+    """It has no mean, so nothing can be said of how near a sample is to it."""
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 3
+    X = rng.normal(size=(30, 4)) + y[:, None]
+    counts = y > 0
+
+    def model(priors):
+        if way == "stream":
+            return LDA(priors=priors).partial_fit(X[counts], y[counts], classes=[0, 1, 2])
+        return (LDA if way == "weights" else KernelLDA)(priors=priors).fit(X, y, counts * 1.0)
+
+    with pytest.raises(ValueError, match=r"priors\[0\]=0.8 is the probability of a class of which"):
+        model([0.8, 0.1, 0.1]).predict(X)
+    found = model([0.0, 0.5, 0.5])
+    assert not np.any(found.predict(X) == 0)
+    np.testing.assert_array_equal(found.predict_proba(X)[:, 0], 0.0)
+
+
 def test_priors_that_do_not_sum_to_one_are_normalized_with_a_warning():
     X, y = load_iris(return_X_y=True)
     with pytest.warns(EigenkitWarning, match="priors sum to 2, not to 1"):
@@ -139,3 +170,50 @@ def test_classes_of_several_types_are_named():
         LDA().fit(X, np.array(["a", 1] * 15, dtype=object))
     both = np.array(["a", np.str_("b")] * 15, dtype=object)
     assert list(LDA().fit(X, both).classes_) == ["a", "b"]
+
+
+@pytest.mark.parametrize("make", [LDA, KernelLDA, ReGEC, PLSDA])
+def test_integers_as_objects_and_strings_of_any_length_are_classes(make):
+    X, y = load_iris(return_X_y=True)
+    expected = make().fit(X, y)
+    for as_objects in (y.astype(object), np.array(y.tolist(), dtype=object)):
+        model = make().fit(X, as_objects)
+        assert model.classes_.dtype.kind == "i"
+        np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+        assert model.score(X, as_objects) == expected.score(X, y)
+    if hasattr(np.dtypes, "StringDType"):
+        words = np.array(["x", "y", "zz"], dtype=np.dtypes.StringDType())[y]
+        predicted = make().fit(X, words).predict(X)
+        np.testing.assert_array_equal(predicted, words.astype(object)[expected.predict(X) * 50])
+
+
+def test_objects_that_are_no_classes_are_named():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"y holds objects \(float\): give classes as strings"):
+        LDA().fit(X, np.array([0.5, 1.5, 2.5], dtype=object)[y])
+
+
+def test_classes_that_were_not_declared_are_refused_for_blocks_too():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ValueError, match=r"not declared: give classes= .* or to RowBlocks"):
+        LDA().fit(RowBlocks(lambda: [(X, y)], classes=np.array([0, 1])))
+
+
+def test_a_stream_takes_no_blocks():
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(TypeError, match="X is blocks of rows: give them to fit"):
+        LDA().partial_fit(RowBlocks.from_arrays([(X, y)]))
+
+
+@pytest.mark.parametrize("make", [LDA, ReGEC, PLSDA, partial(LeastSquaresProjection, target="lda")])
+def test_a_stream_keeps_the_classes_that_it_began_with(make):
+    X, y = load_iris(return_X_y=True)
+    model = make().partial_fit(X[::2], y[::2], classes=[0, 1, 2])
+    expected = pickle.loads(pickle.dumps(model)).partial_fit(X[1::2], y[1::2]).predict(X)
+    for classes in ([0, 1], [0, 1, 2, 3], ["a", "b", "c"]):
+        with pytest.raises(
+            ValueError, match=r"is not the same as on the first call to partial_fit"
+        ):
+            model.partial_fit(X[1::2], y[1::2], classes=classes)
+    model.partial_fit(X[1::2], y[1::2], classes=[2, 1, 0])
+    np.testing.assert_array_equal(model.predict(X), expected)

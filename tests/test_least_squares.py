@@ -281,3 +281,16 @@ def test_sparse_data_may_have_long_indices(form, l1_ratio):
             strict=True,
         ):
             np.testing.assert_allclose(a[1], b[1], atol=1e-9)
+
+
+def test_components_of_one_feature_are_tied_and_keep_the_order_of_their_labels():
+    """Their eigenvalues are equal but for rounding, which weights and copies of rows change."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(40, 4)) * [20.0, 0.1, 0.1, 0.1]
+        Y = (X[:, :1] * 0.05 + rng.normal(size=(40, 4)) > 0).astype(int)
+        weight = rng.choice([1, 2, 3], size=40)
+        copies = np.repeat(np.arange(40), weight)
+        make = partial(LeastSquaresProjection, target="clique", alpha=20.0, l1_ratio=1.0, tol=1e-12)
+        models = make().fit(X[copies], Y[copies]), make().fit(X, Y, sample_weight=weight)
+        np.testing.assert_allclose(*(model.components_ for model in models), atol=1e-9)

@@ -382,3 +382,23 @@ def test_mle_counts_repetitions(seed):
 
 def test_one_feature_is_one_component_by_evidence(rng):
     assert PCA("mle").fit(rng.normal(size=(10, 1))).n_components_ == 1
+
+
+@pytest.mark.parametrize("way", ["weights", "stream", "stream of repeats"])
+def test_counts_of_fewer_rows_than_features_leave_the_noise_of_repeats(way, rng):
+    X = rng.normal(size=(20, 30))
+    theirs = decomposition.PCA(2).fit(np.repeat(X, 3, axis=0))
+    if way == "stream of repeats":
+        ours = PCA(2).partial_fit(X).partial_fit(X).partial_fit(X)
+    else:
+        fit = PCA(2).fit if way == "weights" else PCA(2).partial_fit
+        ours = fit(X, sample_weight=np.full(20, 3))
+    np.testing.assert_allclose(ours.noise_variance_, theirs.noise_variance_, rtol=1e-10)
+    np.testing.assert_allclose(ours.get_covariance(), theirs.get_covariance(), atol=1e-10)
+    np.testing.assert_allclose(ours.score(X), theirs.score(X), rtol=1e-10)
+
+
+def test_the_noise_knows_no_unit_of_weights_that_are_not_counts(rng):
+    X, weight = rng.normal(size=(20, 30)), rng.random(20)
+    found = [PCA(2).fit(X, sample_weight=c * weight).noise_variance_ for c in (1.0, 1e-3, 50.0)]
+    np.testing.assert_allclose(found, found[0], rtol=1e-10)

@@ -161,6 +161,25 @@ def test_least_squares_models_are_those_of_all_rows(target, l1_ratio, rng):
     np.testing.assert_allclose(np.abs(model.transform(X)), np.abs(whole.transform(X)), atol=1e-8)
 
 
+@pytest.mark.parametrize("target", ["lda", "zhou", "cca", "star", "opls"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_class_that_the_others_determine_is_no_direction_of_its_own(seed, target, monkeypatch):
+    """The columns of H are dependent: products of rows, and sums of many, must not hide that."""
+    monkeypatch.setattr("eigenkit.moments.stream.BLOCK_BYTES", 0)
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, 900)
+    X = rng.normal(size=(900, 3)) + y[:, None] * [1.0, 0.0, 0.5]
+    labels = y if target == "lda" else np.eye(3)[y]
+    make = partial(LeastSquaresProjection, target=target, l1_ratio=1.0, tol=1e-12)
+    whole, stream = make().fit(X, labels), make()
+    parts = [(X[i : i + 9], labels[i : i + 9]) for i in range(0, 900, 9)]
+    for part in parts:
+        stream.partial_fit(*part, **({"classes": [0, 1, 2]} if target == "lda" else {}))
+    for model in (make().fit(RowBlocks.from_arrays(parts)), stream):
+        np.testing.assert_allclose(model.eigenvalues_, whole.eigenvalues_, rtol=1e-10)
+        np.testing.assert_allclose(model.components_, whole.components_, atol=1e-10)
+
+
 def test_the_same_blocks_give_the_same_bits(rng):
     X, y = _data("cca", rng)
     blocks = RowBlocks.from_arrays(_parts(X, y))
@@ -532,3 +551,23 @@ def test_blocks_that_differ_in_y_are_answered(rng):
     with pytest.raises(ValueError, match="all of them as numbers, or all as words"):
         LDA().fit(RowBlocks.from_arrays([(X, y), (X, words)]))
     PCA(2).fit(RowBlocks.from_arrays([(X, y), X]))
+
+
+@pytest.mark.parametrize("model", [LDA(), PCA()], ids=repr)
+@pytest.mark.parametrize("generator", [True, False])
+@pytest.mark.parametrize("n_blocks", [1, 3])
+def test_blocks_that_can_be_asked_once_are_refused(model, generator, n_blocks, rng):
+    X, y = _data("lda", rng)
+    once = iter([(X, y)] * n_blocks)
+    once = (block for block in once) if generator else once
+    with pytest.raises(ValueError, match=r"blocks gives the same .* twice: give a function that"):
+        clone(model).fit(RowBlocks(lambda: once))
+    with pytest.raises(TypeError, match=r"blocks is a .*: give a function that makes a new"):
+        RowBlocks(once)
+
+
+def test_blocks_that_are_gone_in_the_second_pass_are_refused(rng):
+    X, y = _data("lda", rng)
+    left = [[(X, y)]]
+    with pytest.raises(ValueError, match="X holds no block of rows that count in a second pass"):
+        LDA().fit(RowBlocks(lambda: left.pop() if left else []))

@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from scipy import linalg as sla
 
 from eigenkit.threads import blas_threads
-from eigenkit.tolerances import ENTRY_TIE, RANK_TOL, SQUARES_RANGE, above_rounding, along
+from eigenkit.tolerances import (
+    EIGENVALUE_TIE,
+    ENTRY_TIE,
+    RANK_TOL,
+    SQUARES_RANGE,
+    above_rounding,
+    along,
+)
 
 Array = NDArray[np.float64]
 
@@ -80,6 +87,20 @@ def first_triplets(M: Array, count: int | None) -> tuple[Array, Array, Array]:
     keep = s**2 > RANK_TOL * s.max(initial=0.0) ** 2
     V = Vt[keep].T
     return U[:, keep], s[keep], V if span is None else span @ V
+
+
+def largest_first(values: Array) -> np.ndarray:
+    """The order of decreasing values; those that are equal up to rounding stay as they come.
+
+    Examples
+    --------
+    >>> largest_first(np.array([0.1, 0.5, 0.2, 0.5 + 1e-16, 0.2 + 1e-16]))
+    array([1, 3, 2, 4, 0])
+    """
+    order = np.argsort(-values, kind="stable")
+    gaps = -np.diff(values[order], prepend=np.max(values, initial=0.0))
+    steps = np.cumsum(gaps > EIGENVALUE_TIE * np.max(np.abs(values), initial=0.0))
+    return np.asarray(order[np.lexsort((order, steps))])
 
 
 def signs(W: Array) -> Array:

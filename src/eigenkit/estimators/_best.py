@@ -14,7 +14,8 @@ from eigenkit.estimators._estimator import Estimator
 from eigenkit.shell import lacks
 
 
-def _estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
+def estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
+    """Methods that there are where the estimator has one of this name."""
     found: Callable[[Callable[..., Any]], Any] = available_if(
         lambda self: hasattr(self._asked(), name)
     )
@@ -36,22 +37,22 @@ class Delegating:
         estimator, X = self._handed(X)
         return getattr(estimator, method)(X)
 
-    @_estimator_has("predict")
+    @estimator_has("predict")
     def predict(self, X: Any) -> Any:
         """Predict; see the estimator."""
         return self._answer("predict", X)
 
-    @_estimator_has("predict_proba")
+    @estimator_has("predict_proba")
     def predict_proba(self, X: Any) -> Any:
         """Class probabilities; see the estimator."""
         return self._answer("predict_proba", X)
 
-    @_estimator_has("decision_function")
+    @estimator_has("decision_function")
     def decision_function(self, X: Any) -> Any:
         """Scores of the classes; see the estimator."""
         return self._answer("decision_function", X)
 
-    @_estimator_has("score")
+    @estimator_has("score")
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The estimator's own score."""
         check_y_names(self, y)

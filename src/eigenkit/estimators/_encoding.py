@@ -34,10 +34,15 @@ def _as_array(name: str, y: Any) -> Any:
         raise ValueError(
             f"{name} is a ragged list: encode lists of labels with MultiLabelBinarizer."
         ) from error
+    if y.dtype.kind == "T":
+        y = y.astype(object)  # numpy's strings of any length, which scikit-learn cannot sort out
     if y.dtype.kind != "O":
         return y
+    kinds = set(map(type, y.ravel()))
+    if kinds and all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+        return np.array(y.tolist())  # as they come from tables with columns of several kinds
     # pandas' missing value answers no comparison: as NaN it is found like the others.
-    if not any(kind.__name__ == "NAType" for kind in set(map(type, y.ravel()))):
+    if not any(kind.__name__ == "NAType" for kind in kinds):
         return y
     missing = [type(value).__name__ == "NAType" for value in y.ravel()]
     return np.where(np.reshape(missing, y.shape), np.nan, y)
@@ -165,6 +170,11 @@ def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:
         check_finite("y", y)
     plain = strings or y.dtype.kind in "iub"
     kind = "multiclass" if plain else type_of_target(y, input_name="y")
+    if kind == "unknown":
+        found = ", ".join(sorted(each.__name__ for each in types))
+        raise ValueError(
+            f"Unknown label type: y holds objects ({found}): give classes as strings or integers."
+        )
     if kind not in ("binary", "multiclass"):
         raise ValueError(f"Unknown label type: {kind}: y must hold classes, not measurements.")
     return np.asarray(y)
@@ -220,10 +230,23 @@ def class_numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     unseen = classes[index] != y
     if np.any(unseen):
         raise ValueError(
-            f"y holds the class {shown(y[unseen][0])}, which the first call did not declare: "
-            "pass classes= with all of them to the first partial_fit."
+            f"y holds the class {shown(y[unseen][0])}, which was not declared: give classes= with "
+            "all of them, to the first partial_fit or to RowBlocks."
         )
     return index
+
+
+def check_declared(model: Any, classes: Any) -> None:
+    """Refuse other classes than a stream began with."""
+    known = vars(model).get("classes_")
+    if classes is None or known is None:
+        return
+    given = np.unique(as_labels(classes, "classes"))
+    if not np.array_equal(given, known):
+        raise ValueError(
+            f"classes={shown(given.tolist())} is not the same as on the first call to partial_fit, "
+            f"which knew {shown(known.tolist())}: give the same, or none."
+        )
 
 
 def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> sparse.csr_array:
@@ -250,7 +273,7 @@ def class_columns(
         model.classes_, index = distinct_classes(y)
         return _indicators(index, len(model.classes_))
     if reset:
-        model.classes_ = np.unique(np.asarray(classes))
+        model.classes_ = np.unique(as_labels(classes, "classes"))
     return indicator_matrix(y, model.classes_)
 
 

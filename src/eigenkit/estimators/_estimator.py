@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import threads_for
 from eigenkit.estimators._blocks import blocked_rows
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import check_y_names, labels_of
+from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._notebook import fitted_table
 from eigenkit.estimators._validation import check_weight, check_X, owned
 from eigenkit.moments import Blocks, Rows
@@ -224,9 +224,9 @@ class ScoresByName:
 
         {scored}
         """
-        check_y_names(self, y)
         scored: Any = super()
-        return float(scored.score(X, y, sample_weight=sample_weight))
+        labels = labels_of(self, y, reset=False)
+        return float(scored.score(X, labels, sample_weight=sample_weight))
 
 
 class BothSides(Transformer):

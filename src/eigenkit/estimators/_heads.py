@@ -96,6 +96,13 @@ def checked_priors(priors: Any, shares: Array) -> Array:
         raise ValueError(f"priors={priors!r} is not valid: give {len(shares)} numbers >= 0.")
     if not given.sum() > 0:
         raise ValueError(f"priors={priors!r} is zero for every class.")
+    unknown = np.flatnonzero((given > 0) & ~(shares > 0))
+    if len(unknown):
+        first = unknown[0]
+        raise ValueError(
+            f"priors[{first}]={given[first]:g} is the probability of a class of which no row has "
+            "come that counts: give rows of the class, or 0 for its probability."
+        )
     if abs(given.sum() - 1) > PRIORS_TOL:
         warnings.warn(
             f"priors sum to {given.sum():g}, not to 1: they are divided by their sum",

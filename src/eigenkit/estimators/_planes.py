@@ -28,7 +28,7 @@ from eigenkit.estimators._class_sums import (
     plane_sums,
 )
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import check_classes, class_numbers
+from eigenkit.estimators._encoding import as_labels, check_classes, class_numbers
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._kernel_space import (
     check_kernel_params,
@@ -37,6 +37,7 @@ from eigenkit.estimators._kernel_space import (
     symmetry_tol,
 )
 from eigenkit.estimators._landmarks import landmark_rows
+from eigenkit.estimators._named import ScoresByName
 from eigenkit.estimators._probabilities import held_out_distances, softmax_scale
 from eigenkit.estimators._validation import check_X
 from eigenkit.kernels import Kernel, checked_kernel
@@ -121,7 +122,7 @@ class Found:
 
 
 @described
-class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
+class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
     """One plane per class, near to it and far from the rest; the nearest plane wins."""
 
     alpha: float
@@ -232,7 +233,7 @@ class ProximalPlanes(PlaneStreams, ClassifierMixin, Estimator):
             self.classes_, codes = np.unique(y, return_inverse=True)
             return codes[:, None]
         if reset:
-            self.classes_ = np.unique(np.asarray(classes))
+            self.classes_ = np.unique(as_labels(classes, "classes"))
         return class_numbers(y, self.classes_)[:, None]
 
     def _linear_planes(self, problem: ByClass) -> Found:

@@ -14,8 +14,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from eigenkit.estimators._encoding import check_declared
 from eigenkit.estimators._validation import has_no_rows
-from eigenkit.moments import ClassMoments, Moments
+from eigenkit.moments import Blocks, ClassMoments, Moments
 from eigenkit.shell import check_above_zero, forget, is_fitted_name, unchanged_on_error
 
 
@@ -122,7 +123,7 @@ class Streaming:
             all zero, changes nothing.
         classes : array, optional
             All classes that will come, where y holds classes and the first batch may lack
-            some.
+            some; in later calls the same, or none.
         half_life : float, optional
             Forget: everything seen before counts half as much after this many rows. By default
             nothing is forgotten.
@@ -134,12 +135,15 @@ class Streaming:
         self._settings()
         self._check_stream()
         half_life = check_half_life(half_life)
+        if isinstance(X, Blocks):
+            raise TypeError("X is blocks of rows: give them to fit, or (X, y) one by one.")
         if has_no_rows(X, y, sample_weight):
             return self
         with unchanged_on_error(self):
             first = "_intake_" not in vars(self)
             if first:
                 forget(self)
+            check_declared(self, classes)
             rows = self._arrivals(X, y, sample_weight, classes, reset=first)
             moments: Any = self._no_moments() if first else self._intake_.moments
             added = moments.add(rows, *self._kind(), half_life=half_life)

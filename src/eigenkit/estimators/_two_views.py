@@ -49,6 +49,13 @@ class Views:
         return np.hstack([self.X, self.Y]).astype(np.float64, copy=False)
 
 
+def growing(what: str, change: float) -> str:
+    """How an iteration stood when it ran out of steps; before two values there is no change."""
+    if not np.isfinite(change):
+        return f"before it was known how {what} grows"
+    return f"while {what} still grew by {change:.1e}"
+
+
 @described
 class TwoViewDensity(Transformer):
     """A Gaussian of two views, and of a latent variable that they share."""

@@ -8,7 +8,7 @@ import numpy as np
 import scipy
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._two_views import TwoViewDensity, Views
+from eigenkit.estimators._two_views import TwoViewDensity, Views, growing
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array, signs, triangular_factor
 from eigenkit.shell import check_at_most, check_count, check_real
@@ -145,9 +145,10 @@ class BayesianCCA(TwoViewDensity):
     def _tell(self, run: Run) -> None:
         self.evidence_, self.n_iter_ = run.bound, max(1, run.n_iter)
         if run.change > self.tol:
+            end = growing("the evidence bound", run.change)
             warnings.warn(
-                f"a run stopped after max_iter={self.max_iter} steps while the evidence bound "
-                f"still grew by {run.change:.1e}: increase max_iter or tol",
+                f"a run stopped after max_iter={self.max_iter} steps {end}: "
+                "increase max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=5,
             )

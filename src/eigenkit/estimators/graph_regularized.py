@@ -12,7 +12,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.estimators._base import Projection
-from eigenkit.estimators._best import BestEstimator
+from eigenkit.estimators._best import BestEstimator, estimator_has
 from eigenkit.estimators._blocks import refuse_blocks
 from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._estimator import check_y_given
@@ -65,7 +65,7 @@ class GraphRegularized(BestEstimator):
     fold_scores_ : array of shape (n_folds, n_mu)
         Where several mu were tried.
     classes_, n_features_in_, feature_names_in_
-        Those of the projection.
+        Those of the projection; a class is left out if all of its rows have zero weight.
 
     Notes
     -----
@@ -129,6 +129,32 @@ class GraphRegularized(BestEstimator):
         self
         """
         return self._fit(X, y, sample_weight, labelled=labelled)
+
+    @estimator_has("score")
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The estimator's own score on the rows that have labels; see the notes for those without.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        y : array, frame or sparse matrix
+            Labels or responses, with the marks that :meth:`fit` takes.
+        sample_weight : array of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        labels = labels_of(self, y, reset=False)
+        known = _unmarked(labels, is_regressor(self.estimator))
+        if known.all():
+            return float(super().score(X, y, sample_weight))
+        if not known.any():
+            raise ValueError("y has labels for no sample: give some, as only these are scored.")
+        weight = check_weight(sample_weight, len(known))
+        rows, given = np.flatnonzero(known), indexable(X, labels)
+        parts = (_safe_indexing(each, rows) for each in given)
+        return float(super().score(*parts, None if weight is None else weight[rows]))
 
     def _settings(self) -> list[float]:
         """The values of mu to try."""
@@ -270,16 +296,20 @@ def marked(y: Any, labelled: Any = None, *, responses: bool = False) -> np.ndarr
         known = np.asarray(labelled)
         if known.dtype != bool or known.shape != (n,):
             raise ValueError(f"labelled must hold True or False for each of the {n} rows.")
-    elif sparse.issparse(y):
-        known = np.ones(n, dtype=bool)
-    elif y.ndim == 2:
-        known = ~(np.isnan(y).all(axis=1) if y.dtype.kind == "f" else np.zeros(n, dtype=bool))
-    elif y.dtype.kind in "iu":
-        known = (y != -1) | responses
     else:
-        known = np.array([not _is_mark(v, responses) for v in y.tolist()])
+        known = _unmarked(y, responses)
     check_enough(known)
     return known
+
+
+def _unmarked(y: Any, responses: bool) -> np.ndarray:
+    if sparse.issparse(y):
+        return np.ones(y.shape[0], dtype=bool)
+    if y.ndim == 2:
+        return ~(np.isnan(y).all(axis=1) if y.dtype.kind == "f" else np.zeros(len(y), dtype=bool))
+    if y.dtype.kind in "iu":
+        return np.asarray((y != -1) | responses)
+    return np.array([not _is_mark(v, responses) for v in y.tolist()], dtype=bool)
 
 
 def check_enough(known: np.ndarray) -> None:

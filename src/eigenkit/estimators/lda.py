@@ -21,6 +21,7 @@ from eigenkit.estimators._heads import (
     on_features,
     posterior,
 )
+from eigenkit.estimators._named import ScoresByName
 from eigenkit.estimators._streams import Result
 from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
@@ -32,7 +33,7 @@ from eigenkit.tolerances import EPS
 
 
 @described
-class LDA(ClassifierMixin, Projection):
+class LDA(ScoresByName, ClassifierMixin, Projection):
     """Linear discriminant analysis: a projection that separates classes, and a classifier.
 
     Solves ``Sb w = lambda (St + alpha I) w`` for the between-class and total scatter, and
@@ -47,7 +48,7 @@ class LDA(ClassifierMixin, Projection):
     {eigen_rank}
     priors : array of shape (n_classes,), optional
         Class probabilities; by default the shares of the classes in the data. The covariance is
-        pooled with those shares in any case.
+        pooled with those shares in any case. A class of which no row counts must have 0.
     {alpha}
     shrinkage : float between 0 and 1, "auto" or None
         In place of alpha: mix the covariance with a multiple of I of the same trace, in these

@@ -20,6 +20,7 @@ from eigenkit.estimators._encoding import (
     encode_classes,
     encode_labels,
     encode_responses,
+    labels_of,
 )
 from eigenkit.estimators._heads import (
     log_posterior,
@@ -82,7 +83,8 @@ class LeastSquaresProjection(Projection):
     ----------
     components_ : array of shape (n_components_, n_features)
         With the lasso one per target, which stands for one label or class (one for two classes);
-        components without any feature come last.
+        components without any feature come last, and those of equal eigenvalues, as components
+        of the same single feature are, in the order of their targets.
     eigenvalues_ : array of shape (n_components_,)
         ``|H'Xc w|^2 / |Xc w|^2``, decreasing.
     mean_ : array of shape (n_features,)
@@ -251,8 +253,9 @@ class LeastSquaresProjection(Projection):
         {scored}
         """
         if self.target in CLASSES:
+            labels = labels_of(self, y, reset=False)
             return float(
-                sklearn.metrics.accuracy_score(y, self.predict(X), sample_weight=sample_weight)
+                sklearn.metrics.accuracy_score(labels, self.predict(X), sample_weight=sample_weight)
             )
         return float(
             sklearn.metrics.r2_score(

@@ -125,7 +125,7 @@ class MultipleKernelProjection(Delegating, Transformer):
     estimator_ : kernel projection
         Fitted on the sum.
     eigenvalues_, components_, n_components_, classes_
-        Those of ``estimator_``.
+        Those of ``estimator_``; a class is left out if all of its rows have zero weight.
     n_features_in_, feature_names_in_
 
     Examples

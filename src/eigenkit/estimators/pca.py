@@ -85,7 +85,8 @@ class PCA(Density, Projection):
     singular_values_ : array of shape (n_components_,)
         Of the centred (and weighted) X.
     noise_variance_ : float
-        Mean variance of the min(n, d) - n_components_ directions left out.
+        Mean variance of the min(n, d) - n_components_ directions left out, of n samples and d
+        features; weights that are whole numbers count repeated samples, others rows.
     eigenvalues_ : array of shape (n_components_,)
         Squares of the singular values.
     mean_ : array of shape (n_features,)
@@ -257,7 +258,7 @@ class PCA(Density, Projection):
             raise ValueError(NO_DIGITS)
         n = round(problem.total / problem.labels.one)  # weights that are counts are so many rows
         l = self._count(s**2, total, freedom, n)
-        bound = min(problem.n_rows, self.n_features_in_)
+        bound = min(n, self.n_features_in_)
         left = s[l:] @ s[l:] if len(s) > l else max(total - float(s[:l] @ s[:l]), 0.0)
         if l == bound or left <= EPS * bound * total:
             left = 0.0  # rounding of the sums: nothing is left out

@@ -43,7 +43,8 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
     n_components_ : int
         The chosen number (at least 1).
     fold_errors_ : array of shape (n_folds, n_components + 1)
-        Mean squared error (over rows and targets) with 0, 1, ... components.
+        Mean squared error (over rows and targets) with 0, 1, ... components; rows of zero weight
+        are left out, and all others count alike.
     n_components_min_, n_components_one_standard_error_ : int
         What the two rules choose; 0 says that no component is better than the mean of y.
     x_weights_, x_loadings_, x_rotations_, x_scores_, coef_, intercept_, ...

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from eigenkit.estimators._two_views import TwoViewDensity, Views
+from eigenkit.estimators._two_views import TwoViewDensity, Views, growing
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
 from eigenkit.shell import check_at_most, check_count, check_real
@@ -163,9 +163,9 @@ class ProbabilisticCCA(TwoViewDensity):
             gain = -2 * self._n_samples_ * (likelihood - likelihood[0])
             best = runs[self._least(gain, V.shape[1]) or 0]
         if best.change > self.tol:
+            end = growing("the log likelihood of a sample", best.change)
             warnings.warn(
-                f"EM stopped after max_iter={self.max_iter} steps while the log likelihood of a "
-                f"sample still grew by {best.change:.1e}: increase max_iter or tol",
+                f"EM stopped after max_iter={self.max_iter} steps {end}: increase max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=5,
             )

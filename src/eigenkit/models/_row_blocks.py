@@ -17,6 +17,7 @@ from eigenkit.files import Reading, atomic, open_file, output_format, write_tabl
 from eigenkit.files._common import python_words
 from eigenkit.files._many import open_alike
 from eigenkit.files._targets import class_values
+from eigenkit.models._anew import anew
 from eigenkit.models._parsed import parsed
 from eigenkit.models._scratch import Stored
 from eigenkit.moments import Blocks
@@ -58,12 +59,13 @@ class RowBlocks(Blocks):
     """
 
     scratch_: tuple[str, int]
+    _parts: Callable[[], Iterable[Iterable[Any]]]
 
     def __init__(
         self, blocks: Callable[[], Iterable[tuple[Any, ...]]], classes: np.ndarray | None = None
     ) -> None:
-        self._parts: Callable[[], Iterable[Iterable[Any]]]
-        self._parts = lambda: ([_triple(block)] for block in blocks())
+        ask = anew(blocks)
+        self._parts = lambda: ([_triple(block)] for block in ask())
         self._classes = classes
 
     def passes(self) -> Passes:

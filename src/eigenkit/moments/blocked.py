@@ -12,7 +12,7 @@ import numpy as np
 
 from eigenkit.data import Blocked, Passes, Survey, Targets, survey_of
 from eigenkit.data.frame import Block
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, symmetric_whitener
 from eigenkit.moments.by_class import ClassMoments, class_moments
 from eigenkit.moments.factor import Factor
 from eigenkit.moments.rows import Problem, Rows
@@ -41,8 +41,14 @@ class Blocks(ABC):
         y = self.head()[1]
         if np.ndim(y) != 1 or np.asarray(y).dtype.kind == "f":
             return None
-        found: np.ndarray = self.passes().run(_classes).values
-        return found
+        found = self.passes().run(_classes)
+        if found is None:
+            raise ValueError(
+                "X holds no block of rows that count in a second pass: give blocks that are the "
+                "same in every pass."
+            )
+        values: np.ndarray = found.values
+        return values
 
 
 class _Classes:
@@ -86,16 +92,16 @@ class BlockedRows:
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on these rows, which pass by once."""
-        stated, _ = self._stated(target, edge_weight, alpha)
-        return _on_triangle(stated) if self.small else stated
+        stated, _, factor = self._stated(target, edge_weight, alpha)
+        return _on_triangle(stated, factor) if self.small else stated
 
     def summary(self, target: Target) -> Factor:
         """The factor of all rows, with the local part of a linear target."""
-        stated, sums = self._stated(target, 1.0, 0.0)
+        stated, sums, factor = self._stated(target, 1.0, 0.0)
         Z = stated.pencil.Z
-        small = stated.pencil.compressed()
+        small, H = _compressed(stated.pencil, factor)
         unit = Z.to_X(np.ones((Z.shape[1], 1)))[:, 0]
-        R = np.hstack([small.Z.toarray() / np.where(unit == 0, 1.0, unit), small.H])
+        R = np.hstack([small.toarray() / np.where(unit == 0, 1.0, unit), H])
         mean = np.append(stated.mean, sums.mean)
         return replace(sums, d=Z.shape[1], mean=mean, R=R, eps=Z.eps)
 
@@ -106,7 +112,8 @@ class BlockedRows:
 
     def _stated(
         self, target: Target, edge_weight: Array | float, alpha: float
-    ) -> tuple[Problem, Factor]:
+    ) -> tuple[Problem, Factor, Array]:
+        """The problem, the sums of the labels, and a factor of H'H where that will be needed."""
         survey, sums = self.first.run(_sums, target, edge_weight)
         if sums is None or sums.n_rows < 2:
             held = "no row that counts" if sums is None else "one row"
@@ -116,23 +123,41 @@ class BlockedRows:
         known = sums.n_rows, sums.total, sums.eps_y
         labels = Labels(sums.degree, sums.R, edge_weight, one, *known)
         rows = TargetRows(target, labels, sums.mean if target.linear else 0.0)
+        factor = target.finish(sums.R, labels) if target.linear else sums.R
         if self.small and not target.linear:
-            total, weight = self.passes.run(_sum_of_rows, rows)
-            rows = replace(rows, mean=total / weight)
+            whole = self.passes.run(_targets, rows)
+            rows, factor = replace(rows, mean=whole.mean), whole.R
         k = rows(np.zeros((1, len(sums.degree)))).shape[1]
         H = Targets(rows, (sums.n_rows, k), bool(sums.R.any()))
         pencil = Pencil(Blocked(self.passes, survey, bare=self.bare), H, alpha)
-        return Problem(pencil, labels, pencil.Z.mean, sums.total, sums.n_rows), sums
+        problem = Problem(pencil, labels, pencil.Z.mean, sums.total, sums.n_rows)
+        return problem, sums, np.asarray(factor)
 
 
-def _on_triangle(problem: Problem) -> Problem:
+def _on_triangle(problem: Problem, factor: Array) -> Problem:
     Z = problem.pencil.Z
     if not np.all(Z.to_X(np.ones((Z.shape[1], 1))) == 1.0):
         raise ValueError(
             "X holds columns that are constant or of extreme sizes: leave them out, or scale them, "
             "to fit this method to blocks of rows."
         )
-    return replace(problem, pencil=problem.pencil.compressed())
+    pencil = problem.pencil
+    return replace(problem, pencil=Pencil(*_compressed(pencil, factor), pencil.alpha))
+
+
+def _compressed(pencil: Pencil, factor: Array) -> tuple[Any, Array]:
+    """Z and H on fewer rows, with the rank of ``factor``, for which factor'factor = H'H.
+
+    A triangle of products of rows knows lengths to half their digits. In the columns of H F, which
+    are orthonormal, that is the length of what Z does not explain; in those of H it would make a
+    direction of every label that others determine, as one of the classes is.
+    """
+    if not factor.size:
+        small: tuple[Any, Array] = pencil.Z.compress(pencil.H)
+        return small
+    F, back = symmetric_whitener(factor, n=pencil.Z.n_samples)
+    Z, Q = pencil.Z.compress(pencil.H @ F)
+    return Z, Q @ back
 
 
 @dataclass(frozen=True)
@@ -153,14 +178,11 @@ class TargetRows:
         return np.asarray(self.target.finish(G - self.center, self.labels) - self.mean)
 
 
-def _sum_of_rows(blocks: Iterable[Block], rows: TargetRows) -> tuple[Array, float]:
-    """The weighted sum of the rows of H, and that of the weights."""
-    total, weights = np.zeros(rows(np.zeros((1, len(rows.labels.degree)))).shape[1]), 0.0
-    for _, Y, weight in blocks:
-        w = np.ones(len(Y)) if weight is None else weight
-        total += w @ rows(Y)
-        weights += float(w.sum())
-    return total, weights
+def _targets(blocks: Iterable[Block], rows: TargetRows) -> Factor | None:
+    """The mean of the rows of H, and their triangle."""
+    each = ((rows(Y), weight) for _, Y, weight in blocks)
+    found = [Factor.of(Rows(np.empty((len(H), 0)), H, w), H, None).triangular() for H, w in each]
+    return reduce(Factor.merge, found) if found else None
 
 
 def _sums(

@@ -63,6 +63,8 @@ def fold_errors(
 ) -> Array:
     """Mean squared error on the test rows of each fold, for 0, 1, ..., n_components components.
 
+    Weights belong to fitting: the errors of test rows count alike, as in every search.
+
     ``folds`` holds pairs of row numbers (train, test); any split is fine. Where a fold yields
     fewer components, its last error stands for the rest. Z is the centred X of the problem
     and G its :func:`whole_gram`.
@@ -88,22 +90,20 @@ def _fit(problem: Problem, index: Any) -> _Model:
 
 
 def _staged_errors(problem: Problem, model: _Model, test: Any) -> Iterator[float]:
-    X, Y, weight = problem.rows(test)
+    X, Y, _ = problem.rows(test)
     T = project(X, model.mean, model.R)
     residual = Y - model.y_mean
-    last = _mean_square(residual, weight)
+    last = _mean_square(residual)
     yield last
     for i in range(problem.n_components):
         if i < T.shape[1]:
             residual -= T[:, i, None] * model.Q[:, i]
-            last = _mean_square(residual, weight)
+            last = _mean_square(residual)
         yield last
 
 
-def _mean_square(residual: Array, weight: Array | None) -> float:
-    if weight is None:
-        return float(np.vdot(residual, residual)) / residual.size
-    return float(weight @ (residual**2).mean(axis=1) / weight.sum())
+def _mean_square(residual: Array) -> float:
+    return float(np.vdot(residual, residual)) / residual.size
 
 
 class _Updated:

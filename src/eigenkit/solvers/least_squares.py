@@ -27,23 +27,25 @@ from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 
 from eigenkit.data import Centered
 from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import Array, orthonormalize
+from eigenkit.linalg import Array, largest_first, orthonormalize
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.stages import Settings, finish, regress, settled
-from eigenkit.tolerances import DEPENDENT, EXACT, RANK_TOL, along
+from eigenkit.tolerances import DEPENDENT, EPS, EXACT, RANK_TOL, along
 
 
-def targets(H: Array, grain: Array | float = 0.0) -> Array:
+def targets(H: Array, grain: Array | float = 0.0, n: int = 0) -> Array:
     """T = H (H'H)^(+1/2) (n x k), with one column for columns that are multiples of each other.
 
-    Columns of H of a length up to ``grain`` are rounding.
+    Columns of H of a length up to ``grain`` are rounding, and so is what sums over ``n`` samples
+    leave of a direction: H may be the triangle of many more rows than it has.
 
     T T' is the projection on the span of H in either case. Two classes have one target, and so
     has a label that is listed twice.
     """
     Q, R = orthonormalize(H)
     U, s, Vt = sla.svd(R, full_matrices=False)
-    keep = s > along(Vt.T, grain)
+    rounding = EPS * max(n, *H.shape) * np.linalg.norm(H, axis=0)
+    keep = s > along(Vt.T, np.maximum(grain, rounding))
     T = U[:, keep] @ Vt[keep]
     length = np.linalg.norm(T, axis=0)
     T, length = T[:, length > DEPENDENT], length[length > DEPENDENT]
@@ -65,7 +67,7 @@ def least_squares_path(
 
     Columns of H of a length up to ``grain`` are rounding.
     """
-    T = targets(np.asarray(pencil.H), grain)
+    T = targets(np.asarray(pencil.H), grain, pencil.Z.n_samples)
     plain = pencil.at(0.0)  # scores are measured without the penalty
     runs = _runs(pencil.Z, T, alphas, l1_ratio, settings)
     return [
@@ -114,7 +116,7 @@ def _ordered(
     scores, cross = pencil.Z.matmat(W), pencil.C.T @ W
     between, total = (np.einsum("ij,ij->j", A, A) for A in (cross, scores))
     values = np.divide(between, total, out=np.zeros_like(total), where=total > 0)
-    order = np.argsort(-values, kind="stable")
+    order = largest_first(values)
     values, cross, scores = values[order], cross[:, order], scores[:, order]
     basis = np.divide(cross, np.sqrt(values), out=np.zeros_like(cross), where=values > 0)
     BW, gram = pencil.Z.rmatmat(scores), scores.T @ scores
@@ -173,7 +175,7 @@ def l1_path(
     ``method`` "lars" gives every kink of the path from Z'Z, "cd" a grid by coordinate
     descent, which never forms a d x d matrix.
     """
-    T = targets(np.asarray(pencil.H))
+    T = targets(np.asarray(pencil.H), n=pencil.Z.n_samples)
     if method == "lars":
         gram = pencil.Z.gram()
         return [_lars(pencil.Z, gram, t, max_iter) for t in T.T]
