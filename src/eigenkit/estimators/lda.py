@@ -14,6 +14,7 @@ from eigenkit.estimators._base import Projection
 from eigenkit.estimators._class_covariance import AUTO_NEEDS_ALL, shrunken, shrunken_by_class
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_two_classes, class_columns
+from eigenkit.estimators._estimator import ScoresByName
 from eigenkit.estimators._heads import (
     checked_priors,
     log_posterior,
@@ -21,7 +22,6 @@ from eigenkit.estimators._heads import (
     on_features,
     posterior,
 )
-from eigenkit.estimators._named import ScoresByName
 from eigenkit.estimators._streams import Result
 from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
