@@ -23,8 +23,10 @@ from eigenkit.images import (
     save_annotator,
 )
 from eigenkit.images.cache import Cache
+from eigenkit.images.comparison import compare
 from eigenkit.images.extraction import extract
 from eigenkit.images.kernels import fit_kernels
+from eigenkit.images.record import fitted_record
 from eigenkit.images.ridge import (
     ALPHAS,
     Spectrum,
@@ -370,6 +372,39 @@ def test_thresholds_for_views_that_nobody_has_seen():
         ImageAnnotator(["pixels-8"], size=(32, 32), views="unseen").fit(new, truth)
     with pytest.raises(ValueError, match="views='side' is not known: choose one of 'auto'"):
         ImageAnnotator(views="side").fit(sets, Y)
+
+
+def test_for_unseen_views_every_view_is_a_row():
+    """Up to the line that makes log-odds, it is the regression on views as sets of their own."""
+    sets, Y = drawn_by("ab", 60)
+    sets[3] = ImageSet(sets[3].name, sets[3].pictures[:1])
+    Y = np.hstack([Y, np.arange(60)[:, None] % 3 == 0, np.arange(60)[:, None] == 5])
+    new, _ = drawn_by("c", 40, seed=1)
+    with pytest.warns(ImageWarning, match=r"here 1: term 3"):  # one set, though it shows two views
+        model = ImageAnnotator(["pixels-8"], size=(32, 32), views="unseen").fit(sets, Y)
+    views = [(i, p) for i, one in enumerate(sets) for p in one.pictures]
+    parts = [ImageSet(f"{sets[i].name} {p.view}", (p,)) for i, p in views]
+    of = np.array([i for i, _ in views])
+    with pytest.warns(ImageWarning):
+        alone = ImageAnnotator(["pixels-8"], size=(32, 32), views=False).fit(parts, Y[of], None, of)
+    np.testing.assert_array_equal(model.alpha_, alone.alpha_)
+    S, other = model.decision_function(new), alone.decision_function(new)
+    for s, o in zip(S.T, other.T, strict=True):
+        np.testing.assert_allclose(s, np.polyval(np.polyfit(o, s, 1), o), rtol=1e-6)
+    assert model.set_names_[:2] == ["s0, a", "s0, b"]
+    assert model.set_names_.count("s3") == 1
+    assert not model.predict(new)[:, 2].any()
+    assert len(fitted_record(model, sets, "views")["sets"]) == 119
+
+
+def test_views_apart_are_compared_without_their_own_set():
+    sets, Y = drawn_by("ab", 40)
+    given = ImageAnnotator(["pixels-8"], size=(32, 32), views="unseen")
+    found = compare(sets, Y, annotator=given, rivals=["chosen by the annotator"], folds=2)
+    assert len(found.sets) == len(found.Y) == 80
+    for model, test in found.held_out:
+        names = {found.sets[i].name.partition(",")[0] for i in test}
+        assert names.isdisjoint(name.partition(",")[0] for name in model.set_names_)
 
 
 def test_a_model_adapted_to_sets_of_another_maker(tmp_path):

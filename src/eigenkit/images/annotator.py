@@ -33,8 +33,8 @@ from eigenkit.images.kernels import (
     with_views,
 )
 from eigenkit.images.ridge import Ridge, calibrate, fit_ridge, probabilities, thresholds
-from eigenkit.images.term_reports import few_terms, term_reports
-from eigenkit.images.unseen import unseen_trials
+from eigenkit.images.term_reports import few_terms, is_learnable, term_reports
+from eigenkit.images.unseen import rows_of_views, unseen_trials
 from eigenkit.images.weights import (
     WEIGHTS,
     Candidate,
@@ -78,7 +78,8 @@ class ImageAnnotator(BaseEstimator):
         Compare only pictures of the same view, with a kernel for every descriptor and view
         (True); all pictures with each other (False); or, where there are several views, add the
         kernels within views if they do better in cross-validation ("auto"). "unseen" is for new
-        sets with other views: as False, and all is chosen with views left out in turn.
+        sets with other views: as False, every view of a set is a row of its own, and all is chosen
+        with views left out in turn.
     cache : path, optional
         Folder where descriptors are kept.
     n_jobs : int, optional
@@ -107,7 +108,7 @@ class ImageAnnotator(BaseEstimator):
         Terms with fewer than 5 sets, or that all sets carry.
     size_ : (int, int)
     set_names_ : list of str
-        Of the sets seen in fit, labelled or not.
+        Of the sets seen in fit, labelled or not; with views="unseen", of each view of them.
 
     Examples
     --------
@@ -192,6 +193,9 @@ class ImageAnnotator(BaseEstimator):
     ) -> np.ndarray:
         """The rest of fit, when the vectors are known; gives the kernels of the labelled sets."""
         self.terms_ = terms
+        Y_sets = Y[~np.isnan(Y).any(axis=1)]
+        if self.views == "unseen":
+            sets, vectors, Y, groups = rows_of_views(sets, vectors, Y, groups)
         labelled = ~np.isnan(Y).any(axis=1)
         K = self._fit_kernels(sets, vectors)[:, labelled][:, :, labelled]
         self._labelled_ = np.flatnonzero(labelled)
@@ -203,10 +207,10 @@ class ImageAnnotator(BaseEstimator):
         unseen = None
         if self.views == "unseen":
             plans, rows = plans_of(self.kernels, self.descriptors), self._labelled_
-            own, truth = [sets[int(i)] for i in rows], Y[rows].astype(np.float64)
-            known, seed = subset(vectors, rows), int(self.random_state)
-            unseen = unseen_trials(plans, self._places(), own, known, truth, groups, seed)
-        self._fit_weights(K, groups, unseen)
+            own, seed = [sets[int(i)] for i in rows], int(self.random_state)
+            known = subset(vectors, rows)
+            unseen = unseen_trials(plans, self._places(), own, known, Y[rows], groups, seed)
+        self._fit_weights(K, Y_sets, groups, unseen)
         return K
 
     def _forget_unused(self) -> None:
@@ -243,9 +247,11 @@ class ImageAnnotator(BaseEstimator):
         )
         return K
 
-    def _fit_weights(self, K: np.ndarray, groups: Any, unseen: list[Trial] | None) -> None:
+    def _fit_weights(
+        self, K: np.ndarray, Y_sets: Array, groups: Any, unseen: list[Trial] | None
+    ) -> None:
         Y = self._Y_.astype(np.float64)
-        learnable = (Y.sum(axis=0) >= 2) & (Y.sum(axis=0) < len(Y))
+        learnable = is_learnable(Y_sets)
         if not learnable.any():
             raise ValueError("no term is carried by two sets and missing from another.")
         chosen = self._choose(K, Y[:, learnable], groups, unseen)
@@ -262,7 +268,7 @@ class ImageAnnotator(BaseEstimator):
             held_out = np.vstack([trial.scores(self._theta_) for trial in unseen])
             slopes, offsets = calibrate(truth, held_out)
             ridge, held_out = ridge.calibrated(slopes, offsets), slopes * held_out + offsets
-        self._keep(ridge, truth, held_out, learnable)
+        self._keep(ridge, truth, held_out, Y_sets)
 
     def _choose(
         self, K: np.ndarray, Y: Array, groups: Any, unseen: list[Trial] | None
@@ -288,17 +294,16 @@ class ImageAnnotator(BaseEstimator):
         self.weights_scores_ = found
         return best
 
-    def _keep(self, ridge: Ridge, Y: Array, held_out: Array, learnable: np.ndarray) -> None:
+    def _keep(self, ridge: Ridge, Y: Array, held_out: Array, Y_sets: Array) -> None:
         """The regression, and what the scores of sets left out say of its terms."""
         self._coefficients_, self._intercept_ = ridge.coefficients, ridge.intercept
         self._held_out_, self.alpha_ = ridge.held_out, ridge.alpha
         self._targets_ = ridge.targets
         self._spread_ = np.array([held_out.mean(axis=0), held_out.std(axis=0)])
-        support = self._Y_.sum(axis=0)
-        usual = np.where(support == len(self._Y_), -NEVER, NEVER)
-        self.thresholds_ = np.where(learnable, thresholds(Y, held_out), usual)
+        usual = np.where(Y_sets.all(axis=0), -NEVER, NEVER)
+        self.thresholds_ = np.where(is_learnable(Y_sets), thresholds(Y, held_out), usual)
         self.report_ = term_reports(self.terms_, Y, held_out, self.thresholds_)
-        self.few_ = few_terms(self.terms_, support, len(self._Y_))
+        self.few_ = few_terms(self.terms_, Y_sets.sum(axis=0), len(Y_sets))
 
     # -- predicting --------------------------------------------------------------------
 
@@ -314,14 +319,6 @@ class ImageAnnotator(BaseEstimator):
         labelled = np.ix_(self._labelled_, self._labelled_)
         K = np.array([kernel.kernel_of_fit()[labelled] for kernel in self._kernels_])
         return mixed(K, self._theta_)
-
-    def set_kernel_weights(self) -> Array:
-        """Equal weights for the kernels between sets; those within views if they were chosen."""
-        used = next(iter(subsets(self.kernels, self._kernels_).values()))
-        within = any(
-            k.view is not None for k, b in zip(self._kernels_, self._base_, strict=True) if b
-        )
-        return equal_weights(used, self._kernels_, within)
 
     def _each_kernel(self, sets: Sequence[ImageSet], vectors: Vectors) -> tuple[Array, Array]:
         """Kernels of new sets with the labelled ones, and whether sets have the views."""

@@ -18,8 +18,10 @@ from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.extraction import Progress, Vectors, subset
 from eigenkit.images.files import ImageSet
 from eigenkit.images.folds import Finished, FinishedFolds, comparison_key
+from eigenkit.images.kernels import equal_weights, subsets
 from eigenkit.images.ridge import precision_at_one
 from eigenkit.images.rivals import FITTED, PLAIN, RIVALS, Fold
+from eigenkit.images.unseen import views_apart
 from eigenkit.images.weights import folds_of
 
 MEASURES = ("auc", "p1", "f1")
@@ -122,6 +124,9 @@ def compare(
     labelled = ~np.isnan(Y).any(axis=1)
     sets, Y = [one for one, has in zip(sets, labelled, strict=True) if has], Y[labelled]
     groups = None if groups is None else groups[labelled]
+    if annotator is not None and annotator.views == "unseen":
+        sets, of = views_apart(sets)
+        Y, groups = Y[of], of if groups is None else groups[of]
     check_folds(folds, len(Y) if groups is None else len(np.unique(groups)))
     chosen = list(rivals or RIVALS)
     base = clone(annotator or ImageAnnotator()).set_params(progress=progress)
@@ -205,7 +210,7 @@ def _fold(
         K_new,
         own_new,
         model._theta_,
-        model.set_kernel_weights(),
+        _set_kernel_weights(model),
         Y[train],
         [pictures[int(i)] for i in train],
         [pictures[int(i)] for i in test],
@@ -213,6 +218,14 @@ def _fold(
         seed,
     )
     return model, fold
+
+
+def _set_kernel_weights(model: ImageAnnotator) -> Array:
+    """Equal weights for the kernels between sets; those within views if they were chosen."""
+    kernels = model._kernels_
+    used = next(iter(subsets(model.kernels, kernels).values()))
+    within = any(k.view is not None for k, b in zip(kernels, model._base_, strict=True) if b)
+    return equal_weights(used, kernels, within)
 
 
 def measures(Y: Array, S: Array, thresholds: Array) -> tuple[float, float, float]:

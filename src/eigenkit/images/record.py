@@ -20,6 +20,7 @@ from eigenkit.images.extraction import Progress, Tell, subset
 from eigenkit.images.files import ImageSet
 from eigenkit.images.ridge import Spectrum
 from eigenkit.images.term_reports import TermReport, term_reports
+from eigenkit.images.unseen import views_apart
 
 # Pictures of a set that are shown, their longer side, and terms whose evidence is drawn.
 PICTURES, SIDE, EVIDENCE = 4, 96, 3
@@ -58,6 +59,8 @@ def fitted_record(
     model: ImageAnnotator, sets: Sequence[ImageSet], title: str, tell: Tell | None = None
 ) -> dict[str, Any]:
     """The labelled sets of a fitted model, every one predicted by all others."""
+    if model.views == "unseen":
+        sets, _ = views_apart(sets)
     labelled = [sets[int(i)] for i in model._labelled_]
     K = model.training_kernel()
     shown = _shown_terms(model, model._held_out_)

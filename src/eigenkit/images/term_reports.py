@@ -50,3 +50,9 @@ def few_terms(terms: Sequence[str], support: np.ndarray, n: int) -> list[str]:
             stacklevel=5,
         )
     return few
+
+
+def is_learnable(Y: Array) -> np.ndarray:
+    """Whether two sets carry a term and another lacks it."""
+    support = Y.sum(axis=0)
+    return np.asarray((support >= 2) & (support < len(Y)))

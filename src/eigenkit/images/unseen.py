@@ -3,6 +3,10 @@
 What is chosen on sets that were left out holds for new sets of the same views. Where new ones show
 others, every view is left out in turn, together with half of the sets: sets that show it alone are
 annotated by the other half without it, as new ones will be.
+
+Every view of a set is a row of the regression. With one row for a set, only the mean score of its
+pictures has to be right; with a row for every view, the score of each has to be, so that what tells
+views from each other counts less.
 """
 
 from __future__ import annotations
@@ -17,6 +21,32 @@ from eigenkit.images.extraction import Vectors, subset
 from eigenkit.images.files import ImageSet
 from eigenkit.images.kernels import Plan, fit_kernels
 from eigenkit.images.weights import Trial, folds_of
+
+
+def views_apart(sets: Sequence[ImageSet]) -> tuple[list[ImageSet], np.ndarray]:
+    """Every view of every set as a set of its own, and the place of the set that it is of."""
+    parts, of = [], []
+    for i, one in enumerate(sets):
+        for view in one.views:
+            name = f"{one.name}, {view}" if len(one.views) > 1 else one.name
+            parts.append(ImageSet(name, tuple(p for p in one.pictures if p.view == view)))
+            of.append(i)
+    return parts, np.array(of, dtype=np.intp)
+
+
+def rows_of_views(
+    sets: Sequence[ImageSet], vectors: Vectors, Y: Array, groups: Any
+) -> tuple[list[ImageSet], Vectors, Array, np.ndarray]:
+    """Every view of every set as a row; those of one set are of one group."""
+    parts, of = views_apart(sets)
+    own = {
+        name: [
+            [v for v, p in zip(given[i], sets[i].pictures, strict=True) if p.view == part.views[0]]
+            for i, part in zip(of, parts, strict=True)
+        ]
+        for name, given in vectors.items()
+    }
+    return parts, own, Y[of], of if groups is None else groups[of]
 
 
 def unseen_trials(
