@@ -427,7 +427,7 @@ def test_messages_about_files_name_arguments(tmp_path, rng):
 
 def test_classes_are_shown_as_they_would_be_typed(rng):
     X, y = _data("lda", rng)
-    with pytest.raises(ValueError, match="y holds the class 2, which the first call"):
+    with pytest.raises(ValueError, match="y holds the class 2, which was not declared"):
         LDA().partial_fit(X[:2], y[:2]).partial_fit(X, y)
 
 

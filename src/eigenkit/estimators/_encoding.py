@@ -230,7 +230,7 @@ def class_numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
     unseen = classes[index] != y
     if np.any(unseen):
         raise ValueError(
-            f"y holds the class {shown(y[unseen][0])}, which was not declared: give classes= with "
+            f"y holds the class {shown(y[unseen][0])}, which was not declared: pass classes= with "
             "all of them, to the first partial_fit or to RowBlocks."
         )
     return index
