@@ -75,6 +75,7 @@ def test_alpha_is_chosen_without_a_look_at_the_rows_left_out(rows: Any, stream: 
 def test_components_are_chosen_without_a_look_at_the_rows_left_out(rows: Any, stream: bool) -> None:
     path, X, y = rows
     found = fitted(path, "pls", components="cv", cv=3, stream=stream)["component_search"]
+    assert found["values"] == [1, 2, 3]
     folds = list(in_one_block(30, 3) if stream else folds_of("numbers", y, 3, 0))
     tried = [PLSRegression(n_components=l, scale=False) for l in found["values"]]
     right = [fold_by_fold(estimator, X, y, folds) for estimator in tried]

@@ -93,14 +93,15 @@ class FitRows:
         What fills in and scales is learned from the rows to fit on.
         """
         if self.stream:
-            return self._stored_folds(n, seed)
+            return self._prepared(self.store(raw=self.prepare.learns).folds(n, seed=seed))
         ((X, y),) = self._make(raw=True) if self.prepare.learns else self
         return folds_in_memory(self.target.kind, X, y, n, seed, self.prepare)
 
-    def _stored_folds(self, n: int, seed: int) -> Iterator[tuple[RowBlocks, RowBlocks]]:
-        learns = self.prepare.learns
-        for train, test in self.store(raw=learns).folds(n, seed=seed):
-            if learns:
+    def _prepared(
+        self, folds: Iterator[tuple[RowBlocks, RowBlocks]]
+    ) -> Iterator[tuple[RowBlocks, RowBlocks]]:
+        for train, test in folds:
+            if self.prepare.learns:
                 made = self.prepare.learned(partial(train.apply, _itself), self.shape[1])
                 train, test = train.map(made), test.map(made)
             yield train, test
