@@ -22,7 +22,7 @@ from eigenkit.models._choosing import (
     folds_of,
 )
 from eigenkit.models._features import Features, complete, learn_features
-from eigenkit.models._fit_rows import FitRows, in_blocks, in_memory, time_of, unsaid
+from eigenkit.models._fit_rows import FitRows, in_blocks, in_memory, noted, time_of, unsaid
 from eigenkit.models._linear import fit_linear, head_auc, make_head
 from eigenkit.models._model import Model, how_fitted
 from eigenkit.models._parsed import Tick
@@ -114,7 +114,10 @@ def fit_model(
     found = find(method)
     blocks = in_blocks(source, tick) if stream else in_memory(source, data, tick)
     begun = time.monotonic()
-    labels = join_labels([block.labels for block in complete(blocks, missing)])
+    kept = checkpoint if stream else None
+    values = hashlib.sha256()
+    seen = complete(blocks, missing)
+    labels = join_labels([b.labels for b in (seen if kept is None else noted(seen, values))])
     if are_codes([source], labels):  # which only all rows together show
         labels = join_labels([block.labels for block in complete(blocks, missing)])
     if labels is not None and len(labels) == 0:
@@ -134,9 +137,9 @@ def fit_model(
     )
     rows = FitRows(source.path, blocks, features, target, stream)
     rows.say, rows.seconds = say or unsaid, time.monotonic() - begun
-    if stream and checkpoint is not None:
-        rows.checkpoint = checkpoint
-        rows.fingerprint = _fingerprint(source, labels, features)
+    if kept is not None:
+        rows.checkpoint = kept
+        rows.fingerprint = _fingerprint(source, labels, features, values.hexdigest())
     told = view_params(found, view_columns(source.path, features.feature_names(), views))
     told |= gap_params(found, missing)
     if not stream and (alphas is not None or components == "cv"):
@@ -311,15 +314,15 @@ def _search_blocks(
     return search.best_estimator_, _alphas_searched(search, rows.target, cv)
 
 
-def _fingerprint(source: Source, labels: Any, features: Features) -> str:
+def _fingerprint(source: Source, labels: Any, features: Features, values: str) -> str:
     """What tells the blocks of one file from those of another."""
-    words = [*map(str, np.ravel(labels)), *features.feature_names()]
+    words = [values, *map(str, np.ravel(labels)), *features.feature_names()]
     digest = hashlib.sha256("\0".join(words).encode("utf-8"))
     for numbers in (features.scale, features.fill):
         digest.update(np.asarray(numbers, dtype=np.float64).tobytes())
     name, mark = Path(source.path).name, digest.hexdigest()[:16]
     blocks = f"{features.n_features} features in blocks of {rows_per_block(source)} rows"
-    return f"{name}, {blocks}, {mark}"
+    return f"{name}, {blocks}, checksum {mark}"
 
 
 def _search(
