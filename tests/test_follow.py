@@ -22,7 +22,7 @@ from eigenkit import LDA, ReGEC
 from eigenkit.cli import app
 from eigenkit.files import FileError, Reading
 from eigenkit.models import _follow as module
-from eigenkit.models import load
+from eigenkit.models import load, merge_models
 
 
 def _frame(rng, n=200, classes="abc"):
@@ -222,6 +222,22 @@ def test_another_file_under_the_same_name_is_refused(tmp_path, rng, longer):
     assert load(model).how["n_rows"] == before
 
 
+def test_the_quality_of_the_model_before_is_forgotten(tmp_path, rng):
+    frame, models = _frame(rng), []
+    for name in "ab":
+        model, data = tmp_path / f"{name}.ek", tmp_path / f"{name}.csv"
+        frame.to_csv(data, index=False)
+        _run("fit", data, "--labels", "c", "--method", "lda", "--out", model)
+        quality = load(model).how["quality"]
+        assert "in 5-fold cross-validation" in _run("inspect", model)
+        _follow(tmp_path, data, model)
+        assert "how good it is was not measured" in _run("inspect", model)
+        models.append((name, load(model)))
+    # as files of earlier versions may hold one
+    models[0][1].how["quality"] = quality
+    assert merge_models(models).how["quality"] is None
+
+
 # -- sites ------------------------------------------------------------------------------
 
 
@@ -249,8 +265,6 @@ def test_what_cannot_be_merged_is_said(tmp_path, rng):
     a, b = (_start(tmp_path, _frame(rng), f"{name}.ek") for name in "ab")
     assert "it keeps no stream to merge" in _run("merge", a, b, "--out", tmp_path / "x", code=1)
     assert "at least two models" in _run("merge", a, "--out", tmp_path / "x", code=2)
-    from eigenkit.models import merge_models
-
     with pytest.raises(FileError, match="keeps no stream"):
         merge_models([("a", load(a)), ("b", load(b))])
 

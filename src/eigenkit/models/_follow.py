@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 from eigenkit.files import Block, FileError, Reading, Source, open_file
 from eigenkit.files._delimited import Delimited
 from eigenkit.files._reading import rows_per_block
-from eigenkit.models._model import Model, save
+from eigenkit.models._model import Model, of_more_rows, save
 from eigenkit.models._parsed import numbered
 from eigenkit.models._stream import Stream
 from eigenkit.shell import shown
@@ -205,7 +205,7 @@ class Follower:
         estimator = self.stream.estimator
         if not _is_solvable(estimator):
             return
-        how = {**self.model.how, "n_rows": self.stream.n_rows, "followed": True}
+        how = {**of_more_rows(self.model.how, self.stream.n_rows), "followed": True}
         save(replace(self.model, estimator=estimator, how=how), self.place)
         skipped = f", {self.stream.n_skipped} skipped" if self.stream.n_skipped else ""
         say(f"{self.stream.n_rows} rows in {self.place.name}{skipped}")
