@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import json
 import multiprocessing
@@ -236,6 +238,38 @@ def test_the_quality_of_the_model_before_is_forgotten(tmp_path, rng):
     # as files of earlier versions may hold one
     models[0][1].how["quality"] = quality
     assert merge_models(models).how["quality"] is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "begin"),
+    [
+        ("gzip", gzip.compress(b"u,v,w,c\n1,2,3,a\n")),
+        ("bz2", bz2.compress(b"u,v,w,c\n1,2,3,a\n")),
+        ("NPZ", b"PK\x03\x04\n"),
+        ("Parquet", b"PAR1\n"),
+        ("ARFF", b"% about\n\n@RELATION iris\n@attribute u numeric\n"),
+    ],
+    ids=["gzip", "bz2", "npz", "parquet", "arff"],
+)
+@pytest.mark.parametrize("given", ["file", "-"])
+def test_only_lines_can_be_followed(given, kind, begin, tmp_path, rng):
+    model, data = _start(tmp_path, _frame(rng)), tmp_path / "data"
+    data.write_bytes(begin)
+    name = str(data) if given == "file" else "-"
+    command = ["follow", name, "--model", model, "--checkpoint", tmp_path / "s.ek", "--once"]
+    result = CliRunner().invoke(app, [str(word) for word in command], input=begin)
+    assert result.exit_code == 1
+    assert f"{kind} files cannot be followed" in result.output
+
+
+def test_tables_of_tabs_are_followed(tmp_path, rng):
+    frame, data = _frame(rng), tmp_path / "data.tsv"
+    frame.to_csv(data, index=False, sep="\t")
+    model = _start(tmp_path, frame)
+    assert "200 rows" in _follow(tmp_path, data, model, "--format", "tsv")
+    assert "arff files cannot be followed" in _follow(
+        tmp_path, data, model, "--format", "arff", code=1
+    )
 
 
 # -- sites ------------------------------------------------------------------------------

@@ -15,7 +15,9 @@ from eigenkit.cli._inspect import describe, summary
 @o.takes(o.READING)
 def follow(
     *,
-    data: o.DataFile,
+    data: Annotated[
+        str, typer.Argument(help="CSV, TSV or svmlight, not compressed; - is standard input.")
+    ],
     model: Annotated[str, typer.Option("--model", help="The model file, replaced as it learns.")],
     checkpoint: Annotated[
         str, typer.Option(help="The state: an interrupted run goes on from it, exactly once.")

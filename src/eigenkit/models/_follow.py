@@ -30,7 +30,16 @@ _CHUNK = 2**22
 # Bytes by which a file is recognized, at its beginning and where it was left.
 _MARKED = 4096
 # Formats whose rows are lines, and which of them have a line of names above them.
-_LINES = {"csv": True, "svmlight": False}
+_LINES = {"csv": True, "tsv": True, "svmlight": False}
+# How files begin that do not grow line by line.
+_OTHERS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"PK\x03\x04": "NPZ",
+    b"PAR1": "Parquet",
+}
+# Comments and blank lines may come before.
+_ARFF = re.compile(rb"([^\S\n]*(%.*)?\n)*[^\S\n]*@relation", re.IGNORECASE)
 # A line that holds anything.
 _ROW = re.compile(rb"^.*\S", re.MULTILINE)
 
@@ -130,7 +139,7 @@ class Follower:
             estimator, checkpoint, every=every, half_life=half_life, on_error=on_error
         )
         self.kinds: dict[int, Any] | None = None  # what columns hold that are no numbers
-        self._header = b""
+        self._begins, self._header = True, b""
         self._n_passed = 0  # lines of rows that came, whether they were taken or skipped
         self._saved = time.monotonic()
 
@@ -145,7 +154,9 @@ class Follower:
         """Take in what there is and what comes, until the file or the user ends it."""
         kind = self.options.format or ("svmlight" if self.model.features.names is None else "csv")
         if kind not in _LINES:
-            raise FileError(path, f"{kind} has no lines that could be followed: give a CSV file.")
+            raise _not_lines(path, kind)
+        if path != "-" and Path(path).exists():
+            _check_lines(path, _head(path))
         if self.forgets:
             warnings.warn(
                 f"{self.place.name} keeps no stream, so its {self.model.how['n_rows']} rows do not "
@@ -171,6 +182,9 @@ class Follower:
     def _take(self, path: str, kind: str, batch: Batch) -> None:
         self._check_same(path)
         text = batch.text
+        if path == "-" and self._begins:
+            _check_lines(path, text[:_MARKED])
+        self._begins = False
         if _LINES[kind] and not self._header:
             if path == "-" or batch.begin == 0:  # every input begins with the names
                 names, end, text = text.partition(b"\n")
@@ -228,6 +242,28 @@ def _mark(path: str, end: int) -> str | None:
         first = stream.read(min(end, _MARKED))
         stream.seek(max(0, end - _MARKED))
         return f"{crc32(first + stream.read(min(end, _MARKED))):08x}"
+
+
+def _check_lines(path: str, head: bytes) -> None:
+    """Refuse what is not lines of text, by how it begins."""
+    for begins, kind in _OTHERS.items():
+        if head.startswith(begins):
+            raise _not_lines(path, kind)
+    if _ARFF.match(head):
+        raise _not_lines(path, "ARFF")
+
+
+def _not_lines(path: str, kind: str) -> FileError:
+    return FileError(
+        path,
+        f"{kind} files cannot be followed: give a text file that grows by lines (CSV, TSV or "
+        "svmlight, not compressed), or fit this one.",
+    )
+
+
+def _head(path: str) -> bytes:
+    with open(path, "rb") as stream:
+        return stream.read(_MARKED)
 
 
 def _first(path: str) -> bytes:
