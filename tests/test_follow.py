@@ -161,7 +161,7 @@ def test_only_the_bad_rows_are_skipped(chunk, tmp_path, rng, monkeypatch):
     assert (said["rows"], said["n_skipped"]) == (200, 5)
     problems = [each["problem"] for each in said["skipped"]]
     for place, problem in zip(
-        ("row 1 ", "column 'u'", "row 44", "data.csv", "row 1 "), problems, strict=True
+        ("row 1 ", "column 'u'", "row 44", "data.csv", "row 205 "), problems, strict=True
     ):
         assert place in problem
     whole = LDA().fit(frame[["u", "v", "w"]].to_numpy(), frame["c"].to_numpy())
@@ -270,6 +270,28 @@ def test_tables_of_tabs_are_followed(tmp_path, rng):
     assert "arff files cannot be followed" in _follow(
         tmp_path, data, model, "--format", "arff", code=1
     )
+
+
+@pytest.mark.parametrize(
+    ("label", "numbers", "problem"),
+    [
+        ("", False, "row 201 has no class"),
+        ("", True, "row 201 has a label that is missing or not finite"),
+        ("inf", True, "row 201 has a label that is missing or not finite"),
+    ],
+)
+def test_a_label_that_is_missing_is_named(label, numbers, problem, tmp_path, rng):
+    frame, data = _frame(rng), tmp_path / "data.csv"
+    frame = frame.assign(c=frame["u"] + 0.5) if numbers else frame
+    model = _start(tmp_path, frame, method="pls" if numbers else "lda")
+    frame.to_csv(data, index=False)
+    _follow(tmp_path, data, model)
+    with data.open("a") as file:
+        file.write(f"1.0,2.0,3.0,{label}\n1.0,2.0,3.0,{frame['c'][0]}\n")
+    said = " ".join(_follow(tmp_path, data, model, code=1).split())
+    remedy = "correct it, or leave such rows out with --on-error skip."
+    assert f"{problem}: {remedy}" in said
+    assert "201 rows" in _follow(tmp_path, data, model, "--on-error", "skip")
 
 
 # -- sites ------------------------------------------------------------------------------

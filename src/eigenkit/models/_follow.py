@@ -20,6 +20,7 @@ from sklearn.exceptions import NotFittedError
 from eigenkit.files import Block, FileError, Reading, Source, open_file
 from eigenkit.files._delimited import Delimited
 from eigenkit.files._reading import rows_per_block
+from eigenkit.models._lines import check_lines, not_lines
 from eigenkit.models._model import Model, of_more_rows, save
 from eigenkit.models._parsed import numbered
 from eigenkit.models._stream import Stream
@@ -31,15 +32,6 @@ _CHUNK = 2**22
 _MARKED = 4096
 # Formats whose rows are lines, and which of them have a line of names above them.
 _LINES = {"csv": True, "tsv": True, "svmlight": False}
-# How files begin that do not grow line by line.
-_OTHERS = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bz2",
-    b"PK\x03\x04": "NPZ",
-    b"PAR1": "Parquet",
-}
-# Comments and blank lines may come before.
-_ARFF = re.compile(rb"([^\S\n]*(%.*)?\n)*[^\S\n]*@relation", re.IGNORECASE)
 # A line that holds anything.
 _ROW = re.compile(rb"^.*\S", re.MULTILINE)
 
@@ -154,9 +146,9 @@ class Follower:
         """Take in what there is and what comes, until the file or the user ends it."""
         kind = self.options.format or ("svmlight" if self.model.features.names is None else "csv")
         if kind not in _LINES:
-            raise _not_lines(path, kind)
+            raise not_lines(path, kind)
         if path != "-" and Path(path).exists():
-            _check_lines(path, _head(path))
+            check_lines(path)
         if self.forgets:
             warnings.warn(
                 f"{self.place.name} keeps no stream, so its {self.model.how['n_rows']} rows do not "
@@ -183,7 +175,7 @@ class Follower:
         self._check_same(path)
         text = batch.text
         if path == "-" and self._begins:
-            _check_lines(path, text[:_MARKED])
+            check_lines(path, text)
         self._begins = False
         if _LINES[kind] and not self._header:
             if path == "-" or batch.begin == 0:  # every input begins with the names
@@ -242,28 +234,6 @@ def _mark(path: str, end: int) -> str | None:
         first = stream.read(min(end, _MARKED))
         stream.seek(max(0, end - _MARKED))
         return f"{crc32(first + stream.read(min(end, _MARKED))):08x}"
-
-
-def _check_lines(path: str, head: bytes) -> None:
-    """Refuse what is not lines of text, by how it begins."""
-    for begins, kind in _OTHERS.items():
-        if head.startswith(begins):
-            raise _not_lines(path, kind)
-    if _ARFF.match(head):
-        raise _not_lines(path, "ARFF")
-
-
-def _not_lines(path: str, kind: str) -> FileError:
-    return FileError(
-        path,
-        f"{kind} files cannot be followed: give a text file that grows by lines (CSV, TSV or "
-        "svmlight, not compressed), or fit this one.",
-    )
-
-
-def _head(path: str) -> bytes:
-    with open(path, "rb") as stream:
-        return stream.read(_MARKED)
 
 
 def _first(path: str) -> bytes:
@@ -357,10 +327,28 @@ class _Rows:
         if block.labels is None:
             names = ", ".join(model.target.columns)
             raise FileError(self.path, f"its rows hold no labels: the model knows {names}.")
-        y = model.target.encode(self.path, block.labels)
+        y = self._targets(block)
         if model.target.kind == "classes":
             self._check_known(block.start, y)
         return model.features.matrix(self.path, block), y
+
+    def _targets(self, block: Block) -> np.ndarray:
+        """y of a block; an error names the row of the file, and what can be done here."""
+        target = self.follower.model.target
+        try:
+            return target.encode(self.path, block.labels)
+        except FileError:
+            for i in range(len(block)):
+                self._check_label(block.start + i + 1, block.labels[i : i + 1])
+            raise
+
+    def _check_label(self, row: int, label: Any) -> None:
+        remedy = "correct it, or leave such rows out with --on-error skip."
+        try:
+            self.follower.model.target.encode(self.path, label)
+        except FileError as error:
+            what = error.problem.split(": ", 1)[0].removeprefix("row 1 ")
+            raise FileError(self.path, f"row {row} {what}: {remedy}") from error
 
     def _check_known(self, start: int, y: np.ndarray) -> None:
         known = self.follower.model.target.names
