@@ -65,6 +65,20 @@ def test_a_growing_file_is_taken_in_once(tmp_path, rng):
     assert load(model).how["n_rows"] == 200
 
 
+def test_a_last_line_without_an_end_is_told_of(tmp_path, rng):
+    frame, data = _frame(rng), tmp_path / "data.csv"
+    model = _start(tmp_path, frame)
+    data.write_text(frame.to_csv(index=False).rstrip("\n"))
+    said = json.loads(_follow(tmp_path, data, model, "--json"))
+    assert said["rows"] == 199
+    assert any("the last line has no end" in note for note in said["notes"])
+    with data.open("a") as file:
+        file.write("\n")
+    said = _follow(tmp_path, data, model)
+    assert "200 rows" in said
+    assert "has no end" not in said
+
+
 def test_it_is_said_when_what_a_model_knew_does_not_count(tmp_path, rng):
     frame = _frame(rng)
     model = _start(tmp_path, frame[:60])

@@ -29,7 +29,7 @@ def follow(
     on_error: Annotated[
         str, typer.Option(help="What to do about bad rows: raise, or skip them and go on.")
     ] = "raise",
-    once: Annotated[bool, typer.Option("--once", help="End when the file does.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="End with the last whole line.")] = False,
     given: dict[str, Any],
     as_json: o.Json = False,
     debug: o.Debug = False,

@@ -72,6 +72,7 @@ def lines_from(path: str, position: int, poll: float, once: bool) -> Iterator[Ba
                 "cannot be followed; fit them instead.",
             )
         if once and not whole:
+            _tell_of_rest(path, text)
             return
         if whole:
             yield Batch(whole, position, position + len(whole))
@@ -79,6 +80,17 @@ def lines_from(path: str, position: int, poll: float, once: bool) -> Iterator[Ba
             continue
         yield None
         time.sleep(poll)
+
+
+def _tell_of_rest(path: str, rest: bytes) -> None:
+    """Half a line cannot be told from a whole one, and half a number would count as a number."""
+    if rest.strip():
+        warnings.warn(
+            f"{path}: the last line has no end, so that it may be half written: it counts once it "
+            "has one; if it is whole, add a line end, or give the file as standard input.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _from_input(stream: IO[bytes], position: int) -> Iterator[Batch]:
