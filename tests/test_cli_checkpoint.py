@@ -26,8 +26,8 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _write("data.csv", CLASS)
 
 
-def _write(name: str, classes: np.ndarray) -> None:
-    rows = [f"{a},{b},{c},{k}" for (a, b, c), k in zip(X.tolist(), classes, strict=True)]
+def _write(name: str, classes: np.ndarray, values: np.ndarray = X) -> None:
+    rows = [f"{a},{b},{c},{k}" for (a, b, c), k in zip(values.tolist(), classes, strict=True)]
     Path(name).write_text("\n".join(["a,b,c,class", *rows]) + "\n")
 
 
@@ -42,8 +42,8 @@ def _scores(name: str) -> np.ndarray:
     return load(name).transform("", Block(X))
 
 
-def test_an_interrupted_fit_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    _fit("whole.ek", "--stream")
+def _interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fit whose state holds four blocks."""
     original, fed = Stream.update, []
 
     def update(self: Stream, *args: object, **options: object) -> bool:
@@ -52,9 +52,16 @@ def test_an_interrupted_fit_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
         fed.append(options["position"])
         return original(self, *args, **options)
 
-    monkeypatch.setattr(Stream, "update", update)
-    _fit("again.ek", "--checkpoint", "state.ek", code=130)
+    with monkeypatch.context() as patch:
+        patch.setattr(Stream, "update", update)
+        _fit("again.ek", "--checkpoint", "state.ek", code=130)
     assert not Path("again.ek").exists()
+
+
+def test_an_interrupted_fit_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    _fit("whole.ek", "--stream")
+    _interrupt(monkeypatch)
+    original = Stream.update
     taken: list[bool] = []
     monkeypatch.setattr(
         Stream, "update", lambda self, *a, **o: taken.append(original(self, *a, **o)) or taken[-1]
@@ -75,6 +82,35 @@ def test_a_state_of_other_data_is_refused() -> None:
     said = _fit("b.ek", "--checkpoint", "state.ek", "--ignore", "c", code=1)
     assert "began with source='data.csv, 3 features in blocks" in said
     assert "now it is 'data.csv, 2 features" in said
+
+
+@pytest.mark.parametrize("row", [0, 39, 40, 69])
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_a_state_of_other_values_is_refused(
+    interrupted: bool, row: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if interrupted:
+        _interrupt(monkeypatch)
+    else:
+        _fit("a.ek", "--checkpoint", "state.ek")
+    changed = X.copy()
+    changed[row, 1] *= 1000.0
+    _write("data.csv", CLASS, changed)
+    assert "began with source=" in _fit("b.ek", "--checkpoint", "state.ek", code=1)
+    assert not Path("b.ek").exists()
+    _write("data.csv", CLASS)
+    _fit("b.ek", "--checkpoint", "state.ek")
+
+
+def test_a_state_of_other_sparse_values_is_refused() -> None:
+    text = "".join(f"{k % 2} {1 + k % 3}:{k + 1}\n" for k in range(40))
+    Path("data.svm").write_text(text)
+    command = ("fit", "data.svm", "--method", "lda", "--checkpoint", "state.ek", "--out")
+    assert CliRunner().invoke(app, [*command, "a.ek"]).exit_code == 0
+    Path("data.svm").write_text(text.replace(":7\n", ":8\n"))
+    said = CliRunner().invoke(app, [*command, "b.ek"])
+    assert said.exit_code == 1
+    assert "began with source=" in said.output
 
 
 def test_a_checkpoint_needs_blocks() -> None:

@@ -15,7 +15,9 @@ from eigenkit.cli._inspect import describe, summary
 @o.takes(o.READING)
 def follow(
     *,
-    data: o.DataFile,
+    data: Annotated[
+        str, typer.Argument(help="CSV, TSV or svmlight, not compressed; - is standard input.")
+    ],
     model: Annotated[str, typer.Option("--model", help="The model file, replaced as it learns.")],
     checkpoint: Annotated[
         str, typer.Option(help="The state: an interrupted run goes on from it, exactly once.")
@@ -25,9 +27,9 @@ def follow(
         float | None, typer.Option(help="Forget: rows count half after this many more.")
     ] = None,
     on_error: Annotated[
-        str, typer.Option(help="What to do about bad rows: raise, or skip what came with them.")
+        str, typer.Option(help="What to do about bad rows: raise, or skip them and go on.")
     ] = "raise",
-    once: Annotated[bool, typer.Option("--once", help="End when the file does.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="End with the last whole line.")] = False,
     given: dict[str, Any],
     as_json: o.Json = False,
     debug: o.Debug = False,
@@ -61,7 +63,9 @@ def follow(
     stream = follower.stream
     skipped = [{"position": p, "problem": m} for p, m in stream.skipped]
     lines = [f"followed {clean(data)} to {stopped}: {stream.n_rows} rows in {clean(model)}"]
-    lines += [f"skipped up to {s['position']}: {clean(s['problem'])}" for s in skipped[-5:]]
+    if stream.n_skipped:
+        lines.append(f"bad rows skipped: {stream.n_skipped}, the last of them:")
+        lines += [f"- {clean(s['problem'])}" for s in skipped[-5:]]
     record = {"rows": stream.n_rows, "position": stream.position, "model": model}
     return Result({**record, "n_skipped": stream.n_skipped, "skipped": skipped}, "\n".join(lines))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from eigenkit.files import Block, Data, Source, Target, read
 from eigenkit.files._common import size
@@ -37,6 +38,17 @@ def in_blocks(source: Source, tick: Tick) -> Blocks:
             yield block
 
     return blocks
+
+
+def noted(blocks: Iterable[Block], digest: Any) -> Iterator[Block]:
+    """The blocks, whose numbers and words go into a checksum on their way."""
+    for block in blocks:
+        X = block.X
+        for part in (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,):
+            digest.update(np.ascontiguousarray(part).tobytes())
+        for cells in block.text.values():
+            digest.update("\0".join(cells).encode("utf-8", "surrogatepass"))
+        yield block
 
 
 class FitRows:

@@ -25,7 +25,7 @@ from eigenkit.models._choosing import (
     scores_by_alpha,
 )
 from eigenkit.models._features import Features, complete, learn_features
-from eigenkit.models._fit_rows import FitRows, in_blocks, in_memory, time_of, unsaid
+from eigenkit.models._fit_rows import FitRows, in_blocks, in_memory, noted, time_of, unsaid
 from eigenkit.models._linear import fit_linear
 from eigenkit.models._model import Model, how_fitted
 from eigenkit.models._parsed import Tick
@@ -120,8 +120,11 @@ def fit_model(
         source.take_labels_as_words()
     blocks = in_blocks(source, tick) if stream else in_memory(source, data, tick)
     begun = time.monotonic()
+    kept = checkpoint if stream else None
+    values = hashlib.sha256()
     given = partial(complete, blocks, missing, source.categorical_names)
-    labels = join_labels([block.labels for block in given()])
+    seen = given() if kept is None else noted(given(), values)
+    labels = join_labels([block.labels for block in seen])
     if are_names([source], labels):  # which only all rows together show
         labels = join_labels([block.labels for block in given()])
     if labels is not None and len(labels) == 0:
@@ -142,9 +145,9 @@ def fit_model(
     prepare = Preparation(missing, scale, features.n_numbers)
     rows = FitRows(source.path, blocks, features, target, stream, prepare)
     rows.say, rows.seconds = say or unsaid, time.monotonic() - begun
-    if stream and checkpoint is not None:
-        rows.checkpoint = checkpoint
-        rows.fingerprint = _fingerprint(source, labels, features)
+    if kept is not None:
+        rows.checkpoint = kept
+        rows.fingerprint = _fingerprint(source, labels, features, values.hexdigest())
     told = view_params(found, view_columns(source.path, features.feature_names(), views))
     told |= gap_params(found, missing)
     if not stream and (alphas is not None or components == "cv"):
@@ -306,15 +309,15 @@ def _fit_blocks(
     return estimator, searches
 
 
-def _fingerprint(source: Source, labels: Any, features: Features) -> str:
+def _fingerprint(source: Source, labels: Any, features: Features, values: str) -> str:
     """What tells the blocks of one file from those of another."""
-    words = [*map(str, np.ravel(labels)), *features.feature_names()]
+    words = [values, *map(str, np.ravel(labels)), *features.feature_names()]
     digest = hashlib.sha256("\0".join(words).encode("utf-8"))
     for numbers in (features.scale, features.fill):
         digest.update(np.asarray(numbers, dtype=np.float64).tobytes())
     name, mark = Path(source.path).name, digest.hexdigest()[:16]
     blocks = f"{features.n_features} features in blocks of {rows_per_block(source)} rows"
-    return f"{name}, {blocks}, {mark}"
+    return f"{name}, {blocks}, checksum {mark}"
 
 
 def _search(

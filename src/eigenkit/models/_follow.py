@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 import time
@@ -16,10 +17,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from eigenkit.files import Block, FileError, Reading, open_file
+from eigenkit.files import Block, FileError, Reading, Source, open_file
+from eigenkit.files._delimited import Delimited
 from eigenkit.files._reading import rows_per_block
-from eigenkit.files._targets import unlabelled
-from eigenkit.models._model import Model, save
+from eigenkit.models._lines import check_lines, not_lines
+from eigenkit.models._model import Model, of_more_rows, save
 from eigenkit.models._parsed import numbered
 from eigenkit.models._stream import Stream
 from eigenkit.shell import shown
@@ -29,7 +31,9 @@ _CHUNK = 2**22
 # Bytes by which a file is recognized, at its beginning and where it was left.
 _MARKED = 4096
 # Formats whose rows are lines, and which of them have a line of names above them.
-_LINES = {"csv": True, "svmlight": False}
+_LINES = {"csv": True, "tsv": True, "svmlight": False}
+# A line that holds anything.
+_ROW = re.compile(rb"^.*\S", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,7 @@ def lines_from(path: str, position: int, poll: float, once: bool) -> Iterator[Ba
                 "cannot be followed; fit them instead.",
             )
         if once and not whole:
+            _tell_of_rest(path, text)
             return
         if whole:
             yield Batch(whole, position, position + len(whole))
@@ -75,6 +80,17 @@ def lines_from(path: str, position: int, poll: float, once: bool) -> Iterator[Ba
             continue
         yield None
         time.sleep(poll)
+
+
+def _tell_of_rest(path: str, rest: bytes) -> None:
+    """Half a line cannot be told from a whole one, and half a number would count as a number."""
+    if rest.strip():
+        warnings.warn(
+            f"{path}: the last line has no end, so that it may be half written: it counts once it "
+            "has one; if it is whole, add a line end, or give the file as standard input.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
 def _from_input(stream: IO[bytes], position: int) -> Iterator[Batch]:
@@ -85,7 +101,7 @@ def _from_input(stream: IO[bytes], position: int) -> Iterator[Batch]:
             yield Batch(whole + found, position, position + len(whole) + 1)
             position += len(whole) + 1
     if rest:
-        yield Batch(rest + b"\n", position, position + len(rest))
+        yield Batch(rest, position, position + len(rest))
 
 
 class Follower:
@@ -126,8 +142,9 @@ class Follower:
         self.stream = Stream(
             estimator, checkpoint, every=every, half_life=half_life, on_error=on_error
         )
-        self._header = b""
-        self._n_passed = self.stream.n_rows  # rows that came, whether they were taken or skipped
+        self.kinds: dict[int, Any] | None = None  # what columns hold that are no numbers
+        self._begins, self._header = True, b""
+        self._n_passed = 0  # lines of rows that came, whether they were taken or skipped
         self._saved = time.monotonic()
 
     def follow(
@@ -141,7 +158,9 @@ class Follower:
         """Take in what there is and what comes, until the file or the user ends it."""
         kind = self.options.format or ("svmlight" if self.model.features.names is None else "csv")
         if kind not in _LINES:
-            raise FileError(path, f"{kind} has no lines that could be followed: give a CSV file.")
+            raise not_lines(path, kind)
+        if path != "-" and Path(path).exists():
+            check_lines(path)
         if self.forgets:
             warnings.warn(
                 f"{self.place.name} keeps no stream, so its {self.model.how['n_rows']} rows do not "
@@ -153,6 +172,7 @@ class Follower:
             how = {**self.model.how, "data": "rows of standard input" if path == "-" else path}
             self.model = replace(self.model, how=how)
         begun = self.stream.position or 0
+        self._n_passed = self._count_passed(path, kind, begun)
         try:
             for batch in lines_from(path, begun, poll, once):
                 if batch is not None:
@@ -166,6 +186,9 @@ class Follower:
     def _take(self, path: str, kind: str, batch: Batch) -> None:
         self._check_same(path)
         text = batch.text
+        if path == "-" and self._begins:
+            check_lines(path, text)
+        self._begins = False
         if _LINES[kind] and not self._header:
             if path == "-" or batch.begin == 0:  # every input begins with the names
                 names, end, text = text.partition(b"\n")
@@ -173,10 +196,16 @@ class Follower:
             else:
                 self._header = _first(path)
         if text.strip():
-            feed = _Rows(self, path, kind, self._header + text, batch.begin, self._n_passed)
-            mark = _mark(path, batch.end)
-            self.stream.feed(feed, position=batch.end, after=batch.begin, mark=mark)
-            self._n_passed += text.count(b"\n")
+            last = self.stream.position  # blank lines may have come since
+            begin = batch.begin if last is None else last
+            rows = _Rows(self, path, kind, self._header, text, begin, batch.end, self._n_passed)
+            self.stream.feed(**rows.as_fed())
+        self._n_passed += text.count(b"\n")
+
+    def _count_passed(self, path: str, kind: str, position: int) -> int:
+        if path == "-":
+            return self.stream.n_rows + self.stream.n_skipped
+        return max(0, _count_lines(path, position) - (1 if _LINES[kind] else 0))
 
     def _check_same(self, path: str) -> None:
         """That a file still begins with what was taken in of it."""
@@ -194,9 +223,9 @@ class Follower:
         estimator = self.stream.estimator
         if not _is_solvable(estimator):
             return
-        how = {**self.model.how, "n_rows": self.stream.n_rows, "followed": True}
+        how = {**of_more_rows(self.model.how, self.stream.n_rows), "followed": True}
         save(replace(self.model, estimator=estimator, how=how), self.place)
-        skipped = f", {self.stream.n_skipped} batches skipped" if self.stream.n_skipped else ""
+        skipped = f", {self.stream.n_skipped} skipped" if self.stream.n_skipped else ""
         say(f"{self.stream.n_rows} rows in {self.place.name}{skipped}")
 
 
@@ -225,6 +254,15 @@ def _first(path: str) -> bytes:
         return stream.readline()
 
 
+def _count_lines(path: str, end: int) -> int:
+    """How many lines end before a byte of a file."""
+    count, left = 0, end
+    with open(path, "rb") as stream:
+        while left and (piece := stream.read(min(left, _CHUNK))):
+            count, left = count + piece.count(b"\n"), left - len(piece)
+    return count
+
+
 @dataclass(frozen=True)
 class _Rows:
     """Lines as X and y, once they are asked for: bad ones are the business of the stream."""
@@ -232,17 +270,37 @@ class _Rows:
     follower: Follower
     path: str
     kind: str
+    header: bytes
     text: bytes
     begin: int
+    end: int
     n_before: int
+
+    def as_fed(self) -> dict[str, Any]:
+        """Arguments of :meth:`Stream.feed`."""
+        place = {"position": self.end, "after": self.begin, "mark": _mark(self.path, self.end)}
+        return {"batch": self, **place, "parts": self._parts}
+
+    def _parts(self) -> list[dict[str, Any]]:
+        """Both halves, so that in the end only the rows that are bad are skipped."""
+        starts = [row.start() for row in _ROW.finditer(self.text)]
+        if len(starts) < 2:
+            return []
+        middle = starts[len(starts) // 2]
+        first, second = self.text[:middle], self.text[middle:]
+        end, n = self.end - len(second), first.count(b"\n")
+        left = replace(self, text=first, end=end)
+        right = replace(self, text=second, begin=end, n_before=self.n_before + n)
+        return [left.as_fed(), right.as_fed()]
 
     def __call__(self) -> tuple[Any, np.ndarray, dict[str, Any]]:
         model, options = self.follower.model, self.follower.options
         with tempfile.NamedTemporaryFile(suffix=f".{self.kind}") as file:
-            file.write(self.text)
+            file.write(self.header + self.text)
             file.flush()
             try:
                 source = open_file(file.name, replace(options, format=self.kind))
+                self._check_layout(source)
                 blocks = numbered(source.blocks(rows_per_block(source)))
                 parts = [self._encoded(block) for block in blocks]
             except FileError as error:
@@ -256,22 +314,53 @@ class _Rows:
             extra["classes"] = np.array(model.target.names)
         return X, np.concatenate([y for _, y in parts]), extra
 
+    def _check_layout(self, source: Source) -> None:
+        """That a few rows are not taken for a table of another kind than the whole file is."""
+        if not isinstance(source, Delimited):
+            return
+        named = self.follower.model.how.get("found", {}).get("index") is not None
+        nameless = self.header.lstrip(b'" ').startswith(source.found["delimiter"].encode())
+        if source.names[0] == "" and not nameless and not named:
+            raise FileError(source.path, "a row has one cell more than there are names.")
+        if self.follower.kinds is None:
+            self.follower.kinds = source.kinds
+        known = self.follower.kinds
+        for j in source.kinds:
+            if source.kinds[j] is not known.get(j):
+                raise FileError(
+                    source.path,
+                    "a row holds no number, where those before do: correct it.",
+                    column=source.names[j],
+                )
+
     def _encoded(self, block: Block) -> tuple[Any, np.ndarray]:
         model = self.follower.model
         block = replace(block, start=self.n_before + block.start, path=self.path)
         if block.labels is None:
             names = ", ".join(model.target.columns)
             raise FileError(self.path, f"its rows hold no labels: the model knows {names}.")
-        for i in np.flatnonzero(unlabelled(block.labels)):
-            raise FileError(
-                self.path,
-                f"row {block.start + i + 1} has no label: fill it in, or leave out what comes "
-                "with it with --on-error skip.",
-            )
-        y = model.target.encode(self.path, block.labels)
+        y = self._targets(block)
         if model.target.kind == "classes":
             self._check_known(block.start, y)
         return model.features.matrix(self.path, block), y
+
+    def _targets(self, block: Block) -> np.ndarray:
+        """y of a block; an error names the row of the file, and what can be done here."""
+        target = self.follower.model.target
+        try:
+            return target.encode(self.path, block.labels)
+        except FileError:
+            for i in range(len(block)):
+                self._check_label(block.start + i + 1, block.labels[i : i + 1])
+            raise
+
+    def _check_label(self, row: int, label: Any) -> None:
+        remedy = "correct it, or leave such rows out with --on-error skip."
+        try:
+            self.follower.model.target.encode(self.path, label)
+        except FileError as error:
+            what = error.problem.split(": ", 1)[0].removeprefix("row 1 ")
+            raise FileError(self.path, f"row {row} {what}: {remedy}") from error
 
     def _check_known(self, start: int, y: np.ndarray) -> None:
         known = self.follower.model.target.names
@@ -284,14 +373,9 @@ class _Rows:
             )
 
     def _line(self, line: int | None) -> int | None:
-        """The line of the file that a line of the text is; looked for only when it is needed."""
-        if line is None or self.begin == 0 or self.path == "-":
-            return line if self.begin == 0 else None
-        with open(self.path, "rb") as stream:
-            before, left = 0, self.begin
-            while left and (piece := stream.read(min(left, _CHUNK))):
-                before, left = before + piece.count(b"\n"), left - len(piece)
-        return before + line - (1 if _LINES[self.kind] else 0)
+        """The line of the file that a line of the text is."""
+        known = self.path != "-" or self.begin == 0
+        return None if line is None or not known else self.n_before + line
 
 
 def _stacked(parts: list[Any]) -> Any:

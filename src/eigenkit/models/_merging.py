@@ -12,7 +12,7 @@ from sklearn.base import clone
 from eigenkit.estimators._streams import Intake
 from eigenkit.files import FileError
 from eigenkit.files._targets import natural
-from eigenkit.models._model import Model
+from eigenkit.models._model import Model, of_more_rows
 
 
 def merge_models(models: Sequence[tuple[str, Model]]) -> Model:
@@ -40,7 +40,8 @@ def merge_models(models: Sequence[tuple[str, Model]]) -> Model:
     target = replace(first.target, names=names)
     if first.target.columns == first.target.names:
         target = replace(target, columns=names)
-    how = {**first.how, "n_rows": merged._intake_.moments.n_rows, "merged": len(models)}
+    n_rows = merged._intake_.moments.n_rows
+    how = {**of_more_rows(first.how, n_rows), "merged": len(models)}
     return replace(first, estimator=merged, target=target, how=how)
 
 

@@ -185,6 +185,11 @@ def how_fitted(
     }
 
 
+def of_more_rows(how: dict[str, Any], n_rows: int) -> dict[str, Any]:
+    """The same after rows have come: what was measured before is not of this model."""
+    return {**how, "n_rows": n_rows, "quality": None}
+
+
 # -- files ------------------------------------------------------------------------------
 
 

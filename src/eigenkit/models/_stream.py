@@ -156,6 +156,7 @@ class Stream:
         position: int | None = None,
         after: int | None = None,
         mark: str | None = None,
+        parts: Callable[[], list[dict[str, Any]]] = list,
     ) -> bool:
         """:meth:`update` with a batch that is made when it is needed.
 
@@ -168,6 +169,9 @@ class Stream:
             As in :meth:`update`.
         mark : str, optional
             What tells the source, up to the position, from others; kept with the position.
+        parts : callable, optional
+            Gives arguments of this method for the parts of the batch, which are fed in its place
+            where it is to be skipped; none where it has no parts.
 
         Returns
         -------
@@ -182,10 +186,16 @@ class Stream:
         position, after = self._place(position, after)
         if self._is_past(position, after):
             return False
-        taken = self._take_in(batch, position)
+        problem = self._refusal(batch, position)
+        if problem is not None and (smaller := parts()):
+            taken = [self.feed(**part) for part in smaller]
+            return all(taken)
+        if problem is not None:
+            self.n_skipped += 1
+            self.skipped = [*self.skipped, (position, problem)][-MESSAGES:]
         self.position, self.mark, self._dirty = position, mark, True
         self._checkpoint_if_due()
-        return taken
+        return problem is None
 
     def _place(self, position: int | None, after: int | None) -> tuple[int, int]:
         if position is None:
@@ -220,7 +230,8 @@ class Stream:
             )
         return True
 
-    def _take_in(self, batch: Callable[[], Any], position: int) -> bool:
+    def _refusal(self, batch: Callable[[], Any], position: int) -> str | None:
+        """Take a batch in, or say why it is to be skipped."""
         try:
             X, y, more = batch()
             given = more if self.half_life is None else {**more, "half_life": self.half_life}
@@ -233,11 +244,9 @@ class Stream:
         except (ValueError, TypeError) as error:
             if self.on_error == "raise":
                 raise
-            self.n_skipped += 1
-            self.skipped = [*self.skipped, (position, str(error))][-MESSAGES:]
-            return False
+            return str(error)
         self.n_rows = self.estimator._intake_.moments.n_rows
-        return True
+        return None
 
     def _explained(self, error: ValueError, X: Any, position: int) -> ValueError | None:
         """An error that says which columns have changed, or which row is not finite."""
