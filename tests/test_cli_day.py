@@ -327,6 +327,31 @@ def test_rows_with_gaps_that_are_left_out_are_counted(holed: Path) -> None:
     assert "is missing" in run("predict", "m.ek", "classes.csv", code=1)
 
 
+@pytest.mark.parametrize("test", [False, True])
+def test_rows_are_counted_as_in_the_file_with_those_that_are_left_out(
+    folder: Path, test: bool
+) -> None:
+    """A sample that is drawn or wrong has the number that ``explain --row`` takes."""
+    rng = np.random.default_rng(3)  # noise, of which much is predicted wrongly
+    cells = [[*rng.normal(size=3).round(3), "abc"[i]] for i in rng.integers(3, size=60)]
+    for i in (0, 1, 7, 30):
+        cells[i][0] = ""
+    write_rows("classes.csv", ["x", "y", "z", "class"], cells)
+    complete = [i for i, row in enumerate(cells) if row[0] != ""]
+    words = ["--labels", "class", "-m", "lda", "--missing", "drop", "--no-baselines"]
+    more = ["--test", "classes.csv"] if test else ["--cv", "2"]
+    record = run_json("compare", "classes.csv", *words, *more, "--alphas", "none")
+    begins = record["protocol"]["test_begins"]
+    assert begins == (complete[-1] + 1 if test else 0)
+    drawn = complete + [begins + i for i in complete if test]
+    assert record["points"]["rows"] == drawn
+    worst = record["methods"][0]["worst"]
+    names = [label["name"] for label in record["data"]["labels"]]
+    assert worst
+    for found in worst:
+        assert cells[found["row"] - begins][-1] == names[found["truth"][0]]
+
+
 def test_a_baseline_that_is_simpler_is_no_command_to_fit(spectra: Path) -> None:
     """The headline says which method the command at the end is about."""
     told = run("compare", "spectra.csv", *NUMBERS, "-m", "opls", "--cv", "3")

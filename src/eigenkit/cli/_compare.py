@@ -168,6 +168,7 @@ def compare(
             command=_command(),
             seed=seed,
         )
+    _count_as_in_files(record, files)
     record["next"] = _next_step(given, record)
     return _show(record, out, report, [found_line(data, whole.found)])
 
@@ -224,6 +225,21 @@ def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
     n = len(blocks[0])
     split = None if len(files) == 1 else (np.arange(n), np.arange(n, len(y)))
     return _Prepared(path, X, y, target, learned.feature_names(), split)
+
+
+def _count_as_in_files(record: dict[str, Any], files: list[Data]) -> None:
+    """Rows by their numbers in the files, where rows that miss a value were left out."""
+    import numpy as np
+
+    numbers: list[int] = []
+    for data in files:
+        begins = numbers[-1] + 1 if numbers else 0
+        rows = np.arange(len(data.block())) if data.rows is None else data.rows
+        numbers += (begins + rows).tolist()
+    record["protocol"]["test_begins"] = begins
+    for found in (worst for method in record["methods"] for worst in method["worst"]):
+        found["row"] = numbers[found["row"]]
+    record["points"]["rows"] = [numbers[row] for row in record["points"]["rows"]]
 
 
 def _once(block: Any) -> Any:

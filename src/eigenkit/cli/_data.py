@@ -143,17 +143,21 @@ def load_both(path: str, test: str, options: Reading, quiet: bool, missing: str)
 
 def _without_gaps(data: Data) -> Data:
     """The rows that miss nothing; how many were left out is said."""
+    import numpy as np
+
+    from eigenkit.files._targets import incomplete
     from eigenkit.models._features import drop_missing
 
     whole = data.block()
     block = drop_missing(whole)
     n = len(whole) - len(block)
     if n:
-        rows = f"{n} of {len(whole)} rows " + (
+        left = f"{n} of {len(whole)} rows " + (
             "miss a value and are" if n > 1 else "misses a value and is"
         )
-        warnings.warn(f"{data.source.path}: {rows} left out.", UserWarning, stacklevel=2)
-    return replace(data, X=block.X, text=block.text, labels=block.labels)
+        warnings.warn(f"{data.source.path}: {left} left out.", UserWarning, stacklevel=2)
+    rows = np.flatnonzero(~incomplete(whole))
+    return replace(data, X=block.X, text=block.text, labels=block.labels, rows=rows)
 
 
 def _warn_of_labels_among_features(source: Source) -> None:

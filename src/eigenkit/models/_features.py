@@ -13,7 +13,7 @@ from scipy import sparse
 from eigenkit.data import stored
 from eigenkit.files import Block, Expected, FileError, Source
 from eigenkit.files._common import listed
-from eigenkit.files._targets import unlabelled
+from eigenkit.files._targets import incomplete
 from eigenkit.shell import shown
 
 TEXT_KINDS = ("tfidf", "hashing")
@@ -324,20 +324,14 @@ def complete(blocks: Blocks, missing: str) -> Iterator[Block]:
 
 def drop_missing(block: Block) -> Block:
     """The rows of a block that miss nothing."""
-    X = block.X
-    if sparse.issparse(X):
-        gaps = np.bincount(X.tocoo().row[np.isnan(X.data)], minlength=X.shape[0]) > 0
-    else:
-        gaps = np.isnan(X).any(axis=1)
-    labels = block.labels
-    gaps |= unlabelled(labels)
+    gaps, labels = incomplete(block), block.labels
     if not gaps.any():
         return block
     keep = np.flatnonzero(~gaps)
     if labels is not None:
         labels = labels[keep] if isinstance(labels, np.ndarray) else [labels[i] for i in keep]
     text = {name: [cells[i] for i in keep] for name, cells in block.text.items()}
-    return Block(X[keep], text, labels, start=block.start, path=block.path)
+    return Block(block.X[keep], text, labels, start=block.start, path=block.path)
 
 
 def _means(blocks: Blocks, d: int) -> np.ndarray:
