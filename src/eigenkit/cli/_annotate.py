@@ -273,12 +273,14 @@ def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str
 
 
 def _methods_table(rows: list[dict[str, Any]]) -> str:
+    from eigenkit.images.comparison import against_plain
+
     titles = ["method", "mean AUC", "P@1", "macro F1", "AUC - plain", "seconds"]
     cells = [
         [
             row["name"],
             *(f"{row[key]:.3f} ± {row[key + '_error']:.3f}" for key in ("auc", "p1", "f1")),
-            f"{row['difference']:+.3f} ± {row['difference_error']:.3f}",
+            against_plain(row),
             f"{row['seconds']:.1f}",
         ]
         for row in rows
