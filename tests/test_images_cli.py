@@ -137,3 +137,19 @@ def test_a_wrong_folder_or_table_is_named(folder, tmp_path):
     turned = run("fit", folder / "labels.csv", folder / "images", *out)
     assert "it is a file: give the folder of images." in turned.output
     assert not (tmp_path / "x.ek").exists()
+
+
+def test_figures_of_unseen_views_say_so_and_count_sets(tmp_path):
+    sets, Y, terms = make_shapes(24, size=64)
+    write_folder(sets, Y, terms, tmp_path)
+    for one in sets:  # a second view of everything
+        (tmp_path / "images" / one.name / "again").mkdir()
+        for picture in list((tmp_path / "images" / one.name).rglob("*.png")):
+            other = tmp_path / "images" / one.name / "again" / picture.name
+            other.write_bytes(picture.read_bytes())
+    words = ("fit", tmp_path / "images", tmp_path / "labels.csv", "--out", tmp_path / "m.ek")
+    answer = run(*words, "--unseen-views", *FAST)
+    assert answer.exit_code == 0, answer.output
+    assert "every view of a set predicted by other sets without that view:" in answer.stdout
+    most = re.search(r"^ *(\w+) +(\d+) ", answer.stdout.split("that view:")[1], re.MULTILINE)
+    assert int(most[2]) == Y.sum(axis=0).max()

@@ -372,6 +372,8 @@ def _described(model: ImageAnnotator) -> dict[str, Any]:
 
 def _summary(model: ImageAnnotator) -> list[str]:
     """A table of the terms, and the weights of the kernels."""
+    from eigenkit.images.term_reports import OTHERS, UNSEEN
+
     figures = ("f1", "precision", "recall", "auc")
     rows = [
         [r.term, r.support, *(f"{getattr(r, key):.3f}".replace("nan", "-") for key in figures)]
@@ -385,7 +387,7 @@ def _summary(model: ImageAnnotator) -> list[str]:
         f"chosen: {model.kernels_chosen_}, {model.weights_chosen_} weights",
         "weights of the kernels: "
         + ", ".join(f"{clean(name)} {w:.3f}" for name, w in weights if f"{w:.3f}" != "0.000"),
-        "every set predicted by all others:",
+        f"{UNSEEN if model.views == 'unseen' else OTHERS}:",
         table_of(titles, rows, right=(1, 2, 3, 4, 5)),
     ]
 

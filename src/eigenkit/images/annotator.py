@@ -297,7 +297,7 @@ class ImageAnnotator(BaseEstimator):
         support = self._Y_.sum(axis=0)
         usual = np.where(support == len(self._Y_), -NEVER, NEVER)
         self.thresholds_ = np.where(learnable, thresholds(Y, held_out), usual)
-        self.report_ = term_reports(self.terms_, Y, held_out, self.thresholds_)
+        self.report_ = term_reports(self.terms_, Y, held_out, self.thresholds_, support)
         self.few_ = few_terms(self.terms_, support, len(self._Y_))
 
     # -- predicting --------------------------------------------------------------------
