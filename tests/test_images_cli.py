@@ -153,3 +153,21 @@ def test_figures_of_unseen_views_say_so_and_count_sets(tmp_path):
     assert "every view of a set predicted by other sets without that view:" in answer.stdout
     most = re.search(r"^ *(\w+) +(\d+) ", answer.stdout.split("that view:")[1], re.MULTILINE)
     assert int(most[2]) == Y.sum(axis=0).max()
+
+
+def test_terms_that_a_model_does_not_know_are_named(folder):
+    known = folder / "more.csv"
+    lines = (folder / "new" / "labels.csv").read_text().splitlines()
+    assert lines[0] == "set,terms"
+    known.write_text("\n".join([lines[0], *(f"{line}|dragon" for line in lines[1:])]))
+    words = ("predict", folder / "m.ek", folder / "new" / "images", "--no-cache")
+    answer = run(*words, "--out", folder / "t.csv", "--force", "--labels", known)
+    assert answer.exit_code == 0, answer.output
+    told = " ".join(answer.stderr.split())
+    assert "1 terms of the labels are not known to the model and do not count: 'dragon'" in told
+    carried = {term for line in lines[1:] for term in line.split(",")[1].split("|")} - {""}
+    assert f"terms of the model that some of these sets carry: {len(carried)};" in told
+    record = json.loads(run(*words, "--labels", known, "--json").stdout)
+    assert set(record["quality"]["terms of F1"]) == carried
+    assert set(record["quality"]["terms of AUC"]) <= carried
+    assert any("'dragon'" in note for note in record["notes"])

@@ -141,7 +141,7 @@ def predict(
     """Predict the terms of sets of images with a model."""
     from eigenkit.files import check_output
     from eigenkit.images import adapt, load_annotator
-    from eigenkit.images.comparison import how_good
+    from eigenkit.images.comparison import how_good, in_words
     from eigenkit.images.labels import read_known
 
     place = None if out == "-" else check_output(out, force)
@@ -159,7 +159,7 @@ def predict(
     rows = _write(fitted, sets, S, place, probabilities, to_screen=not as_json)
     good = {} if known is None else how_good(fitted, known, S)
     if good and not as_json:  # beside the table, which may be on the screen
-        typer.echo(", ".join(f"{name} {value:.3f}" for name, value in good.items()), err=True)
+        typer.echo(in_words(good), err=True)
     record = {"sets": rows, "out": None if place is None else str(place), "quality": good}
     return Result(record, f"wrote {clean(place)}" if place else "")
 

@@ -224,13 +224,32 @@ def measures(Y: Array, S: Array, thresholds: Array) -> tuple[float, float, float
     return mean_auc(Y, S), precision_at_one(Y, S), float(f1.mean()) if occurs.any() else 0.0
 
 
-def how_good(model: Any, Y: Array, S: Array) -> dict[str, float]:
-    """How well a model's scores tell known terms; rows of NaN are sets of which none are known."""
+def how_good(model: Any, Y: Array, S: Array) -> dict[str, Any]:
+    """How well a model's scores tell known terms, and over which of them the means go.
+
+    Rows of NaN are sets of which no term is known.
+    """
     there = np.isfinite(Y).all(axis=1)
     if not there.any():
         return {}
-    found = measures(Y[there], S[there], np.asarray(model.thresholds_))
-    return dict(zip(("mean AUC", "precision at one", "mean F1"), found, strict=True))
+    Y = Y[there]
+    found = measures(Y, S[there], np.asarray(model.thresholds_))
+    occurs, everywhere, names = Y.any(axis=0), Y.all(axis=0), np.array(model.terms_)
+    return {
+        **dict(zip(("mean AUC", "precision at one", "mean F1"), found, strict=True)),
+        "terms of AUC": names[occurs & ~everywhere].tolist(),
+        "terms of F1": names[occurs].tolist(),
+    }
+
+
+def in_words(good: dict[str, Any]) -> str:
+    """What :func:`how_good` found, on one line."""
+    figures = ", ".join(f"{k} {v:.3f}" for k, v in good.items() if not k.startswith("terms"))
+    apart, occurring = len(good["terms of AUC"]), len(good["terms of F1"])
+    return (
+        f"{figures} (F1 over the terms of the model that some of these sets carry: {occurring}; "
+        f"AUC over those that others do not: {apart})"
+    )
 
 
 def _level(rows: Sequence[Row]) -> list[str]:
