@@ -68,6 +68,25 @@ def test_the_command_after_a_comparison_runs_as_it_stands(spectra: Path) -> None
     assert Path("model.ek").exists()
 
 
+def test_the_command_after_a_comparison_says_all_that_fit_takes_again(spectra: Path) -> None:
+    Path("bare.csv").write_text("\n".join(Path("spectra.csv").read_text().splitlines()[1:]))
+    words = ["--labels", "20,21", "--no-header", "--encoding", "latin-1", "--seed", "3"]
+    record = run_json("compare", "bare.csv", *words, "-m", "cca", "--cv", "2", "--alphas", "1,10")
+    again = record["next"]
+    for part in ("--no-header", "--encoding latin-1", "--seed 3", "--alpha cv --alphas 1,10"):
+        assert part in again
+    assert run_json(*shlex.split(again)[1:])["fitted"]["alpha_search"]["alphas"] == [1.0, 10.0]
+
+
+def test_the_command_after_a_comparison_says_what_fit_has_on_top(data: Path) -> None:  # noqa: F811
+    words = ["compare", "data.csv", *TAG_OPTIONS, "-m", "cca", "--cv", "2", "--alphas", "none"]
+    told = run(*words, "--classifier", "knn", "--report", "page.html")
+    clause = "(fit predicts by the method itself or by a linear SVM, not by 5 nearest neighbours):"
+    assert f"To fit cca on all rows {clause}" in " ".join(told.split())
+    assert clause in Path("page.html").read_text()
+    assert "To fit cca on all rows:" in run(*words)
+
+
 def test_a_comparison_on_a_test_file(spectra: Path) -> None:
     record = run_json("compare", "spectra.csv", *NUMBERS, "-m", "cca", "--test", "test.csv")
     assert record["protocol"]["n_splits"] == 1
@@ -500,6 +519,10 @@ def test_views_are_compared_and_tested(views: Path) -> None:
     words = [*VIEWS, "-m", "multiview_cca,lda", "--cv", "3", "--no-baselines"]
     record = run_json("compare", "views.csv", *words)
     assert all(m["failures"] == [] for m in record["methods"])
+    again = shlex.split(record["next"])[1:]
+    found = run_json(*again)
+    assert found["method"] == again[3]  # with views only where the method takes them
+    Path("model.ek").unlink()
     every = ["eigenkit", "fit", "views.csv", "--method", "multiview_cca"]
     alone = run_json("compare", "views.csv", *VIEWS, "-m", "multiview_cca", "--cv", "3")
     words = shlex.split(alone["next"])

@@ -156,6 +156,16 @@ def recommended(run: Run) -> Method | None:
     return simplest(_near_first(run, ours))[0] if ours else None
 
 
+def before_fit(run: Run) -> str:
+    """What stands before the command that fits what is recommended."""
+    best, measured = recommended(run), run.protocol.classifier
+    text = f"To fit {visible(best.name) if best else 'it'} on all rows"
+    if run.data.kind == "numbers" or measured == "linear SVM":
+        return f"{text}:"
+    on_top = visible(measured, 200)
+    return f"{text} (fit predicts by the method itself or by a linear SVM, not by {on_top}):"
+
+
 def _near_first(run: Run, methods: list[Method]) -> list[Method]:
     """The first method and those that may be taken for it: not told from it, and near it."""
     metric, (best, *others) = main_metric(run), methods
