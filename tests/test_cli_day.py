@@ -69,6 +69,25 @@ def test_the_command_after_a_comparison_runs_as_it_stands(spectra: Path) -> None
     assert Path("model.ek").exists()
 
 
+def test_the_command_after_a_comparison_says_all_that_fit_takes_again(spectra: Path) -> None:
+    Path("bare.csv").write_text("\n".join(Path("spectra.csv").read_text().splitlines()[1:]))
+    words = ["--labels", "20,21", "--no-header", "--encoding", "latin-1", "--seed", "3"]
+    record = run_json("compare", "bare.csv", *words, "-m", "cca", "--cv", "2", "--alphas", "1,10")
+    again = record["next"]
+    for part in ("--no-header", "--encoding latin-1", "--seed 3", "--alpha cv --alphas 1,10"):
+        assert part in again
+    assert run_json(*shlex.split(again)[1:])["fitted"]["alpha_search"]["alphas"] == [1.0, 10.0]
+
+
+def test_the_command_after_a_comparison_says_what_fit_has_on_top(data: Path) -> None:  # noqa: F811
+    words = ["compare", "data.csv", *TAG_OPTIONS, "-m", "cca", "--cv", "2", "--alphas", "none"]
+    told = run(*words, "--classifier", "knn", "--report", "page.html")
+    clause = "(fit predicts by the method itself or by a linear SVM, not by 5 nearest neighbours):"
+    assert f"To fit cca on all rows {clause}" in " ".join(told.split())
+    assert clause in Path("page.html").read_text()
+    assert "To fit cca on all rows:" in run(*words)
+
+
 def test_a_comparison_on_a_test_file(spectra: Path) -> None:
     record = run_json("compare", "spectra.csv", *NUMBERS, "-m", "cca", "--test", "test.csv")
     assert record["protocol"]["n_splits"] == 1
@@ -398,6 +417,31 @@ def test_rows_with_gaps_that_are_left_out_are_counted(holed: Path) -> None:
     assert "is missing" in run("predict", "m.ek", "classes.csv", code=1)
 
 
+@pytest.mark.parametrize("test", [False, True])
+def test_rows_are_counted_as_in_the_file_with_those_that_are_left_out(
+    folder: Path, test: bool
+) -> None:
+    """A sample that is drawn or wrong has the number that ``explain --row`` takes."""
+    rng = np.random.default_rng(3)  # noise, of which much is predicted wrongly
+    cells = [[*rng.normal(size=3).round(3), "abc"[i]] for i in rng.integers(3, size=60)]
+    for i in (0, 1, 7, 30):
+        cells[i][0] = ""
+    write_rows("classes.csv", ["x", "y", "z", "class"], cells)
+    complete = [i for i, row in enumerate(cells) if row[0] != ""]
+    words = ["--labels", "class", "-m", "lda", "--missing", "drop", "--no-baselines"]
+    more = ["--test", "classes.csv"] if test else ["--cv", "2"]
+    record = run_json("compare", "classes.csv", *words, *more, "--alphas", "none")
+    begins = record["protocol"]["test_begins"]
+    assert begins == (complete[-1] + 1 if test else 0)
+    drawn = complete + [begins + i for i in complete if test]
+    assert record["points"]["rows"] == drawn
+    worst = record["methods"][0]["worst"]
+    names = [label["name"] for label in record["data"]["labels"]]
+    assert worst
+    for found in worst:
+        assert cells[found["row"] - begins][-1] == names[found["truth"][0]]
+
+
 def test_a_baseline_that_is_simpler_is_no_command_to_fit(spectra: Path) -> None:
     """The headline says which method the command at the end is about."""
     told = run("compare", "spectra.csv", *NUMBERS, "-m", "opls", "--cv", "3")
@@ -546,6 +590,10 @@ def test_views_are_compared_and_tested(views: Path) -> None:
     words = [*VIEWS, "-m", "multiview_cca,lda", "--cv", "3", "--no-baselines"]
     record = run_json("compare", "views.csv", *words)
     assert all(m["failures"] == [] for m in record["methods"])
+    again = shlex.split(record["next"])[1:]
+    found = run_json(*again)
+    assert found["method"] == again[3]  # with views only where the method takes them
+    Path("model.ek").unlink()
     every = ["eigenkit", "fit", "views.csv", "--method", "multiview_cca"]
     alone = run_json("compare", "views.csv", *VIEWS, "-m", "multiview_cca", "--cv", "3")
     words = shlex.split(alone["next"])

@@ -37,6 +37,7 @@ from eigenkit.images.ridge import (
     means_of_others,
     thresholds,
 )
+from eigenkit.images.term_reports import UNSEEN
 from eigenkit.images.unseen import unseen_trials
 from eigenkit.images.weights import Candidate, choose, fold_trials, kernel_weights, mixed
 
@@ -367,7 +368,8 @@ def test_thresholds_for_views_that_nobody_has_seen():
         found[views] = -np.mean(np.log(np.where(truth > 0, P, 1 - P)))
         assert list(model.weights_) == ["pixels-8 mean map"]
     assert found["unseen"] < found[False]
-    assert model.report_[0].support == 60  # every set was annotated by each of its views
+    assert model.report_[0].support == Y.sum()  # sets, though each was annotated by every view
+    assert UNSEEN in fitted_record(model, sets, "seen")["what"]
     with pytest.raises(ValueError, match="show one only"):
         ImageAnnotator(["pixels-8"], size=(32, 32), views="unseen").fit(new, truth)
     with pytest.raises(ValueError, match="views='side' is not known: choose one of 'auto'"):

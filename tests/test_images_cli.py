@@ -137,3 +137,37 @@ def test_a_wrong_folder_or_table_is_named(folder, tmp_path):
     turned = run("fit", folder / "labels.csv", folder / "images", *out)
     assert "it is a file: give the folder of images." in turned.output
     assert not (tmp_path / "x.ek").exists()
+
+
+def test_figures_of_unseen_views_say_so_and_count_sets(tmp_path):
+    sets, Y, terms = make_shapes(24, size=64)
+    write_folder(sets, Y, terms, tmp_path)
+    for one in sets:  # a second view of everything
+        (tmp_path / "images" / one.name / "again").mkdir()
+        for picture in list((tmp_path / "images" / one.name).rglob("*.png")):
+            other = tmp_path / "images" / one.name / "again" / picture.name
+            other.write_bytes(picture.read_bytes())
+    words = ("fit", tmp_path / "images", tmp_path / "labels.csv", "--out", tmp_path / "m.ek")
+    answer = run(*words, "--unseen-views", *FAST)
+    assert answer.exit_code == 0, answer.output
+    assert "every view of a set predicted by other sets without that view:" in answer.stdout
+    most = re.search(r"^ *(\w+) +(\d+) ", answer.stdout.split("that view:")[1], re.MULTILINE)
+    assert int(most[2]) == Y.sum(axis=0).max()
+
+
+def test_terms_that_a_model_does_not_know_are_named(folder):
+    known = folder / "more.csv"
+    lines = (folder / "new" / "labels.csv").read_text().splitlines()
+    assert lines[0] == "set,terms"
+    known.write_text("\n".join([lines[0], *(f"{line}|dragon" for line in lines[1:])]))
+    words = ("predict", folder / "m.ek", folder / "new" / "images", "--no-cache")
+    answer = run(*words, "--out", folder / "t.csv", "--force", "--labels", known)
+    assert answer.exit_code == 0, answer.output
+    told = " ".join(answer.stderr.split())
+    assert "1 terms of the labels are not known to the model and do not count: 'dragon'" in told
+    carried = {term for line in lines[1:] for term in line.split(",")[1].split("|")} - {""}
+    assert f"terms of the model that some of these sets carry: {len(carried)};" in told
+    record = json.loads(run(*words, "--labels", known, "--json").stdout)
+    assert set(record["quality"]["terms of F1"]) == carried
+    assert set(record["quality"]["terms of AUC"]) <= carried
+    assert any("'dragon'" in note for note in record["notes"])

@@ -161,6 +161,34 @@ def test_links_out_of_the_folder_and_strange_files(folder, tmp_path):
         assert len(read_sets(folder)[0]) == 1
 
 
+@pytest.mark.parametrize("by_table", [False, True])
+def test_links_out_of_the_folder_are_left_out_with_other_unreadable_files(
+    folder, tmp_path, by_table
+):
+    Image.new("RGB", (16, 16)).save(tmp_path / "secret.png")
+    (tmp_path / "other").mkdir()
+    Image.new("RGB", (16, 16)).save(tmp_path / "other" / "1.png")
+    whole = {one.name: len(one) for one in read_sets(folder)}
+    (folder / "a" / "link.png").symlink_to(tmp_path / "secret.png")
+    (folder / "a" / "nowhere.png").symlink_to(folder / "nothing.png")
+    (folder / "z").symlink_to(tmp_path / "other")
+    table = None
+    if by_table:
+        table = tmp_path / "table.csv"
+        files = [p for one in sorted(folder.iterdir()) for p in sorted(one.rglob("*.png"))]
+        files.append(folder / "z" / "1.png")
+        rows = [f"{p.relative_to(folder)},{p.relative_to(folder).parts[0]}" for p in files]
+        table.write_text("\n".join(["file,set", *dict.fromkeys(rows)]))
+    with pytest.raises(FileError, match="link that leads out of the folder"):
+        read_sets(folder, table=table)
+    with pytest.warns(ImageWarning) as told:
+        found = read_sets(folder, table=table, unreadable="skip")
+    assert {one.name: len(one) for one in found} == whole
+    left = [str(note.message) for note in told]
+    for name in ("link.png", "nowhere.png", "1.png"):
+        assert sum("left out: " in note and f"/{name}" in note for note in left) == 1
+
+
 def test_links_of_folders_lead_nowhere_outside(folder, tmp_path):
     (tmp_path / "other").mkdir()
     Image.new("RGB", (6, 4)).save(tmp_path / "other" / "1.png")

@@ -5,14 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 
-from eigenkit.images import Descriptor, ImageAnnotator, Plan, make_shapes
-from eigenkit.images.comparison import advice, as_records, compare, measures, verdict
-from eigenkit.images.folds import Finished, FinishedFolds, comparison_key
-from eigenkit.images.record import compared_record
+from eigenkit.images import ImageAnnotator, Plan, make_shapes
+from eigenkit.images.comparison import (
+    Comparison,
+    Row,
+    advice,
+    against_plain,
+    as_records,
+    compare,
+    measures,
+    verdict,
+)
 from eigenkit.images.rivals import PLAIN, RIVALS, Fold, SvmBank, image_wise
 from eigenkit.images.weights import bank_of
 from eigenkit.solvers.kernel_weights import silp
@@ -159,62 +165,35 @@ def test_the_plain_machine_can_be_fitted():
 
 def test_a_recommendation_says_how_to_fit_it():
     """Every way of fit is one of its options, and the first of them its default."""
-    chosen, linear = "chosen by the annotator", "mean of vectors, linear"
-    assert advice([chosen, linear]) == "It is what annotate fit does by itself."
-    assert advice([PLAIN, linear]) == "It is fitted by annotate fit --kernels pooled."
-    assert "--kernels default --weights best" in advice(["best single kernel"])
-    assert advice([linear]).endswith("no option of annotate fit.")
-    other = advice([linear, PLAIN, chosen])
+    chosen, linear, usual = "chosen by the annotator", "mean of vectors, linear", ImageAnnotator()
+    assert advice([chosen, linear], usual) == "It is what annotate fit does by itself."
+    assert advice([PLAIN, linear], usual) == "It is fitted by annotate fit --kernels pooled."
+    assert "--kernels default --weights best" in advice(["best single kernel"], usual)
+    assert advice([linear], usual).endswith("no option of annotate fit.")
+    other = advice([linear, PLAIN, chosen], usual)
     assert other.endswith(f"Next comes {PLAIN}, fitted by annotate fit --kernels pooled.")
 
 
-@pytest.mark.slow
-def test_an_interrupted_comparison_goes_on_after_the_folds_it_had(tmp_path, monkeypatch):
-    sets, Y, terms = make_shapes(40, size=64)
-    model = ImageAnnotator([Plan("thumbnail"), Plan("hsv")], size=(64, 64), cache=tmp_path)
-    chosen = ["chosen by the annotator", PLAIN]
-
-    def run(**more):
-        return compare(sets, Y, terms, annotator=model, rivals=chosen, folds=3, **more)
-
-    def stop(_):
-        raise KeyboardInterrupt
-
-    whole = compare(
-        sets, Y, terms, annotator=clone(model).set_params(cache=None), rivals=chosen, folds=3
+def test_a_recommendation_repeats_what_was_measured():
+    plans = ["hsv", Plan("thumbnail", "pooled"), Plan("sift-16")]
+    given = ImageAnnotator(plans, size=(64, 32), views=False, random_state=3)
+    kernels = "--kernels hsv,thumbnail:pooled,sift-16"
+    others = "--no-views --size 64x32 --seed 3."
+    found = advice(["set kernels, equal weights"], given)
+    assert found == f"It is fitted by annotate fit {kernels} --weights equal {others}"
+    found = advice(["chosen by the annotator"], given)
+    assert found == f"It is fitted by annotate fit {kernels} {others}"
+    assert advice([PLAIN], given).endswith("fit --kernels pooled --size 64x32 --seed 3.")
+    thesis = ImageAnnotator("thesis", views=True)
+    assert advice(["best single kernel"], thesis).endswith(
+        "--kernels thesis --weights best --views."
     )
-    with pytest.raises(KeyboardInterrupt):
-        run(each=stop)
-    assert len(list((tmp_path / "folds").glob("*/*.json"))) == 1
-    fitted = []
-    once = ImageAnnotator.fit_vectors
-    monkeypatch.setattr(
-        ImageAnnotator, "fit_vectors", lambda self, *a: fitted.append(1) or once(self, *a)
-    )
-    again = run()
-    assert len(fitted) == 2
-    assert not list((tmp_path / "folds").iterdir())  # a later version starts anew
-    for one, other in zip(whole.rows, again.rows, strict=True):
-        assert (one.name, one.auc, one.p1, one.f1) == (other.name, other.auc, other.p1, other.f1)
-    pages = [compared_record(found, "a page") for found in (whole, again)]
-    for page in pages:
-        for row in page.pop("methods"):
-            row.pop("seconds")
-    assert pages[0] == pages[1]
 
 
-def test_other_terms_are_another_comparison(tmp_path):
-    sets, Y, terms = make_shapes(12, size=64)
-    model = ImageAnnotator(["hsv"], size=(64, 64), cache=tmp_path)
-    keys = [comparison_key(sets, Y, model, terms, 3), comparison_key(sets, 1 - Y, model, terms, 3)]
-    keys.append(comparison_key(sets, Y, clone(model).set_params(size=(64, 80)), terms, 3))
-    assert len(set(keys)) == 3
-    assert comparison_key(sets, Y, clone(model).set_params(n_jobs=2), terms, 3) == keys[0]
-
-
-def test_folds_with_a_function_of_the_users_are_not_kept(tmp_path):
-    mine = Descriptor("mine", lambda image: image.mean(axis=(0, 1)))
-    kept = FinishedFolds(ImageAnnotator(["mine"], descriptors=[mine], cache=tmp_path), "key")
-    kept.put(0, ImageAnnotator(), Finished({}, {}))
-    assert kept.get(0) is None
-    assert not list(tmp_path.iterdir())
+def test_nothing_is_compared_with_a_plain_rival_that_did_not_run():
+    row = Row("best single kernel", (0.9, 0.8), (1.0, 1.0), (0.5, 0.6), 0.1)
+    found = as_records(Comparison([row], row.name, [], [], [], np.zeros((0, 1)), {}))[0]
+    assert found["difference"] is None
+    assert found["difference_error"] is None
+    assert against_plain(found) == "not measured"
+    assert against_plain({"difference": 0.1, "difference_error": 0.02}) == "+0.100 ± 0.020"

@@ -50,3 +50,45 @@ def test_of_equally_simple_methods_the_highest_is_taken(run):
     two = replace(run, methods=[replace(cca, name="a"), replace(cca, name="b")])
     assert "They are equally simple, so take the highest." in headline(two)
     assert recommended(two).name == "a"
+
+
+def shifted(method, name, offsets):
+    """The method with other numbers on its three splits."""
+    auc = method.scores["auc"]
+    values = [value + offset for value, offset in zip(auc.values, offsets, strict=True)]
+    moved = replace(auc, values=values, mean=float(np.mean(values)))
+    return replace(method, name=name, scores={**method.scores, "auc": moved})
+
+
+def test_what_is_far_behind_is_not_taken_for_its_simplicity(run):
+    short, cca = run.methods[2], run.methods[1]
+    # Far behind in the mean, but three splits so different that the interval holds zero.
+    far = shifted(short, "far", [-0.3, -0.02, -0.14])
+    found = headline(replace(run, methods=[cca, far]))
+    assert "cca and far are not distinguishable on these splits" in found
+    assert "No other comes within one standard error of that, so take the highest." in found
+    assert "How far behind far is, these splits do not decide: more are needed" in found
+    assert recommended(replace(run, methods=[cca, far])).name == "cca"
+    assert recommended(replace(run, methods=[cca, short, far])).name == "short"
+    found = headline(replace(run, methods=[cca, short, far]))
+    assert "The simplest of those within one standard error of that is short." in found
+
+
+def test_of_one_split_the_highest_is_taken(run):
+    def first(method):
+        auc = method.scores["auc"]
+        one = replace(auc, values=auc.values[:1], mean=auc.values[0], std=None)
+        return replace(method, scores={**method.scores, "auc": one})
+
+    protocol = replace(run.protocol, n_splits=1)
+    less = shifted(run.methods[2], "less", [-0.01] * 3)
+    one = replace(run, protocol=protocol, methods=[first(run.methods[1]), first(less)])
+    assert recommended(one).name == "cca"
+
+
+def test_equally_simple_methods_are_told_from_those_far_behind(run):
+    cca = run.methods[1]
+    same = [replace(cca, name="a"), replace(cca, name="b")]
+    far = shifted(cca, "far", [-0.3, -0.02, -0.14])
+    found = headline(replace(run, methods=[*same, far]))
+    assert "Those within one standard error of that are equally simple, so take the hig" in found

@@ -141,7 +141,7 @@ def predict(
     """Predict the terms of sets of images with a model."""
     from eigenkit.files import check_output
     from eigenkit.images import adapt, load_annotator
-    from eigenkit.images.comparison import how_good
+    from eigenkit.images.comparison import how_good, in_words
     from eigenkit.images.labels import read_known
 
     place = None if out == "-" else check_output(out, force)
@@ -159,7 +159,7 @@ def predict(
     rows = _write(fitted, sets, S, place, probabilities, to_screen=not as_json)
     good = {} if known is None else how_good(fitted, known, S)
     if good and not as_json:  # beside the table, which may be on the screen
-        typer.echo(", ".join(f"{name} {value:.3f}" for name, value in good.items()), err=True)
+        typer.echo(in_words(good), err=True)
     record = {"sets": rows, "out": None if place is None else str(place), "quality": good}
     return Result(record, f"wrote {clean(place)}" if place else "")
 
@@ -273,12 +273,14 @@ def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str
 
 
 def _methods_table(rows: list[dict[str, Any]]) -> str:
+    from eigenkit.images.comparison import against_plain
+
     titles = ["method", "mean AUC", "P@1", "macro F1", "AUC - plain", "seconds"]
     cells = [
         [
             row["name"],
             *(f"{row[key]:.3f} ± {row[key + '_error']:.3f}" for key in ("auc", "p1", "f1")),
-            f"{row['difference']:+.3f} ± {row['difference_error']:.3f}",
+            against_plain(row),
             f"{row['seconds']:.1f}",
         ]
         for row in rows
@@ -370,6 +372,8 @@ def _described(model: ImageAnnotator) -> dict[str, Any]:
 
 def _summary(model: ImageAnnotator) -> list[str]:
     """A table of the terms, and the weights of the kernels."""
+    from eigenkit.images.term_reports import OTHERS, UNSEEN
+
     figures = ("f1", "precision", "recall", "auc")
     rows = [
         [r.term, r.support, *(f"{getattr(r, key):.3f}".replace("nan", "-") for key in figures)]
@@ -383,7 +387,7 @@ def _summary(model: ImageAnnotator) -> list[str]:
         f"chosen: {model.kernels_chosen_}, {model.weights_chosen_} weights",
         "weights of the kernels: "
         + ", ".join(f"{clean(name)} {w:.3f}" for name, w in weights if f"{w:.3f}" != "0.000"),
-        "every set predicted by all others:",
+        f"{UNSEEN if model.views == 'unseen' else OTHERS}:",
         table_of(titles, rows, right=(1, 2, 3, 4, 5)),
     ]
 

@@ -103,6 +103,7 @@ def compare(
     The words of a column of text and their weights come from the whole file, without labels.
     """
     given = {**given, "data": data, "scale": scale, "components": components}
+    given |= {"seed": seed, "alphas": alphas}
     everything = methods == "all"
     names = [] if everything else o.method_names(methods, "--methods")
     ridges = _ridges(alphas)
@@ -168,6 +169,7 @@ def compare(
             command=_command(),
             seed=seed,
         )
+    _count_as_in_files(record, files)
     record["next"] = _next_step(given, record)
     return _show(record, out, report, [found_line(data, whole.found)])
 
@@ -228,6 +230,21 @@ def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
     return _Prepared(path, X, y, target, learned.feature_names(), split, learned.n_numbers)
 
 
+def _count_as_in_files(record: dict[str, Any], files: list[Data]) -> None:
+    """Rows by their numbers in the files, where rows that miss a value were left out."""
+    import numpy as np
+
+    numbers: list[int] = []
+    for data in files:
+        begins = numbers[-1] + 1 if numbers else 0
+        rows = np.arange(len(data.block())) if data.rows is None else data.rows
+        numbers += (begins + rows).tolist()
+    record["protocol"]["test_begins"] = begins
+    for found in (worst for method in record["methods"] for worst in method["worst"]):
+        found["row"] = numbers[found["row"]]
+    record["points"]["rows"] = [numbers[row] for row in record["points"]["rows"]]
+
+
 def _once(block: Any) -> Any:
     return lambda: [block]
 
@@ -265,30 +282,19 @@ def _estimator(method: Any, components: str | None, params: dict[str, Any]) -> A
     return ComponentsCV(made, cv=3) if chosen else made
 
 
-# Options of compare that fit takes as well.
-_SHARED = [
-    "labels",
-    "label_separator",
-    "label_list",
-    "task",
-    "text",
-    "categorical",
-    "ignore",
-    "index",
-    "views",
-    "missing",
-    "scale",
-    "delimiter",
-    "decimal",
-    "thousands",
-    "comment",
-    "components",
-]
+# Options of compare that fit takes as well, and their defaults.
+_SHARED = {
+    **{name: default for name, (_, default) in o.LEARNING.items()},
+    "scale": "none",
+    "components": None,
+    "seed": 0,
+}
 
 
 def _next_step(given: dict[str, Any], record: dict[str, Any]) -> str:
     """The command that fits what the comparison recommends; nothing where nothing was found."""
     from eigenkit.record import from_dict
+    from eigenkit.registry import find
     from eigenkit.report.words import recommended
 
     best = recommended(from_dict(record))
@@ -297,13 +303,22 @@ def _next_step(given: dict[str, Any], record: dict[str, Any]) -> str:
     words = ["eigenkit", "fit", given["data"], "--method", best.name]
     if best.alpha is not None:
         words += ["--alpha", "cv"]
-    defaults = {"missing": "error", "scale": "none"}
-    for name in _SHARED:
-        value = given[name]
-        if value and value != defaults.get(name):
-            items = value if isinstance(value, list) else [value]
-            words += [w for item in items for w in (f"--{name.replace('_', '-')}", str(item))]
+        words += [] if given["alphas"] == "auto" else ["--alphas", given["alphas"]]
+    for name, default in _SHARED.items():
+        if name != "views" or find(best.name).views:
+            words += _said_again(name, given[name], default)
     return shlex.join([*words, "--out", "model.ek"])
+
+
+def _said_again(name: str, value: Any, default: Any) -> list[str]:
+    """An option as it is typed; nothing where it has its default."""
+    option = name.rstrip("_").replace("_", "-")
+    if value in (None, [], default):
+        return []
+    if isinstance(value, bool):
+        return [f"--{option}" if value else f"--no-{option}"]
+    items = value if isinstance(value, list) else [value]
+    return [word for item in items for word in (f"--{option}", str(item))]
 
 
 def _ridges(text: str) -> Any:
@@ -357,7 +372,7 @@ def _show(record: dict[str, Any], out: str | None, html: str | None, lines: list
     """Write what was asked for, and show the rest."""
     from eigenkit.record import from_dict, write_record
     from eigenkit.report import render_text, write_html
-    from eigenkit.report.words import recommended
+    from eigenkit.report.words import before_fit
 
     lines = [*(textwrap.fill(line, width()) for line in lines), render_text(record, width=width())]
     if out is not None:
@@ -367,7 +382,6 @@ def _show(record: dict[str, Any], out: str | None, html: str | None, lines: list
         write_html(record, html)
         lines.append(f"wrote {clean(html)}")
     if record.get("next"):
-        best = recommended(from_dict(record))
-        name = clean(best.name) if best else "it"
-        lines.append(f"To fit {name} on all rows:\n    {clean(record['next'])}")
+        told = textwrap.fill(clean(before_fit(from_dict(record))), width())
+        lines.append(f"{told}\n    {clean(record['next'])}")
     return Result(record, "\n".join(lines))

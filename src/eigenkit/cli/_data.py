@@ -13,7 +13,7 @@ from eigenkit.cli._console import clean, progress
 from eigenkit.cli._options import TEXT_DEFAULTS, choice, memory, split
 
 if TYPE_CHECKING:
-    from eigenkit.files import Block, Data, Reading, Source
+    from eigenkit.files import Data, Reading, Source
 
 
 _READING = [
@@ -149,12 +149,11 @@ def load_both(path: str, test: str, options: Reading, quiet: bool, missing: str)
 
 def _without_gaps(data: Data) -> Data:
     """The rows that miss nothing; how many were left out is said."""
-    from eigenkit.models._features import drop_missing
+    from eigenkit.files._targets import incomplete
 
-    whole = data.block()
     model = data.source.options.expected
     names = data.source.categorical_names if model is None else model.categorical
-    return _left(data, drop_missing(whole, names), "a value")
+    return _left(data, incomplete(data.block(), names), "a value")
 
 
 def with_labels(data: Data, kind: str) -> Data:
@@ -163,28 +162,32 @@ def with_labels(data: Data, kind: str) -> Data:
 
     from eigenkit.files import FileError
     from eigenkit.files._targets import unlabelled
-    from eigenkit.models._features import take_rows
 
     gaps = unlabelled(data.labels)
     if isinstance(data.labels, list) and kind != "labels":
         gaps = np.array([not cell for cell in data.labels])
-    if not np.any(gaps):
-        return data
     if np.all(gaps):
         raise FileError(data.source.path, "no row of it has a label.")
-    return _left(data, take_rows(data.block(), np.flatnonzero(~gaps)), "a label")
+    return _left(data, gaps, "a label")
 
 
-def _left(data: Data, block: Block, what: str) -> Data:
-    """The rows of a block in place of all; how many miss something is said."""
-    whole = len(data.block())
-    n = whole - len(block)
-    if n:
-        rows = f"{n} of {whole} rows " + (
-            f"miss {what} and are" if n > 1 else f"misses {what} and is"
-        )
-        warnings.warn(f"{data.source.path}: {rows} left out.", UserWarning, stacklevel=3)
-    return replace(data, X=block.X, text=block.text, labels=block.labels)
+def _left(data: Data, gaps: Any, what: str) -> Data:
+    """The rows without gaps, with their numbers in the file; how many miss something is said."""
+    import numpy as np
+
+    from eigenkit.models._features import take_rows
+
+    n, gaps = int(np.sum(gaps)), np.broadcast_to(gaps, len(data.block()))
+    if n == 0:
+        return data
+    rows = f"{n} of {len(gaps)} rows " + (
+        f"miss {what} and are" if n > 1 else f"misses {what} and is"
+    )
+    warnings.warn(f"{data.source.path}: {rows} left out.", UserWarning, stacklevel=3)
+    keep = np.flatnonzero(~gaps)
+    block = take_rows(data.block(), keep)
+    numbers = keep if data.rows is None else data.rows[keep]
+    return replace(data, X=block.X, text=block.text, labels=block.labels, rows=numbers)
 
 
 def _warn_of_labels_among_features(source: Source) -> None:

@@ -20,7 +20,14 @@ def explain(
     *,
     model: o.ModelFile,
     data: o.DataFile,
-    row: Annotated[int, typer.Option("--row", min=1, help="Which row of the file.")] = 1,
+    row: Annotated[
+        int,
+        typer.Option(
+            "--row",
+            min=1,
+            help="Which row of the file, as reports count them: from 1, without the header.",
+        ),
+    ] = 1,
     label: Annotated[
         str | None,
         typer.Option("--label", help="Which class, label or response; by default those told."),

@@ -42,13 +42,17 @@ _AT_ONCE = 10_000
 
 @dataclass
 class Data:
-    """A whole file: features, columns of text, and labels as they stand in it."""
+    """A whole file: features, columns of text, and labels as they stand in it.
+
+    ``rows`` are the numbers of the rows in the file, where some were left out.
+    """
 
     X: Any
     text: dict[str, list[str]]
     labels: Any
     source: Source
     found: dict[str, Any] = field(default_factory=dict)
+    rows: np.ndarray | None = None
 
     def block(self) -> Block:
         """All rows as one block."""

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
+from scipy import sparse
 
-from eigenkit.files._common import FileError, Reading
+from eigenkit.files._cells import as_class
+from eigenkit.files._common import Block, FileError, Reading
 from eigenkit.shell import shown
 
 TASKS = ("classes", "labels", "numbers")
@@ -310,6 +312,19 @@ def unlabelled(labels: Any) -> Any:
     if isinstance(labels, np.ndarray):
         return np.isnan(labels).any(axis=1)
     return np.array([cell == "" for cell in labels], dtype=bool)
+
+
+def incomplete(block: Block, categorical: Sequence[str] = ()) -> np.ndarray:
+    """Which rows miss a value, a category in these columns, or what they are to teach."""
+    X = block.X
+    if sparse.issparse(X):
+        gaps = np.bincount(X.tocoo().row[np.isnan(X.data)], minlength=X.shape[0]) > 0
+    else:
+        gaps = np.isnan(X).any(axis=1)
+    gaps = np.asarray(gaps | unlabelled(block.labels))
+    for name in categorical:
+        gaps |= np.array([not as_class(cell) for cell in block.text[name]], dtype=bool)
+    return gaps
 
 
 def as_words(labels: Any) -> list[Any]:

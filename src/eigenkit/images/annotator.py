@@ -300,10 +300,11 @@ class ImageAnnotator(BaseEstimator):
         self._held_out_, self.alpha_ = ridge.held_out, ridge.alpha
         self._targets_ = ridge.targets
         self._spread_ = np.array([held_out.mean(axis=0), held_out.std(axis=0)])
+        support = Y_sets.sum(axis=0)
         usual = np.where(Y_sets.all(axis=0), -NEVER, NEVER)
         self.thresholds_ = np.where(is_learnable(Y_sets), thresholds(Y, held_out), usual)
-        self.report_ = term_reports(self.terms_, Y, held_out, self.thresholds_)
-        self.few_ = few_terms(self.terms_, Y_sets.sum(axis=0), len(Y_sets))
+        self.report_ = term_reports(self.terms_, Y, held_out, self.thresholds_, support)
+        self.few_ = few_terms(self.terms_, support, len(Y_sets))
 
     # -- predicting --------------------------------------------------------------------
 

@@ -237,13 +237,32 @@ def measures(Y: Array, S: Array, thresholds: Array) -> tuple[float, float, float
     return mean_auc(Y, S), precision_at_one(Y, S), float(f1.mean()) if occurs.any() else 0.0
 
 
-def how_good(model: Any, Y: Array, S: Array) -> dict[str, float]:
-    """How well a model's scores tell known terms; rows of NaN are sets of which none are known."""
+def how_good(model: Any, Y: Array, S: Array) -> dict[str, Any]:
+    """How well a model's scores tell known terms, and over which of them the means go.
+
+    Rows of NaN are sets of which no term is known.
+    """
     there = np.isfinite(Y).all(axis=1)
     if not there.any():
         return {}
-    found = measures(Y[there], S[there], np.asarray(model.thresholds_))
-    return dict(zip(("mean AUC", "precision at one", "mean F1"), found, strict=True))
+    Y = Y[there]
+    found = measures(Y, S[there], np.asarray(model.thresholds_))
+    occurs, everywhere, names = Y.any(axis=0), Y.all(axis=0), np.array(model.terms_)
+    return {
+        **dict(zip(("mean AUC", "precision at one", "mean F1"), found, strict=True)),
+        "terms of AUC": names[occurs & ~everywhere].tolist(),
+        "terms of F1": names[occurs].tolist(),
+    }
+
+
+def in_words(good: dict[str, Any]) -> str:
+    """What :func:`how_good` found, on one line."""
+    figures = ", ".join(f"{k} {v:.3f}" for k, v in good.items() if not k.startswith("terms"))
+    apart, occurring = len(good["terms of AUC"]), len(good["terms of F1"])
+    return (
+        f"{figures} (F1 over the terms of the model that some of these sets carry: {occurring}; "
+        f"AUC over those that others do not: {apart})"
+    )
 
 
 def _level(rows: Sequence[Row]) -> list[str]:
@@ -259,17 +278,20 @@ def _level(rows: Sequence[Row]) -> list[str]:
 
 
 def as_records(comparison: Comparison) -> list[dict[str, Any]]:
-    """The rows for a table: means, standard errors, and the paired difference to the plain one."""
-    plain = next((row for row in comparison.rows if row.name == PLAIN), comparison.rows[0])
+    """The rows for a table: means, standard errors, and the paired difference to the plain one.
+
+    The difference is None where the plain one was not measured.
+    """
+    plain = next((row for row in comparison.rows if row.name == PLAIN), None)
     return [_record(row, plain, comparison.recommended) for row in comparison.rows]
 
 
-def _record(row: Row, plain: Row, recommended: str) -> dict[str, Any]:
+def _record(row: Row, plain: Row | None, recommended: str) -> dict[str, Any]:
     found: dict[str, Any] = {"name": row.name, "recommended": row.name == recommended}
     for key in MEASURES:
         found[key], found[key + "_error"] = _mean_and_error(getattr(row, key))
-    gap = np.subtract(row.auc, plain.auc)
-    found["difference"], found["difference_error"] = _mean_and_error(gap)
+    gap = (None, None) if plain is None else _mean_and_error(np.subtract(row.auc, plain.auc))
+    found["difference"], found["difference_error"] = gap
     found["seconds"] = round(row.seconds, 2)
     return found
 
@@ -280,23 +302,55 @@ def _mean_and_error(values: Any) -> tuple[float, float]:
     return float(x.mean()), float(error)
 
 
+def against_plain(record: dict[str, Any]) -> str:
+    """The difference of a record to the plain one, in words."""
+    if record["difference"] is None:
+        return "not measured"
+    return f"{record['difference']:+.3f} ± {record['difference_error']:.3f}"
+
+
 def verdict(comparison: Comparison) -> str:
     """Which to take, which are as good, and how to fit it."""
     text = f"Recommended by the mean of AUC, P@1 and F1: {comparison.recommended}."
     if comparison.level:
         text += f" Not to be told from it on these folds: {'; '.join(comparison.level)}."
-    return f"{text} {advice([row.name for row in comparison.rows])}"
+    measured = comparison.held_out[0][0]
+    return f"{text} {advice([row.name for row in comparison.rows], measured)}"
 
 
-def advice(names: Sequence[str]) -> str:
+def advice(names: Sequence[str], measured: ImageAnnotator) -> str:
     """How to fit the first of these rivals, or the first of them that can be fitted."""
     if names[0] in FITTED:
-        return f"It is {_fitted_by(names[0])}."
+        return f"It is {_fitted_by(names[0], measured)}."
     text = "It is here to be compared with, and no option of annotate fit."
     other = next((name for name in names if name in FITTED), None)
-    return text if other is None else f"{text} Next comes {other}, {_fitted_by(other)}."
+    return text if other is None else f"{text} Next comes {other}, {_fitted_by(other, measured)}."
 
 
-def _fitted_by(name: str) -> str:
-    options = " ".join(f"--{key} {value}" for key, value in FITTED[name].items())
-    return f"fitted by annotate fit {options}" if options else "what annotate fit does by itself"
+def _fitted_by(name: str, measured: ImageAnnotator) -> str:
+    words = _options({**FITTED[name], **_given(measured, name == PLAIN)})
+    return f"fitted by annotate fit {words}" if words else "what annotate fit does by itself"
+
+
+def _given(measured: ImageAnnotator, plain: bool) -> dict[str, Any]:
+    """Options of fit that say again what the rivals were measured with; the plain one has its own
+    kernel, and no views."""
+    found: dict[str, Any] = {}
+    if not plain and measured.kernels != "auto":
+        found["kernels"] = _kernels_in_words(measured.kernels)
+    if not plain and measured.views in (True, False):
+        found["views" if measured.views else "no-views"] = ""
+    if measured.size is not None:
+        found["size"] = "x".join(map(str, measured.size))
+    return found | ({"seed": measured.random_state} if measured.random_state else {})
+
+
+def _kernels_in_words(kernels: Any) -> str:
+    if isinstance(kernels, str):
+        return kernels
+    words = (k if isinstance(k, str) else f"{k.descriptor}:{k.kind}" for k in kernels)
+    return ",".join(word.removesuffix(":mean_map") for word in words)
+
+
+def _options(given: dict[str, Any]) -> str:
+    return " ".join(f"--{key} {value}".strip() for key, value in given.items())

@@ -201,7 +201,7 @@ def read_sets(
     listed = _from_table(root, Path(table)) if table is not None else _from_folder(root)
     sets: dict[str, list[Picture]] = {}
     for name, view, path in listed:
-        picture = _checked(path, view, unreadable, max_pixels)
+        picture = _checked(root, path, view, unreadable, max_pixels)
         if picture is not None:
             sets.setdefault(name, []).append(picture)
     if not sets:
@@ -213,8 +213,9 @@ def read_sets(
     return [ImageSet(name, tuple(sets[name])) for name in sorted(sets)]
 
 
-def _checked(path: Path, view: str, unreadable: str, max_pixels: int) -> Picture | None:
+def _checked(root: Path, path: Path, view: str, unreadable: str, max_pixels: int) -> Picture | None:
     try:
+        _check_inside(root, path)
         content = content_of(path)
         picture = Picture(readable(path.name), view, _digest(content), path, None, max_pixels)
         if unreadable == "skip":
@@ -249,21 +250,21 @@ def _from_folder(root: Path) -> Iterator[tuple[str, str, Path]]:
         if not child.is_dir():
             strange.append(child)
             continue
-        found = list(_images(root, child, "", strange))
+        found = list(_images(child, "", strange))
         for view in sorted(p for p in child.iterdir() if p.is_dir() and p.name[:1] != "."):
-            found += _images(root, view, readable(view.name), strange)
+            found += _images(view, readable(view.name), strange)
         if not found:
             raise FileError(child, "this set holds no image: remove the folder or fill it.")
         yield from ((readable(child.name), view, path) for view, path in found)
     _tell_strange(strange)
 
 
-def _images(root: Path, folder: Path, view: str, strange: list[Path]) -> Iterator[tuple[str, Path]]:
+def _images(folder: Path, view: str, strange: list[Path]) -> Iterator[tuple[str, Path]]:
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.is_dir():
             continue
         if path.suffix.lower() in SUFFIXES:
-            yield view, _inside(root, path)
+            yield view, path
         else:
             strange.append(path)
 
@@ -280,8 +281,8 @@ def _tell_strange(strange: Sequence[Path]) -> None:
         )
 
 
-def _inside(root: Path, path: Path) -> Path:
-    """The path, if it is a file that lies in the folder when links are followed."""
+def _check_inside(root: Path, path: Path) -> None:
+    """It must be a file that lies in the folder when links are followed."""
     true = path.resolve()
     if not true.is_relative_to(root.resolve()):
         raise FileError(path, "it is a link that leads out of the folder: copy the image instead.")
@@ -291,7 +292,6 @@ def _inside(root: Path, path: Path) -> Path:
         raise FileError(path, f"it cannot be read ({error.strerror}).") from error
     if not regular:
         raise FileError(path, "it is not a file: remove it.")
-    return path
 
 
 def _from_table(root: Path, table: Path) -> Iterator[tuple[str, str, Path]]:
@@ -305,9 +305,10 @@ def _from_table(root: Path, table: Path) -> Iterator[tuple[str, str, Path]]:
         if not row.get("file") or not row.get("set"):
             raise FileError(table, "a row needs a file and a set.", line=line)
         path = root / row["file"]
-        if not path.resolve().is_relative_to(root.resolve()):
+        # What the table itself says; where links lead is a matter of the file.
+        if not Path(os.path.abspath(path)).is_relative_to(os.path.abspath(root)):
             raise FileError(table, f"{shown(row['file'])} is not in the folder.", line=line)
-        yield row["set"], row.get("view") or "", _inside(root, path)
+        yield row["set"], row.get("view") or "", path
 
 
 def read_rows(table: Path) -> Iterator[tuple[int, list[str]]]:

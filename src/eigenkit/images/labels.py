@@ -102,17 +102,18 @@ def _tell_unknown(given: dict[str, list[str]], sets: Sequence[ImageSet]) -> None
     known = {one.name for one in sets}
     without = [name for name in given if name not in known]
     unlabelled = [one.name for one in sets if one.name not in given]
-    for names, what in (
-        (without, "rows of the labels name sets without images"),
-        (unlabelled, "sets have no labels and are kept as unlabelled"),
-    ):
-        if names:
-            warnings.warn(
-                f"{len(names)} {what}: {', '.join(map(shown, names[:5]))}"
-                + (" and more" if len(names) > 5 else ""),
-                ImageWarning,
-                stacklevel=3,
-            )
+    _tell(without, "rows of the labels name sets without images", stacklevel=4)
+    _tell(unlabelled, "sets have no labels and are kept as unlabelled", stacklevel=4)
+
+
+def _tell(names: Sequence[str], what: str, stacklevel: int) -> None:
+    if names:
+        warnings.warn(
+            f"{len(names)} {what}: {', '.join(map(shown, names[:5]))}"
+            + (" and more" if len(names) > 5 else ""),
+            ImageWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def _from_lists(
@@ -158,8 +159,10 @@ def _from_columns(
 def read_known(
     path: str | os.PathLike[str], sets: Sequence[ImageSet], terms: Sequence[str]
 ) -> Array:
-    """The terms of sets in a model's order; those that it does not know are left out."""
+    """The terms of sets in a model's order; those that it does not know are left out, and named."""
     Y, names = read_labels(path, sets)
+    unknown = [name for name in names if name not in terms]
+    _tell(unknown, "terms of the labels are not known to the model and do not count", stacklevel=3)
     place = {name: j for j, name in enumerate(names)}
     none = 0 * Y[:, 0]  # NaN stays NaN
     return np.column_stack([Y[:, place[term]] if term in place else none for term in terms])

@@ -19,7 +19,7 @@ from eigenkit.images.explain import Evidence, Explainer, Explanation, nearest_se
 from eigenkit.images.extraction import Progress, Tell, subset
 from eigenkit.images.files import ImageSet
 from eigenkit.images.ridge import Spectrum
-from eigenkit.images.term_reports import TermReport, term_reports
+from eigenkit.images.term_reports import OTHERS, UNSEEN, TermReport, term_reports
 from eigenkit.images.unseen import views_apart
 
 # Pictures of a set that are shown, their longer side, and terms whose evidence is drawn.
@@ -66,8 +66,9 @@ def fitted_record(
     shown = _shown_terms(model, model._held_out_)
     evidence = _held_out_evidence(model, labelled, K, shown, tell)
     np.fill_diagonal(K, -np.inf)
+    unseen = f"; for the figures of terms, {UNSEEN}" if model.views == "unseen" else ""
     return {
-        **_head(model, title, "every set predicted by all others"),
+        **_head(model, title, f"{OTHERS}{unseen}"),
         "terms": _terms(model.report_),
         **_sets(model, labelled, model._held_out_, model._Y_, K, sets, evidence, tell),
     }

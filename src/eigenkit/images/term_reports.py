@@ -14,11 +14,16 @@ from eigenkit.images.exceptions import ImageWarning
 
 # A term with fewer sets is learned, but neither its threshold nor its scores mean much.
 FEW = 5
+OTHERS = "every set predicted by all others"
+UNSEEN = "every view of a set predicted by other sets without that view"
 
 
 @dataclass(frozen=True)
 class TermReport:
-    """How well one term was predicted for sets by all others (leave one out)."""
+    """How well one term was predicted for sets by all others (leave one out).
+
+    ``support`` is the number of sets that carry it.
+    """
 
     term: str
     support: int
@@ -28,14 +33,24 @@ class TermReport:
     auc: float
 
 
-def term_reports(terms: Sequence[str], Y: Array, S: Array, thresholds: Array) -> list[TermReport]:
-    """F1, precision, recall and AUC of every term."""
+def term_reports(
+    terms: Sequence[str],
+    Y: Array,
+    S: Array,
+    thresholds: Array,
+    carried: Array | None = None,
+) -> list[TermReport]:
+    """F1, precision, recall and AUC of every term.
+
+    ``carried`` counts the sets with each term, where the rows of Y are not sets but views of them.
+    """
     P = thresholds < S
     aucs = auc_per_label(Y, S)
     hits, support, given = (Y * P).sum(axis=0), Y.sum(axis=0), P.sum(axis=0)
     precision, recall = (hits / np.maximum(n, 1) for n in (given, support))
     f1 = 2 * hits / np.maximum(given + support, 1)
-    columns = zip(terms, support, f1, precision, recall, aucs, strict=True)
+    sets = support if carried is None else carried
+    columns = zip(terms, sets, f1, precision, recall, aucs, strict=True)
     return [TermReport(t, int(n), *(float(v) for v in rest)) for t, n, *rest in columns]
 
 

@@ -14,7 +14,7 @@ from eigenkit.data import stored
 from eigenkit.files import Block, Expected, FileError, Source
 from eigenkit.files._cells import as_class
 from eigenkit.files._common import listed
-from eigenkit.files._targets import unlabelled
+from eigenkit.files._targets import incomplete
 from eigenkit.models._preparing import Blocks, divided, filled, learn_fill, learn_scale
 from eigenkit.shell import shown
 
@@ -292,14 +292,7 @@ def complete(blocks: Blocks, missing: str, categorical: Sequence[str]) -> Iterat
 
 def drop_missing(block: Block, categorical: Sequence[str] = ()) -> Block:
     """The rows of a block that miss nothing, nor a category in these columns."""
-    X = block.X
-    if sparse.issparse(X):
-        gaps = np.bincount(X.tocoo().row[np.isnan(X.data)], minlength=X.shape[0]) > 0
-    else:
-        gaps = np.isnan(X).any(axis=1)
-    gaps |= unlabelled(block.labels)
-    for name in categorical:
-        gaps |= np.array([not as_class(cell) for cell in block.text[name]], dtype=bool)
+    gaps = incomplete(block, categorical)
     return block if not gaps.any() else take_rows(block, np.flatnonzero(~gaps))
 
 

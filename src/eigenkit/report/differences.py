@@ -60,6 +60,17 @@ def not_distinguishable(run: Run, best: Method, others: list[Method], metric: st
     return found
 
 
+def near(best: Method, others: list[Method], metric: str) -> list[Method]:
+    """Those within one standard error of the best: only among them simplicity may decide.
+
+    Intervals of few splits are so wide that methods far behind are in them as well.
+    """
+    values = [value for value in best.scores[metric].values if value is not None]
+    error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+    least = float(np.mean(values) - error)
+    return [m for m in others if (mean := m.scores[metric].mean) is not None and mean >= least]
+
+
 def simplest(methods: list[Method]) -> list[Method]:
     """Those of the methods that are as simple as any: baselines, then few components, no kernel.
 

@@ -27,6 +27,7 @@ from eigenkit.report.pieces import (
 )
 from eigenkit.report.tables import Table
 from eigenkit.report.words import (
+    before_fit,
     count,
     drawn_sentence,
     headline,
@@ -295,7 +296,7 @@ def _solver(run: Run) -> str:
 def _repeat(run: Run) -> str:
     steps = {
         "The same run again:": visible(run.command, 2000),
-        "To fit what the comparison recommends on all rows:": visible(run.next, 2000),
+        before_fit(run): visible(run.next, 2000),
         "The same report from a saved record, without computing:": _AGAIN,
         "Several runs side by side:": "eigenkit report run.json other.json --html both.html",
     }

@@ -6,7 +6,7 @@ import unicodedata
 
 from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.record import Method, Run, Score
-from eigenkit.report.differences import not_distinguishable, simplest
+from eigenkit.report.differences import near, not_distinguishable, simplest
 
 # What stands for a number that was not measured.
 NOTHING = "\u2013"
@@ -108,22 +108,41 @@ def _who_is_ahead(run: Run, done: list[Method]) -> str:
         text = f"{visible(best.name)} is ahead of all others with {reached}"
         return text + (f"; next is {_next(run, done[1], metric)}." if done[1:] else ".")
     text = f"{_listed(level)} are not distinguishable on these splits; the highest is {reached}"
-    text += f" of {visible(best.name)}. {_advice(level)}"
+    text += f" of {visible(best.name)}. {_advice(run, level)}"
     behind = [method for method in done if method not in level]
     return text + (f" Clearly behind: {_listed(behind)}." if behind else "")
 
 
-def _advice(level: list[Method]) -> str:
-    """The simplest of methods that are level; but more splits where even guessing is among them."""
+def _advice(run: Run, level: list[Method]) -> str:
+    """The simplest of methods that are level and near; more splits where these decide nothing."""
     guess = [m for m in level if m.estimator.startswith("Dummy")]
     if guess:
         return f"As even {_listed(guess)} is among them, more splits are needed (--repeats)."
-    first, *others = simplest(level)
-    if len(others) == len(level) - 1:
-        return "They are equally simple, so take the highest."
-    ours = [m for m in level if not m.baseline]
-    and_ours = f", and of the methods {visible(simplest(ours)[0].name)}" if ours else ""
-    return f"The simplest of them is {visible(first.name)}{and_ours if first.baseline else ''}."
+    taken = _near_first(run, level)
+    far = [method for method in level if method not in taken]
+    text, ours = _which(taken, bool(far)), recommended(run)
+    if simplest(taken)[0].baseline and ours in level:
+        text += f", and of the methods {visible(ours.name)}" if ours else ""
+    return f"{text}.{_undecided(far)}"
+
+
+def _which(taken: list[Method], some_are_far: bool) -> str:
+    """What to take of those that are near the first of them."""
+    them = "those within one standard error of that" if some_are_far else "them"
+    first, *others = simplest(taken)
+    if len(taken) == 1:
+        return "No other comes within one standard error of that, so take the highest"
+    if len(others) == len(taken) - 1:
+        subject = "They" if them == "them" else them.capitalize()
+        return f"{subject} are equally simple, so take the highest"
+    return f"The simplest of {them} is {visible(first.name)}"
+
+
+def _undecided(far: list[Method]) -> str:
+    if not far:
+        return ""
+    text = f" How far behind {_listed(far)} {'is' if len(far) == 1 else 'are'}, these splits do not"
+    return f"{text} decide: more are needed (a larger --cv, or --repeats)."
 
 
 def _next(run: Run, method: Method, metric: str) -> str:
@@ -132,11 +151,25 @@ def _next(run: Run, method: Method, metric: str) -> str:
 
 
 def recommended(run: Run) -> Method | None:
-    """What to fit: the simplest of ours that is not distinguishable from the best of ours."""
+    """What to fit: the simplest of ours that is level with the best of ours, and near it."""
     ours = [m for m in ranked(run) if not m.baseline and main_score(run, m) is not None]
-    if not ours:
-        return None
-    return simplest([ours[0], *not_distinguishable(run, ours[0], ours[1:], main_metric(run))])[0]
+    return simplest(_near_first(run, ours))[0] if ours else None
+
+
+def before_fit(run: Run) -> str:
+    """What stands before the command that fits what is recommended."""
+    best, measured = recommended(run), run.protocol.classifier
+    text = f"To fit {visible(best.name) if best else 'it'} on all rows"
+    if run.data.kind == "numbers" or measured == "linear SVM":
+        return f"{text}:"
+    on_top = visible(measured, 200)
+    return f"{text} (fit predicts by the method itself or by a linear SVM, not by {on_top}):"
+
+
+def _near_first(run: Run, methods: list[Method]) -> list[Method]:
+    """The first method and those that may be taken for it: not told from it, and near it."""
+    metric, (best, *others) = main_metric(run), methods
+    return [best, *near(best, not_distinguishable(run, best, others, metric), metric)]
 
 
 def _listed(methods: list[Method]) -> str:

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from eigenkit.images.comparison import against_plain
 from eigenkit.record import write_atomically
 from eigenkit.report.html import asset, document, json_block, policy
 from eigenkit.report.words import visible
@@ -161,7 +162,7 @@ def _methods(record: dict[str, Any]) -> str:
         [
             escape(row["name"]) + (" (recommended)" if row["recommended"] else ""),
             *(f"{row[key]:.3f} ± {row[key + '_error']:.3f}" for key in ("auc", "p1", "f1")),
-            f"{row['difference']:+.3f} ± {row['difference_error']:.3f}",
+            against_plain(row),
         ]
         for row in rows
     ]
