@@ -419,7 +419,8 @@ def test_bad_rows_are_named_wherever_they_come(bad, message, chunk, tmp_path, rn
     said = " ".join(_follow(tmp_path, data, model, code=1).split())
     assert message in said
     said = _follow(tmp_path, data, model, "--on-error", "skip")
-    assert " ".join(message.split()) in " ".join(said.split())
+    where = message.partition(", column 'u': 'x'")[0]  # alone it is text, not a bad number
+    assert where in " ".join(said.split())
     assert load(model).how["n_rows"] == 199
 
 

@@ -306,7 +306,8 @@ class _Rows:
             except FileError as error:
                 if error.path != file.name:
                     raise
-                line = self._line(error.line)
+                alone = 1 + int(_LINES[self.kind]) if self.text.count(b"\n") < 2 else None
+                line = self._line(error.line or alone)
                 raise FileError(self.path, error.problem, line=line, column=error.column) from error
         X = parts[0][0] if len(parts) == 1 else _stacked([X for X, _ in parts])
         extra = {}
@@ -321,7 +322,10 @@ class _Rows:
         named = self.follower.model.how.get("found", {}).get("index") is not None
         nameless = self.header.lstrip(b'" ').startswith(source.found["delimiter"].encode())
         if source.names[0] == "" and not nameless and not named:
-            raise FileError(source.path, "a row has one cell more than there are names.")
+            n = len(source.names)
+            raise FileError(
+                source.path, f"{n} cells, where the first row has {n - 1}: correct the row."
+            )
         if self.follower.kinds is None:
             self.follower.kinds = source.kinds
         known = self.follower.kinds
