@@ -214,14 +214,6 @@ def test_blank_lines_leave_no_gap(tmp_path, rng, monkeypatch):
     assert "201 rows" in _follow(tmp_path, data, model)
 
 
-def test_a_row_without_a_label_is_named(tmp_path, rng):
-    frame = _frame(rng)
-    model, data = _start(tmp_path, frame[:60]), tmp_path / "data.csv"
-    data.write_text(frame.to_csv(index=False) + "1.0,2.0,3.0,\n")
-    output = _follow(tmp_path, data, model, code=1)
-    assert "row 201 has no label: fill it in, or leave out what comes with it with --on-e" in output
-
-
 def test_a_file_that_was_cut_is_refused(tmp_path, rng):
     frame = _frame(rng)
     model = _start(tmp_path, frame[:60])
