@@ -67,7 +67,7 @@ def test_what_is_far_behind_is_not_taken_for_its_simplicity(run):
     found = headline(replace(run, methods=[cca, far]))
     assert "cca and far are not distinguishable on these splits" in found
     assert "No other comes within one standard error of that, so take the highest." in found
-    assert "How far behind far is, these splits do not decide: more are needed" in found
+    assert "These splits do not tell how far behind far is: more are needed" in found
     assert recommended(replace(run, methods=[cca, far])).name == "cca"
     assert recommended(replace(run, methods=[cca, short, far])).name == "short"
     found = headline(replace(run, methods=[cca, short, far]))

@@ -141,8 +141,11 @@ def _which(taken: list[Method], some_are_far: bool) -> str:
 def _undecided(far: list[Method]) -> str:
     if not far:
         return ""
-    text = f" How far behind {_listed(far)} {'is' if len(far) == 1 else 'are'}, these splits do not"
-    return f"{text} decide: more are needed (a larger --cv, or --repeats)."
+    which = f"{_listed(far)} {'is' if len(far) == 1 else 'are'}"
+    return (
+        f" These splits do not tell how far behind {which}: more are needed (a larger --cv, or "
+        "--repeats)."
+    )
 
 
 def _next(run: Run, method: Method, metric: str) -> str:
