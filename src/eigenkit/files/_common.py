@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -194,7 +195,7 @@ class Block:
         return int(self.X.shape[0])
 
 
-class Source:
+class Source(ABC):
     """A file that can be read, several times if need be."""
 
     n_features = 0  # of a sparse file
@@ -211,9 +212,9 @@ class Source:
         self.kept_names: list[str] = []  # columns to be repeated as they are
         self.whole_labels: set[str] = set()  # as they are written, where codes may be among them
 
+    @abstractmethod
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most ``n_rows`` at a time."""
-        raise NotImplementedError
 
     def take_labels_as_words(self) -> None:
         """From now on, the labels of one column are what is written."""
