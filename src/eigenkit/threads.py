@@ -160,9 +160,11 @@ def thread_map(
 
 
 def ahead(
-    function: Callable[[Item], Result], items: Iterable[Item]
+    function: Callable[[Item], Result], items: Iterable[Item], most: int = _MOST_AHEAD
 ) -> Iterator[tuple[Item, Result]]:
     """The items in their order, each with ``function(item)``, which threads have begun meanwhile.
+
+    No more than ``most`` are under way at a time.
 
     Examples
     --------
@@ -170,7 +172,7 @@ def ahead(
     >>> list(ahead(abs, [1, -2]))
     [(1, 1), (-2, 2)]
     """
-    most = min(available(), _MOST_AHEAD)
+    most = min(available(), most)
     if most == 1:
         yield from ((item, function(item)) for item in items)
         return

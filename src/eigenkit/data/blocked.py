@@ -83,7 +83,7 @@ class Blocked(Scaled):
         Over the same blocks with anything in the place of Y, for products that need none.
     """
 
-    may_be_dense = False
+    may_be_dense = has_rows = False
 
     def __init__(
         self, passes: Passes, survey: Survey, *, one_unit: bool = False, bare: Passes | None = None
@@ -189,21 +189,14 @@ class Blocked(Scaled):
         Z = Centered.behind(R[:, :d], mean, self.total, one, self.n_samples, self.eps)
         return Z, R[:, d:]
 
-    def matmat(self, V: Array) -> Array:
-        self._refuse()
-
-    def outer(self) -> Array:
-        self._refuse()
-
-    def toarray(self) -> Array:
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
+    def _refuse(self, *_: Any) -> NoReturn:
         raise ValueError(
             f"X is blocks of {self.shape[0]} rows and {self.shape[1]} columns, and this needs "
             "all of them, or fewer columns, at once: leave solver and regression at 'auto', or fit "
             "in memory."
         )
+
+    matmat = outer = toarray = _refuse  # type: ignore[assignment]
 
     def in_one_unit(self) -> Blocked:
         """The same data with one factor for all columns."""
@@ -211,10 +204,6 @@ class Blocked(Scaled):
         return self if self.one_ridge else Blocked(*given, one_unit=True, bare=self.bare)
 
     # -- costs -------------------------------------------------------------------------
-
-    @property
-    def has_rows(self) -> bool:  # type: ignore[override]
-        return False
 
     def spectral_norm_squared(self) -> float:
         """The sum of all eigenvalues, which costs no pass: an estimate from above."""
@@ -229,10 +218,6 @@ class Blocked(Scaled):
     def seconds_for_gram(self) -> float:
         """Squares of what is stored in the rows."""
         return self.survey.squared_rows / (SPARSE_RATE if self.survey.is_sparse else DENSE_RATE)
-
-    def seconds_for_outer(self) -> float:
-        """Never."""
-        return np.inf
 
 
 # -- what is summed over the blocks of a part -------------------------------------------

@@ -105,14 +105,6 @@ class CenteredKernel(Data):
         """Kc."""
         return self.K
 
-    def gram(self) -> Array:
-        """Not known: features are never formed."""
-        raise TypeError("the features of a kernel are not known: ask for outer()")
-
-    def toarray(self) -> Array:
-        """Not known: features are never formed."""
-        raise TypeError("the features of a kernel are not known: ask for outer()")
-
     # -- units -------------------------------------------------------------------------
 
     def ridge(self, alpha: float) -> float:
@@ -174,16 +166,8 @@ class CenteredKernel(Data):
 
     # -- costs -------------------------------------------------------------------------
 
-    def seconds_for_passes(self, k: int) -> float:
-        """Never: the matrix is there, and is factored."""
-        return float("inf")
-
-    def seconds_for_gram(self) -> float:
-        """Never: there are no features."""
-        return float("inf")
-
     def seconds_for_outer(self) -> float:
-        """It is there."""
+        """It is there; features are never formed."""
         return 0.0
 
 

@@ -9,9 +9,7 @@ bits whatever the number of threads and whichever part was ready first.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
@@ -19,7 +17,7 @@ from zlib import crc32
 import numpy as np
 from scipy import sparse
 
-from eigenkit.threads import available, blas_threads
+from eigenkit.threads import ahead, available, blas_threads
 
 # Sums are added in groups of so many, their sums again, and so on: one sum of each level is kept.
 FAN_IN = 8
@@ -163,27 +161,8 @@ class LocalPasses(Passes):
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
         with blas_threads(0):
-            return tree_sum(_in_order(lambda part: function(part, *shared), self.parts()))
-
-
-def _in_order(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-    """``map(function, items)`` in threads, with no more items under way than there are threads."""
-    threads = available()
-    if threads == 1:
-        yield from map(function, items)
-        return
-    waiting: deque[Future[Any]] = deque()
-    with ThreadPoolExecutor(threads, thread_name_prefix="eigenkit-pass") as pool:
-        try:
-            for item in items:
-                waiting.append(pool.submit(function, item))
-                if len(waiting) == threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+            found = ahead(lambda part: function(part, *shared), self.parts(), available())
+            return tree_sum(value for _, value in found)
 
 
 def tree_sum(values: Iterable[Any]) -> Any:
