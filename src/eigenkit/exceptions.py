@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 
 
@@ -11,6 +13,11 @@ class EigenkitWarning(UserWarning):
 
 class ConvergenceWarning(EigenkitWarning, _SklearnConvergenceWarning):
     """An iterative solver stopped before it reached its tolerance."""
+
+
+def warn_of_stopping(said: str) -> None:
+    """Warn, where the solver was called, that it stopped early: in a sentence of what to do."""
+    warnings.warn(said, ConvergenceWarning, stacklevel=3)
 
 
 class DegenerateDataWarning(EigenkitWarning):

@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import scaled
-from eigenkit.linalg import Array, symmetric_whitener
+from eigenkit.linalg import Array, ratio, symmetric_whitener
 from eigenkit.tolerances import EPS, grain
 
 
@@ -112,11 +112,7 @@ class Target:
 
 
 def _inverse_root(x: Array) -> Array:
-    return np.divide(1.0, np.sqrt(x), out=np.zeros_like(x, dtype=np.float64), where=x > 0)
-
-
-def _inverse(x: Array) -> Array:
-    return np.divide(1.0, x, out=np.zeros_like(x, dtype=np.float64), where=x > 0)
+    return ratio(1.0, np.sqrt(x))
 
 
 def _whitened(Y: Array, labels: Labels) -> Array:
@@ -133,7 +129,7 @@ def whitened_with_ridge(share: float, ridge: float) -> Target:
 
 
 def _star(J: Any, labels: Labels) -> Any:
-    share = _inverse(labels.degree)
+    share = ratio(1.0, labels.degree)
     a = J @ (labels.weight * share)
     return scaled(J, _inverse_root(a), np.sqrt(labels.weight) * share)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, fixed_start, power_norm
 from eigenkit.shell import lacks
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import EPS, above_rounding, along
@@ -213,15 +213,8 @@ class Data:
 
     def spectral_norm_squared(self) -> float:
         """An estimate (from below) of the largest eigenvalue of Z Z', by a few power steps."""
-        u = self.weighted(np.cos(np.arange(1.0, self.shape[0] + 1.0))[:, None])
-        value = 0.0
-        for _ in range(4):
-            size = float(np.linalg.norm(u))
-            if value and size == 0.0:
-                break
-            u = self.matmat(self.rmatmat(u / size))
-            value = float(np.linalg.norm(u))
-        return value
+        start = self.weighted(fixed_start(self.shape[0])[:, None])
+        return power_norm(lambda U: self.matmat(self.rmatmat(U)), start, 4)
 
     # -- costs in seconds, on which the choice of a method rests; infinite: never chosen --
 

@@ -18,7 +18,7 @@ import scipy
 from scipy import linalg as sla
 
 from eigenkit.exceptions import EigenkitWarning
-from eigenkit.linalg import Array, eigenpairs
+from eigenkit.linalg import Array, eigenpairs, ratio
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
 from eigenkit.tolerances import EPS, above_rounding
@@ -30,7 +30,7 @@ PRIORS_TOL = 1e-5
 def whitened(gram: Array) -> Array:
     """F (l x r) with F' gram F = I on the range of gram; units of the scores do not matter."""
     length = np.sqrt(np.maximum(gram.diagonal(), 0.0))
-    inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0)
+    inverse = ratio(1.0, length)
     values, V = eigenpairs(gram * inverse * inverse[:, None])
     # Eigenvalues of a matrix of products: rounding is EPS of the largest, for each of the l terms.
     keep = above_rounding(values, len(gram))

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse.linalg import eigsh
 
 from eigenkit.data import Data
-from eigenkit.linalg import Array, eigenpairs, signs
+from eigenkit.linalg import Array, eigenpairs, fixed_start, signs
 from eigenkit.tolerances import RANK_TOL
 
 # From this order on, and for fewer than a tenth of all components, Lanczos is faster.
@@ -49,10 +49,8 @@ def _leading(G: Array, l: int | None) -> tuple[Array, Array]:
     """The l largest eigenvalues (all by default) and their eigenvectors."""
     n = len(G)
     if l is None or n < LANCZOS_ORDER or 10 * l > n:
-        values, V = eigenpairs(G)
-        return values[:l], V[:, :l]
-    start = np.cos(np.arange(1.0, n + 1.0))  # fixed: the same answer every time
-    values, V = eigsh(G, l, which="LA", v0=start)
+        return eigenpairs(G, l)
+    values, V = eigsh(G, l, which="LA", v0=fixed_start(n))
     return values[::-1], V[:, ::-1]
 
 

@@ -18,14 +18,13 @@ cuts promise half of the gap (the level method).
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import scipy
 
-from eigenkit.exceptions import ConvergenceWarning
+from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, Cholesky
 
 # The part of the gap that the next point need not promise to close.
@@ -169,18 +168,12 @@ def silp(
         else:
             center = corner
     converged = steps[-1].gap <= tol
-    _warn_unless(converged, steps[-1], tol)
-    return KernelWeights(weights, best, bound, steps[-1].gap, tuple(steps), converged)
-
-
-def _warn_unless(converged: bool, step: Step, tol: float) -> None:
     if not converged:
-        warnings.warn(
-            f"the weights of the kernels have a duality gap of {step.gap:.1e} after "
-            f"{step.iteration} iterations, above tol={tol:g}: increase max_iter or tol",
-            ConvergenceWarning,
-            stacklevel=3,
+        warn_of_stopping(
+            f"the weights of the kernels have a duality gap of {steps[-1].gap:.1e} after "
+            f"{len(steps)} iterations, above tol={tol:g}: increase max_iter or tol"
         )
+    return KernelWeights(weights, best, bound, steps[-1].gap, tuple(steps), converged)
 
 
 def _gap(objective: float, bound: float) -> float:

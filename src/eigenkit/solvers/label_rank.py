@@ -24,7 +24,7 @@ import numpy as np
 from scipy import linalg as sla
 from scipy.sparse import linalg as spla
 
-from eigenkit.linalg import Array, eigenpairs, orthonormalize
+from eigenkit.linalg import Array, eigenpairs, fixed_start, orthonormalize
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.solvers.lanczos import largest_eigenpairs
 from eigenkit.threads import blas_threads
@@ -176,8 +176,7 @@ def _lanczos(H: Any, count: int) -> tuple[Array, Array]:
         "rmatmat": lambda U: H.T @ U,
     }
     operator = spla.LinearOperator(H.shape, dtype=np.float64, **products)
-    start = np.cos(np.arange(1.0, min(H.shape) + 1.0))
-    _, s, Vt = spla.svds(operator, k=count, v0=start)
+    _, s, Vt = spla.svds(operator, k=count, v0=fixed_start(min(H.shape)))
     order = np.argsort(-s)
     # Orthonormal to rounding, which is what makes the bound true.
     return s[order] ** 2, np.asarray(sla.qr(Vt[order].T, mode="economic")[0])

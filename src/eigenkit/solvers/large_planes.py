@@ -20,7 +20,6 @@ residuals need the transpose.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -29,8 +28,8 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data.sparse_rows import SparseRows
-from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import Array
+from eigenkit.exceptions import warn_of_stopping
+from eigenkit.linalg import Array, fixed_start
 from eigenkit.shell import lacks
 from eigenkit.solvers.planes import Planes
 from eigenkit.tolerances import EPS
@@ -139,12 +138,10 @@ def planes_from_products(rows: PlaneSums, alpha: float, below: float) -> Planes:
     if worst > TOL:
         # The last column of N holds the roots of the weights.
         length = float(rows.squares[:, :-1].sum() / rows.squares[:, -1].sum())
-        warnings.warn(
+        warn_of_stopping(
             f"the planes are not exact: after {STEPS} steps the residual of a plane is {worst:.0e} "
             f"of its parts; alpha={alpha:g} is small beside the mean squared length of a row, "
-            f"{length:.2g}: try values from {ENOUGH * length:.2g} on",
-            ConvergenceWarning,
-            stacklevel=2,
+            f"{length:.2g}: try values from {ENOUGH * length:.2g} on"
         )
     return Planes(Z, 1 / (1 + found), steps)
 
@@ -192,7 +189,7 @@ def preconditioner(rows: PlaneSums, ridge: float) -> Callable[[Array], Array]:
 
 def _start(rows: PlaneSums, solved: Callable[[Array], Array], unit: Array) -> Array:
     """Towards the other classes, and any fixed vector, should that miss the plane."""
-    waves = np.cos(np.arange(1.0, unit.shape[1] + 1.0)) * np.sqrt(unit)
+    waves = fixed_start(unit.shape[1]) * np.sqrt(unit)
     return np.stack([solved(rows.sums.sum(axis=0) - rows.sums), waves], axis=1)
 
 

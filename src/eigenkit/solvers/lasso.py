@@ -16,7 +16,7 @@ from typing import Protocol
 
 import numpy as np
 
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, fixed_start, power_norm
 from eigenkit.tolerances import DEPENDENT, EPS
 
 # G is kept as a matrix up to this order.
@@ -24,6 +24,8 @@ GRAM_ORDER = 3000
 # Where the proximal gradient steps stop: change relative to the largest weight.
 TOLERANCE = 1e-9
 MAX_STEPS = 5000
+# Power steps towards the largest eigenvalue of G, of which a little more bounds the steps.
+POWER_STEPS = 60
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ Fit = Callable[[Array, Array], Array]
 def lasso(X: Matrix, sparsity: Sparsity) -> Fit:
     """A function of c = X't and a start that gives w."""
     product = _gram_product(X)
-    bound = 1.1 * _largest_eigenvalue(product, X.width)
+    bound = 1.1 * power_norm(product, fixed_start(X.width), POWER_STEPS)
     counted = sparsity.n_nonzero is not None and sparsity.n_nonzero < X.width
     share = 0.0 if sparsity.n_nonzero is not None else sparsity.penalty
 
@@ -100,19 +102,6 @@ def _gram_product(X: Matrix) -> Callable[[Array], Array]:
         G = X.gram()
         return lambda w: G @ w
     return lambda w: X.rmatmat(X.matmat(w[:, None]))[:, 0]
-
-
-def _largest_eigenvalue(product: Callable[[Array], Array], d: int) -> float:
-    """About that, from below: by power steps from a fixed start."""
-    v = np.cos(np.arange(1.0, d + 1.0))
-    value = 0.0
-    for _ in range(60):
-        size = float(np.linalg.norm(v))
-        if size == 0.0:
-            break
-        v = product(v / size)
-        value = float(np.linalg.norm(v))
-    return value
 
 
 def _proximal(

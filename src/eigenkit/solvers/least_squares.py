@@ -22,12 +22,13 @@ from dataclasses import replace
 
 import numpy as np
 import sklearn
+from numpy.linalg import norm
 from scipy import linalg as sla
 from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
 
 from eigenkit.data import Centered
-from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import Array, largest_first, orthonormalize
+from eigenkit.exceptions import warn_of_stopping
+from eigenkit.linalg import Array, largest_first, orthonormalize, ratio
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.stages import Settings, finish, regress, settled
 from eigenkit.tolerances import DEPENDENT, EPS, EXACT, RANK_TOL, along
@@ -109,22 +110,18 @@ def _ordered(
     pencil: Pencil, T: Array, W: Array, turn: bool, report: Report, alpha: float
 ) -> Solution:
     """The components by decreasing eigenvalue, turned to the axes of H'Z W where that is free."""
-    exact = alpha == 0 and _norm(pencil.Z.matmat(W) - T) <= EXACT * _norm(T)
+    exact = alpha == 0 and bool(norm(pencil.Z.matmat(W) - T) <= EXACT * norm(T))
     if turn:
         _, s, Vt = sla.svd(pencil.C.T @ W, full_matrices=False)
         W = W @ Vt[s > RANK_TOL * s.max(initial=0.0)].T
     scores, cross = pencil.Z.matmat(W), pencil.C.T @ W
     between, total = (np.einsum("ij,ij->j", A, A) for A in (cross, scores))
-    values = np.divide(between, total, out=np.zeros_like(total), where=total > 0)
+    values = ratio(between, total)
     order = largest_first(values)
     values, cross, scores = values[order], cross[:, order], scores[:, order]
-    basis = np.divide(cross, np.sqrt(values), out=np.zeros_like(cross), where=values > 0)
+    basis = ratio(cross, np.sqrt(values))
     BW, gram = pencil.Z.rmatmat(scores), scores.T @ scores
     return finish(pencil, W[:, order], values, basis, replace(report, equivalent=exact), BW, gram)
-
-
-def _norm(A: Array) -> float:
-    return float(np.linalg.norm(A))
 
 
 # -- the lasso -------------------------------------------------------------------------------
@@ -149,11 +146,9 @@ def coordinate_descent(
             answers.append(np.array(np.atleast_2d(model.coef_).T, dtype=np.float64))
             sweeps = max(sweeps, int(np.max(model.n_iter_)))
     if any(issubclass(w.category, _SklearnConvergenceWarning) for w in caught):
-        warnings.warn(
+        warn_of_stopping(
             f"coordinate descent stopped after max_iter={max_iter} sweeps with a duality gap "
-            f"above tol={tol:g}: increase max_iter or alpha",
-            ConvergenceWarning,
-            stacklevel=2,
+            f"above tol={tol:g}: increase max_iter or alpha"
         )
     return answers, sweeps
 

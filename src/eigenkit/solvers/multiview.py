@@ -17,7 +17,8 @@ from itertools import pairwise
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.data import GRAM_LIMIT_BYTES, Centered
+from eigenkit.data import Centered
+from eigenkit.data.costs import fits
 from eigenkit.linalg import Array, Cholesky, eigenpairs, signs
 from eigenkit.pencil import Report, Solution
 from eigenkit.threads import blas_threads
@@ -32,14 +33,14 @@ def solve_views(Z: Centered, columns: Columns, alphas: Sequence[float], k: int |
     Z holds all views side by side, ``columns`` says which are whose. W'D W = K I: on average
     over the views, scores have unit length.
     """
-    tall = all(len(own) <= Z.shape[0] for own in columns) and 8 * Z.shape[1] ** 2 < GRAM_LIMIT_BYTES
-    found = _from_gram(Z, columns, alphas, k) if tall else None
-    if found is not None:
-        return _finish(*found, len(columns), Report("block pencil", "cholesky", "views are tall"))
-    reason = "a view is close to collinear" if tall else "a view is wide"
-    return _finish(
-        *_from_views(Z, columns, alphas, k), len(columns), Report("block pencil", "svd", reason)
-    )
+    tall = all(len(own) <= Z.shape[0] for own in columns) and fits(Z.shape[1])
+    found, how = _from_gram(Z, columns, alphas, k) if tall else None, ("cholesky", "views are tall")
+    if found is None:
+        found = _from_views(Z, columns, alphas, k)
+        how = "svd", "a view is close to collinear" if tall else "a view is wide"
+    values, W = found
+    W = W * (signs(W) * np.sqrt(len(columns)))
+    return Solution(W, values, np.empty((0, len(values))), Report("block pencil", *how))
 
 
 def _from_gram(
@@ -64,26 +65,13 @@ def _from_gram(
     M = np.triu(G[np.ix_(order, order)])
     for (a, b), factor in zip(pairwise(edges), factors, strict=True):
         M[a:b, a:b] = 0.0
-        M[a:b, b:] = _whiten(factor, M[a:b, b:])
-        M[:a, a:b] = _whiten(factor, M[:a, a:b].T).T
+        M[a:b, b:] = factor.half(M[a:b, b:])
+        M[:a, a:b] = factor.half(M[:a, a:b].T).T
     values, Q = _positive(M, edges, k)
     W = np.empty_like(Q)
     for (a, b), own, factor in zip(pairwise(edges), columns, factors, strict=True):
-        W[own] = _unwhiten(factor, Q[a:b])
+        W[own] = factor.back(Q[a:b])
     return values, Z.to_X(W)
-
-
-def _whiten(factor: Cholesky, A: Array) -> Array:
-    """L^-1 S^-1 A."""
-    with blas_threads(len(A)):
-        return np.asarray(sla.solve_triangular(factor.L, A / factor.scale[:, None], lower=True))
-
-
-def _unwhiten(factor: Cholesky, Q: Array) -> Array:
-    """S^-1 L^-T Q."""
-    return np.asarray(
-        sla.solve_triangular(factor.L, Q, lower=True, trans="T") / factor.scale[:, None]
-    )
 
 
 def _from_views(
@@ -111,7 +99,7 @@ def _from_views(
 
 
 def _check_size(n: int, d: int) -> None:
-    if 8 * min(n, d) ** 2 > GRAM_LIMIT_BYTES:
+    if not fits(min(n, d)):
         raise ValueError(
             f"a view has {n} rows and {d} columns, too many for its singular values: reduce it "
             "first, for instance by PCA, which takes sparse data of this size."
@@ -129,20 +117,7 @@ def _positive(M: Array, edges: Array, k: int | None) -> tuple[Array, Array]:
             U, values, Vt = sla.svd(M[: edges[1], edges[1] :], full_matrices=False)
         Q = np.vstack([U, Vt.T]) / np.sqrt(2.0)
     else:
-        values, Q = _largest(M + M.T, k)
+        values, Q = eigenpairs(M + M.T, k)
     values, Q = values[:k], Q[:, :k]
     keep = values > PRODUCTS_RANK_TOL * max(1.0, float(values.max(initial=0.0)))
     return values[keep], Q[:, keep]
-
-
-def _largest(M: Array, k: int | None) -> tuple[Array, Array]:
-    if k is None or k >= len(M) // 4:
-        return eigenpairs(M)
-    with blas_threads(len(M)):
-        values, Q = sla.eigh(M, subset_by_index=[len(M) - k, len(M) - 1], driver="evr")
-    return values[::-1], Q[:, ::-1]
-
-
-def _finish(values: Array, W: Array, n_views: int, report: Report) -> Solution:
-    W = W * (signs(W) * np.sqrt(n_views))
-    return Solution(W, values, np.empty((0, len(values))), report)

@@ -8,14 +8,13 @@ and the textbook's PLS, and with gaps they still need no other value than those 
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import Array
+from eigenkit.exceptions import warn_of_stopping
+from eigenkit.linalg import Array, ratio, unit
 from eigenkit.solvers.cross_products import rounding
 from eigenkit.solvers.deflation import Components, Side, components_of
 from eigenkit.tolerances import EPS, above_rounding, along
@@ -68,7 +67,7 @@ def nipals(
 def _regress(A: Array, b: Array, M: Array | None) -> Array:
     """Every row of A regressed on b without intercept, over its observed entries."""
     bottom = b @ b if M is None else M @ (b * b)
-    return np.divide(A @ b, bottom, out=np.zeros(len(A)), where=bottom > 0)
+    return ratio(A @ b, bottom)
 
 
 def _alternate(
@@ -90,11 +89,9 @@ def _alternate(
         if np.linalg.norm(w - last) <= tol:
             break
     else:
-        warnings.warn(
+        warn_of_stopping(
             f"NIPALS stopped after max_iter={max_iter} steps with weights still changing by "
-            f"{np.linalg.norm(w - last):.1e}: increase max_iter or tol",
-            ConvergenceWarning,
-            stacklevel=2,
+            f"{np.linalg.norm(w - last):.1e}: increase max_iter or tol"
         )
     return w, t, c, steps
 
@@ -167,6 +164,5 @@ def _axis(
 def _unit(v: Array, before: Array) -> Array:
     """v without the axes before it (removed twice, because of rounding), at unit length."""
     for _ in range(2):
-        v = v - (before @ v) @ before
-        v = v / (np.linalg.norm(v) or 1.0)
+        v = unit(v - (before @ v) @ before)
     return v

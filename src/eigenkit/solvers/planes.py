@@ -28,7 +28,7 @@ import numpy as np
 from scipy import linalg as sla
 from scipy.linalg import blas, lapack
 
-from eigenkit.linalg import Array, eigenpairs, power_of_two, whitener
+from eigenkit.linalg import Array, eigenpairs, fixed_start, power_of_two, whitener
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import EIGENVALUE_TIE, EPS, PRODUCTS_RANK_TOL, SQUARES_RANGE, TEN_DIGITS
 
@@ -309,7 +309,7 @@ def _lanczos(A: Array, B: Array) -> tuple[float, Array, int] | None:
         return None
     Q = np.empty((LANCZOS_STEPS + 1, n))
     T = np.zeros((LANCZOS_STEPS + 1, LANCZOS_STEPS + 1))
-    q = np.cos(np.arange(1.0, n + 1.0))  # any fixed start: equal inputs give equal outputs
+    q = fixed_start(n)
     Q[0] = q / np.linalg.norm(q)
     for k in range(min(LANCZOS_STEPS, n - 1)):
         t = blas.dtrsv(L, Q[k], lower=1, trans=1)

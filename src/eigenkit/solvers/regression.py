@@ -15,7 +15,7 @@ import numpy as np
 
 from eigenkit.data import Data
 from eigenkit.data.costs import fits
-from eigenkit.linalg import Array, Cholesky, first_triplets
+from eigenkit.linalg import Array, Cholesky, first_triplets, fixed_start
 from eigenkit.pencil import Pencil, damped
 from eigenkit.solvers.dual import Dual
 from eigenkit.solvers.krylov import ROUND, block_cg, block_cg_mixed, block_lsqr
@@ -138,7 +138,7 @@ class _NormalEquations:
 
     def error(self, W: Array, T: Array) -> float:
         """The first step of refinement, relative to W, for a mixture of its columns."""
-        mix = np.sign(np.cos(np.arange(1.0, W.shape[1] + 1.0)))[:, None]
+        mix = np.sign(fixed_start(W.shape[1]))[:, None]
         mix /= np.linalg.norm(W, axis=0)[:, None]
         V = W @ mix
         slope, _ = self.pencil.Z.gradient(V, self.pencil.H @ (T @ mix))

@@ -21,10 +21,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.linalg import norm
 from scipy import linalg as sla
 
 from eigenkit.data import Centered
-from eigenkit.linalg import Array, eigenpairs, signs
+from eigenkit.linalg import Array, eigenpairs, fixed_start, ratio, signs, unit
 from eigenkit.solvers.lasso import Fit, Sparsity, lasso, thresholded
 from eigenkit.tolerances import DEPENDENT, GAIN_TIE, RANK_TOL, along
 
@@ -58,7 +59,7 @@ class View:
         squares = Z.column_squares()
         squares[Z.constant] = 0.0
         lengths = np.sqrt(squares) if scale else np.full(Z.shape[1], np.sqrt(squares.max()))
-        inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=squares > 0)
+        inverse = ratio(1.0, lengths, squares > 0)
         whole = squares * inverse**2
         return cls(Z, inverse, np.empty((Z.shape[0], 0)), whole, whole, Z.grain(squares) * inverse)
 
@@ -92,7 +93,7 @@ class View:
 
     def without(self, t: Array) -> View:
         """The view without the direction of the score t (in its span already)."""
-        t = t[:, None] / np.linalg.norm(t)
+        t = t[:, None] / norm(t)
         taken = self.rmatmat(t)[:, 0]
         left = np.maximum(self.squares - taken**2, 0.0)
         return replace(self, T=np.hstack([self.T, t]), squares=left)
@@ -138,7 +139,7 @@ def sparse_pairs(
     while len(columns_x) < l and not x.is_exhausted and not y.is_exhausted:
         a, b, n_iter, done = FINDERS[method](x, y, request)
         t, u = x.matmat(a[:, None])[:, 0], y.matmat(b[:, None])[:, 0]
-        if not np.any(t) or not np.any(u) or abs(t @ u) <= RANK_TOL * _norm(t) * _norm(u):
+        if not np.any(t) or not np.any(u) or abs(t @ u) <= RANK_TOL * norm(t) * norm(u):
             break
         columns_x.append(a)
         columns_y.append(b)
@@ -154,16 +155,12 @@ def _finish(x: View, y: View, columns_x: list[Array], columns_y: list[Array], fr
         np.array(columns).reshape(-1, v.width).T for columns, v in ((columns_x, x), (columns_y, y))
     ]
     scores = [v.Z.matmat(w * v.inverse_length[:, None]) for v, w in zip((x, y), W, strict=True)]
-    W = [w / np.linalg.norm(s, axis=0) for w, s in zip(W, scores, strict=True)]
+    W = [w / norm(s, axis=0) for w, s in zip(W, scores, strict=True)]
     sign = signs(W[0])
     opposed = free & (np.sum(scores[0] * scores[1], axis=0) < 0)
     signed = (W[0] * sign, W[1] * np.where(opposed, -sign, sign))
     W_x, W_y = (v.in_units_of_X(w) for v, w in zip((x, y), signed, strict=True))
     return Pairs(W_x, W_y)
-
-
-def _norm(v: Array) -> float:
-    return float(np.linalg.norm(v))
 
 
 # -- soft-thresholded singular vectors -----------------------------------------------------
@@ -183,12 +180,12 @@ def _cross(x: View, y: View) -> tuple[Callable[[Array], Array], Callable[[Array]
 def _start(x: View, y: View) -> tuple[Array, Callable[[Array], Array], Callable[[Array], Array]]:
     """About the leading right singular vector of X'Y, from a fixed start."""
     forward, backward = _cross(x, y)
-    v = np.cos(np.arange(1.0, y.width + 1.0))
+    v = fixed_start(y.width)
     for _ in range(POWER_STEPS):
-        v = backward(forward(v / _norm(v)))
+        v = backward(forward(v / norm(v)))
         if not np.any(v):
             return v, forward, backward
-    return v / _norm(v), forward, backward
+    return v / norm(v), forward, backward
 
 
 def pmd(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
@@ -198,18 +195,13 @@ def pmd(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
         v = np.abs(v)
     u = np.zeros(x.width)
     for sweep in range(1, request.max_iter + 1):
-        u_new = _unit(thresholded(forward(v), request.x))
-        v_new = _unit(thresholded(backward(u_new), request.y))
+        u_new = unit(thresholded(forward(v), request.x))
+        v_new = unit(thresholded(backward(u_new), request.y))
         change = max(float(np.abs(u_new - u).max()), float(np.abs(v_new - v).max()))
         u, v = u_new, v_new
         if change <= request.tol:
             return u, v, sweep, True
     return u, v, request.max_iter, False
-
-
-def _unit(v: Array) -> Array:
-    size = _norm(v)
-    return v / size if size else v
 
 
 # -- alternating lasso ---------------------------------------------------------------------
@@ -221,14 +213,14 @@ def alternating(x: View, y: View, request: Request) -> tuple[Array, Array, int, 
     if request.y.nonnegative:
         b = np.abs(b)
     a = np.zeros(x.width)
-    t, u = np.zeros(x.Z.shape[0]), _unit(y.matmat(b[:, None])[:, 0])
+    t, u = np.zeros(x.Z.shape[0]), unit(y.matmat(b[:, None])[:, 0])
     fit_x, fit_y = lasso(x, request.x), lasso(y, request.y)
     for sweep in range(1, request.max_iter + 1):
         last = 0.0 if sweep <= FREE_SWEEPS else 1.0
         a_new, t_new = _regressed(x, fit_x, u, a)
-        t = _unit(t_new + last * t)
+        t = unit(t_new + last * t)
         b_new, u_new = _regressed(y, fit_y, t, b if sweep > 1 else np.zeros(y.width))
-        u = _unit(u_new + last * u)
+        u = unit(u_new + last * u)
         change = max(float(np.abs(a_new - a).max()), float(np.abs(b_new - b).max()))
         size = max(float(np.abs(a_new).max()), float(np.abs(b_new).max()))
         a, b = a_new, b_new
@@ -241,7 +233,7 @@ def _regressed(view: View, fit: Fit, target: Array, start: Array) -> tuple[Array
     """Sparse weights for a target, and their score at unit length."""
     w = fit(view.rmatmat(target[:, None])[:, 0], start)
     score = view.matmat(w[:, None])[:, 0]
-    size = _norm(score)
+    size = norm(score)
     return (w / size, score / size) if size else (w, score)
 
 
@@ -274,20 +266,18 @@ class _Side:
         if len(self.chosen) >= self.limit or not np.any(rest):
             return -1.0, -1
         left = self.onto_other - self.onto_own @ M
-        rows = np.divide(
-            left, np.sqrt(rest)[:, None], out=np.zeros_like(left), where=rest[:, None] > 0
-        )
+        rows = ratio(left, np.sqrt(rest)[:, None])
         grown = M.T @ M + rows[:, :, None] * rows[:, None, :]
         gain = np.where(rest > 0, np.linalg.eigvalsh(grown)[:, -1], -1.0)
         return float(gain.max()), _largest(gain, rest)
 
     def add(self, index: int, other: _Side) -> None:
-        unit = np.zeros((self.view.width, 1))
-        unit[index] = 1.0
-        q = self.view.matmat(unit)
+        one = np.zeros((self.view.width, 1))
+        one[index] = 1.0
+        q = self.view.matmat(one)
         for _ in range(2):
             q -= self.Q @ (self.Q.T @ q)
-        q /= np.linalg.norm(q)
+        q /= norm(q)
         self.chosen.append(index)
         self.Q = np.column_stack([self.Q, q])
         self.onto_own = np.column_stack([self.onto_own, self.view.rmatmat(q)])
@@ -337,7 +327,7 @@ def _best_pair(x: View, y: View, squares_x: Array, squares_y: Array) -> tuple[in
         C = x.rmatmat(Y[:, columns])
         size = np.sqrt(np.outer(squares_x, squares_y[columns]))
         usable = np.outer(squares_x > floor_x, squares_y[columns] > floor_y[columns])
-        r = np.divide(np.abs(C), size, out=np.zeros_like(C), where=usable)
+        r = ratio(np.abs(C), size, usable)
         i, j = map(int, np.unravel_index(_largest(r.ravel(), size.ravel()), r.shape))
         found.append((float(r[i, j]), float(size[i, j]), i, start + j))
     gain, left = (np.array(part) for part in list(zip(*found, strict=True))[:2])
@@ -372,9 +362,9 @@ def _least_squares(x: View, y: View, l: int, request: Request) -> Pairs:
     fit = lasso(x, request.x)
     W = np.column_stack([fit(c, np.zeros(x.width)) for c in x.rmatmat(targets).T])
     scores = x.matmat(W)
-    size = np.linalg.norm(scores, axis=0) * np.linalg.norm(targets, axis=0)
+    size = norm(scores, axis=0) * norm(targets, axis=0)
     product = np.abs(np.sum(scores * targets, axis=0))
-    r = np.divide(product, size, out=np.zeros_like(size), where=size > 0)
+    r = ratio(product, size)
     best = [j for j in np.argsort(-r, kind="stable") if r[j] > RANK_TOL]
     order = _independent(best, l, scores, targets)
     return _finish(x, y, [W[:, j] for j in order], [root[:, j] for j in order], free=True)
@@ -388,11 +378,11 @@ def _independent(order: list[int], l: int, *scores: Array) -> list[int]:
         rests = [S[:, j] for S in scores]
         for _ in range(2):
             rests = [rest - Q @ (Q.T @ rest) for rest, Q in zip(rests, bases, strict=True)]
-        sizes = [(_norm(rest), _norm(S[:, j])) for rest, S in zip(rests, scores, strict=True)]
+        sizes = [(norm(rest), norm(S[:, j])) for rest, S in zip(rests, scores, strict=True)]
         if len(kept) < l and all(left**2 > DEPENDENT * whole**2 for left, whole in sizes):
             kept.append(j)
             bases = [
-                np.column_stack([Q, rest / _norm(rest)])
+                np.column_stack([Q, rest / norm(rest)])
                 for Q, rest in zip(bases, rests, strict=True)
             ]
     return kept

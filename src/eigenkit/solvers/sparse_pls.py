@@ -11,14 +11,13 @@ the largest entry, or the largest entry that is not to be kept. Everything else 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import Array
+from eigenkit.exceptions import warn_of_stopping
+from eigenkit.linalg import Array, unit
 from eigenkit.solvers.deflation import FindPair, leading_pair
 from eigenkit.solvers.lasso import Sparsity, thresholded
 
@@ -48,20 +47,13 @@ def sparse_pair(
     change, steps = np.inf, 0
     while change > tol and steps < max_iter:
         steps += 1
-        w_new = _unit(thresholded(S @ c, x))
-        c_new = _unit(thresholded(w_new @ S, y))
+        w_new = unit(thresholded(S @ c, x))
+        c_new = unit(thresholded(w_new @ S, y))
         change = float(max(np.linalg.norm(w_new - w), np.linalg.norm(c_new - c)))
         w, c = w_new, c_new
     if change > tol:
-        warnings.warn(
+        warn_of_stopping(
             f"sparse PLS stopped after max_iter={max_iter} steps with weights still changing by "
-            f"{change:.1e}: increase max_iter or tol",
-            ConvergenceWarning,
-            stacklevel=2,
+            f"{change:.1e}: increase max_iter or tol"
         )
     return w, c, float(w @ S @ c), steps
-
-
-def _unit(v: Array) -> Array:
-    size = float(np.linalg.norm(v))
-    return v / size if size else v

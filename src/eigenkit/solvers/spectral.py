@@ -14,7 +14,6 @@ than half of the digits of a singular value that is asked for.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +22,7 @@ from scipy import linalg as sla
 
 from eigenkit.data import Data
 from eigenkit.data.costs import DENSE_RATE, fits
-from eigenkit.exceptions import ConvergenceWarning
+from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, eigenpairs, signs, triangular_factor
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.lanczos import BLOCK, largest_eigenpairs
@@ -93,7 +92,7 @@ def _primal(Z: Data) -> bool:
 def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array, bool] | None:
     """None where digits would be lost and Z may be decomposed itself."""
     primal, d = _primal(Z), Z.shape[1]
-    values, vectors = _leading(Z.gram() if primal else Z.outer(), k)
+    values, vectors = eigenpairs(Z.gram() if primal else Z.outer(), k)
     largest = max(float(values[0]), 0.0)
     lost = values[-1] < TEN_DIGITS * largest
     if largest and lost and (Z.may_be_dense or not Z.has_rows):
@@ -102,16 +101,6 @@ def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array, bool] | None:
     s, vectors = np.sqrt(values[keep]), vectors[:, keep]
     s, V = _beyond_grain(Z, s, vectors if primal else Z.rmatmat(vectors) / s)
     return s, V, k is None or len(s) < len(values)
-
-
-def _leading(G: Array, k: int | None) -> tuple[Array, Array]:
-    """The k largest eigenpairs of a symmetric matrix, decreasing."""
-    if k is None or k > len(G) // 4:
-        values, vectors = eigenpairs(G)
-        return values[:k], vectors[:, :k]
-    with blas_threads(len(G)):
-        values, vectors = sla.eigh(G, subset_by_index=[len(G) - k, len(G) - 1], driver="evr")
-    return values[::-1], vectors[:, ::-1]
 
 
 def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array, bool]:
@@ -162,11 +151,9 @@ def _finish(Z: Data, s: Array, V: Array, complete: bool, report: Report) -> Spec
         orthogonality = float(np.abs(V.T @ V - np.eye(len(s))).max())
         report = replace(report, residual=residual, orthogonality=orthogonality)
         if not report.converged:
-            warnings.warn(
+            warn_of_stopping(
                 f"lanczos stopped after {report.n_iter} blocks with a residual of {residual:.1e}: "
-                "increase max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=2,
+                "increase max_iter or tol"
             )
     return Spectrum(s, V, complete, report)
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.exceptions import ConditionWarning, ConvergenceWarning
+from eigenkit.exceptions import ConditionWarning, warn_of_stopping
 from eigenkit.linalg import Array, eigenpairs, signs, symmetric
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import Choice, choose
@@ -191,7 +191,12 @@ def regress(
             (answer,) = method(pencil, [alpha], settings.tol, settings.max_iter)
         assert answer is not None
         if not answer.converged:
-            _warn_of_stopping(answer, report.regression, settings)
+            asked = settings.regression not in ("auto", "lsqr")  # then another method may do it
+            warn_of_stopping(
+                f"{report.regression} stopped after {answer.n_iter} iterations above "
+                f"tol={settings.tol:g}: increase max_iter, tol or alpha"
+                + (", or leave regression at 'auto'" if asked else "")
+            )
         report = replace(
             report,
             n_iter=answer.n_iter,
@@ -221,17 +226,6 @@ def settled(problem: Pencil, regression: Regression, T: Array) -> Settled:
         W = regression.W1 @ T
         found = W, *problem.forms(W)
     return found
-
-
-def _warn_of_stopping(answer: Regression, method: str, settings: Settings) -> None:
-    asked = settings.regression not in ("auto", "lsqr")  # then another method may do it
-    or_auto = ", or leave regression at 'auto'" if asked else ""
-    warnings.warn(
-        f"{method} stopped after {answer.n_iter} iterations above tol={settings.tol:g}: "
-        f"increase max_iter, tol or alpha{or_auto}",
-        ConvergenceWarning,
-        stacklevel=2,
-    )
 
 
 def diagonalize(D: Array) -> tuple[Array, Array]:
