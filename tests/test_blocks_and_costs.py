@@ -76,7 +76,7 @@ def _spied(monkeypatch, owner, name, lengths, of):
 def test_pieces_of_blocks_projections_and_kernels_of_rows_keep_to_their_size(rng, monkeypatch):
     X = rng.normal(size=(50, 7))
     monkeypatch.setattr(frame, "BLOCK_BYTES", SIZE)
-    pieces = list(Frame(None, None, np.zeros(7)).pieces((X, X, np.arange(50.0))))
+    pieces = list(Frame(None, None, np.zeros(7)).pieces([(X, X, np.arange(50.0))]))
     _fill([len(P) for P, _, _ in pieces], 8 * 7)
     np.testing.assert_array_equal(np.vstack([P for P, _, _ in pieces]), X)
     np.testing.assert_array_equal(np.vstack([Y for _, Y, _ in pieces]), X)

@@ -324,7 +324,7 @@ def test_products_of_two_sparse_matrices_keep_to_their_size(size, rows, rng, mon
     monkeypatch.setattr(sparse_rows, "BLOCK_BYTES", size)
     starts: list[int] = []
     monkeypatch.setattr(sparse_rows, "thread_map", lambda f, items, work: [
-        starts.append(item) or f(item) for item in items
+        starts.append(item.start) or f(item) for item in items
     ])  # fmt: skip
     found = SparseRows(X).product(sparse.csr_array(X.T), 1.0)
     np.testing.assert_allclose(found, (X @ X.T).toarray(), atol=1e-12)

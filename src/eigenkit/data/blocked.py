@@ -22,7 +22,7 @@ from eigenkit.data.costs import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, 
 from eigenkit.data.frame import Block, Frame
 from eigenkit.data.passes import Passes
 from eigenkit.data.protocol import Data
-from eigenkit.data.sparse_rows import BLOCK_BYTES, add_transposed, product
+from eigenkit.data.sparse_rows import BLOCK_BYTES, add_transposed, product, row_slices
 from eigenkit.data.survey import Survey, survey_of
 from eigenkit.data.triangle import triangle
 from eigenkit.linalg import Array, add_gram, fill_upper
@@ -226,21 +226,19 @@ class Blocked(Scaled):
 def _drift(blocks: Iterable[Block], frame: Frame) -> Array:
     """The weighted sums of P."""
     total = np.zeros_like(frame.delta)
-    for block in blocks:
-        for P, _, r in frame.pieces(block):
-            total += P.T @ (np.ones(P.shape[0]) if r is None else r * r)
+    for P, _, r in frame.pieces(blocks):
+        total += P.T @ (np.ones(P.shape[0]) if r is None else r * r)
     return total
 
 
 def _squares(blocks: Iterable[Block], frame: Frame) -> Array:
     total = np.zeros_like(frame.delta)
-    for block in blocks:
-        for P, _, r in frame.pieces(block):
-            P = scaled(P, rows=r)
-            if sparse.issparse(P):
-                total += np.bincount(P.indices, P.data * P.data, len(total))
-            else:
-                total += np.einsum("ij,ij->j", P, P)
+    for P, _, r in frame.pieces(blocks):
+        P = scaled(P, rows=r)
+        if sparse.issparse(P):
+            total += np.bincount(P.indices, P.data * P.data, len(total))
+        else:
+            total += np.einsum("ij,ij->j", P, P)
     return total
 
 
@@ -251,21 +249,20 @@ def _gradient(
     offset, width = frame.delta @ V, V.shape[1]
     slope, drift, square = compiled.lined_up(V.shape), np.zeros(width), np.zeros((width, width))
     slope[:] = 0  # np.zeros would ask for its pages twice: when they are read, and when written
-    for block in blocks:
-        for P, Y, r in frame.pieces(block):
-            given = V, offset, r, slope, drift, square
-            if H is None and sparse.issparse(P) and compiled.add_gradient(P, *given):
-                continue
-            ZV = product(P, V) if sparse.issparse(P) else P @ V
-            ZV -= offset
-            ZV = ZV if r is None else ZV * r[:, None]
-            square += ZV.T @ ZV
-            gap = ZV
-            if H is not None:
-                gap = ZV - (H.of(Y) if r is None else H.of(Y) * r[:, None])
-            gap = gap if r is None else gap * r[:, None]
-            _add(slope, P, gap)
-            drift += gap.sum(axis=0)
+    for P, Y, r in frame.pieces(blocks):
+        given = V, offset, r, slope, drift, square
+        if H is None and sparse.issparse(P) and compiled.add_gradient(P, *given):
+            continue
+        ZV = product(P, V) if sparse.issparse(P) else P @ V
+        ZV -= offset
+        ZV = ZV if r is None else ZV * r[:, None]
+        square += ZV.T @ ZV
+        gap = ZV
+        if H is not None:
+            gap = ZV - (H.of(Y) if r is None else H.of(Y) * r[:, None])
+        gap = gap if r is None else gap * r[:, None]
+        _add(slope, P, gap)
+        drift += gap.sum(axis=0)
     # A view: sent to another process, it leaves the columns of padding behind.
     return slope[:, : columns.V.shape[1]], drift, square
 
@@ -273,11 +270,10 @@ def _gradient(
 def _cross(blocks: Iterable[Block], frame: Frame, H: Targets) -> tuple[Array, Array]:
     k = H.shape[1]
     slope, drift = np.zeros((len(frame.delta), k)), np.zeros(k)
-    for block in blocks:
-        for P, Y, r in frame.pieces(block):
-            U = H.of(Y) if r is None else H.of(Y) * (r * r)[:, None]
-            _add(slope, P, U)
-            drift += U.sum(axis=0)
+    for P, Y, r in frame.pieces(blocks):
+        U = H.of(Y) if r is None else H.of(Y) * (r * r)[:, None]
+        _add(slope, P, U)
+        drift += U.sum(axis=0)
     return slope, drift
 
 
@@ -304,19 +300,17 @@ def _gram(blocks: Iterable[Block], frame: Frame) -> Array:
     """The lower half of P'P."""
     d = len(frame.delta)
     G = np.zeros((d, d))
-    for block in blocks:
-        for P, _, r in frame.pieces(block):
-            P = scaled(P, rows=r)
-            if sparse.issparse(P):
-                _add_sparse_gram(G, P)
-            else:
-                add_gram(G, P)
+    for P, _, r in frame.pieces(blocks):
+        P = scaled(P, rows=r)
+        if sparse.issparse(P):
+            _add_sparse_gram(G, P)
+        else:
+            add_gram(G, P)
     return G
 
 
 def _add_sparse_gram(G: Array, P: sparse.csr_array) -> None:
     """G += P'P, without a second matrix of its size."""
     Pt = P.T.tocsr()
-    step = max(1, BLOCK_BYTES // (8 * len(G)))
-    for start in range(0, len(G), step):
-        G[start : start + step] += (Pt[start : start + step] @ P).toarray()
+    for rows in row_slices(len(G), len(G), BLOCK_BYTES):
+        G[rows] += (Pt[rows] @ P).toarray()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.sparse_rows import BLOCK_BYTES
+from eigenkit.data.sparse_rows import BLOCK_BYTES, row_slices
 from eigenkit.linalg import Array
 from eigenkit.tolerances import ROUNDING
 
@@ -149,8 +149,6 @@ def project(X: Any, mean: np.ndarray, W: np.ndarray) -> np.ndarray:
         X = shifted(X, shift) if shift.any() else X
         return np.asarray(X @ W - (mean - shift) @ W)
     out = np.empty((X.shape[0], W.shape[1]), dtype=np.result_type(X.dtype, W.dtype))
-    step = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
-    for start in range(0, X.shape[0], step):
-        rows = slice(start, start + step)
+    for rows in row_slices(*X.shape, BLOCK_BYTES):
         np.matmul(X[rows] - mean, W, out=out[rows])
     return out

@@ -17,7 +17,7 @@ from eigenkit.data.columns import FULL, SAFE_RANGE, sum_of_squares
 from eigenkit.data.costs import DENSE_RATE, READ_RATE
 from eigenkit.data.label_matrix import SparseTarget
 from eigenkit.data.passes import tree_sum
-from eigenkit.data.sparse_rows import BLOCK_BYTES, SparseRows, add_transposed
+from eigenkit.data.sparse_rows import BLOCK_BYTES, SparseRows, add_transposed, row_slices
 from eigenkit.linalg import Array
 from eigenkit.threads import SMALL, ours, own_threads, thread_map
 from eigenkit.tolerances import ROUNDING
@@ -288,9 +288,7 @@ class Dense(Centered):
         n, d = self.shape
         K = np.zeros((n, n))
         q = np.zeros(n)
-        step = max(1, 4 * BLOCK_BYTES // (8 * n))
-        for start in range(0, d, step):
-            columns = slice(start, start + step)
+        for columns in row_slices(d, n, 4 * BLOCK_BYTES):
             P = self._some_columns(columns)
             K += P @ P.T
             q += P @ self.delta[columns]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data.columns import scaled, shifted
-from eigenkit.data.sparse_rows import BLOCK_BYTES
+from eigenkit.data.sparse_rows import BLOCK_BYTES, row_slices
 from eigenkit.linalg import Array
 
 # A block as it is passed over: X, the encoded y, and the weights or None.
@@ -25,17 +25,15 @@ class Frame:
     m: Array | None
     delta: Array
 
-    def pieces(self, block: Block) -> Iterator[tuple[Any, Array, Array | None]]:
+    def pieces(self, blocks: Iterable[Block]) -> Iterator[tuple[Any, Array, Array | None]]:
         """Unweighted rows of P in float64, with their Y and r, while they are in the cache."""
-        X, Y, weight = block
-        r = None if weight is None else np.sqrt(weight)
-        if sparse.issparse(X):
-            yield self._sparse(X), Y, r
-            return
-        step = max(1, BLOCK_BYTES // (8 * max(1, X.shape[1])))
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, start + step)
-            yield self._dense(X[rows]), Y[rows], None if r is None else r[rows]
+        for X, Y, weight in blocks:
+            r = None if weight is None else np.sqrt(weight)
+            if sparse.issparse(X):
+                yield self._sparse(X), Y, r
+                continue
+            for rows in row_slices(*X.shape, BLOCK_BYTES):
+                yield self._dense(X[rows]), Y[rows], None if r is None else r[rows]
 
     def _dense(self, X: Any) -> Array:
         if self.shift is None and self.m is None:

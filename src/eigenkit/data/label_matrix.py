@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data.columns import constant_columns, scaled
-from eigenkit.data.sparse_rows import BLOCK_BYTES, SparseRows
+from eigenkit.data.sparse_rows import BLOCK_BYTES, SparseRows, row_slices
 from eigenkit.linalg import Array
 from eigenkit.threads import thread_map
 
@@ -43,7 +43,8 @@ class SparseTarget:
             S = scaled(S, columns=np.where(constant, 0.0, 1.0))
         self.S, self.weight = S, weight
         self.shape: tuple[int, int] = S.shape
-        self.mean = self.sums / (S.shape[0] if weight is None else weight.sum())
+        self.total = float(S.shape[0] if weight is None else weight.sum())
+        self.mean = self.sums / self.total
 
     @cached_property
     def _rows(self) -> SparseRows:
@@ -76,9 +77,8 @@ class SparseTarget:
 
     def gram(self) -> Array:
         """H'H (k x k)."""
-        total = float(self.shape[0] if self.weight is None else self.weight.sum())
         G = (self.S.T @ self.counted()).toarray()
-        G -= np.outer(total * self.mean, self.mean)
+        G -= np.outer(self.total * self.mean, self.mean)
         return np.asarray(G)
 
     def squares(self) -> float:
@@ -87,9 +87,8 @@ class SparseTarget:
 
     def column_squares(self) -> Array:
         """The sums of squares of the columns of H."""
-        total = float(self.shape[0] if self.weight is None else self.weight.sum())
         squares = np.bincount(self.S.indices, self.counted().data * self.S.data, self.shape[1])
-        return np.asarray(squares - total * self.mean**2)
+        return np.asarray(squares - self.total * self.mean**2)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return self._weighted(self.S.toarray() - self.mean)
@@ -123,15 +122,13 @@ def sparse_labels(Y: Array) -> sparse.csr_array | None:
     if k < MANY_COLUMNS:
         return None
     most, counts = SPARSE_SHARE * Y.size, [0]
-    step = max(1, BLOCK_BYTES // (8 * k))
 
-    def places(start: int) -> np.ndarray:
-        rows = Y[start : start + step if sum(counts) <= most else start]
-        found = np.flatnonzero(rows != 0)
+    def places(rows: slice) -> np.ndarray:
+        found = np.flatnonzero(Y[rows if sum(counts) <= most else slice(0)] != 0)
         counts.append(len(found))
-        return np.asarray(found + start * k)
+        return np.asarray(found + rows.start * k)
 
-    place = np.concatenate(thread_map(places, range(0, n, step)))
+    place = np.concatenate(thread_map(places, row_slices(n, k, BLOCK_BYTES)))
     if sum(counts) > most:
         return None
     rows, columns = np.divmod(place, k)

@@ -129,6 +129,10 @@ class Data:
         """Z'Z V."""
         return self.rmatmat(self.matmat(V))
 
+    def dual_normal(self, U: Array) -> Array:
+        """Z Z'U."""
+        return self.matmat(self.rmatmat(U))
+
     def compress(self, H: Any = None) -> tuple[Data, Array] | None:
         """Fewer rows with the same products as Z and H; None where there is no need of that."""
         return None
@@ -214,7 +218,7 @@ class Data:
     def spectral_norm_squared(self) -> float:
         """An estimate (from below) of the largest eigenvalue of Z Z', by a few power steps."""
         start = self.weighted(fixed_start(self.shape[0])[:, None])
-        return power_norm(lambda U: self.matmat(self.rmatmat(U)), start, 4)
+        return power_norm(self.dual_normal, start, 4)
 
     # -- costs in seconds, on which the choice of a method rests; infinite: never chosen --
 

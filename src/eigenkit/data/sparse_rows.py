@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from itertools import pairwise
 
@@ -19,6 +20,12 @@ from eigenkit.threads import WORTH_THREADS, available, thread_map
 
 # Blocks of rows: large enough for fast products, small enough for the cache.
 BLOCK_BYTES = 2**23
+
+
+def row_slices(n: int, width: int, size: int) -> list[slice]:
+    """Consecutive parts of n rows of so many float64 numbers, each of about ``size`` bytes."""
+    step = max(1, size // (8 * max(1, width)))
+    return [slice(start, start + step) for start in range(0, n, step)]
 
 
 class SparseRows:
@@ -55,28 +62,21 @@ class SparseRows:
         if V.dtype == np.float32 and self.X.dtype != np.float32:
             return self._single @ V
         V = np.ascontiguousarray(V)
-        out = np.empty((self.shape[0], V.shape[1]), dtype=V.dtype)
-
-        def by_scipy(rows: slice) -> None:
-            out[rows] = _row_slice(self.X, rows) @ V
-
-        fill = compiled.rows_product(self.X, V, out) or by_scipy
         if self.X.nnz * V.shape[1] < WORTH_THREADS:
-            fill(slice(0, self.shape[0]))
-        else:
-            thread_map(fill, self._blocks)
+            return product(self.X, V)
+        out = np.empty((self.shape[0], V.shape[1]), dtype=V.dtype)
+        thread_map(_filling(self.X, V, out), self._blocks)
         return out
 
     def product(self, other: sparse.csr_array, work: float) -> Array:
         """``X @ other`` for sparse ``other``, as a dense matrix, block by block."""
         out = np.empty((self.shape[0], other.shape[1]))
-        step = max(1, BLOCK_BYTES // (16 * max(1, other.shape[1])))
-        starts = range(0, self.shape[0], step)
 
-        def fill(start: int) -> None:
-            (self.X[start : start + step] @ other).toarray(out=out[start : start + step])
+        def fill(rows: slice) -> None:
+            (self.X[rows] @ other).toarray(out=out[rows])
 
-        thread_map(fill, starts, work)
+        # Twice the room: the product is there as sparse and as dense numbers.
+        thread_map(fill, row_slices(self.shape[0], 2 * other.shape[1], BLOCK_BYTES), work)
         return out
 
 
@@ -89,14 +89,20 @@ def _row_slice(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
     return part
 
 
+def _filling(X: sparse.csr_array, V: Array, out: Array) -> Callable[[slice], None]:
+    """What does ``out[rows] = X[rows] @ V``."""
+
+    def by_scipy(rows: slice) -> None:
+        out[rows] = _row_slice(X, rows) @ V
+
+    return compiled.rows_product(X, V, out) or by_scipy
+
+
 def product(X: sparse.csr_array, V: Array) -> Array:
     """``X @ V`` in this thread."""
     V = np.ascontiguousarray(V)
     out = np.empty((X.shape[0], V.shape[1]), dtype=V.dtype)
-    fill = compiled.rows_product(X, V, out)
-    if fill is None:
-        return np.asarray(X @ V)
-    fill(slice(0, X.shape[0]))
+    _filling(X, V, out)(slice(0, X.shape[0]))
     return out
 
 

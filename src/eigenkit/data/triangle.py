@@ -16,6 +16,7 @@ from scipy import linalg as sla
 from scipy import sparse
 
 from eigenkit.data.passes import Passes
+from eigenkit.data.sparse_rows import row_slices
 from eigenkit.linalg import Array, Cholesky, add_gram, fill_upper, triangular_factor
 from eigenkit.tolerances import REPAIRABLE, TWELVE_DIGITS
 
@@ -59,14 +60,11 @@ def _assembled(R: Array, G: Array, live: np.ndarray, again: Array | None = None)
 
 def _joint(blocks: Iterable[Any], frame: Any, H: Any) -> Iterator[Array]:
     """Dense rows of [Z H]."""
-    for block in blocks:
-        for P, Y, r in frame.pieces(block):
-            step = max(1, 2**22 // max(1, P.shape[1]))
-            for start in range(0, P.shape[0], step):
-                rows = slice(start, start + step)
-                dense = P[rows].toarray() if sparse.issparse(P) else P[rows]
-                joint = np.hstack([dense - frame.delta, H.of(Y[rows])])
-                yield joint if r is None else joint * r[rows, None]
+    for P, Y, r in frame.pieces(blocks):
+        for rows in row_slices(*P.shape, 2**25):
+            dense = P[rows].toarray() if sparse.issparse(P) else P[rows]
+            joint = np.hstack([dense - frame.delta, H.of(Y[rows])])
+            yield joint if r is None else joint * r[rows, None]
 
 
 def _gram(blocks: Iterable[Any], frame: Any, H: Any, live: np.ndarray, R: Array | None) -> Array:

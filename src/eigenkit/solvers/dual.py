@@ -32,9 +32,8 @@ class Dual:
     @classmethod
     def of(cls, pencil: Pencil, H: Array, run: Run, ridge: float) -> Dual:
         """Of the coefficients that conjugate gradients have found."""
-        Z, A = pencil.Z, run.X
-        S = Z.matmat(Z.rmatmat(A)) if run.image is None else run.image
-        return cls(pencil, H, A, S, ridge)
+        S = pencil.Z.dual_normal(run.X) if run.image is None else run.image
+        return cls(pencil, H, run.X, S, ridge)
 
     def turned(self, T: Array) -> Dual:
         """The directions W T."""

@@ -122,7 +122,7 @@ class Linked(Data):
 
     def outer(self) -> Array:
         """Z Z', a block of columns at a time."""
-        return _by_columns(lambda U: self.matmat(self.rmatmat(U)), self.shape[0])
+        return _by_columns(self.dual_normal, self.shape[0])
 
     def toarray(self) -> Array:
         """The rows; the caller has checked that they fit."""

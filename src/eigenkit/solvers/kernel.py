@@ -6,8 +6,6 @@ dual coefficients A: the direction of the feature space is Z'A, its scores are Z
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.sparse.linalg import eigsh
 
@@ -17,11 +15,6 @@ from eigenkit.tolerances import RANK_TOL
 
 # From this order on, and for fewer than a tenth of all components, Lanczos is faster.
 LANCZOS_ORDER = 500
-
-
-def outer_product(Z: Data) -> Callable[[Array], Array]:
-    """The map U -> Z Z'U."""
-    return lambda U: Z.matmat(Z.rmatmat(U))
 
 
 def primal(Z: Data, A: Array) -> Array:
@@ -65,19 +58,18 @@ def deflated(Z: Data, H: Array, n_components: int) -> tuple[Array, Array, Array]
     dual rotations R (scores K R), the loadings of H and the eigenvalues; fewer than
     ``n_components`` columns where nothing is left to explain, or to explain it but rounding.
     """
-    apply_K = outer_product(Z)
     Y, n = H.copy(), len(H)
     T, R = np.empty((n, 0)), np.empty((n, 0))
     lengths: list[float] = []
     eigenvalues: list[float] = []
     for _ in range(n_components):
-        KY = apply_K(Y)
+        KY = Z.dual_normal(Y)
         KY -= T @ (T.T @ KY)
         values, C = eigenpairs(Y.T @ KY)
         if values[0] <= RANK_TOL * max(eigenvalues, default=0.0) or values[0] <= 0:
             break
         u = Y @ C[:, :1]
-        t, r = _next_score(apply_K, u, T, R)
+        t, r = _next_score(Z, u, T, R)
         size = float(np.linalg.norm(t))
         if size**2 <= Z.noise(0.0) * float(r[:, 0] @ t[:, 0]):
             break
@@ -90,11 +82,9 @@ def deflated(Z: Data, H: Array, n_components: int) -> tuple[Array, Array, Array]
     return R * lengths * sign, loadings * sign, np.array(eigenvalues)
 
 
-def _next_score(
-    apply_K: Callable[[Array], Array], u: Array, T: Array, R: Array
-) -> tuple[Array, Array]:
+def _next_score(Z: Data, u: Array, T: Array, R: Array) -> tuple[Array, Array]:
     """t = (I - T T') K u and r with t = K r, orthogonalized twice."""
-    t, r = apply_K(u), u
+    t, r = Z.dual_normal(u), u
     for _ in range(2):
         overlap = T.T @ t
         t, r = t - T @ overlap, r - R @ overlap

@@ -179,18 +179,7 @@ def dual_cholesky(
 
 
 def _dual(pencil: Pencil, K: Array, ridge: float | Array) -> Regression | None:
-    Z = pencil.Z
-    found = _dual_coefficients(pencil, K, ridge, lambda A: Z.matmat(Z.rmatmat(A)))
-    if found is None:
-        return None
-    A, rcond = found
-    return Regression(Z.rmatmat(A), rcond=rcond)
-
-
-def _dual_coefficients(
-    pencil: Pencil, K: Array, ridge: float | Array, apply_K: Callable[[Array], Array]
-) -> tuple[Array, float] | None:
-    """A of (K + ridge) A = H and 1/cond, or None where too little of A is certain."""
+    """From A of (K + ridge) A = H; None where too little of A is certain."""
     Z, H = pencil.Z, np.asarray(pencil.H)
     B = K.copy()
     B.flat[:: len(B) + 1] += ridge
@@ -206,7 +195,7 @@ def _dual_coefficients(
         return None
 
     def residual(A: Array) -> Array:
-        return H - apply_K(A) - damped(ridge, A)
+        return H - Z.dual_normal(A) - damped(ridge, A)
 
     first = factor.solve(H)
     A = first if factor.rcond > TWELVE_DIGITS else _refined(factor, first, residual)
@@ -215,7 +204,9 @@ def _dual_coefficients(
     # The part of A outside the range of Z is large for a small ridge, and must cancel in Z'A.
     cancelled = EPS * np.sqrt(np.trace(K)) * np.linalg.norm(A)
     size = np.sqrt(max(0.0, float(np.sum(A * (K @ A)))))  # the norm of Z'A
-    return None if cancelled > CANCELLATION * size else (A, factor.rcond)
+    if cancelled > CANCELLATION * size:
+        return None
+    return Regression(Z.rmatmat(A), rcond=factor.rcond)
 
 
 def _refined(factor: Cholesky, W: Array, residual: Callable[[Array], Array]) -> Array | None:
@@ -278,7 +269,7 @@ def cg(
     with Z.own_threads():
         if Z.has_rows and Z.shape[0] <= Z.shape[1] and ridged:
             H = np.asarray(pencil.H)
-            runs = solve(lambda U: Z.matmat(Z.rmatmat(U)), H, ridges, tol, max_iter)
+            runs = solve(Z.dual_normal, H, ridges, tol, max_iter)
             return [
                 Regression(None, run.n_iter, run.converged, dual=Dual.of(pencil, H, run, ridge))
                 for run, ridge in zip(runs, ridges, strict=True)

@@ -131,10 +131,8 @@ def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int
         raise ValueError("solver='lanczos' finds a few components: give n_components as an integer")
     n, d = Z.shape
     with Z.own_threads():
-        if _primal(Z):
-            pairs = largest_eigenpairs(Z.normal, d, k, tol, max_iter)
-        else:
-            pairs = largest_eigenpairs(lambda U: Z.matmat(Z.rmatmat(U)), n, k, tol, max_iter)
+        product, side = (Z.normal, d) if _primal(Z) else (Z.dual_normal, n)
+        pairs = largest_eigenpairs(product, side, k, tol, max_iter)
         s = np.sqrt(pairs.values)
         V = pairs.vectors if _primal(Z) else Z.rmatmat(pairs.vectors) / s
         s, V = _beyond_grain(Z, s, V)
