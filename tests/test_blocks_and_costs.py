@@ -12,20 +12,20 @@ from eigenkit.data import (
     Centered,
     LocalPasses,
     Targets,
+    blocked,
     columns,
-    frame,
     project,
     sparse_rows,
     survey_of,
     triangle,
 )
 from eigenkit.data import dense as dense_data
+from eigenkit.data.blocked import Frame
 from eigenkit.data.costs import BLOCK_RATE, DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
-from eigenkit.data.frame import Frame
 from eigenkit.data.passes import FAN_IN, tree_sum
 from eigenkit.data.survey import Survey
 from eigenkit.moments import stream
-from eigenkit.solvers import choose, lanczos, spectral
+from eigenkit.solvers import choose, krylov, spectral
 from eigenkit.solvers.choice import _factorization_costs, _iteration_cost, _iterations
 
 SIZE = 1000  # bytes of a block
@@ -75,7 +75,7 @@ def _spied(monkeypatch, owner, name, lengths, of):
 
 def test_pieces_of_blocks_projections_and_kernels_of_rows_keep_to_their_size(rng, monkeypatch):
     X = rng.normal(size=(50, 7))
-    monkeypatch.setattr(frame, "BLOCK_BYTES", SIZE)
+    monkeypatch.setattr(blocked, "BLOCK_BYTES", SIZE)
     pieces = list(Frame(None, None, np.zeros(7)).pieces([(X, X, np.arange(50.0))]))
     _fill([len(P) for P, _, _ in pieces], 8 * 7)
     np.testing.assert_array_equal(np.vstack([P for P, _, _ in pieces]), X)
@@ -225,17 +225,17 @@ def test_a_few_components_are_looked_for_on_the_smaller_side(rng, monkeypatch):
 
 def test_restarts_keep_more_than_is_wanted_and_leave_room():
     for k in (1, 2, 5, 8, 20, 60):
-        width = 2 * k + 6 * lanczos.BLOCK
+        width = 2 * k + 6 * krylov.BLOCK
         V, S = np.eye(width + 5)[:, :width].copy(), np.eye(width)
         T = np.ones((width, width))
         values = np.arange(width, 0.0, -1.0)
-        kept = lanczos._restart(V, T, values, S, width, k, width)
-        assert k + k // 2 <= kept <= width - 4 * lanczos.BLOCK
-        assert kept == min(k + k // 2 + lanczos.BLOCK, width - 4 * lanczos.BLOCK)
+        kept = krylov._restart(V, T, values, S, width, k, width)
+        assert k + k // 2 <= kept <= width - 4 * krylov.BLOCK
+        assert kept == min(k + k // 2 + krylov.BLOCK, width - 4 * krylov.BLOCK)
         np.testing.assert_array_equal(T[:kept, :kept], np.diag(values[:kept]))
         assert not T[kept:].any()
         assert not T[:, kept:].any()
-        assert lanczos._restart(V, T, values, S[:k], k, k, width) == k
+        assert krylov._restart(V, T, values, S[:k], k, k, width) == k
 
 
 def test_the_largest_eigenvalue_is_estimated_from_below(rng):

@@ -24,8 +24,7 @@ from eigenkit.pencil import Pencil
 from eigenkit.solvers import label_rank, planes
 from eigenkit.solvers.cross_products import rounding
 from eigenkit.solvers.kernel_weights import lower_bound
-from eigenkit.solvers.krylov import _solve_triangle
-from eigenkit.solvers.lanczos import largest_eigenpairs
+from eigenkit.solvers.krylov import _solve_triangle, largest_eigenpairs
 from eigenkit.solvers.regression import _refined, components
 from eigenkit.solvers.shrinkage import lanczos
 from eigenkit.solvers.spectral import _evidence

@@ -17,7 +17,7 @@ from sklearn.base import clone
 from eigenkit import PCA
 from eigenkit.data import Centered
 from eigenkit.exceptions import ConditionWarning, ConvergenceWarning, DegenerateDataWarning
-from eigenkit.solvers.lanczos import largest_eigenpairs
+from eigenkit.solvers.krylov import largest_eigenpairs
 from eigenkit.solvers.spectral import METHODS
 
 rng = np.random.default_rng(7)

@@ -13,16 +13,15 @@ from eigenkit.data import Centered
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.pencil import Pencil, Report
 from eigenkit.solvers import kernel_weights, label_rank, stages
+from eigenkit.solvers.deflation import sparse_pair
 from eigenkit.solvers.kernel_weights import KernelBank, lower_bound, nearest, silp
-from eigenkit.solvers.krylov import block_cg, block_lsqr
-from eigenkit.solvers.lanczos import largest_eigenpairs
+from eigenkit.solvers.krylov import block_cg, block_lsqr, largest_eigenpairs
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.multiblock import Cross, Rule, _ascend
 from eigenkit.solvers.nipals import nipals, nipals_axes
 from eigenkit.solvers.orthogonal import Filter, correct
 from eigenkit.solvers.reduction import reduction
 from eigenkit.solvers.sparse_pairs import Request, View, alternating, pmd
-from eigenkit.solvers.sparse_pls import sparse_pair
 
 
 def _spd(rng, n, condition=100.0):

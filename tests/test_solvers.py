@@ -17,8 +17,7 @@ from eigenkit.exceptions import ConditionWarning, ConvergenceWarning
 from eigenkit.moments import Rows
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import REGRESSIONS, Choice, Settings, choose, solve, solve_path, stages
-from eigenkit.solvers.krylov import block_cg, block_cg_mixed, block_lsqr
-from eigenkit.solvers.lanczos import largest_eigenpairs
+from eigenkit.solvers.krylov import block_cg, block_cg_mixed, block_lsqr, largest_eigenpairs
 from eigenkit.solvers.least_squares import l1_path, targets
 from eigenkit.targets import TARGETS
 

@@ -13,8 +13,7 @@ from eigenkit.data import Centered
 from eigenkit.linalg import Cholesky, fill_upper, orthonormalize, whitener
 from eigenkit.pencil import Pencil, Report
 from eigenkit.solvers import krylov, planes, regression, spectral, stages
-from eigenkit.solvers.krylov import block_cg, block_cg_mixed, block_lsqr
-from eigenkit.solvers.lanczos import BLOCK, largest_eigenpairs
+from eigenkit.solvers.krylov import BLOCK, block_cg, block_cg_mixed, block_lsqr, largest_eigenpairs
 from eigenkit.solvers.regression import REGRESSIONS
 from eigenkit.tolerances import REPAIRABLE, TOLD_APART, TWELVE_DIGITS
 

@@ -42,7 +42,7 @@ def ratio(a: Array | float, b: Array, where: np.ndarray | None = None) -> Array:
     return np.divide(a, b, out=out, where=b > 0 if where is None else where)
 
 
-def unit(v: Array) -> Array:
+def normalized(v: Array) -> Array:
     """v at unit length; zero stays zero."""
     size = float(np.linalg.norm(v))
     return v / size if size else v

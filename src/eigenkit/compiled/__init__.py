@@ -65,16 +65,10 @@ def rows_product(X: Any, V: np.ndarray, out: np.ndarray) -> Callable[[slice], No
     return fill
 
 
-def gradient_width(k: int) -> int:
-    """How many columns :func:`add_gradient` wants for k of them."""
-    padded = -(-k // 4) * 4
-    return padded if padded <= WIDEST_SPARSE and _sparse_usable() else k
-
-
 def for_gradient(V: np.ndarray) -> np.ndarray:
     """V as :func:`add_gradient` wants it, with columns of zeros; itself where that cannot be."""
-    (d, k), width = V.shape, gradient_width(V.shape[1])
-    if width % 4 or width > WIDEST_SPARSE or not _sparse_usable():
+    (d, k), width = V.shape, -(-V.shape[1] // 4) * 4
+    if width > WIDEST_SPARSE or not _sparse_usable():
         return V
     wide = lined_up((d, width))
     wide[:, :k], wide[:, k:] = V, 0.0

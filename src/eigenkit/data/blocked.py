@@ -7,7 +7,7 @@ block by block in one pass. The target H comes along as rows of its own (:class:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NoReturn
@@ -17,9 +17,8 @@ from scipy import sparse
 
 from eigenkit import compiled
 from eigenkit.data.centered import Centered, Scaled
-from eigenkit.data.columns import FULL, scaled
+from eigenkit.data.columns import FULL, scaled, shifted
 from eigenkit.data.costs import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, fits
-from eigenkit.data.frame import Block, Frame
 from eigenkit.data.passes import Passes
 from eigenkit.data.protocol import Data
 from eigenkit.data.sparse_rows import BLOCK_BYTES, add_transposed, product, row_slices
@@ -27,6 +26,44 @@ from eigenkit.data.survey import Survey, survey_of
 from eigenkit.data.triangle import triangle
 from eigenkit.linalg import Array, add_gram, fill_upper
 from eigenkit.tolerances import ROUNDING, grain
+
+# A block as it is passed over: X, the encoded y, and the weights or None.
+Block = tuple[Any, Array, Array | None]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """How rows of X become rows of Z = P - r delta', P = diag(r) (X - 1 shift') diag(m)."""
+
+    shift: Array | None
+    m: Array | None
+    delta: Array
+
+    def pieces(self, blocks: Iterable[Block]) -> Iterator[tuple[Any, Array, Array | None]]:
+        """Unweighted rows of P in float64, with their Y and r, while they are in the cache."""
+        for X, Y, weight in blocks:
+            r = None if weight is None else np.sqrt(weight)
+            if sparse.issparse(X):
+                yield self._sparse(X), Y, r
+                continue
+            for rows in row_slices(*X.shape, BLOCK_BYTES):
+                yield self._dense(X[rows]), Y[rows], None if r is None else r[rows]
+
+    def _dense(self, X: Any) -> Array:
+        if self.shift is None and self.m is None:
+            return np.asarray(X, dtype=np.float64)
+        P = np.array(X, dtype=np.float64)
+        if self.shift is not None:
+            P -= self.shift
+        if self.m is not None:
+            P *= self.m
+        return P
+
+    def _sparse(self, X: Any) -> sparse.csr_array:
+        P = sparse.csr_array(X, dtype=np.float64) if X.dtype != np.float64 else X
+        if self.shift is not None:
+            P = shifted(P, self.shift)
+        return P if self.m is None else scaled(P, columns=self.m)
 
 
 @dataclass(frozen=True)

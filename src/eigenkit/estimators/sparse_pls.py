@@ -12,8 +12,8 @@ from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.estimators.plsda import PLSDA
 from eigenkit.linalg import Array
 from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.solvers.deflation import sparse_pair
 from eigenkit.solvers.lasso import Sparsity
-from eigenkit.solvers.sparse_pls import Request, finder
 
 Keep = int | Sequence[int] | None
 
@@ -59,8 +59,12 @@ class _SparsePairs:
             [Sparsity(float(getattr(self, f"penalty_{side}")), n) for n in self._kept(side, l)]
             for side in ("x", "y")
         )
-        request = Request(x, y, float(self.tol), int(self.max_iter))
-        fit = decomposed(pair.X, pair.Y, scale, l, self._deflation, finder(request))
+        stop = float(self.tol), int(self.max_iter)
+
+        def find(S: Array, i: int) -> tuple[Array, Array, float, int]:
+            return sparse_pair(S, x[i], y[i], *stop)
+
+        fit = decomposed(pair.X, pair.Y, scale, l, self._deflation, find)
         self.n_iter_ = max(fit.components.n_iter, default=1)
         return fit
 

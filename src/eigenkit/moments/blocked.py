@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eigenkit.data import Blocked, Passes, Survey, Targets, survey_of
-from eigenkit.data.frame import Block
+from eigenkit.data.blocked import Block
 from eigenkit.linalg import Array, symmetric_whitener
 from eigenkit.moments.by_class import ClassMoments, class_moments
 from eigenkit.moments.factor import Factor
@@ -119,9 +119,7 @@ class BlockedRows:
             held = "no row that counts" if sums is None else "one row"
             raise ValueError(f"X holds {held}: a fit needs at least 2 samples.")
         sums = sums.without_rounding()
-        one = 1.0 if sums.counted else sums.total / sums.count
-        known = sums.n_rows, sums.total, sums.eps_y
-        labels = Labels(sums.degree, sums.R, edge_weight, one, *known)
+        labels = sums.labels(sums.R, edge_weight)
         rows = TargetRows(target, labels, sums.mean if target.linear else 0.0)
         factor = target.finish(sums.R, labels) if target.linear else sums.R
         if self.small and not target.linear:

@@ -58,25 +58,31 @@ class Factor:
         if not fits or not self.total > 0 or not self.count > 0:
             raise ValueError(f"this is not a summary of {d} features and {k} labels")
 
+    @property
+    def one(self) -> float:
+        """What one sample weighs."""
+        return 1.0 if self.counted else self.total / self.count
+
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on the rows summarized here."""
         R = self.without_rounding().R
         RX, RG, sets, mean = R[:, : self.d], R[:, self.d :], self.sets, self.mean[: self.d].copy()
-        one = 1.0 if self.counted else self.total / self.count
         factor = RG if sets is None else RG @ target.local(sets, edge_weight)
-        sums = self.n_rows, self.total, self.eps_y
-        labels = Labels(self.degree, factor, edge_weight, one, *sums)
+        labels = self.labels(factor, edge_weight)
         H = target.finish(RG, labels) if sets is None else RG @ target.rows(sets, labels)
-        Z = Centered.behind(RX, mean, self.total, one, self.n_rows, self.eps)
+        Z = Centered.behind(RX, mean, self.total, self.one, self.n_rows, self.eps)
         return Problem(Pencil(Z, H, alpha), labels, mean, self.total, self.n_rows)
+
+    def labels(self, factor: Array, edge_weight: Array | float) -> Labels:
+        """What a target may know of the rows, with this factor of its local part."""
+        known = self.n_rows, self.total, self.eps_y
+        return Labels(self.degree, factor, edge_weight, self.one, *known)
 
     def sides(self) -> tuple[Centered, Centered]:
         """X and G as centred data of the same products, with the means and freedom of the rows."""
-        one = 1.0 if self.counted else self.total / self.count
-        parts = ((slice(0, self.d), self.eps), (slice(self.d, None), self.eps_y))
-        known = ((self.R[:, own], self.mean[own], self.total, one, eps) for own, eps in parts)
-        X, G = (Centered.behind(*each[:-1], self.n_rows, each[-1]) for each in known)
-        return X, G
+        known, d = (self.total, self.one, self.n_rows), self.d
+        X = Centered.behind(self.R[:, :d], self.mean[:d], *known, self.eps)
+        return X, Centered.behind(self.R[:, d:], self.mean[d:], *known, self.eps_y)
 
     def without_rounding(self) -> Factor:
         """The same, with zeros for columns that are constant up to the rounding of their sums."""
@@ -109,23 +115,19 @@ class Factor:
         # In the order that files keep: other orders of the same numbers may round otherwise.
         return self if small else replace(self, R=np.ascontiguousarray(triangular_factor(self.R)))
 
-    def spread(self, sets: Array, columns: np.ndarray) -> Factor:
-        """The same summary with its label columns put in their places among more label sets."""
-        d, width = self.d, self.d + len(sets)
-        mean, R = np.zeros(width), np.zeros((len(self.R), width))
-        mean[:d], R[:, :d] = self.mean[:d], self.R[:, :d]
-        mean[d + columns], R[:, d + columns] = self.mean[d:], self.R[:, d:]
-        return replace(self, mean=mean, R=R, sets=sets)
+    def placed(self, columns: np.ndarray, k: int) -> Factor:
+        """The same summary with its label columns put in their places among k."""
+        d = self.d
+        mean = np.append(self.mean[:d], among(self.mean[d:], columns, k))
+        R = np.hstack([self.R[:, :d], among(self.R[:, d:], columns, k)])
+        return replace(self, mean=mean, R=R)
 
     def relabelled(self, columns: np.ndarray, k: int) -> Factor:
         """The same summary with the labels put in their places among k."""
         degree = among(self.degree, columns, k)
         if self.sets is not None:
             return replace(self, degree=degree, sets=among(self.sets, columns, k))
-        d = self.d
-        mean = np.append(self.mean[:d], among(self.mean[d:], columns, k))
-        R = np.hstack([self.R[:, :d], among(self.R[:, d:], columns, k)])
-        return replace(self, degree=degree, mean=mean, R=R)
+        return replace(self.placed(columns, k), degree=degree)
 
     def faded(self, fade: float) -> Factor | None:
         """The same summary, counting that much less; without label sets that hardly count."""
@@ -146,4 +148,6 @@ def _with_common_sets(a: Factor, b: Factor) -> tuple[Factor, Factor]:
     if a.sets is None or b.sets is None:
         return a, b
     sets, index = distinct_rows(np.vstack([a.sets, b.sets]))
-    return a.spread(sets, index[: len(a.sets)]), b.spread(sets, index[len(a.sets) :])
+    places = np.split(index, [len(a.sets)])
+    a, b = (f.placed(own, len(sets)) for f, own in zip((a, b), places, strict=True))
+    return replace(a, sets=sets), replace(b, sets=sets)

@@ -20,6 +20,13 @@ from X'X (the improved kernel algorithm of Dayal and MacGregor):
 so all that is needed are X'Y, Y'Y and products with X'X. These come from the Gram matrix
 where it is cheap and accurate enough, from the data otherwise. NIPALS, which deflates X and Y
 themselves, is the reference (:mod:`eigenkit.solvers.nipals`).
+
+Sparse PLS takes other pairs (:func:`sparse_pair`): from the leading singular pair of S on, in turn,
+
+    w = soft(S c) / |soft(S c)|,   c = soft(S'w) / |soft(S'w)|
+
+until neither moves. The threshold of :func:`eigenkit.solvers.lasso.thresholded` is a share of
+the largest entry, or the largest entry that is not to be kept.
 """
 
 from __future__ import annotations
@@ -31,8 +38,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import lapack
 
-from eigenkit.linalg import Array, power_of_two, signs
+from eigenkit.exceptions import warn_of_stopping
+from eigenkit.linalg import Array, normalized, power_of_two, signs
 from eigenkit.solvers.cross_products import CrossProducts, rounding
+from eigenkit.solvers.lasso import Sparsity, thresholded
 from eigenkit.tolerances import EPS
 
 
@@ -229,6 +238,28 @@ def _leading_eigenvector(M: Array) -> Array:
     if info:
         raise np.linalg.LinAlgError(f"LAPACK's dsyevr failed on a {n} x {n} matrix: {info}")
     return np.asarray(vectors[:, 0])
+
+
+def sparse_pair(
+    S: Array, x: Sparsity, y: Sparsity, tol: float, max_iter: int
+) -> tuple[Array, Array, float, int]:
+    """Unit w and c, w'S c, and the steps until neither changes by more than ``tol``."""
+    w, c, sigma = leading_pair(S)
+    if sigma == 0.0:
+        return w, c, sigma, 1
+    change, steps = np.inf, 0
+    while change > tol and steps < max_iter:
+        steps += 1
+        w_new = normalized(thresholded(S @ c, x))
+        c_new = normalized(thresholded(w_new @ S, y))
+        change = float(max(np.linalg.norm(w_new - w), np.linalg.norm(c_new - c)))
+        w, c = w_new, c_new
+    if change > tol:
+        warn_of_stopping(
+            f"sparse PLS stopped after max_iter={max_iter} steps with weights still changing by "
+            f"{change:.1e}: increase max_iter or tol"
+        )
+    return w, c, float(w @ S @ c), steps
 
 
 def components_of(x: Side, y: Side, values: Array, n_iter: list[int]) -> Components:

@@ -26,7 +26,7 @@ from scipy.sparse import linalg as spla
 
 from eigenkit.linalg import Array, eigenpairs, fixed_start, orthonormalize
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.solvers.lanczos import largest_eigenpairs
+from eigenkit.solvers.krylov import largest_eigenpairs
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import SUM_ROUNDING, above_rounding
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, ratio, unit
+from eigenkit.linalg import Array, normalized, ratio
 from eigenkit.solvers.cross_products import rounding
 from eigenkit.solvers.deflation import Components, Side, components_of
 from eigenkit.tolerances import EPS, above_rounding, along
@@ -164,5 +164,5 @@ def _axis(
 def _unit(v: Array, before: Array) -> Array:
     """v without the axes before it (removed twice, because of rounding), at unit length."""
     for _ in range(2):
-        v = unit(v - (before @ v) @ before)
+        v = normalized(v - (before @ v) @ before)
     return v

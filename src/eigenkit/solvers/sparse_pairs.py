@@ -25,7 +25,7 @@ from numpy.linalg import norm
 from scipy import linalg as sla
 
 from eigenkit.data import Centered
-from eigenkit.linalg import Array, eigenpairs, fixed_start, ratio, signs, unit
+from eigenkit.linalg import Array, eigenpairs, fixed_start, normalized, ratio, signs
 from eigenkit.solvers.lasso import Fit, Sparsity, lasso, thresholded
 from eigenkit.tolerances import DEPENDENT, GAIN_TIE, RANK_TOL, along
 
@@ -195,8 +195,8 @@ def pmd(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
         v = np.abs(v)
     u = np.zeros(x.width)
     for sweep in range(1, request.max_iter + 1):
-        u_new = unit(thresholded(forward(v), request.x))
-        v_new = unit(thresholded(backward(u_new), request.y))
+        u_new = normalized(thresholded(forward(v), request.x))
+        v_new = normalized(thresholded(backward(u_new), request.y))
         change = max(float(np.abs(u_new - u).max()), float(np.abs(v_new - v).max()))
         u, v = u_new, v_new
         if change <= request.tol:
@@ -213,14 +213,14 @@ def alternating(x: View, y: View, request: Request) -> tuple[Array, Array, int, 
     if request.y.nonnegative:
         b = np.abs(b)
     a = np.zeros(x.width)
-    t, u = np.zeros(x.Z.shape[0]), unit(y.matmat(b[:, None])[:, 0])
+    t, u = np.zeros(x.Z.shape[0]), normalized(y.matmat(b[:, None])[:, 0])
     fit_x, fit_y = lasso(x, request.x), lasso(y, request.y)
     for sweep in range(1, request.max_iter + 1):
         last = 0.0 if sweep <= FREE_SWEEPS else 1.0
         a_new, t_new = _regressed(x, fit_x, u, a)
-        t = unit(t_new + last * t)
+        t = normalized(t_new + last * t)
         b_new, u_new = _regressed(y, fit_y, t, b if sweep > 1 else np.zeros(y.width))
-        u = unit(u_new + last * u)
+        u = normalized(u_new + last * u)
         change = max(float(np.abs(a_new - a).max()), float(np.abs(b_new - b).max()))
         size = max(float(np.abs(a_new).max()), float(np.abs(b_new).max()))
         a, b = a_new, b_new

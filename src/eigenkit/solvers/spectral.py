@@ -25,7 +25,7 @@ from eigenkit.data.costs import DENSE_RATE, fits
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, eigenpairs, signs, triangular_factor
 from eigenkit.pencil import Pencil, Report, Solution
-from eigenkit.solvers.lanczos import BLOCK, largest_eigenpairs
+from eigenkit.solvers.krylov import BLOCK, largest_eigenpairs
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import EPS, TEN_DIGITS, above_rounding
 
