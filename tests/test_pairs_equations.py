@@ -59,9 +59,7 @@ def test_a_view_is_the_matrix_without_the_scores_taken_out(storage, scale, rng):
         np.testing.assert_allclose(view.gram(), A.T @ A, atol=1e-12)
         np.testing.assert_allclose(view.squares, np.sum(A * A, axis=0), atol=1e-12)
         np.testing.assert_allclose(view.whole, whole)
-        np.testing.assert_allclose(
-            X @ view.in_units_of_X(V), X @ (V * view.inverse_length[:, None])
-        )
+        np.testing.assert_allclose(X @ view.in_units_of_X(V), X @ (V * view.X.factor[:, None]))
         assert not view.is_exhausted
         t = A @ rng.normal(size=6)
         view = view.without(7.0 * t)
@@ -222,7 +220,7 @@ def test_opposed_scores_are_turned_where_weights_may_be_negative(rng):
             S, T = (X - X.mean(axis=0)) @ found.W_x, (Y - Y.mean(axis=0)) @ found.W_y
             assert np.sign(S[:, 0] @ T[:, 0]) == (1.0 if free else turn)
             np.testing.assert_allclose([np.sum(S**2), np.sum(T**2)], 1.0)
-            w = found.W_x[:, 0] / x.inverse_length
+            w = found.W_x[:, 0] / x.X.factor
             assert w[np.argmax(np.abs(w))] > 0
 
 

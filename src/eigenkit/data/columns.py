@@ -132,6 +132,11 @@ def shifted(X: sparse.csr_array, shift: np.ndarray) -> sparse.csr_array:
     return sparse.csr_array(out + sparse.coo_array((-shift[columns], place), shape=X.shape))
 
 
+def largest(A: Array) -> float:
+    """The largest absolute entry, without a copy."""
+    return max(float(A.max(initial=0.0)), -float(A.min(initial=0.0)))
+
+
 def check_size(name: str, largest: float, limits: tuple[float, float] = SAFE_RANGE) -> None:
     """Refuse numbers whose squares leave the range of floating point."""
     if largest and not limits[0] < largest < limits[1]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eigenkit.data.columns import SAFE_RANGE, column_sums
+from eigenkit.data.columns import SAFE_RANGE, column_sums, largest
 from eigenkit.data.protocol import Data
 from eigenkit.linalg import Array, eigenpairs, power_of_two
 from eigenkit.tolerances import EPS
@@ -169,8 +169,3 @@ class CenteredKernel(Data):
     def seconds_for_outer(self) -> float:
         """It is there; features are never formed."""
         return 0.0
-
-
-def largest(K: Array) -> float:
-    """The largest absolute entry, without a copy."""
-    return max(float(K.max(initial=0.0)), -float(K.min(initial=0.0)))

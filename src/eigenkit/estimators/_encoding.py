@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_array
 
-from eigenkit.data import SAFE_RANGE, check_finite, check_size, stored
+from eigenkit.data import SAFE_RANGE, check_finite, check_size, largest, stored
 from eigenkit.estimators._validation import PRECISIONS, plain_words, readable, tabular
 from eigenkit.linalg import Array
 from eigenkit.shell import shown
@@ -91,9 +92,8 @@ def check_numeric_Y(
     entries that are missing.
     """
     Y = _float_matrix(Y, n)
-    known = np.nan_to_num(Y, posinf=np.inf, neginf=-np.inf) if gaps else Y
-    _check_numbers(known, limits)
-    return np.asarray(Y)
+    _check_numbers(np.nan_to_num(Y, posinf=np.inf, neginf=-np.inf) if gaps else Y, limits)
+    return Y
 
 
 def _float_matrix(Y: Any, n: int) -> Array:
@@ -111,7 +111,7 @@ def _float_matrix(Y: Any, n: int) -> Array:
 
 def _check_numbers(Y: Array, limits: tuple[float, float] = SAFE_RANGE) -> None:
     check_finite("y", Y)
-    check_size("y", float(max(Y.max(initial=0.0), -Y.min(initial=0.0))), limits)
+    check_size("y", largest(Y), limits)
 
 
 def check_sparse_Y(Y: Any, n: int) -> sparse.csr_array:
@@ -123,8 +123,7 @@ def check_sparse_Y(Y: Any, n: int) -> sparse.csr_array:
         Y = Y.copy()
         Y.sum_duplicates()
     check_same_rows(n, Y.shape[0])
-    check_finite("y", Y.data)
-    check_size("y", float(np.abs(Y.data).max(initial=0.0)), SAFE_RANGE)
+    _check_numbers(Y.data)
     return Y
 
 
@@ -153,7 +152,8 @@ def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:
     if sparse.issparse(y) or (y.ndim == 2 and y.shape[1] > 1):
         raise ValueError(f"y has several columns, but each sample has one class here: {instead}.")
     if y.ndim == 2:
-        warnings.warn(_column_vector_warning(), stacklevel=2)
+        said = "A column-vector y was passed when a 1d array was expected: give y with shape (n,)."
+        warnings.warn(said, DataConversionWarning, stacklevel=2)
         y = y.ravel()
     if y.ndim != 1:
         raise ValueError(f"y has {y.ndim} dimensions: give one class per sample.")
@@ -178,14 +178,6 @@ def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:
     if kind not in ("binary", "multiclass"):
         raise ValueError(f"Unknown label type: {kind}: y must hold classes, not measurements.")
     return np.asarray(y)
-
-
-def _column_vector_warning() -> Any:
-    from sklearn.exceptions import DataConversionWarning
-
-    return DataConversionWarning(
-        "A column-vector y was passed when a 1d array was expected: give y with shape (n,)."
-    )
 
 
 def check_same_rows(n: int, n_y: int) -> None:

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import check_finite, constant_columns, project, stored
+from eigenkit.data import check_finite, constant_columns, largest, project, stored
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import NO_VARIANCE, check_X
@@ -29,14 +29,8 @@ from eigenkit.kernels import (
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import KernelMatrix, Problem, Rows
 from eigenkit.pencil import Solution
-from eigenkit.shell import (
-    check_choice,
-    check_count,
-    check_label_rank,
-    check_real,
-    check_solver,
-)
-from eigenkit.solvers import SOLVERS, Settings
+from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.solvers import Settings
 from eigenkit.tolerances import EPS, SYMMETRY_TOL, precision
 
 APPROXIMATIONS = ("cholesky", "nystroem")
@@ -67,12 +61,12 @@ def check_landmarks(approximation: Any, n_landmarks: Any) -> None:
 
 def refuse_overflow(K: Array) -> Array:
     """K, if the kernel function gave finite numbers that have all their digits."""
-    if not np.isfinite(K.max(initial=0.0)) or not np.isfinite(K.min(initial=0.0)):
+    size = largest(K)
+    if not np.isfinite(size):
         raise ValueError(
             "kernel gave NaN or infinity for finite samples: bring X to a smaller scale, or check "
             "the function."
         )
-    size = max(K.max(initial=0.0), -K.min(initial=0.0))
     if 0 < size < np.finfo(np.float64).tiny:
         raise ValueError(
             f"kernel is at most {size:.2g}, where numbers have lost their digits: bring X to a "
@@ -287,21 +281,15 @@ class KernelProjection(KernelSpace, Projection):
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 
+    # No parameters: a kernel is factored.
+    regression, tol, max_iter = "auto", 1e-8, 1000
+
     def _settings(self) -> Settings:
-        if self.n_components is not None:
-            check_count("n_components", self.n_components, hint=", or None for all")
-        check_real("alpha", self.alpha)
         self._check_kernel_space()
-        solver = check_solver(self.solver, SOLVERS)
         # Features of landmarks are few: Cholesky, and a singular value decomposition where
         # that is not enough, take them all.
-        few = self.approximation is not None
-        return Settings(
-            solver=solver,
-            regression="cholesky" if few else "dual_cholesky",
-            label_rank=check_label_rank(self.label_rank),
-            by_eigenvalues=self._target().whitened,
-        )
+        method = "dual_cholesky" if self.approximation is None else "cholesky"
+        return replace(super()._settings(), regression=method, n_components=None)
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, **how: Any) -> Rows:
         rows = self._all_rows(X, y, sample_weight, classes, **how)

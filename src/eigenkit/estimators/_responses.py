@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
-from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_numbers, encode_responses
@@ -74,9 +72,7 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
         -------
         array of shape (n_samples,) or (n_samples, n_targets)
         """
-        check_is_fitted(self)
-        scores = project(self._features(X), self.mean_, self.components_.T)
-        prediction = scores @ self._to_y_ + self.intercept_
+        prediction = self._projected(X) @ self._to_y_ + self.intercept_
         one = getattr(self, "_one_response_", False)
         return np.asarray(prediction[:, 0] if one else prediction, dtype=self._dtype_)
 

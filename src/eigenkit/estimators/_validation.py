@@ -66,41 +66,37 @@ def check_X(
     return owned(X, given) if own else X
 
 
+# What numpy and scikit-learn say, and what we say instead; {what} is the rest of theirs.
+_RAGGED = "{name} is a ragged list: give rows of one length."
+_SENTENCES = {
+    "float() argument must be a string or a real number": "{name} holds objects that are not "
+    "numbers ({said}): encode or remove them.",
+    "could not convert string to float: ": "{name} holds the string {what}, which is not a number: "
+    "encode or remove it.",
+    "Complex data not supported": "{name} is complex (Complex data not supported): give real and "
+    "imaginary parts as columns of their own.",
+    "Expected 2D array, got 1D array instead": "{name} has one dimension (Expected 2D array, got "
+    "1D array instead). Reshape your data: {name}.reshape(-1, 1) is one column, "
+    "{name}.reshape(1, -1) one row.",
+    "Found array with 0 sample(s)": "{name} has no rows (0 samples): give at least one.",
+    "inhomogeneous": _RAGGED,
+    "setting an array element with a sequence": _RAGGED,
+}
+
+
 @contextmanager
 def plain_words(name: str) -> Iterator[None]:
     """Turn errors of numpy and scikit-learn into one sentence about the argument ``name``."""
     try:
         yield
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         said = str(error)
-        if not said.startswith("float() argument must be a string or a real number"):
+        found = next((start for start in _SENTENCES if start in said), None)
+        if found is None:
             raise
-        raise TypeError(
-            f"{name} holds objects that are not numbers ({said}): encode or remove them."
-        ) from error
-    except ValueError as error:
-        said = str(error)
-        if said.startswith("could not convert string to float: "):
-            what = said.removeprefix("could not convert string to float: ")
-            what = what.removeprefix("np.str_(").removesuffix(")")
-            raise ValueError(
-                f"{name} holds the string {what}, which is not a number: encode or remove it."
-            ) from error
-        if said.startswith("Complex data not supported"):
-            raise ValueError(
-                f"{name} is complex (Complex data not supported): give real and imaginary parts as "
-                "columns of their own."
-            ) from error
-        if said.startswith("Expected 2D array, got 1D array instead"):
-            raise ValueError(
-                f"{name} has one dimension (Expected 2D array, got 1D array instead). Reshape your "
-                f"data: {name}.reshape(-1, 1) is one column, {name}.reshape(1, -1) one row."
-            ) from error
-        if said.startswith("Found array with 0 sample(s)"):
-            raise ValueError(f"{name} has no rows (0 samples): give at least one.") from error
-        if "inhomogeneous" in said or said.startswith("setting an array element with a sequence"):
-            raise ValueError(f"{name} is a ragged list: give rows of one length.") from error
-        raise
+        what = said.partition(found)[2].removeprefix("np.str_(").removesuffix(")")
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(_SENTENCES[found].format(name=name, said=said, what=what)) from error
 
 
 def has_no_rows(X: Any, y: Any = None, weight: Any = None) -> bool:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg as sla
 
-from eigenkit.data import check_finite
-from eigenkit.data.kernel import largest
+from eigenkit.data import check_finite, largest
 from eigenkit.linalg import Array
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import SYMMETRY_TOL

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -35,16 +35,6 @@ class Sparsity:
     penalty: float
     n_nonzero: int | None = None
     nonnegative: bool = False
-
-
-class Matrix(Protocol):
-    """What the lasso needs of the data."""
-
-    @property
-    def width(self) -> int: ...
-    def matmat(self, V: Array) -> Array: ...
-    def rmatmat(self, U: Array) -> Array: ...
-    def gram(self) -> Array: ...
 
 
 def soft(c: Array, threshold: float, nonnegative: bool) -> Array:
@@ -78,8 +68,8 @@ def thresholded(c: Array, sparsity: Sparsity) -> Array:
 Fit = Callable[[Array, Array], Array]
 
 
-def lasso(X: Matrix, sparsity: Sparsity) -> Fit:
-    """A function of c = X't and a start that gives w."""
+def lasso(X: Any, sparsity: Sparsity) -> Fit:
+    """A function of c = X't and a start that gives w; X is a :class:`~.sparse_pairs.View`."""
     product = _gram_product(X)
     bound = 1.1 * power_norm(product, fixed_start(X.width), POWER_STEPS)
     counted = sparsity.n_nonzero is not None and sparsity.n_nonzero < X.width
@@ -97,7 +87,7 @@ def lasso(X: Matrix, sparsity: Sparsity) -> Fit:
     return fit
 
 
-def _gram_product(X: Matrix) -> Callable[[Array], Array]:
+def _gram_product(X: Any) -> Callable[[Array], Array]:
     if X.width <= GRAM_ORDER:
         G = X.gram()
         return lambda w: G @ w

@@ -30,17 +30,12 @@ from eigenkit.linalg import Array, power_of_two
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import EPS
 
-# g' of a covariance, up to a factor.
-SCHEMES: dict[str, Callable[[Array], Array]] = {
-    "factorial": lambda c: c,
-    "centroid": np.sign,
-    "horst": np.ones_like,
-}
-# g itself.
-CRITERIA: dict[str, Callable[[Array], Array]] = {
-    "factorial": np.square,
-    "centroid": np.abs,
-    "horst": lambda c: c,
+# g of a covariance, and g' up to a factor.
+Function = Callable[[Array], Array]
+SCHEMES: dict[str, tuple[Function, Function]] = {
+    "factorial": (np.square, lambda c: c),
+    "centroid": (np.abs, np.sign),
+    "horst": (lambda c: c, np.ones_like),
 }
 
 
@@ -171,7 +166,7 @@ def _ascend(cross: Cross, b: Array, rule: Rule) -> tuple[Array, int, bool]:
     for step in range(1, rule.max_iter + 1):
         for j, own in enumerate(cross.blocks()):
             towards = cross.towards(own, b)
-            inner = towards @ (rule.design[j] * SCHEMES[rule.scheme](b[own] @ towards))
+            inner = towards @ (rule.design[j] * SCHEMES[rule.scheme][1](b[own] @ towards))
             size = float(np.linalg.norm(inner))
             if size > 0:
                 b[own] = inner / size
@@ -182,7 +177,7 @@ def _ascend(cross: Cross, b: Array, rule: Rule) -> tuple[Array, int, bool]:
 
 
 def _criterion(covariances: Array, rule: Rule) -> float:
-    return float(np.sum(rule.design * CRITERIA[rule.scheme](covariances)))
+    return float(np.sum(rule.design * SCHEMES[rule.scheme][0](covariances)))
 
 
 def _aligned(joined: Array) -> Array:

@@ -26,6 +26,7 @@ from scipy import linalg as sla
 
 from eigenkit.data import Centered
 from eigenkit.linalg import Array, eigenpairs, fixed_start, normalized, ratio, signs
+from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.lasso import Fit, Sparsity, lasso, thresholded
 from eigenkit.tolerances import DEPENDENT, GAIN_TIE, RANK_TOL, along
 
@@ -40,14 +41,13 @@ FREE_SWEEPS = 20
 
 @dataclass(frozen=True)
 class View:
-    """The columns of Z at unit length, without the span of the orthonormal T.
+    """The columns of X = Z diag(factor) at unit length, without the span of the orthonormal T.
 
     ``squares`` holds the squared lengths of what is left of the columns, ``whole`` those of all,
     ``grain`` the lengths that they may have by rounding.
     """
 
-    Z: Centered
-    inverse_length: Array
+    X: Block
     T: Array
     squares: Array
     whole: Array
@@ -61,30 +61,31 @@ class View:
         lengths = np.sqrt(squares) if scale else np.full(Z.shape[1], np.sqrt(squares.max()))
         inverse = ratio(1.0, lengths, squares > 0)
         whole = squares * inverse**2
-        return cls(Z, inverse, np.empty((Z.shape[0], 0)), whole, whole, Z.grain(squares) * inverse)
+        X = Block(Z, inverse, np.ones_like(inverse), 1.0)
+        return cls(X, np.empty((Z.shape[0], 0)), whole, whole, Z.grain(squares) * inverse)
 
     @property
     def width(self) -> int:
-        return self.Z.shape[1]
+        return len(self.squares)
 
     def matmat(self, V: Array) -> Array:
         """(I - T T') X V."""
-        S = self.Z.matmat(V * self.inverse_length[:, None])
+        S = self.X.matmat(V)
         return S - self.T @ (self.T.T @ S)
 
     def rmatmat(self, U: Array) -> Array:
         """X'(I - T T') U."""
-        return self.Z.rmatmat(U - self.T @ (self.T.T @ U)) * self.inverse_length[:, None]
+        return self.X.rmatmat(U - self.T @ (self.T.T @ U))
 
     def toarray(self) -> Array:
         """(I - T T') X as a dense matrix: for y, which is dense anyway."""
-        S = self.Z.toarray() * self.inverse_length
+        S = self.X.toarray()
         return S - self.T @ (self.T.T @ S)
 
     def gram(self) -> Array:
         """X'(I - T T') X."""
-        gone = self.Z.rmatmat(self.T) * self.inverse_length[:, None]
-        return self.Z.gram() * np.outer(self.inverse_length, self.inverse_length) - gone @ gone.T
+        gone, factor = self.X.rmatmat(self.T), self.X.factor
+        return self.X.Z.gram() * np.outer(factor, factor) - gone @ gone.T
 
     @property
     def is_exhausted(self) -> bool:
@@ -99,8 +100,8 @@ class View:
         return replace(self, T=np.hstack([self.T, t]), squares=left)
 
     def in_units_of_X(self, w: Array) -> Array:
-        """Weights (d x l) of unit-length columns as weights of X."""
-        return self.Z.to_X(w * self.inverse_length[:, None])
+        """Weights (d x l) of unit-length columns as weights of the data."""
+        return self.X.Z.to_X(w * self.X.factor[:, None])
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def _finish(x: View, y: View, columns_x: list[Array], columns_y: list[Array], fr
     W = [
         np.array(columns).reshape(-1, v.width).T for columns, v in ((columns_x, x), (columns_y, y))
     ]
-    scores = [v.Z.matmat(w * v.inverse_length[:, None]) for v, w in zip((x, y), W, strict=True)]
+    scores = [v.X.matmat(w) for v, w in zip((x, y), W, strict=True)]
     W = [w / norm(s, axis=0) for w, s in zip(W, scores, strict=True)]
     sign = signs(W[0])
     opposed = free & (np.sum(scores[0] * scores[1], axis=0) < 0)
@@ -213,7 +214,7 @@ def alternating(x: View, y: View, request: Request) -> tuple[Array, Array, int, 
     if request.y.nonnegative:
         b = np.abs(b)
     a = np.zeros(x.width)
-    t, u = np.zeros(x.Z.shape[0]), normalized(y.matmat(b[:, None])[:, 0])
+    t, u = np.zeros(len(x.T)), normalized(y.matmat(b[:, None])[:, 0])
     fit_x, fit_y = lasso(x, request.x), lasso(y, request.y)
     for sweep in range(1, request.max_iter + 1):
         last = 0.0 if sweep <= FREE_SWEEPS else 1.0
@@ -247,8 +248,7 @@ class _Side:
         self.view, self.limit = view, min(limit, view.width)
         self.chosen: list[int] = []
         self.squares = view.squares
-        n = view.Z.shape[0]
-        self.Q = np.empty((n, 0))
+        self.Q = np.empty((len(view.T), 0))
         self.onto_own = np.empty((view.width, 0))
         self.onto_other = np.empty((view.width, 0))
 
