@@ -88,16 +88,15 @@ def eigenpairs(D: Array, k: int | None = None) -> tuple[Array, Array]:
     n = len(D)
     scale = float(power_of_two(np.max(np.abs(D), initial=0.0)))
     D = symmetric(D / scale)
-    few = k is not None and k <= n // 4
-    how = {"subset_by_index": [n - k, n - 1], "driver": "evr"} if few else {}
+    few = None if k is None or k > n // 4 else [n - k, n - 1]
     with blas_threads(n):
-        values, vectors = sla.eigh(D, **how)
+        values, vectors = sla.eigh(D, subset_by_index=few, driver="evr" if few else None)
     return values[::-1][:k] * scale, vectors[:, ::-1][:, :k]
 
 
 def fixed_start(n: int) -> Array:
     """A vector to begin iterations with: equal inputs give equal outputs."""
-    return np.cos(np.arange(1.0, n + 1.0))
+    return np.asarray(np.cos(np.arange(1.0, n + 1.0)))
 
 
 def power_norm(product: Callable[[Array], Array], v: Array, steps: int) -> float:

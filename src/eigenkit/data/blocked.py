@@ -46,7 +46,7 @@ class Frame:
             if sparse.issparse(X):
                 yield self._sparse(X), Y, r
                 continue
-            for rows in row_slices(*X.shape, BLOCK_BYTES):
+            for rows in row_slices(X.shape, BLOCK_BYTES):
                 yield self._dense(X[rows]), Y[rows], None if r is None else r[rows]
 
     def _dense(self, X: Any) -> Array:
@@ -151,7 +151,9 @@ class Blocked(Scaled):
         self.frame = Frame(shift / unit if far.any() else None, m, np.zeros_like(s.mean))
         mean = s.mean
         if far.any():  # the shift is a rounded sum: what it misses shows in differences
-            drift = self.bare.run(_drift, replace(self.frame, m=self.m)) / s.total
+            ones = Targets(_ones, (self.shape[0], 1))
+            sums, _ = self.bare.run(_cross, replace(self.frame, m=self.m), ones)
+            drift = sums[:, 0] / s.total
             mean = np.where(far, shift + drift, mean)
         self.mean, self.m = mean / unit, m
         moved = np.where(far, drift if far.any() else 0.0, mean)
@@ -260,12 +262,8 @@ class Blocked(Scaled):
 # -- what is summed over the blocks of a part -------------------------------------------
 
 
-def _drift(blocks: Iterable[Block], frame: Frame) -> Array:
-    """The weighted sums of P."""
-    total = np.zeros_like(frame.delta)
-    for P, _, r in frame.pieces(blocks):
-        total += P.T @ (np.ones(P.shape[0]) if r is None else r * r)
-    return total
+def _ones(Y: Any) -> Array:
+    return np.ones((len(Y), 1))
 
 
 def _squares(blocks: Iterable[Block], frame: Frame) -> Array:
@@ -349,5 +347,5 @@ def _gram(blocks: Iterable[Block], frame: Frame) -> Array:
 def _add_sparse_gram(G: Array, P: sparse.csr_array) -> None:
     """G += P'P, without a second matrix of its size."""
     Pt = P.T.tocsr()
-    for rows in row_slices(len(G), len(G), BLOCK_BYTES):
+    for rows in row_slices(G.shape, BLOCK_BYTES):
         G[rows] += (Pt[rows] @ P).toarray()

@@ -22,6 +22,7 @@ its mean subtracted from what is stored:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,7 +32,6 @@ from eigenkit.data.columns import SAFE_RANGE, SCALABLE, check_finite, check_size
 from eigenkit.data.label_matrix import SparseTarget
 from eigenkit.data.protocol import Data
 from eigenkit.linalg import Array, power_of_two
-from eigenkit.shell import lacks
 from eigenkit.tolerances import grain, precision
 
 
@@ -120,6 +120,22 @@ class Centered(Scaled):
 
     X: Any
 
+    # What a kind says: whether X is of it, and how to keep X in the form that products need;
+    takes: ClassVar[Any]
+    _take: Callable[[Any], None]
+    # all numbers of X, w'X / sum(w), the largest number of each column, in absolute value, and
+    # whether squares certainly neither overflow nor vanish (False asks for a closer look);
+    _stored: Any
+    _mean: Callable[[], Array]
+    _column_sizes: Callable[[], Array]
+    _is_safe: Callable[[], bool]
+    # to set shift where the means dwarf the spread, and find the constant columns;
+    _tame_offset: Callable[[], None]
+    # Z'H for a sparse target; P'P; P P' and P delta.
+    _sparse_cross: Callable[[SparseTarget], Array]
+    _plain_gram: Callable[[], Array]
+    _plain_outer: Callable[[], tuple[Array, Array]]
+
     _kinds: ClassVar[list[type[Centered]]] = []
 
     def __init_subclass__(cls) -> None:
@@ -129,11 +145,6 @@ class Centered(Scaled):
         """Of the kind that takes X."""
         kind = next(kind for kind in cls._kinds if kind.takes(X)) if cls is Centered else cls
         return object.__new__(kind)  # type: ignore[return-value]
-
-    @classmethod
-    def takes(cls, X: Any) -> bool:
-        """Whether X is of this kind."""
-        lacks(cls, "takes")
 
     def __init__(
         self,
@@ -176,33 +187,6 @@ class Centered(Scaled):
         Z = cls(R, center=False, n_samples=n_samples)
         Z.mean, Z.total, Z.one, Z.eps = mean, total, one, eps
         return Z
-
-    # -- what a kind says --------------------------------------------------------------
-
-    def _take(self, X: Any) -> None:
-        """Keep X in the form that products need."""
-        lacks(self, "_take")
-
-    @property
-    def _stored(self) -> np.ndarray:
-        """All numbers of X."""
-        lacks(self, "_stored")
-
-    def _mean(self) -> Array:
-        """w'X / sum(w)."""
-        lacks(self, "_mean")
-
-    def _is_safe(self) -> bool:
-        """Whether squares certainly neither overflow nor vanish; False asks for a closer look."""
-        lacks(self, "_is_safe")
-
-    def _column_sizes(self) -> Array:
-        """The largest number of each column, in absolute value."""
-        lacks(self, "_column_sizes")
-
-    def _tame_offset(self) -> None:
-        """Set shift where the means dwarf the spread, and find the constant columns."""
-        lacks(self, "_tame_offset")
 
     def grain(self, squares: Array | None = None) -> Array:
         """The lengths that columns of Z may have by rounding of the numbers as they were given."""
@@ -275,15 +259,3 @@ class Centered(Scaled):
         K -= np.outer(q, r)
         K += np.outer((self.delta @ self.delta) * r, r)
         return K
-
-    def _sparse_cross(self, H: SparseTarget) -> Array:
-        """Z'H for a sparse target."""
-        lacks(self, "_sparse_cross")
-
-    def _plain_gram(self) -> Array:
-        """P'P."""
-        lacks(self, "_plain_gram")
-
-    def _plain_outer(self) -> tuple[Array, Array]:
-        """P P' and P delta."""
-        lacks(self, "_plain_outer")

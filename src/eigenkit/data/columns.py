@@ -154,6 +154,6 @@ def project(X: Any, mean: np.ndarray, W: np.ndarray) -> np.ndarray:
         X = shifted(X, shift) if shift.any() else X
         return np.asarray(X @ W - (mean - shift) @ W)
     out = np.empty((X.shape[0], W.shape[1]), dtype=np.result_type(X.dtype, W.dtype))
-    for rows in row_slices(*X.shape, BLOCK_BYTES):
+    for rows in row_slices(X.shape, BLOCK_BYTES):
         np.matmul(X[rows] - mean, W, out=out[rows])
     return out

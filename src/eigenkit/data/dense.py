@@ -129,6 +129,9 @@ class Dense(Centered):
         with np.errstate(over="ignore", under="ignore"):
             return sum_of_squares(self._stored)
 
+    def _weighted_squares(self) -> Array:
+        return sum((sum_of_squares(P) for _, P in self._blocks(weighted=True)), np.zeros(1))
+
     def _column_sizes(self) -> Array:
         size = np.zeros(self.shape[1])
         for _, P in self._blocks():
@@ -138,7 +141,7 @@ class Dense(Centered):
     def _tame_offset(self) -> None:
         squares = self._squares
         if self.weight is not None:
-            squares = sum((sum_of_squares(P) for _, P in self._blocks(weighted=True)), np.zeros(1))
+            squares = self._weighted_squares()
         mean = self._scaled(self.mean)
         if np.all(self.total * mean * mean < FULL * squares):
             return
@@ -288,7 +291,7 @@ class Dense(Centered):
         n, d = self.shape
         K = np.zeros((n, n))
         q = np.zeros(n)
-        for columns in row_slices(d, n, 4 * BLOCK_BYTES):
+        for columns in row_slices((d, n), 4 * BLOCK_BYTES):
             P = self._some_columns(columns)
             K += P @ P.T
             q += P @ self.delta[columns]
@@ -306,7 +309,7 @@ class Dense(Centered):
         """The diagonal of Z'Z."""
         sums = self._squares
         if self.shift is not None or self.m is not None or self.r is not None:
-            sums = sum((sum_of_squares(P) for _, P in self._blocks(weighted=True)), np.zeros(1))
+            sums = self._weighted_squares()
         return np.maximum(sums - self.total * self.delta**2, 0.0)
 
     def toarray(self) -> Array:

@@ -128,7 +128,7 @@ def sparse_labels(Y: Array) -> sparse.csr_array | None:
         counts.append(len(found))
         return np.asarray(found + rows.start * k)
 
-    place = np.concatenate(thread_map(places, row_slices(n, k, BLOCK_BYTES)))
+    place = np.concatenate(thread_map(places, row_slices(Y.shape, BLOCK_BYTES)))
     if sum(counts) > most:
         return None
     rows, columns = np.divmod(place, k)

@@ -22,10 +22,10 @@ from eigenkit.threads import WORTH_THREADS, available, thread_map
 BLOCK_BYTES = 2**23
 
 
-def row_slices(n: int, width: int, size: int) -> list[slice]:
-    """Consecutive parts of n rows of so many float64 numbers, each of about ``size`` bytes."""
-    step = max(1, size // (8 * max(1, width)))
-    return [slice(start, start + step) for start in range(0, n, step)]
+def row_slices(shape: tuple[int, ...], size: int) -> list[slice]:
+    """Consecutive rows of a float64 matrix of this shape, each slice of about ``size`` bytes."""
+    step = max(1, size // (8 * max(1, shape[1])))
+    return [slice(start, start + step) for start in range(0, shape[0], step)]
 
 
 class SparseRows:
@@ -76,7 +76,7 @@ class SparseRows:
             (self.X[rows] @ other).toarray(out=out[rows])
 
         # Twice the room: the product is there as sparse and as dense numbers.
-        thread_map(fill, row_slices(self.shape[0], 2 * other.shape[1], BLOCK_BYTES), work)
+        thread_map(fill, row_slices((len(out), 2 * out.shape[1]), BLOCK_BYTES), work)
         return out
 
 

@@ -61,7 +61,7 @@ def _assembled(R: Array, G: Array, live: np.ndarray, again: Array | None = None)
 def _joint(blocks: Iterable[Any], frame: Any, H: Any) -> Iterator[Array]:
     """Dense rows of [Z H]."""
     for P, Y, r in frame.pieces(blocks):
-        for rows in row_slices(*P.shape, 2**25):
+        for rows in row_slices(P.shape, 2**25):
             dense = P[rows].toarray() if sparse.issparse(P) else P[rows]
             joint = np.hstack([dense - frame.delta, H.of(Y[rows])])
             yield joint if r is None else joint * r[rows, None]

@@ -93,7 +93,7 @@ def check_numeric_Y(
     """
     Y = _float_matrix(Y, n)
     _check_numbers(np.nan_to_num(Y, posinf=np.inf, neginf=-np.inf) if gaps else Y, limits)
-    return Y
+    return np.asarray(Y)
 
 
 def _float_matrix(Y: Any, n: int) -> Array:

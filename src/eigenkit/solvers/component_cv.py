@@ -171,7 +171,7 @@ class _Updated:
         """Rows of Z and Y, shifted by the overall means, and the roots of their weights."""
         X, Y, weight = self.problem.rows(index)
         r = np.ones(len(Y)) if weight is None else np.sqrt(weight)
-        return _shift(self.Z, X, r), _shift(self.Y, Y, r), r
+        return self.Z.rows(X) * r[:, None], self.Y.rows(Y) * r[:, None], r
 
     def _from_data(self, train: np.ndarray, mu: Array, f: Array) -> Any:
         def apply(v: Array) -> Array:
@@ -180,12 +180,6 @@ class _Updated:
             return np.asarray((A.T @ (A @ (f * v))) * f)
 
         return apply
-
-
-def _shift(Z: Centered, rows: Array, r: Array) -> Array:
-    A = Z.rows(rows)
-    A *= r[:, None]
-    return A
 
 
 def _unscaled(Z: Centered, mu: Array) -> Array:

@@ -83,7 +83,10 @@ def _runs(
     """W, in the units of Z, and how it was found, for every alpha."""
     smooth = [alpha for alpha in alphas if alpha * l1_ratio == 0]
     sparse = [alpha for alpha in alphas if alpha * l1_ratio != 0]
-    done = dict(zip(smooth, _ridge(Z, T, smooth, settings), strict=True))
+    done, whole = {}, np.eye(T.shape[1])
+    runs = regress(Pencil(Z, T, smooth[0]), smooth, settings) if smooth else []
+    for alpha, (found, report) in zip(smooth, runs, strict=True):
+        done[alpha] = settled(Pencil(Z, T, alpha), found, whole)[0], report
     if sparse:
         answers, sweeps = coordinate_descent(
             Z, T, sparse, l1_ratio, settings.tol, settings.max_iter
@@ -92,18 +95,6 @@ def _runs(
         report = replace(report, converged=sweeps < settings.max_iter)
         done |= {a: (Z.from_X(W), report) for a, W in zip(sparse, answers, strict=True)}
     return [done[alpha] for alpha in alphas]
-
-
-def _ridge(
-    Z: Centered, T: Array, alphas: list[float], settings: Settings
-) -> list[tuple[Array, Report]]:
-    problems = [Pencil(Z, T, alpha) for alpha in alphas]
-    whole = np.eye(T.shape[1])
-    runs = regress(problems[0], alphas, settings) if alphas else []
-    return [
-        (settled(problem, found, whole)[0], report)
-        for problem, (found, report) in zip(problems, runs, strict=True)
-    ]
 
 
 def _ordered(

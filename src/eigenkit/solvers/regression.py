@@ -195,7 +195,7 @@ def _dual(pencil: Pencil, K: Array, ridge: float | Array) -> Regression | None:
         return None
 
     def residual(A: Array) -> Array:
-        return H - Z.dual_normal(A) - damped(ridge, A)
+        return np.asarray(H - Z.dual_normal(A) - damped(ridge, A))
 
     first = factor.solve(H)
     A = first if factor.rcond > TWELVE_DIGITS else _refined(factor, first, residual)

@@ -53,15 +53,14 @@ def principal_axes(Z: Data, k: int | None, method: str, tol: float, max_iter: in
     reason = "as asked"
     if method == "auto":
         method, reason = cheapest(Z, k)
-    if method == "gram":
-        found = _from_gram(Z, k)
-        if found is None:
-            reason += ", but its smallest eigenvalues are rounding: svd"
-            method, found = "svd", _from_svd(Z, k)
-        return _finish(Z, *found, Report("spectral", method, reason))
-    if method == "svd":
-        return _finish(Z, *_from_svd(Z, k), Report("spectral", "svd", reason))
-    return _from_lanczos(Z, k, reason, tol, max_iter)
+    if method == "lanczos":
+        return _from_lanczos(Z, k, reason, tol, max_iter)
+    found = _from_gram(Z, k) if method == "gram" else _from_svd(Z, k)
+    if found is None:
+        reason += ", but its smallest eigenvalues are rounding: svd"
+        method, found = "svd", _from_svd(Z, k)
+    s, V, complete = found
+    return Spectrum(s, V * signs(V), complete, Report("spectral", method, reason))
 
 
 def cheapest(Z: Data, k: int | None) -> tuple[str, str]:
@@ -127,6 +126,7 @@ def _beyond_grain(Z: Data, s: Array, V: Array) -> tuple[Array, Array]:
 
 
 def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int) -> Spectrum:
+    """An iterative answer is measured against the data before it is believed."""
     if k is None:
         raise ValueError("solver='lanczos' finds a few components: give n_components as an integer")
     n, d = Z.shape
@@ -136,14 +136,9 @@ def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int
         s = np.sqrt(pairs.values)
         V = pairs.vectors if _primal(Z) else Z.rmatmat(pairs.vectors) / s
         s, V = _beyond_grain(Z, s, V)
-    report = Report("spectral", "lanczos", reason, n_iter=pairs.n_iter, converged=pairs.converged)
-    return _finish(Z, s, V, len(s) < k, report)
-
-
-def _finish(Z: Data, s: Array, V: Array, complete: bool, report: Report) -> Spectrum:
-    """Fix the signs; an iterative answer is measured against the data before it is believed."""
     V = V * signs(V)
-    if report.regression == "lanczos" and len(s):
+    report = Report("spectral", "lanczos", reason, n_iter=pairs.n_iter, converged=pairs.converged)
+    if len(s):
         off = Z.normal(V) - V * s**2
         residual = float(np.linalg.norm(off, axis=0).max() / s[0] ** 2)
         orthogonality = float(np.abs(V.T @ V - np.eye(len(s))).max())
@@ -153,7 +148,7 @@ def _finish(Z: Data, s: Array, V: Array, complete: bool, report: Report) -> Spec
                 f"lanczos stopped after {report.n_iter} blocks with a residual of {residual:.1e}: "
                 "increase max_iter or tol"
             )
-    return Spectrum(s, V, complete, report)
+    return Spectrum(s, V, len(s) < k, report)
 
 
 def covariance_axes(pencil: Pencil) -> Solution:
