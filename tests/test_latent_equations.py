@@ -9,9 +9,8 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln
 
-from eigenkit.solvers import relevance, shared_latent
+from eigenkit.solvers import relevance, two_views
 from eigenkit.solvers.relevance import ascend, present, principal, search, start, varimax
-from eigenkit.solvers.shared_latent import closed_form, expectation_maximization, gains
 from eigenkit.solvers.sparse_latent import (
     NOISE,
     SLAB,
@@ -23,7 +22,14 @@ from eigenkit.solvers.sparse_latent import (
     posterior,
     update,
 )
-from eigenkit.solvers.two_views import TwoViews, complete, patterns
+from eigenkit.solvers.two_views import (
+    TwoViews,
+    closed_form,
+    complete,
+    expectation_maximization,
+    gains,
+    patterns,
+)
 
 VIEW = np.array([0, 0, 1])
 
@@ -356,5 +362,5 @@ def test_a_correlation_of_one_stays_below_it(rng):
     V[:, 3] = V[:, 0]
     R = np.linalg.qr((V - V.mean(axis=0)) / np.sqrt(60))[1]
     model = closed_form(V.mean(axis=0), R, 3, 2)
-    assert model.r[0] == shared_latent.LARGEST
+    assert model.r[0] == two_views.LARGEST
     assert np.all(np.isfinite(model.density().A))

@@ -10,9 +10,8 @@ from scipy import sparse
 
 from eigenkit.data import LocalPasses
 from eigenkit.moments import BlockedRows, Factor, Rows, stream
-from eigenkit.moments.by_class import ClassMoments
 from eigenkit.moments.rows import NEGLIGIBLE
-from eigenkit.moments.stream import Moments
+from eigenkit.moments.stream import ClassMoments, Moments
 from eigenkit.targets import TARGETS
 
 CUT, REST = slice(0, 13), slice(13, 20)

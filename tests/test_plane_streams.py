@@ -195,6 +195,6 @@ def test_constant_features_are_left_out(rng):
 
 def test_sums_that_do_not_fit_are_refused(rng, monkeypatch):
     X, y = _data("regec", rng)
-    monkeypatch.setattr("eigenkit.moments.by_class.LIMIT_BYTES", 100)
+    monkeypatch.setattr("eigenkit.moments.stream.LIMIT_BYTES", 100)
     with pytest.raises(ValueError, match=r"the sums of 3 classes take .* use fewer features"):
         ReGEC().partial_fit(X, y)

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from eigenkit import compiled
 from eigenkit.data.centered import Centered, Scaled
-from eigenkit.data.columns import FULL, scaled, shifted
+from eigenkit.data.columns import FULL, moved, scaled, shifted
 from eigenkit.data.costs import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, fits
 from eigenkit.data.passes import Passes
 from eigenkit.data.protocol import Data
@@ -52,12 +52,7 @@ class Frame:
     def _dense(self, X: Any) -> Array:
         if self.shift is None and self.m is None:
             return np.asarray(X, dtype=np.float64)
-        P = np.array(X, dtype=np.float64)
-        if self.shift is not None:
-            P -= self.shift
-        if self.m is not None:
-            P *= self.m
-        return P
+        return moved(np.array(X, dtype=np.float64), self.shift, self.m)
 
     def _sparse(self, X: Any) -> sparse.csr_array:
         P = sparse.csr_array(X, dtype=np.float64) if X.dtype != np.float64 else X

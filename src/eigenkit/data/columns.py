@@ -112,6 +112,15 @@ def scaled(S: Any, rows: Array | None = None, columns: Array | None = None) -> A
     return sparse.csr_array((data, S.indices, S.indptr), shape=S.shape)
 
 
+def moved(P: Array, shift: Array | None, m: Array | None, own: slice = slice(None)) -> Array:
+    """(P - 1 shift') diag(m) in the memory of P, which may hold some of the columns."""
+    if shift is not None:
+        P -= shift[own]
+    if m is not None:
+        P *= m[own]
+    return P
+
+
 def shifted(X: sparse.csr_array, shift: np.ndarray) -> sparse.csr_array:
     """X - 1 shift', stored where X is and in the rest of the columns with a shift.
 

@@ -13,7 +13,7 @@ import numpy as np
 from eigenkit.compiled import WIDEST
 from eigenkit.data import dense_rows
 from eigenkit.data.centered import Centered
-from eigenkit.data.columns import FULL, SAFE_RANGE, sum_of_squares
+from eigenkit.data.columns import FULL, SAFE_RANGE, moved, sum_of_squares
 from eigenkit.data.costs import DENSE_RATE, READ_RATE
 from eigenkit.data.label_matrix import SparseTarget
 from eigenkit.data.passes import tree_sum
@@ -185,10 +185,7 @@ class Dense(Centered):
             self.X.write(rows, P)
         else:
             P[:] = self.X[rows]
-        if self.shift is not None:
-            P -= self.shift
-        if self.m is not None:
-            P *= self.m
+        moved(P, self.shift, self.m)
         if weighted and self.r is not None:
             P *= self.r[rows, None]
         return P
@@ -299,10 +296,7 @@ class Dense(Centered):
 
     def _some_columns(self, columns: slice) -> Array:
         P = np.array(self.X[:, columns], dtype=np.float64)
-        if self.shift is not None:
-            P -= self.shift[columns]
-        if self.m is not None:
-            P *= self.m[columns]
+        moved(P, self.shift, self.m, columns)
         return P if self.r is None else P * self.r[:, None]
 
     def column_squares(self) -> Array:

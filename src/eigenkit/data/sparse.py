@@ -10,7 +10,7 @@ from scipy import sparse
 
 from eigenkit import compiled
 from eigenkit.data.centered import Centered
-from eigenkit.data.columns import FULL, SAFE_RANGE, scaled, shifted
+from eigenkit.data.columns import FULL, SAFE_RANGE, column_sums, scaled, shifted
 from eigenkit.data.costs import BLOCK_RATE, DENSE_LIMIT_BYTES, SPARSE_RATE
 from eigenkit.data.label_matrix import SparseTarget
 from eigenkit.data.sparse_rows import SparseRows
@@ -57,8 +57,7 @@ class Sparse(Centered):
     # -- what the data look like -------------------------------------------------------
 
     def _mean(self) -> Array:
-        weight = np.ones(self.shape[0]) if self.weight is None else self.weight
-        return np.asarray(self.X.T @ weight) / self.total
+        return column_sums(self.X, self.weight) / self.total
 
     def _is_safe(self) -> bool:
         sizes = np.abs(self.X.data)
@@ -81,9 +80,8 @@ class Sparse(Centered):
             self.shift[far] = self.mean[far]
             self._take(shifted(X, self.shift))
             left = self.X[:, far]
-            weight = np.ones(self.shape[0]) if self.weight is None else self.weight
             self.drift = self.mean.copy()
-            self.drift[far] = left.T @ weight / self.total
+            self.drift[far] = column_sums(left, self.weight) / self.total
             self.mean[far] += self.drift[far]
             spread = (left.max(axis=0) - left.min(axis=0)).toarray().ravel()
             constant[far] = spread <= ROUNDING * np.abs(self.shift[far])

@@ -22,10 +22,9 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import has_fit_parameter
 
 from eigenkit.estimators._best import BestEstimator
-from eigenkit.estimators._blocks import refuse_blocks
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels, check_groups
-from eigenkit.estimators._estimator import Estimator, check_y_given
+from eigenkit.estimators._estimator import Estimator, check_y_given, refuse_blocks
 from eigenkit.estimators._validation import check_weight
 from eigenkit.estimators.splits import LabelStratifiedKFold
 from eigenkit.exceptions import EigenkitWarning

@@ -11,13 +11,14 @@ from eigenkit.estimators._two_views import TwoViewDensity, Views, growing
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array
 from eigenkit.shell import check_at_most, check_count, check_real
-from eigenkit.solvers.shared_latent import (
+from eigenkit.solvers.two_views import (
     SharedLatent,
+    SingularView,
+    TwoViews,
     closed_form,
     expectation_maximization,
     gains,
 )
-from eigenkit.solvers.two_views import SingularView, TwoViews
 
 CRITERIA = ("bic", "hqc")
 

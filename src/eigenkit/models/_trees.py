@@ -23,7 +23,7 @@ from eigenkit.shell import is_fitted_name, with_article
 # Frozen records and parts of estimators that are kept beside the methods themselves.
 CLASSES = {
     "Report": "eigenkit.pencil:Report",
-    "SharedLatent": "eigenkit.solvers.shared_latent:SharedLatent",
+    "SharedLatent": "eigenkit.solvers.two_views:SharedLatent",
     "Choice": "eigenkit.solvers:Choice",
     "Kernel": "eigenkit.kernels:Kernel",
     "PrecomputedKernel": "eigenkit.kernels:PrecomputedKernel",

@@ -17,10 +17,9 @@ weights fade by that factor, R by its root.
 """
 
 from eigenkit.moments.blocked import BlockedRows, Blocks
-from eigenkit.moments.by_class import ClassMoments
 from eigenkit.moments.factor import Factor
 from eigenkit.moments.rows import KernelMatrix, Problem, Rows, dense
-from eigenkit.moments.stream import Moments
+from eigenkit.moments.stream import ClassMoments, Moments
 
 __all__ = [
     "BlockedRows",

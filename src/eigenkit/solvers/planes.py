@@ -56,8 +56,10 @@ class Planes:
     n_iter: int = 0
 
 
-def _as_planes(vectors: Sequence[Array], shares: Sequence[float], n_iter: int = 0) -> Planes:
-    return Planes(np.array(vectors), np.clip(shares, 0.0, 1.0), n_iter)
+def _joined(found: Sequence[tuple[float, Array, int]]) -> Planes:
+    """From the share, the plane and the Lanczos steps of every class."""
+    shares, vectors, steps = zip(*found, strict=True)
+    return Planes(np.array(vectors), np.clip(shares, 0.0, 1.0), sum(steps))
 
 
 def class_grams(rows: Sequence[Array]) -> list[Array]:
@@ -190,8 +192,9 @@ def _ends(matrices: Sequence[Array], F: Array, length: Array | None, tie: float)
             found.append((1 - values[::-1], vectors[:, ::-1]))
     if length is None and any(values[1] <= values[0] + tie for values, _ in found):
         return None
-    planes = [F @ _first(values, vectors, length, tie) for values, vectors in found]
-    return _as_planes(planes, [float(values[0]) for values, _ in found])
+    return _joined(
+        [(values[0], F @ _first(values, vectors, length, tie), 0) for values, vectors in found]
+    )
 
 
 def _first(values: Array, vectors: Array, length: Array | None, tie: float) -> Array:
@@ -209,7 +212,7 @@ def _first(values: Array, vectors: Array, length: Array | None, tie: float) -> A
 
 def regec_with_ridge(grams: Sequence[Array], alpha: float, R: Array | None = None) -> Planes:
     """Planes of the pencil with alpha R'R on both sides, from the lower triangles of the G_c."""
-    ridge = _ridge(len(grams[0]), alpha, R)
+    ridge = alpha * (np.eye(len(grams[0])) if R is None else R.T @ R)
     return _regularized(grams, lambda G, rest: (G + ridge, rest + ridge))
 
 
@@ -238,10 +241,6 @@ def _plus_diagonal(G: Array, diagonal: Array | float) -> Array:
     return G
 
 
-def _ridge(order: int, alpha: float, R: Array | None) -> Array:
-    return alpha * (np.eye(order) if R is None else R.T @ R)
-
-
 def _regularized(
     grams: Sequence[Array], sides: Callable[[Array, Array], tuple[Array, Array]]
 ) -> Planes:
@@ -254,7 +253,7 @@ def _regularized(
     A, B = sides(*grams)
     if len(A) <= DENSE_ORDER:
         values, Z = _dense_pairs(A, A + B, None)
-        return _as_planes([Z[:, 0], Z[:, -1]], [values[0], 1 - values[-1]])
+        return _joined([(values[0], Z[:, 0], 0), (1 - values[-1], Z[:, -1], 0)])
     with blas_threads(len(A)):
         return _joined([smallest_pair(A, B), smallest_pair(B, A)])
 
@@ -266,11 +265,6 @@ def _one_by_one(
     total = sum(grams[1:], start=grams[0])
     with blas_threads(len(total)):
         return _joined([smallest_pair(*sides(G, total - G), fast=fast) for G in grams])
-
-
-def _joined(found: Sequence[tuple[float, Array, int]]) -> Planes:
-    shares, vectors, steps = zip(*found, strict=True)
-    return _as_planes(vectors, shares, sum(steps))
 
 
 def smallest_pair(A: Array, B: Array, *, fast: bool = True) -> tuple[float, Array, int]:
@@ -347,15 +341,14 @@ def gepsvm_from_rows(rows: Sequence[Array], alpha: float, R: Array) -> Planes:
     R : array of shape (q, p + 1)
         Maps z to the coordinates in which the ridge is measured.
     """
-    pairs = [_proximal(rows, c, np.sqrt(alpha) * R) for c in range(len(rows))]
-    return _as_planes([z for _, z in pairs], [1 / (1 + value) for value, _ in pairs])
+    return _joined([_proximal(rows, c, np.sqrt(alpha) * R) for c in range(len(rows))])
 
 
-def _proximal(rows: Sequence[Array], c: int, root: Array) -> tuple[float, Array]:
+def _proximal(rows: Sequence[Array], c: int, root: Array) -> tuple[float, Array, int]:
     factor = np.vstack([rows[c], root])
     # With extreme units of the features the square of the ridge may overflow or vanish.
     unit = power_of_two(np.abs(factor).max(axis=0))
     F = whitener(factor / unit) / unit[:, None]
     rest = [N @ F for i, N in enumerate(rows) if i != c]
     values, vectors = eigenpairs(np.sum(class_grams(rest), axis=0))
-    return max(float(values[0]), 0.0), F @ vectors[:, 0]
+    return 1 / (1 + max(float(values[0]), 0.0)), F @ vectors[:, 0], 0
