@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import linalg as sla
 
 from eigenkit.data import Centered
 from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.pencil import Pencil, Report
+from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers import kernel_weights, label_rank, stages
 from eigenkit.solvers.deflation import sparse_pair
 from eigenkit.solvers.kernel_weights import KernelBank, lower_bound, nearest, silp
@@ -166,8 +167,8 @@ def test_what_is_rounding_is_left_out_of_an_answer(rng, monkeypatch):
     basis, gram = rng.normal(size=(2, 3)), W.T @ pencil.Z.gram() @ W
     keep = np.array([True, False, True])
     monkeypatch.setattr(stages, "_beyond_rounding", lambda *_: keep)
-    given = W.copy(), values, basis, Report("", "", "", residual=7.0), None
-    found = stages.finish(pencil, *given, gram=gram)
+    given = values, basis, Report("", "", "", residual=7.0), gram
+    found = stages.finish(pencil, Solution(W.copy(), *given))
     sign = np.sign(np.sum(found.W * W[:, keep], axis=0))
     np.testing.assert_allclose(found.W, W[:, keep] * sign)
     np.testing.assert_allclose(found.gram, gram[np.ix_(keep, keep)] * np.outer(sign, sign))
@@ -175,7 +176,7 @@ def test_what_is_rounding_is_left_out_of_an_answer(rng, monkeypatch):
     assert found.eigenvalues.tolist() == [3.0, 1.0]
     assert found.report.residual != 7.0  # measured again: that was of all three
     monkeypatch.setattr(stages, "_beyond_rounding", lambda *_: np.ones(3, dtype=bool))
-    found = stages.finish(pencil, W.copy(), *given[1:], gram=gram)
+    found = stages.finish(pencil, Solution(W.copy(), *given))
     assert found.report.residual == 7.0
 
 
@@ -197,10 +198,11 @@ def test_a_ridge_settles_what_is_rounding_where_it_is_large_enough(ridge, grain,
         squares_of=lambda H: 0.9,
         rounded_squares=lambda W, ridge: np.array([0.99, 1.0]),
     )
-    given = Pencil(Z, np.zeros((3, 1)), 1.0), np.zeros((2, 2)), np.array(values)
-    assert stages._beyond_rounding(*given, None).tolist() == [True, not looked]
-    gram = np.diag([0.5, 1.0])  # squares up to those of the scores are no rounding
-    assert stages._beyond_rounding(*given, gram).tolist() == [False, True]
+    pencil = Pencil(Z, np.zeros((3, 1)), 1.0)
+    found = Solution(np.zeros((2, 2)), np.array(values), np.zeros((1, 2)), Report("", "", ""))
+    assert stages._beyond_rounding(pencil, found).tolist() == [True, not looked]
+    found = replace(found, gram=np.diag([0.5, 1.0]))  # squares up to those of the scores are none
+    assert stages._beyond_rounding(pencil, found).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("solver", ["two_stage", "direct"])

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from eigenkit.data import Centered
 from eigenkit.linalg import Cholesky, fill_upper, orthonormalize, whitener
-from eigenkit.pencil import Pencil, Report
+from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers import krylov, planes, regression, spectral, stages
 from eigenkit.solvers.krylov import BLOCK, block_cg, block_cg_mixed, block_lsqr, largest_eigenpairs
 from eigenkit.solvers.regression import REGRESSIONS
@@ -307,7 +307,8 @@ def test_residuals_are_those_of_the_answer(error, rng):
     pencil = Pencil.state(Centered(rng.normal(size=(50, 6))), rng.normal(size=(50, 3)), 0.7)
     W, values, basis, _ = stages.direct(pencil)
     W = W + error * rng.normal(size=W.shape)
-    found = stages.finish(pencil, W, values, basis, Report("any", "any", "a test"))
+    found = Solution(W.copy(), values, basis, Report("any", "any", "a test"))
+    found = stages.finish(pencil, found)
     B = pencil.Z.gram() + 0.7 * np.eye(6)
     AW, BW = pencil.C @ (pencil.C.T @ W), (B @ W) * values
     residual = np.linalg.norm(AW - BW) / (np.linalg.norm(AW) + np.linalg.norm(BW))

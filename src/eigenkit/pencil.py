@@ -10,7 +10,7 @@ with Z the centred data and H the centred target.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -134,6 +134,10 @@ class Report:
     label_rank: int | None = None
     label_bound: float = 0.0
     equivalent: bool = True
+
+    def measured(self, residual: float, orthogonality: float) -> Report:
+        """The same with these errors of the answer."""
+        return replace(self, residual=residual, orthogonality=orthogonality)
 
     def __str__(self) -> str:
         """For people: a line for everything that was measured."""

@@ -261,24 +261,20 @@ class Dense(Centered):
         offset = self.delta @ V
 
         def sums(rows: slice, P: Array) -> tuple[Array, Array, Array]:
-            return self._gradient(rows, P, V, offset, None if H is None else H[rows])
+            """P'r gap, (r Z V)'(r Z V) and r'gap of some rows, with gap = r Z V - H."""
+            own = None if H is None else H[rows]
+            if self.r is None:
+                ZV, slope = dense_rows.gradient(P, V, offset, own)
+                drift = ZV.sum(axis=0) - (0.0 if own is None else own.sum(axis=0))
+                return slope, ZV.T @ ZV, drift
+            r = self.r[rows, None]
+            ZV = (P @ V - offset) * r
+            gap = (ZV if own is None else ZV - own) * r
+            return dense_rows.cross(P, gap), ZV.T @ ZV, gap.sum(axis=0)
 
         slope, square, drift = self._summed(sums, max(READING, V.shape[1]), BLOCK_BYTES)
         slope -= np.outer(self.delta, drift)
         return slope, square
-
-    def _gradient(
-        self, rows: slice, P: Array, V: Array, offset: Array, H: Array | None
-    ) -> tuple[Array, Array, Array]:
-        """P'r gap, (r Z V)'(r Z V) and r'gap of some rows, with gap = r Z V - H."""
-        if self.r is None:
-            ZV, slope = dense_rows.gradient(P, V, offset, H)
-            drift = ZV.sum(axis=0) - (0.0 if H is None else H.sum(axis=0))
-            return slope, ZV.T @ ZV, drift
-        r = self.r[rows, None]
-        ZV = (P @ V - offset) * r
-        gap = (ZV if H is None else ZV - H) * r
-        return dense_rows.cross(P, gap), ZV.T @ ZV, gap.sum(axis=0)
 
     def _plain_gram(self) -> Array:
         found = self._summed(lambda rows, P: P.T @ P, self.shape[1], weighted=True)

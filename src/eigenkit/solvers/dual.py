@@ -39,10 +39,6 @@ class Dual:
         """The directions W T."""
         return replace(self, A=self.A @ T, S=self.S @ T)
 
-    def first(self, count: int) -> Dual:
-        """The first of the directions."""
-        return replace(self, A=self.A[:, :count], S=self.S[:, :count])
-
     @property
     def W(self) -> Array:
         """The directions themselves."""

@@ -112,7 +112,8 @@ def _ordered(
     values, cross, scores = values[order], cross[:, order], scores[:, order]
     basis = ratio(cross, np.sqrt(values))
     BW, gram = pencil.Z.rmatmat(scores), scores.T @ scores
-    return finish(pencil, W[:, order], values, basis, replace(report, equivalent=exact), BW, gram)
+    report = replace(report, equivalent=exact)
+    return finish(pencil, Solution(W[:, order], values, basis, report, gram), BW)
 
 
 # -- the lasso -------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ than half of the digits of a singular value that is asked for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -142,7 +142,7 @@ def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int
         off = Z.normal(V) - V * s**2
         residual = float(np.linalg.norm(off, axis=0).max() / s[0] ** 2)
         orthogonality = float(np.abs(V.T @ V - np.eye(len(s))).max())
-        report = replace(report, residual=residual, orthogonality=orthogonality)
+        report = report.measured(residual, orthogonality)
         if not report.converged:
             warn_of_stopping(
                 f"lanczos stopped after {report.n_iter} blocks with a residual of {residual:.1e}: "

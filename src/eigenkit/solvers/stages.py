@@ -26,7 +26,7 @@ from eigenkit.linalg import Array, eigenpairs, signs, symmetric
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import Choice, choose
 from eigenkit.solvers.dual import Dual
-from eigenkit.solvers.label_rank import in_all_labels, leading, narrowed, reduced, restored
+from eigenkit.solvers.label_rank import cut, in_all_labels, narrowed, reduced, restored
 from eigenkit.solvers.reduction import reduction
 from eigenkit.solvers.regression import (
     REGRESSIONS,
@@ -79,6 +79,10 @@ class Settings:
             return None if isinstance(self.label_rank, str) else self.label_rank + 1
         return None if self.n_components is None else self.n_components + GUARD
 
+    def cut(self, solution: Solution) -> Solution:
+        """The components that may stand for all labels."""
+        return cut(solution, self.label_rank if self.by_eigenvalues else None)
+
 
 def solve(pencil: Pencil, settings: Settings | None = None) -> Solution:
     """Solve one pencil."""
@@ -112,9 +116,9 @@ def _two_stage(pencil: Pencil, problems: list[Pencil], settings: Settings) -> li
         if regression.dual is not None:
             solutions.append(_in_dual(problem, regression.dual, report, settings))
             continue
-        found = _components(problem, regression, settings.count)
-        (W, BW, values, basis), report = _cut(found, report, settings)
-        solutions.append(finish(problem, W, values, basis, report, BW))
+        W, BW, values, basis = _components(problem, regression, settings.count)
+        found = settings.cut(Solution(W, values, basis, report))
+        solutions.append(finish(problem, found, BW))
     return solutions
 
 
@@ -124,14 +128,13 @@ def _in_dual(problem: Pencil, dual: Dual, report: Report, settings: Settings) ->
         values, basis = diagonalize(dual.cross)
         values, basis = values[: settings.count], basis[:, : settings.count]
         dual = dual.turned(basis / np.sqrt(values))
-        if (found := ritz(dual.square, dual.cross)) is not None:
-            T, values, basis = found
+        if (turned := ritz(dual.square, dual.cross)) is not None:
+            T, values, basis = turned
             dual = dual.turned(T)
-        (_, _, values, basis), report = _cut((dual.A, None, values, basis), report, settings)
-        dual = dual.first(len(values))
-        residual, orthogonality = dual.errors(values)
-        report = replace(report, residual=residual, orthogonality=orthogonality)
-        return finish(problem, dual.W, values, basis, report)
+        found = settings.cut(Solution(dual.A, values, basis, report))
+        dual = replace(dual, A=found.W, S=dual.S[:, : found.W.shape[1]])
+        report = found.report.measured(*dual.errors(found.eigenvalues))
+        return finish(problem, replace(found, W=dual.W, report=report))
 
 
 def _components(
@@ -149,25 +152,11 @@ def _components(
     return rayleigh_ritz(problem, *found)
 
 
-def _cut(
-    found: tuple[Array, Array | None, Array, Array], report: Report, settings: Settings
-) -> tuple[tuple[Array, Array | None, Array, Array], Report]:
-    """The directions that may stand for all labels."""
-    if settings.label_rank is None or not settings.by_eigenvalues:
-        return found, report
-    W, BW, values, basis = found
-    r, rest = leading(values, settings.label_rank)
-    BW = None if BW is None else BW[:, :r]
-    report = replace(report, label_rank=r, label_bound=rest)
-    return (W[:, :r], BW, values[:r], basis[:, :r]), report
-
-
 def _direct(problem: Pencil, settings: Settings) -> Solution:
     W, values, basis, rcond = direct(problem.compressed())
     method = "svd" if problem.Z.may_be_dense else "eigenvalues of the Gram matrix"
     report = Report("direct", method, "as asked", condition=1 / rcond**2)
-    (W, _, values, basis), report = _cut((W, None, values, basis), report, settings)
-    return finish(problem, W, values, basis, report)
+    return finish(problem, settings.cut(Solution(W, values, basis, report)))
 
 
 def regress(
@@ -274,29 +263,20 @@ def direct(pencil: Pencil) -> tuple[Array, Array, Array, float]:
     return *components(F, M), rcond
 
 
-def finish(
-    pencil: Pencil,
-    W: Array,
-    values: Array,
-    basis: Array,
-    report: Report,
-    BW: Array | None = None,
-    gram: Array | None = None,
-) -> Solution:
-    """Measure the answer, bring it to the units of X and fix its signs; W, BW are overwritten.
+def finish(pencil: Pencil, found: Solution, BW: Array | None = None) -> Solution:
+    """Measure an answer in the units of Z, bring it to those of X and fix its signs.
 
-    ``gram`` is W'B W where that is not the identity. What is measured already is not again.
+    W and BW, which may have more columns, are overwritten. What is measured already is not again.
     """
-    keep = _beyond_rounding(pencil, W, values, gram)
-    known = not np.isnan(report.residual) and W.shape[1] > 0 and bool(keep.all())
+    keep = _beyond_rounding(pencil, found)
+    known = not np.isnan(found.report.residual) and keep.size > 0 and bool(keep.all())
     if not keep.all():
-        W, values, basis, BW = W[:, keep], values[keep], basis[:, keep], None
-        gram = None if gram is None else gram[np.ix_(keep, keep)]
+        found, BW = found.components(keep), None
+    W, values, basis, report = found.W, found.eigenvalues, found.basis, found.report
     if W.shape[1] == 0:
         (W, values, basis), BW = _any_direction(pencil), None
     if not known:
-        residual, orthogonality = _errors(pencil, W, values, BW)
-        report = replace(report, residual=residual, orthogonality=orthogonality)
+        report = report.measured(*_errors(pencil, W, values, BW))
     report = replace(report, products=pencil.Z.products)
     if report.condition > ILL_CONDITIONED and np.isfinite(report.condition):
         warnings.warn(
@@ -307,14 +287,14 @@ def finish(
         )
     W = pencil.Z.to_X(W)
     sign = signs(W)
-    gram = gram if gram is None else gram * sign * sign[:, None]
+    gram = None if found.gram is None else found.gram * sign * sign[:, None]
     W *= sign
     return Solution(W, values, basis * sign, report, gram)
 
 
 def _errors(pencil: Pencil, W: Array, values: Array, BW: Array | None) -> tuple[float, float]:
     """||A W - B W Lambda|| relative to its parts, and the largest entry of W'B W - I."""
-    BW = pencil.apply_B(W) if BW is None else BW
+    BW = pencil.apply_B(W) if BW is None else BW[:, : W.shape[1]]
     orthogonality = float(np.abs(pencil.Z.inner(W, BW) - np.eye(W.shape[1])).max(initial=0.0))
     # In place from here on: these are as large as W, which may be the largest thing there is.
     gap = pencil.C @ pencil.Z.inner(pencil.C, W)
@@ -324,19 +304,19 @@ def _errors(pencil: Pencil, W: Array, values: Array, BW: Array | None) -> tuple[
     return (pencil.Z.norm(gap) / scale if scale else 0.0), orthogonality
 
 
-def _beyond_rounding(pencil: Pencil, W: Array, values: Array, gram: Array | None) -> np.ndarray:
-    """Which components have scores longer than the grain of the numbers; gram is W'B W.
+def _beyond_rounding(pencil: Pencil, found: Solution) -> np.ndarray:
+    """Which components have scores longer than the grain of the numbers.
 
     An iterative first stage cannot leave directions out. A ridge holds them down: |w|^2 is no more
     than 1 / ridge, and scores are no shorter than the root of the eigenvalue over the size of H,
     which settles it for nearly all data.
     """
-    Z, ridge = pencil.Z, float(np.min(pencil.ridge))
+    Z, ridge, gram = pencil.Z, float(np.min(pencil.ridge)), found.gram
     worst = max(float(np.max(Z.grain())) ** 2, Z.noise(0.0))
-    least = ridge * float(np.min(values, initial=np.inf))
+    least = ridge * float(np.min(found.eigenvalues, initial=np.inf))
     if gram is None and least > 0 and worst * Z.squares_of(pencil.H) < least:
-        return np.ones(W.shape[1], dtype=bool)
-    squares = pencil.Z.rounded_squares(W, pencil.ridge)
+        return np.ones(len(found.eigenvalues), dtype=bool)
+    squares = Z.rounded_squares(found.W, pencil.ridge)
     # A lasso may have left nothing of a component: that is as it should be.
     return np.asarray(squares < 1.0 if gram is None else squares <= gram.diagonal())
 
