@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -115,17 +115,13 @@ def _inverse_root(x: Array) -> Array:
     return ratio(1.0, np.sqrt(x))
 
 
-def _whitened(Y: Array, labels: Labels) -> Array:
-    return Y @ labels.whitener
+def _whitened(Y: Array, labels: Labels, share: float = 1.0, ridge: float = 0.0) -> Array:
+    return Y @ labels.penalized(share, ridge).whitener
 
 
 def whitened_with_ridge(share: float, ridge: float) -> Target:
     """The target of CCA with a penalty on y: F'(share Yc'Yc + ridge I) F = I."""
-
-    def rows(Y: Array, labels: Labels) -> Array:
-        return Y @ labels.penalized(share, ridge).whitener
-
-    return Target(rows, linear=True, sparse=False, whitened=True)
+    return replace(TARGETS["cca"], finish=partial(_whitened, share=share, ridge=ridge))
 
 
 def _star(J: Any, labels: Labels) -> Any:

@@ -60,9 +60,13 @@ class Sparse(Centered):
         return column_sums(self.X, self.weight) / self.total
 
     def _is_safe(self) -> bool:
+        return self._within(*SAFE_RANGE)
+
+    def _within(self, low: float, high: float) -> bool:
+        """Whether the sizes of all numbers but zeros lie between these."""
         sizes = np.abs(self.X.data)
-        low = float(sizes.min(initial=1.0, where=sizes > 0))
-        return bool(low > SAFE_RANGE[0] and sizes.max(initial=0.0) < SAFE_RANGE[1])
+        fine = sizes.max(initial=0.0) < high and sizes.min(initial=1.0, where=sizes > 0) > low
+        return bool(fine)
 
     def _column_sizes(self) -> Array:
         return np.asarray(abs(self.X).max(axis=0).toarray()).ravel()
@@ -162,11 +166,7 @@ class Sparse(Centered):
     @property
     def fast_in_single(self) -> bool:  # type: ignore[override]
         """Whether the numbers, which no unit has changed then, are well inside of float32."""
-        size = np.abs(self.X.data)
-        return bool(
-            size.max(initial=0.0) < 1 / SMALLEST_SINGLE
-            and size.min(initial=1.0, where=size > 0) > SMALLEST_SINGLE
-        )
+        return self._within(SMALLEST_SINGLE, 1 / SMALLEST_SINGLE)
 
     @property
     def products(self) -> str:  # type: ignore[override]

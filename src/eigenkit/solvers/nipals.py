@@ -11,13 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg as sla
 
+from eigenkit.data.protocol import truncated_svd
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, normalized, ratio
 from eigenkit.solvers.cross_products import rounding
 from eigenkit.solvers.deflation import Components, Side, components_of
-from eigenkit.tolerances import EPS, above_rounding, along
+from eigenkit.tolerances import EPS
 
 
 def nipals(
@@ -134,8 +134,7 @@ def nipals_axes(
     are kept orthonormal (Gram and Schmidt), so that the scores of complete rows are X V.
     """
     X, M = X.copy(), None if observed is None else observed.astype(np.float64)
-    _, sizes, starts = sla.svd(X, full_matrices=False)
-    starts = starts[above_rounding(sizes, *X.shape) & (sizes > along(starts.T, grain))]
+    starts = truncated_svd(X, len(X), grain)[2].T
     V = np.zeros((len(starts) if k is None else min(k, len(starts)), X.shape[1]))
     s, steps, settled = np.zeros(len(V)), [], True
     for i, start in enumerate(starts[: len(V)]):

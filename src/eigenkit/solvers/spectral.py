@@ -22,6 +22,7 @@ from scipy import linalg as sla
 
 from eigenkit.data import Data
 from eigenkit.data.costs import DENSE_RATE, fits
+from eigenkit.data.protocol import truncated_svd
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, eigenpairs, signs, triangular_factor
 from eigenkit.pencil import Pencil, Report, Solution
@@ -112,10 +113,7 @@ def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array, bool]:
     A = Z.toarray()
     if Z.shape[0] > Z.shape[1]:
         A = triangular_factor(A)
-    with blas_threads(len(A)):
-        _, s, Vt = sla.svd(A, full_matrices=False)
-    keep = above_rounding(s, Z.n_samples, *Z.shape)
-    s, V = _beyond_grain(Z, s[keep], Vt[keep].T)
+    _, s, V = truncated_svd(A, Z.n_samples, Z.grain())
     return s[:k], V[:, :k], True if k is None else k >= len(s)
 
 
