@@ -124,6 +124,17 @@ def first_triplets(M: Array, count: int | None) -> tuple[Array, Array, Array]:
     return U[:, keep], s[keep], V if span is None else span @ V
 
 
+def truncated_svd(A: Array, n: int, grain: Array | float) -> tuple[Array, Array, Array]:
+    """U, s, V of A without the singular values that are rounding.
+
+    That of LAPACK, for n samples behind A, and that of the numbers as they were given.
+    """
+    with blas_threads(min(A.shape)):
+        U, s, Vt = sla.svd(A, full_matrices=False)
+    keep = above_rounding(s, n, *A.shape) & (s > along(Vt.T, grain))
+    return U[:, keep], s[keep], Vt[keep].T
+
+
 def largest_first(values: Array) -> np.ndarray:
     """The order of decreasing values; those that are equal up to rounding stay as they come.
 
@@ -211,9 +222,9 @@ def _right_singular(
     with blas_threads(A.shape[1]), np.errstate(over="ignore", under="ignore", invalid="ignore"):
         L, info = sla.lapack.dpotrf(A.T @ A / scale / scale[:, None], lower=1)
         trusted = info == 0 and np.min(L.diagonal(), initial=1.0) > 1e-2
-        _, s, Vt = sla.svd(L.T if trusted else triangular_factor(A / scale), full_matrices=False)
-    keep = above_rounding(s, n, *A.shape) & (s > along(Vt.T, grain / scale))
-    return s[keep], Vt[keep]
+        small = L.T if trusted else triangular_factor(A / scale)
+    _, s, V = truncated_svd(small, max(n, len(A)), grain / scale)
+    return s, V.T
 
 
 def orthonormalize(W: np.ndarray, floor: float = 0.0) -> tuple[np.ndarray, Array]:

@@ -12,12 +12,10 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
-from scipy import linalg as sla
 
-from eigenkit.linalg import Array, fixed_start, power_norm
+from eigenkit.linalg import Array, eigenpairs, fixed_start, power_norm, truncated_svd
 from eigenkit.shell import lacks
-from eigenkit.threads import blas_threads
-from eigenkit.tolerances import EPS, above_rounding, along
+from eigenkit.tolerances import EPS, along
 
 
 def one_sample(weight: Array | None) -> float:
@@ -207,9 +205,9 @@ class Data:
         n, d = self.shape
         if self.may_be_dense:
             return truncated_svd(self.toarray(), self.n_samples, self.grain())
-        squares, vectors = sla.eigh(self.gram() if d < n else self.outer())
+        squares, vectors = eigenpairs(self.gram() if d < n else self.outer())
         keep = squares > self.noise(squares.max(initial=0.0))
-        s, vectors = np.sqrt(squares[keep][::-1]), vectors[:, keep][:, ::-1]
+        s, vectors = np.sqrt(squares[keep]), vectors[:, keep]
         V = vectors if d < n else self.rmatmat(vectors) / s
         keep = s > self.floor(V)
         s, V, vectors = s[keep], V[:, keep], vectors[:, keep]
@@ -237,14 +235,3 @@ class Data:
     def own_threads(self) -> AbstractContextManager[Any]:
         """A context to enter while making several products in a row: it may keep threads ready."""
         return nullcontext()
-
-
-def truncated_svd(A: Array, n: int, grain: Array | float) -> tuple[Array, Array, Array]:
-    """U, s, V of A without the singular values that are rounding.
-
-    That of LAPACK, for n samples behind A, and that of the numbers as they were given.
-    """
-    with blas_threads(min(A.shape)):
-        U, s, Vt = sla.svd(A, full_matrices=False)
-    keep = above_rounding(s, n, *A.shape) & (s > along(Vt.T, grain))
-    return U[:, keep], s[keep], Vt[keep].T

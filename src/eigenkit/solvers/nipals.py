@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenkit.data.protocol import truncated_svd
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, normalized, ratio
+from eigenkit.linalg import Array, normalized, ratio, truncated_svd
 from eigenkit.solvers.cross_products import rounding
 from eigenkit.solvers.deflation import Components, Side, components_of
 from eigenkit.tolerances import EPS

@@ -8,8 +8,7 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.data import Data
-from eigenkit.data.protocol import truncated_svd
-from eigenkit.linalg import Array, power_of_two
+from eigenkit.linalg import Array, power_of_two, truncated_svd
 from eigenkit.pencil import Pencil
 from eigenkit.threads import blas_threads
 

@@ -23,8 +23,7 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.data import Centered
-from eigenkit.data.protocol import truncated_svd
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, truncated_svd
 from eigenkit.solvers.cross_products import Block
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import EPS

@@ -22,9 +22,8 @@ from scipy import linalg as sla
 
 from eigenkit.data import Data
 from eigenkit.data.costs import DENSE_RATE, fits
-from eigenkit.data.protocol import truncated_svd
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, eigenpairs, signs, triangular_factor
+from eigenkit.linalg import Array, eigenpairs, signs, triangular_factor, truncated_svd
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.krylov import BLOCK, largest_eigenpairs
 from eigenkit.threads import blas_threads
