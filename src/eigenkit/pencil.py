@@ -55,8 +55,8 @@ class Pencil:
 
     def compressed(self) -> Pencil:
         """The same pencil on fewer rows, for methods that need rows where there are too many."""
-        small = self.Z.compress(self.H)
-        return self if small is None else Pencil(small[0], small[1], self.alpha, self.C)
+        Z, H = self.Z.compress(self.H)
+        return self if Z is self.Z else Pencil(Z, H, self.alpha, self.C)
 
     @property
     def ridge(self) -> float | Array:

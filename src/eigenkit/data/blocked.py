@@ -212,7 +212,7 @@ class Blocked(Scaled):
         G -= np.outer(self.total * self.frame.delta, self.frame.delta)
         return G
 
-    def compress(self, H: Any = None) -> tuple[Data, Array]:
+    def compress(self, H: Any = None) -> tuple[Data, Any]:
         """Fewer rows with the same Z'Z, Z'H and H'H."""
         H = Targets(lambda Y: np.empty((len(Y), 0)), (self.shape[0], 0)) if H is None else H
         d, k = self.shape[1], H.shape[1]

@@ -131,9 +131,9 @@ class Data:
         """Z Z'U."""
         return self.matmat(self.rmatmat(U))
 
-    def compress(self, H: Any = None) -> tuple[Data, Array] | None:
-        """Fewer rows with the same products as Z and H; None where there is no need of that."""
-        return None
+    def compress(self, H: Any = None) -> tuple[Data, Any]:
+        """Fewer rows with the same products as Z and H, where there are too many."""
+        return self, H
 
     # -- units -------------------------------------------------------------------------
 

@@ -171,7 +171,10 @@ class _Updated:
         """Rows of Z and Y, shifted by the overall means, and the roots of their weights."""
         X, Y, weight = self.problem.rows(index)
         r = np.ones(len(Y)) if weight is None else np.sqrt(weight)
-        return self.Z.rows(X) * r[:, None], self.Y.rows(Y) * r[:, None], r
+        A, B = self.Z.rows(X), self.Y.rows(Y)
+        for part in (A, B):
+            part *= r[:, None]
+        return A, B, r
 
     def _from_data(self, train: np.ndarray, mu: Array, f: Array) -> Any:
         def apply(v: Array) -> Array:

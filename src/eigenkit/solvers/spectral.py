@@ -103,8 +103,7 @@ def _from_gram(Z: Data, k: int | None) -> tuple[Array, Array, bool] | None:
 
 
 def _from_svd(Z: Data, k: int | None) -> tuple[Array, Array, bool]:
-    small = Z.compress()
-    Z = Z if small is None else small[0]
+    Z, _ = Z.compress()
     if not Z.may_be_dense:
         raise ValueError(
             "solver='svd' would make X dense: use 'lanczos' with n_components, or 'gram'."
