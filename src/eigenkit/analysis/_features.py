@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.analysis._views import OFFSET
 from eigenkit.linalg import Array, power_of_two
 from eigenkit.tolerances import EPS
+
+# Columns of sparse X whose mean exceeds this many deviations are centred before they are
+# multiplied: subtracting means from products costs the square of it in relative accuracy.
+OFFSET = 10.0
 
 # A feature that keeps no more than this share of its squares about its mean is constant.
 CONSTANT = 1e-12

@@ -9,14 +9,53 @@ import numpy as np
 from scipy import sparse, special
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.analysis._common import check_has, described
 from eigenkit.data import project
 from eigenkit.data.sparse_rows import BLOCK_BYTES
 from eigenkit.estimators import PCA
 from eigenkit.estimators._validation import check_X
 from eigenkit.linalg import Array
-from eigenkit.shell import check_real
+from eigenkit.shell import check_real, filled
 from eigenkit.tolerances import EPS
+
+described = filled(
+    {
+        "axes": """
+ax : matplotlib Axes, optional
+
+Returns
+-------
+Axes
+""",
+        "components": """
+components : (int, int)
+    Which components, counted from 0.
+""",
+        "diabetes": """
+Examples
+--------
+>>> from sklearn.datasets import load_diabetes
+>>> from eigenkit import PLSRegression
+>>> X, y = load_diabetes(return_X_y=True)
+>>> model = PLSRegression(3).fit(X, y)
+""",
+        "each_sample": """
+X : array, frame or sparse matrix of shape (n_samples, n_features)
+
+Returns
+-------
+array of shape (n_samples,)
+""",
+    }
+)
+
+
+def check_has(model: Any, what: str, remedy: str, *names: str) -> None:
+    """Refuse a model that is not fitted, or has no attributes of these names."""
+    check_is_fitted(model)
+    if not all(hasattr(model, name) for name in names):
+        raise TypeError(
+            f"model is of the class {type(model).__name__}, which has no {what}: give {remedy}."
+        )
 
 
 def vip_scores(model: Any) -> Array:

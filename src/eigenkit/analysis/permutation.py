@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator
 
 from eigenkit.analysis import _steps as steps
 from eigenkit.analysis._draws import Progress, generator, in_parallel, root_seed, sizes
-from eigenkit.analysis._sides import sides
-from eigenkit.analysis._views import View, residuals
+from eigenkit.analysis._sides import View, residuals, sides
 from eigenkit.data import check_finite
 from eigenkit.estimators._encoding import as_labels, check_groups
 from eigenkit.estimators._validation import check_X

@@ -9,8 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.analysis._common import check_has, described
-from eigenkit.analysis.diagnostics import hotelling_t2, spe, spe_limit, t2_limit
+from eigenkit.analysis.diagnostics import (
+    check_has,
+    described,
+    hotelling_t2,
+    spe,
+    spe_limit,
+    t2_limit,
+)
 from eigenkit.estimators import PLSRegressionCV, ShrinkageRegression
 
 # Classes are told apart by more than colour, and colours are safe for the colour-blind.

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
         KernelHypergraphSpectral,
         KernelLDA,
         KernelOrthonormalizedPLS,
+        KernelPLS,
     )
     from eigenkit.estimators.kernel_pca import KernelPCA
-    from eigenkit.estimators.kernel_pls import KernelPLS
     from eigenkit.estimators.lda import LDA
     from eigenkit.estimators.least_squares import LeastSquaresProjection
     from eigenkit.estimators.many_labels import ManyLabelClassifier
@@ -98,9 +98,14 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ".hypergraph": ("HypergraphSpectral",),
     ".hypergraph_clustering": ("HypergraphClustering",),
     ".keep_search": ("KeepSearchCV", "selection_frequency"),
-    ".kernel": ("KernelCCA", "KernelHypergraphSpectral", "KernelLDA", "KernelOrthonormalizedPLS"),
+    ".kernel": (
+        "KernelCCA",
+        "KernelHypergraphSpectral",
+        "KernelLDA",
+        "KernelOrthonormalizedPLS",
+        "KernelPLS",
+    ),
     ".kernel_pca": ("KernelPCA",),
-    ".kernel_pls": ("KernelPLS",),
     ".lda": ("LDA",),
     ".least_squares": ("LeastSquaresProjection",),
     ".many_labels": ("ManyLabelClassifier",),

@@ -15,17 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import DENSE_LIMIT_BYTES, check_finite, project
 from eigenkit.estimators._class_rows import (
     ClassRows,
-    check_varied,
-    kernel_unit,
-    row_space,
-    standardized,
-    with_ones,
-)
-from eigenkit.estimators._class_sums import (
     ClassSums,
     PlaneStreams,
     check_class_counts,
+    check_varied,
+    kernel_unit,
+    landmark_rows,
     plane_sums,
+    row_space,
+    standardized,
+    with_ones,
 )
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels, check_classes, class_numbers
@@ -36,7 +35,6 @@ from eigenkit.estimators._kernel_space import (
     refuse_overflow,
     symmetry_tol,
 )
-from eigenkit.estimators._landmarks import landmark_rows
 from eigenkit.estimators._probabilities import held_out_distances, softmax_scale
 from eigenkit.estimators._validation import check_X
 from eigenkit.kernels import Kernel, checked_kernel
