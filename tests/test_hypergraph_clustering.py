@@ -106,8 +106,8 @@ def test_vertices_and_edges_without_any(rng):
         ({"n_clusters": 0}, "n_clusters=0 is not valid"),
         ({"n_clusters": 99}, "n_clusters=99 exceeds 90, the vertices"),
         ({"expansion": "hyper"}, "expansion='hyper' is not known"),
-        ({"edge_weights": [1.0]}, "edge_weights must hold 120 positive numbers"),
-        ({"edge_weights": np.zeros(120)}, "edge_weights must hold 120 positive numbers"),
+        ({"edge_weights": [1.0]}, "give 120 positive numbers"),
+        ({"edge_weights": np.zeros(120)}, "give 120 positive numbers"),
     ],
 )
 def test_parameters_are_checked(params, message, rng):

@@ -28,7 +28,6 @@ from eigenkit.estimators import (
     LDA,
     PCA,
     PLSDA,
-    CanonicalRidge,
     HypergraphSpectral,
     KernelCCA,
     KernelPLS,
@@ -43,6 +42,7 @@ from eigenkit.estimators._base import Projection
 from eigenkit.estimators._cross_decomposition import CrossDecomposition
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._validation import check_X
+from eigenkit.estimators.multiview import per_view
 from eigenkit.linalg import Array, eigenpairs, power_of_two
 from eigenkit.moments import dense
 from eigenkit.shell import with_article
@@ -258,8 +258,8 @@ def described(estimator: Any) -> str:
 def _several(model: MultiviewCCA, X: Any) -> list[View]:
     joint = model._check_X(X, reset=False)
     columns = model._columns_
-    alphas = np.broadcast_to(np.asarray(model.alpha, dtype=np.float64), len(columns))
-    return [View(joint[:, own], 1.0, float(a)) for own, a in zip(columns, alphas, strict=True)]
+    alphas = per_view("alpha", model.alpha, len(columns))
+    return [View(joint[:, own], 1.0, a) for own, a in zip(columns, alphas, strict=True)]
 
 
 def _covariance(model: CrossDecomposition, X: Any, y: Any) -> list[View]:
@@ -276,8 +276,8 @@ def _covariance(model: CrossDecomposition, X: Any, y: Any) -> list[View]:
 
 
 def _x_side(model: Any, X: Any) -> View:
-    if isinstance(model, CanonicalRidge):
-        return View(X, 1.0 - float(model.gamma_x), float(model.gamma_x))
+    if isinstance(model, CCA):
+        return View(X, *model._x_penalty())
     penalty = AS_IT_IS if isinstance(model, KernelPLS) else (1.0, float(model.alpha))
     if not hasattr(model, "kernel_"):
         return View(X, *penalty)
@@ -288,10 +288,8 @@ def _y_side(model: Any, n: int, y: Any) -> View:
     Y = dense(model._encode(as_labels(y), n, None, False))
     if isinstance(model, HypergraphSpectral):
         return View(_target_rows(model, Y), *AS_IT_IS)
-    if isinstance(model, CanonicalRidge):
-        return View(Y, 1.0 - float(model.gamma_y), float(model.gamma_y))
     if isinstance(model, CCA):
-        return View(Y, 1.0, float(model.alpha_y))
+        return View(Y, *model._y_penalty())
     return View(Y, *(WHITENED if isinstance(model, LDA | KernelCCA) else AS_IT_IS))
 
 

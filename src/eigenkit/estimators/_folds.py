@@ -114,13 +114,7 @@ class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, Estimator)
         return self._best().get_feature_names_out(input_features)
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        inner = self.estimator.__sklearn_tags__()
-        tags.estimator_type = inner.estimator_type
-        tags.classifier_tags, tags.regressor_tags = inner.classifier_tags, inner.regressor_tags
-        tags.transformer_tags, tags.target_tags = inner.transformer_tags, inner.target_tags
-        tags.input_tags = inner.input_tags
-        return tags
+        return self.estimator.__sklearn_tags__()
 
 
 RULES = ("one_standard_error", "min")

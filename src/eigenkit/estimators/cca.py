@@ -17,7 +17,7 @@ from eigenkit.estimators._validation import check_scores, check_X
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
-from eigenkit.pencil import Pencil, Solution
+from eigenkit.pencil import Solution
 from eigenkit.shell import UNCHANGED, check_real
 from eigenkit.targets import Target, whitened_with_ridge
 
@@ -126,12 +126,14 @@ class CCA(BothSides, ResponseProjection):
         l = self.n_components_
         W, values, basis = solution.W[:, :l], solution.eigenvalues[:l], solution.basis[:, :l]
         F, to_y = problem.labels.penalized(*self._y_penalty()).whiteners
+        factor, W_y = problem.labels.factor, F @ basis
+        YtU = (factor.T @ factor) @ W_y
         self._keep_coefficients(problem, solution, to_y)
         found = {
             "canonical_correlations_": np.sqrt(values),
-            "y_rotations_": F @ basis,
+            "y_rotations_": W_y,
             "_x_loadings_": self._x_loadings(problem, W, values, basis),
-            "y_loadings_": _y_loadings(problem.labels.factor, F @ basis),
+            "y_loadings_": YtU @ np.linalg.pinv(W_y.T @ YtU),  # for the scores U = Yc W_y
             "y_mean_": self._y_mean_,
         }
         for name, value in found.items():
@@ -171,7 +173,8 @@ class CCA(BothSides, ResponseProjection):
 
         The pencil gives Xc'T = C basis / sqrt(lambda) - alpha W and T'T = I - alpha W'W.
         """
-        C, there = in_units_of_X(problem.pencil), values > 0
+        pencil, there = problem.pencil, values > 0
+        C = pencil.Z.from_X(pencil.C)  # which may be in units of its own
         alpha = self._x_penalty()[1]  # one problem serves a whole path of alphas
         part = np.sqrt(alpha) * W  # alpha W'W is at most I, whatever the units of X
         inverse = np.linalg.pinv((np.eye(len(there)) - part.T @ part) * there * there[:, None])
@@ -197,14 +200,3 @@ class CCA(BothSides, ResponseProjection):
         if y is None:
             return x_back
         return x_back, check_scores("y", y, l) @ self.y_loadings_.T + self.y_mean_
-
-
-def _y_loadings(factor: Array, W: Array) -> Array:
-    """Yc'U (U'U)^+ for the scores U = Yc W, from a factor of Yc'Yc."""
-    YtU = (factor.T @ factor) @ W
-    return YtU @ np.linalg.pinv(W.T @ YtU)
-
-
-def in_units_of_X(pencil: Pencil) -> Array:
-    """Xc'H, where pencil.C may be in units of its own."""
-    return np.asarray(pencil.Z.from_X(pencil.C))

@@ -12,7 +12,7 @@ from eigenkit.estimators._encoding import check_two_classes, encode_labels
 from eigenkit.estimators._validation import warn_degenerate
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
-from eigenkit.shell import check_choice
+from eigenkit.shell import check_choice, shown
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Target
 from eigenkit.tolerances import SUM_ROUNDING
@@ -98,15 +98,7 @@ class HypergraphSpectral(Projection):
     _encode = encode_labels
 
     def _edge_weight(self, n_labels: int) -> Array | float:
-        if self.label_weights is None:
-            return 1.0
-        weight = np.asarray(self.label_weights, dtype=np.float64)
-        if weight.shape != (n_labels,) or not np.all(np.isfinite(weight)) or np.any(weight <= 0):
-            raise ValueError(
-                f"label_weights={self.label_weights!r} is not valid: give {n_labels} positive "
-                "numbers, one per label."
-            )
-        return weight
+        return edge_weights("label_weights", self.label_weights, n_labels, "label")
 
     def _check_informative(self, problem: Problem) -> None:
         degree = problem.labels.degree
@@ -117,3 +109,15 @@ class HypergraphSpectral(Projection):
         super()._check_informative(problem)
         empty = (degree == 0) | (degree >= problem.total * (1 - SUM_ROUNDING))
         warn_degenerate(empty, "labels are carried by no sample or by every sample")
+
+
+def edge_weights(name: str, given: Any, n: int, what: str) -> Array | float:
+    """Positive weights of the edges of a hypergraph, 1 by default."""
+    if given is None:
+        return 1.0
+    weight = np.asarray(given, dtype=np.float64)
+    if weight.shape != (n,) or not np.all(np.isfinite(weight)) or np.any(weight <= 0):
+        raise ValueError(
+            f"{name}={shown(given)} is not valid: give {n} positive numbers, one per {what}."
+        )
+    return weight

@@ -13,7 +13,7 @@ from sklearn.base import ClusterMixin
 from eigenkit.data import constant_columns, one_sample
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import NO_VARIANCE, check_X
-from eigenkit.estimators.hypergraph import EXPANSIONS
+from eigenkit.estimators.hypergraph import EXPANSIONS, edge_weights
 from eigenkit.linalg import Array, eigenpairs, signs
 from eigenkit.moments import Rows
 from eigenkit.shell import check_at_most, check_choice, check_count
@@ -123,16 +123,6 @@ class HypergraphClustering(ClusterMixin, Estimator):
         with one_blas_thread():
             self.labels_ = means.fit(self.embedding_, sample_weight=problem.weight).labels_
 
-    def _weights(self, n_edges: int) -> Array:
-        if self.edge_weights is None:
-            return np.ones(n_edges)
-        weights = np.asarray(self.edge_weights, dtype=np.float64)
-        if weights.shape != (n_edges,) or not np.all(np.isfinite(weights)) or np.any(weights <= 0):
-            raise ValueError(
-                f"edge_weights must hold {n_edges} positive numbers, one for each edge."
-            )
-        return weights
-
     def _spectrum(self, J: sparse.csr_array, weight: Array | None, k: int) -> tuple[Array, Array]:
         """The k smallest eigenvalues of L and their vectors, one row for every vertex.
 
@@ -142,7 +132,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
         """
         w = np.ones(J.shape[0]) if weight is None else weight
         one = 1.0 if weight is None else one_sample(weight)
-        own = self._weights(J.shape[1])
+        own = edge_weights("edge_weights", self.edge_weights, J.shape[1], "edge")
         labels = Labels(np.asarray(J.T @ w), np.empty((0, J.shape[1])), own, one)
         H = sparse.csr_array(TARGETS[self.expansion].rows(J, labels))
         joined = np.asarray(H @ (H.T @ w))

@@ -58,10 +58,6 @@ NAMED: dict[str, Callable[[], KernelProjection]] = {
 }
 
 
-def _is_known(estimator: Any) -> bool:
-    return not isinstance(estimator, str) or estimator in NAMED
-
-
 def _unfitted(estimator: Any) -> Any:
     """The kernel projection that ``estimator`` means."""
     if estimator is None:
@@ -328,10 +324,11 @@ class MultipleKernelProjection(Delegating, Transformer):
         return np.asarray(self._answer("transform", X), dtype=self._dtype_)
 
     def _asked(self) -> Any:
-        return _unfitted(self.estimator) if _is_known(self.estimator) else None
+        named = isinstance(self.estimator, str)
+        return None if named and self.estimator not in NAMED else _unfitted(self.estimator)
 
     def _handed(self, X: Any) -> tuple[Any, Array]:
-        K = self.kernel_matrix(X)
+        K = self.kernel_matrix(X)  # first: it says if there is no model yet
         return self.estimator_, K
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.estimators.plsda import PLSDA
+from eigenkit.estimators.sparse_cca import check_penalty
 from eigenkit.linalg import Array
 from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers.lasso import Sparsity
@@ -33,9 +34,7 @@ class _SparsePairs:
 
     def _check_sparsity(self) -> None:
         for side in ("x", "y"):
-            penalty = getattr(self, f"penalty_{side}")
-            if check_real(f"penalty_{side}", penalty, high=1.0) == 1.0:
-                raise ValueError(f"penalty_{side}=1 leaves no variable: give a number below 1.")
+            check_penalty(self, side)
             self._kept(side, 1)
         check_real("tol", self.tol)
         check_count("max_iter", self.max_iter)

@@ -25,7 +25,6 @@ from eigenkit.kernels.rounding import rounding
 __all__ = [
     "KERNELS",
     "KERNEL_LIMIT_BYTES",
-    "SYMMETRY_TOL",
     "CombinedKernel",
     "Kernel",
     "KernelRows",
