@@ -22,7 +22,7 @@ from scipy import linalg as sla
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
-from eigenkit.analysis._features import OFFSET
+from eigenkit.analysis.diagnostics import OFFSET
 from eigenkit.estimators import (
     CCA,
     LDA,

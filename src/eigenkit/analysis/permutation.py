@@ -311,13 +311,10 @@ def _run(
     tasks: list[tuple[Any, ...]] = []
     exact = []
     for j, (parts, blocks) in enumerate(plan):
-        every = len(parts) == 2 and steps.arrangements(blocks) <= n_permutations
+        all_there_are = steps.arrangements(blocks)
+        every = len(parts) == 2 and all_there_are <= n_permutations
         exact.append(every)
-        counts = (
-            [steps.arrangements(blocks)]
-            if every
-            else sizes(n_permutations, steps.batch_size(parts))
-        )
+        counts = [all_there_are] if every else sizes(n_permutations, steps.batch_size(parts))
         tasks += [
             (name, parts, blocks, count, every, (root, j, i)) for i, count in enumerate(counts)
         ]

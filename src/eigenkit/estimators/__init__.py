@@ -7,11 +7,9 @@ from eigenkit.late import late_names
 if TYPE_CHECKING:
     from eigenkit.estimators._base import Projection, alpha_path
     from eigenkit.estimators.bayesian_cca import BayesianCCA
-    from eigenkit.estimators.canonical_ridge import CanonicalRidge
-    from eigenkit.estimators.cca import CCA
+    from eigenkit.estimators.cca import CCA, CanonicalRidge
     from eigenkit.estimators.graph_regularized import GraphRegularized
-    from eigenkit.estimators.hypergraph import HypergraphSpectral
-    from eigenkit.estimators.hypergraph_clustering import HypergraphClustering
+    from eigenkit.estimators.hypergraph import HypergraphClustering, HypergraphSpectral
     from eigenkit.estimators.keep_search import KeepSearchCV, selection_frequency
     from eigenkit.estimators.kernel import (
         KernelCCA,
@@ -92,11 +90,9 @@ __all__ = [
 _MODULES: dict[str, tuple[str, ...]] = {
     "._base": ("Projection", "alpha_path"),
     ".bayesian_cca": ("BayesianCCA",),
-    ".canonical_ridge": ("CanonicalRidge",),
-    ".cca": ("CCA",),
+    ".cca": ("CCA", "CanonicalRidge"),
     ".graph_regularized": ("GraphRegularized",),
-    ".hypergraph": ("HypergraphSpectral",),
-    ".hypergraph_clustering": ("HypergraphClustering",),
+    ".hypergraph": ("HypergraphClustering", "HypergraphSpectral"),
     ".keep_search": ("KeepSearchCV", "selection_frequency"),
     ".kernel": (
         "KernelCCA",

@@ -40,7 +40,7 @@ from eigenkit.estimators._validation import check_X
 from eigenkit.kernels import Kernel, checked_kernel
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import Rows
-from eigenkit.shell import check_real
+from eigenkit.shell import check_real, lacks
 from eigenkit.solvers.large_planes import PlaneRows, PlaneSums
 from eigenkit.solvers.planes import Planes
 from eigenkit.tolerances import precision
@@ -122,8 +122,6 @@ class Found:
 class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
     """One plane per class, near to it and far from the rest; the nearest plane wins."""
 
-    alpha: float
-
     def __init__(
         self,
         alpha: float = 1e-3,
@@ -152,7 +150,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
     # -- what a subclass says ----------------------------------------------------------
 
     def _planes(self, rows: ClassRows) -> Planes:
-        raise TypeError(f"{type(self).__name__} finds no planes")
+        lacks(self, "_planes")
 
     def _from_raw(self, rows: ClassRows) -> Planes | None:
         """Planes from uncentred features, where the method and the data allow for it."""
@@ -160,7 +158,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
 
     def _from_products(self, rows: PlaneSums) -> Planes:
         """Planes of sparse rows too many and too wide for matrices of either order."""
-        raise TypeError(f"{type(self).__name__} finds no planes")
+        lacks(self, "_from_products")
 
     def _eigenvalues(self, shares: Array) -> Array:
         """Numerator / denominator of each plane."""
@@ -317,9 +315,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
     def distances(self, X: Any) -> Array:
         """Distance of each sample to the plane of each class.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
             With ``kernel="precomputed"`` the kernel between new and training samples.
 
         Returns

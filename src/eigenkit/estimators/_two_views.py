@@ -60,14 +60,8 @@ def growing(what: str, change: float) -> str:
 class TwoViewDensity(Transformer):
     """A Gaussian of two views, and of a latent variable that they share."""
 
-    # -- what a subclass says ----------------------------------------------------------
-
-    def _solve(self, views: Views, settings: Any) -> TwoViews:
-        """The density, in the units of the views."""
-        raise TypeError(f"{type(self).__name__} fits no density")
-
     def _keep_more(self) -> None:
-        """Attributes of its own, in the units of the data."""
+        """Attributes of a subclass, in the units of the data; it solves to the density."""
 
     # -- fitting -----------------------------------------------------------------------
 
@@ -183,9 +177,7 @@ class TwoViewDensity(Transformer):
     def transform(self, X: Any, y: Any = None) -> Any:
         """The expectation of z given x; and given y, if it is passed.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
         y : array of shape (n_samples,) or (n_samples, n_targets), optional
 
         Returns
@@ -205,9 +197,7 @@ class TwoViewDensity(Transformer):
     def latent(self, X: Any, y: Any) -> Array:
         """The expectation of z given both views.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Either may have NaN where entries are missing: the expectation then is that given
             the others.
@@ -247,9 +237,7 @@ class TwoViewDensity(Transformer):
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The expectation of y given x: ``y_mean_ + transform(X) @ y_loadings_.T``.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
         return_std : bool
             Whether to return the standard deviation of a new y given x too; X then must have no
             gaps. It is that of the model times sqrt(1 + 1 / n_samples), as the means are estimates.
@@ -291,9 +279,7 @@ class TwoViewDensity(Transformer):
     def score_samples(self, X: Any, y: Any = None) -> Array:
         """The log density of every row, (x, y) together, or of what is there of it.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
         y : array of shape (n_samples,) or (n_samples, n_targets), optional
             Without it, the density of x.
 

@@ -189,8 +189,7 @@ class BayesianCCA(TwoViewDensity):
         total[np.diag_indices_from(total)] += np.concatenate(
             [parts["prior"].ravel(), np.zeros(len(W))]
         )
-        variance = np.zeros(kept.sum())
-        variance[:] = np.diag(np.linalg.inv(total[np.ix_(kept, kept)]))
+        variance = np.diag(np.linalg.inv(total[np.ix_(kept, kept)]))
         half = np.zeros(W.shape)
         half[active] = scipy.special.ndtri(0.5 + level / 2) * np.sqrt(variance[: active.sum()])
         unit = (self._scale_ * self._deviation_)[:, None, None]

@@ -193,9 +193,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     def predict_top(self, X: Any, n_labels: int = 5) -> tuple[np.ndarray, Array]:
         """The labels with most votes.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
         n_labels : int
 
         Returns

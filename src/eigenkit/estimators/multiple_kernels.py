@@ -202,16 +202,12 @@ class MultipleKernelProjection(Delegating, Transformer):
         self.n_iter_ = len(found.history)
         del bank  # the largest thing here, not needed any more
         self.estimator_._precomputed_rounding = float(self.theta_ @ roundings)
-        self._fit_estimator(X.combined(self.kernels_, self.theta_, None), y, weight)
-
-    def _fit_estimator(self, K: Array, y: Any, weight: Array | None) -> None:
+        K = X.combined(self.kernels_, self.theta_, None)
         self.estimator_.fit(K, y, sample_weight=weight)
         del self.estimator_._precomputed_rounding  # it belongs to this kernel
-        self.eigenvalues_ = self.estimator_.eigenvalues_
-        self.components_ = self.estimator_.components_
-        self.n_components_ = self.estimator_.n_components_
-        if hasattr(self.estimator_, "classes_"):
-            self.classes_ = self.estimator_.classes_
+        for name in ("eigenvalues_", "components_", "n_components_", "classes_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
 
     def _bank(self, X: Samples, y: Any, weight: Array | None) -> tuple[KernelBank, Array, Array]:
         """All kernels, centred and of the trace n, with the target; their factors and rounding."""

@@ -25,11 +25,6 @@ class ManyViews(Transformer):
 
     _supervised = False
     groups: Any
-    mean_: Array
-    components_: Array
-    view_components_: list[Array]
-    n_components_: int
-    _columns_: list[np.ndarray]
 
     def _keep_views(self, columns: list[np.ndarray], W: Array, mean: Array) -> None:
         """The weights W of all views, one below the other, and the means of X."""

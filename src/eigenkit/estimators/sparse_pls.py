@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
-from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
+from eigenkit.estimators._cross_decomposition import CrossDecomposition, Fit, Pair, decomposed
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.estimators.plsda import PLSDA
 from eigenkit.estimators.sparse_cca import check_penalty
@@ -21,16 +20,11 @@ Keep = int | Sequence[int] | None
 MODES = ("regression", "canonical")
 
 
-class _SparsePairs:
+class _SparsePairs(CrossDecomposition):
     """What both classes share: pairs of weights with few non-zeros in the loop of PLS."""
 
     penalty_y: float = 0.0
     keep_y: Keep = None
-    n_components: int | None
-    n_iter_: int
-    _deflation: ClassVar[str]
-    tol: float
-    max_iter: int
 
     def _check_sparsity(self) -> None:
         for side in ("x", "y"):
