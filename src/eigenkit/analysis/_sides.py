@@ -209,6 +209,17 @@ def sides(estimator: Any, X: Any, y: Any) -> list[View]:
     return [_x_side(model, X), _y_side(model, X.shape[0], y)]
 
 
+# Methods of ours that cannot be tested, and why.
+_UNTESTED: dict[Any, str] = {
+    MultilabelLDA: "which gives samples unequal weights, so their rows cannot be exchanged: use "
+    "HypergraphSpectral, or CCA on the label matrix",
+    LeastSquaresProjection: "which is not a singular value problem: test the projection that it "
+    "stands for, or use bootstrap for how often features are selected",
+    (SparsePLS, SparsePLSDA, OrthogonalPLS): "whose components are not those of a singular value "
+    "problem: test PLSRegression or PLSDA, or use bootstrap",
+}
+
+
 def _refuse(estimator: Any) -> None:
     name = with_article(described(estimator))
     known = isinstance(estimator, Projection | CrossDecomposition | MultiviewCCA)
@@ -217,22 +228,9 @@ def _refuse(estimator: Any) -> None:
             f"estimator is {name}: permutation_test takes CCA, CanonicalRidge, MultiviewCCA, "
             "OrthonormalizedPLS, LDA, HypergraphSpectral, the PLS family, and kernel versions."
         )
-    if isinstance(estimator, MultilabelLDA):
-        raise TypeError(
-            "estimator is a MultilabelLDA, which gives samples unequal weights, so their rows "
-            "cannot be exchanged: use HypergraphSpectral, or CCA on the label matrix."
-        )
-    if isinstance(estimator, LeastSquaresProjection):
-        raise TypeError(
-            "estimator is a LeastSquaresProjection, which is not a singular value problem: test "
-            "the projection that it stands for, or use bootstrap for how often features are "
-            "selected."
-        )
-    if isinstance(estimator, SparsePLS | SparsePLSDA | OrthogonalPLS):
-        raise TypeError(
-            f"estimator is {name}, whose components are not those of a singular value problem: "
-            "test PLSRegression or PLSDA, or use bootstrap."
-        )
+    for kinds, why in _UNTESTED.items():
+        if isinstance(estimator, kinds):
+            raise TypeError(f"estimator is {name}, {why}.")
     for parameter in ("shrinkage", "label_rank"):
         if getattr(estimator, parameter, None) is not None:
             raise ValueError(
