@@ -18,6 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from eigenkit.data.sparse_rows import add_transposed, product
+from eigenkit.estimators._encoding import check_two_classes
 from eigenkit.estimators._kernel_space import refuse_overflow
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import NO_VARIANCE
@@ -166,8 +167,7 @@ def kernel_unit(K: Array) -> float:
 def check_class_counts(classes: np.ndarray, present: np.ndarray, n: int, absent: str) -> None:
     """Refuse fewer than two classes, one without rows, and one sample of each."""
     k = len(classes)
-    if k < 2:
-        raise ValueError(f"y holds {k} class, but at least two are needed to separate.")
+    check_two_classes(np.ones(k))
     if not np.all(present):
         raise ValueError(absent.format(shown(classes[np.argmin(present)])))
     if n <= k:
