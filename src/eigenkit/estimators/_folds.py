@@ -24,7 +24,6 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from eigenkit.estimators._blocks import refuse_blocks
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels, check_groups, check_y_names
 from eigenkit.estimators._estimator import Estimator, check_y_given
 from eigenkit.estimators._validation import check_weight
@@ -206,7 +205,6 @@ class Fold(NamedTuple):
     y_test: Any
 
 
-@described
 class CrossValidated(Estimator):
     """An estimator with a ``cv``, and perhaps an ``estimator`` that is fitted in every fold."""
 
@@ -223,7 +221,13 @@ class CrossValidated(Estimator):
         X, y, sample_weight
             As in the ``fit`` of what is chosen from. The weights count in every fit; in the
             scores, rows of zero weight are left out and all others count alike.
-        {groups}
+        groups : array of shape (n_samples,), optional
+            For a splitter that keeps groups together, as GroupKFold. With scikit-learn's metadata
+            routing they reach the splitter by its own request, as with GridSearchCV.
+
+        Returns
+        -------
+        self
         """
         return self._fit(X, y, sample_weight, groups=groups)
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
-from eigenkit.estimators._described import described
 from eigenkit.estimators._folds import RULES, CrossValidated, one_standard_error
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.linalg import Array, power_of_two
@@ -17,7 +16,6 @@ from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
 from eigenkit.solvers.deflation import Components
 
 
-@described
 class PLSRegressionCV(CrossValidated, PLSRegressor):
     """PLS regression with the number of components chosen by cross-validation.
 

@@ -11,7 +11,6 @@ from sklearn.base import clone, is_classifier
 
 from eigenkit.data import GRAM_LIMIT_BYTES
 from eigenkit.estimators._base import alpha_path, check_has_alpha
-from eigenkit.estimators._described import described
 from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of, fit_head
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.linalg import Array
@@ -22,7 +21,6 @@ from eigenkit.solvers.least_squares import l1_path as _l1_path
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
 
 
-@described
 class AlphaSearchCV(Search):
     """A projection with alpha chosen by cross-validation.
 
