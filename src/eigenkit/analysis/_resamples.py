@@ -180,14 +180,9 @@ def _table(model: Any, X: Any) -> Any:
 def _strata(model: Any, y: Any, groups: Any, n: int) -> list[Any]:
     """What is drawn: for each stratum a matrix with the samples of each of its members."""
     if groups is not None:
-        return [_indicator(check_groups(groups, n))]
+        return [sparse.csr_array((np.ones(n), (check_groups(groups, n), np.arange(n))))]
     each = sparse.eye_array(n, format="csr")
     if not hasattr(model, "classes_") or as_labels(y).ndim != 1:
         return [each]
     labels = as_labels(y)
     return [each[np.flatnonzero(labels == c)] for c in np.unique(labels)]
-
-
-def _indicator(groups: np.ndarray) -> Any:
-    n = len(groups)
-    return sparse.csr_array((np.ones(n), (groups, np.arange(n))))

@@ -184,7 +184,8 @@ HypergraphSpectral, PLSRegression, PLSCanonical, PLSSVD, SIMPLS, PLSDA, or a ker
     n_steps = _n_steps(estimator, found, Z, blocks)
     plan = [_step(found, j, Z, blocks) for j in range(n_steps)]
     observed, null, exact = _run(plan, name, int(n_permutations), random_state, n_jobs, progress)
-    factor = _factor([unit for _, unit in rows])
+    # To the units of the data; of more views, to correlations.
+    factor = rows[0][1] * rows[1][1] if len(rows) == 2 else 1.0 / (len(rows) - 1)
     return PermutationTest(
         method=type(estimator).__name__,
         statistic=name,
@@ -197,11 +198,6 @@ HypergraphSpectral, PLSRegression, PLSCanonical, PLSSVD, SIMPLS, PLSDA, or a ker
         n_blocks=len(blocks),
         exact=exact,
     )
-
-
-def _factor(units: list[float]) -> float:
-    """What turns singular values to the units of the data; for more views, to correlations."""
-    return float(np.prod(units)) if len(units) == 2 else 1.0 / (len(units) - 1)
 
 
 # -- what is asked for ------------------------------------------------------------------

@@ -123,10 +123,8 @@ def plot_explained_variance(model: Any, *, ax: Any = None) -> Any:
     remedy = "a fitted PLSRegression, SIMPLS, PLSCanonical or PLSDA"
     check_has(model, "shares of X and y for its components", remedy, *both)
     ax = new_axes(ax)
-    for name, share in (
-        ("X", model.x_explained_variance_ratio_),
-        ("y", model.y_explained_variance_ratio_),
-    ):
+    for name, attribute in zip("Xy", both, strict=True):
+        share = getattr(model, attribute)
         ax.plot(np.arange(1, len(share) + 1), np.cumsum(share), marker="o", label=name)
     ax.set(xlabel="components", ylabel="explained variance", ylim=(0, 1.02))
     ax.legend()

@@ -96,10 +96,8 @@ def with_ones(F: Any, root: Array | None) -> Any:
     n, d = F.shape
     if sparse.issparse(F):
         last = F.indptr[1:]  # the one is the last number of its row
-        data, column = (
-            np.insert(F.data.astype(np.float64), last, 1.0),
-            np.insert(F.indices, last, d),
-        )
+        data = np.insert(F.data.astype(np.float64), last, 1.0)
+        column = np.insert(F.indices, last, d)
         indptr = F.indptr + np.arange(n + 1, dtype=F.indptr.dtype)
         if root is not None:
             data *= np.repeat(root, np.diff(indptr))
@@ -158,10 +156,8 @@ def check_varied(K: Array) -> None:
 
 def kernel_unit(K: Array) -> float:
     """1, or a power of two that brings kernel values of extreme size near 1."""
-    size = max(float(K.max()), -float(K.min()))
-    return (
-        1.0 if SQUARES_RANGE[0] < size < SQUARES_RANGE[1] else float(power_of_two(np.array(size)))
-    )
+    (low, high), size = SQUARES_RANGE, max(float(K.max()), -float(K.min()))
+    return 1.0 if low < size < high else float(power_of_two(np.array(size)))
 
 
 def check_class_counts(classes: np.ndarray, present: np.ndarray, n: int, absent: str) -> None:

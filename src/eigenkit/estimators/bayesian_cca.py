@@ -130,11 +130,8 @@ class BayesianCCA(TwoViewDensity):
                     "a PCA of it first."
                 ) from None
             deviation = _deviation(np.linalg.norm(R, axis=0))
-            return (
-                Observed(R * np.sqrt(weight.sum()) / deviation, view, weight, None),
-                mean,
-                deviation,
-            )
+            rows = R * np.sqrt(weight.sum()) / deviation
+            return Observed(rows, view, weight, None), mean, deviation
         V = self._joint(views)
         seen = ~np.isnan(V)
         total = weight @ seen

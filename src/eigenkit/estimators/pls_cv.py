@@ -98,12 +98,9 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
     def _choose(self, errors: Array, unit: float) -> int:
         with np.errstate(over="ignore", under="ignore"):
             self.fold_errors_ = errors * unit * unit
-        self.n_components_min_ = int(np.argmin(errors.mean(axis=0)))
-        self.n_components_one_standard_error_ = one_standard_error(errors)
-        return {
-            "min": self.n_components_min_,
-            "one_standard_error": self.n_components_one_standard_error_,
-        }[self.rule]
+        least, fewest = int(np.argmin(errors.mean(axis=0))), one_standard_error(errors)
+        self.n_components_min_, self.n_components_one_standard_error_ = least, fewest
+        return least if self.rule == "min" else fewest
 
     def _n_wanted(self, rows: Rows, n: int) -> int:
         bound = min(rows.X.shape)

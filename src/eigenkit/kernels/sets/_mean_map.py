@@ -86,7 +86,8 @@ class MeanMap(ByTheMedian):
     def _inner(self, new: Any, fitted: Any) -> Array:
         X, sizes = new
         Y, other_sizes = fitted
-        K = np.zeros((len(sizes), len(other_sizes)), dtype=_dtype(X, Y))
+        dtype = np.result_type(X, Y) if len(X) and len(Y) else np.float64
+        K = np.zeros((len(sizes), len(other_sizes)), dtype=dtype)
         for start, stop in _blocks(sizes):
             rows = X[sizes[:start].sum() : sizes[:stop].sum()]
             if len(rows) and len(Y):
@@ -124,10 +125,6 @@ def _blocks(sizes: np.ndarray) -> list[tuple[int, int]]:
     runs = (np.cumsum(sizes) // ROWS) if len(sizes) else sizes
     edges = [0, *(np.flatnonzero(np.diff(runs)) + 1).tolist(), len(sizes)]
     return list(pairwise(edges))
-
-
-def _dtype(X: Array, Y: Array) -> Any:
-    return np.result_type(X, Y) if len(X) and len(Y) else np.float64
 
 
 def _squared_distances(X: Array, Y: Array) -> Array:
