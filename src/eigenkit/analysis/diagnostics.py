@@ -26,10 +26,6 @@ Returns
 -------
 Axes
 """,
-        "components": """
-components : (int, int)
-    Which components, counted from 0.
-""",
         "diabetes": """
 Examples
 --------

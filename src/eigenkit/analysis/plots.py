@@ -53,7 +53,8 @@ def plot_scores(
     Parameters
     ----------
     model : fitted PLS estimator
-    {components}
+    components : (int, int)
+        Which components, counted from 0.
     color : array, optional
         A number or colour per sample.
     {axes}
@@ -82,7 +83,8 @@ def plot_loadings(
     Parameters
     ----------
     model : fitted PLS estimator with loadings
-    {components}
+    components : (int, int)
+        Which components, counted from 0.
     names : sequence of str, optional
         Written next to the points; the feature names of the model by default.
     {axes}
