@@ -6,10 +6,11 @@ import pickle
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy import linalg as sla
 from scipy import sparse
-from sklearn.base import is_classifier, is_regressor
-from sklearn.datasets import make_moons
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.datasets import load_iris, make_moons
 from sklearn.neighbors import kneighbors_graph
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -261,6 +262,17 @@ def test_mu_is_chosen_with_zero_in_the_grid(data):
     Y = np.where(few[:, None] < 0, np.nan, X[:, :2])
     chosen = GraphRegularized(OrthonormalizedPLS(), mu=[0.0, 1.0]).fit(X, Y)
     assert chosen.mu_ == 0.0  # the labelled rows tell everything here
+
+
+def test_mu_is_chosen_for_classes_by_a_projection_that_predicts_none():
+    """By the same head as alphas are: which classes are called what does not matter."""
+    X, y = load_iris(return_X_y=True)
+    few = np.where(np.arange(150) % 5 == 0, y, -1)
+    names = np.array(["c", "a", "b", None], dtype=object)[few]
+    search = GraphRegularized(HypergraphSpectral(), mu=[0.0, 1.0])
+    by_number, by_name = search.fit(X, few).fold_scores_, clone(search).fit(X, names).fold_scores_
+    assert_allclose(by_name, by_number)
+    assert by_name.mean() > 0.7  # of three classes
 
 
 def test_a_tie_goes_to_the_largest_mu():

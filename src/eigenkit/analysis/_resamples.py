@@ -12,8 +12,8 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from eigenkit.analysis._draws import generator
-from eigenkit.analysis._features import Features
 from eigenkit.analysis._sides import described
+from eigenkit.analysis.diagnostics import Features
 from eigenkit.estimators import PLSCanonical
 from eigenkit.estimators._encoding import as_labels, check_groups
 from eigenkit.estimators._validation import check_weight, check_X
@@ -36,7 +36,7 @@ class Resampling:
     model: Any
     X: Any
     y: Any
-    weight: Array | None
+    weight: Array
     strata: list[Any]
     features: Features
     scores: Array
@@ -48,11 +48,12 @@ class Resampling:
         model = clone(estimator).fit(X, y, **weight)
         table = _table(model, X)
         n = table.shape[0]
+        checked = check_weight(sample_weight, n)
         return cls(
             model=model,
             X=X,
             y=y,
-            weight=check_weight(sample_weight, n),
+            weight=np.ones(n) if checked is None else checked,
             strata=_strata(model, y, groups, n),
             features=Features(table),
             scores=np.asarray(model.transform(X), dtype=np.float64),
@@ -64,7 +65,7 @@ class Resampling:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                more.fit(self.X, self.y, sample_weight=self._weight())
+                more.fit(self.X, self.y, sample_weight=self.weight)
         except ValueError:
             return None
         scores = np.asarray(more.transform(self.X), dtype=np.float64)
@@ -72,7 +73,7 @@ class Resampling:
 
     def whole(self) -> Measures:
         """What the fit on all samples gives."""
-        return self._measured(self.model, self._weight())
+        return self._measured(self.model, self.weight)
 
     def __call__(self, count: int, seed: tuple[int, ...]) -> list[Measures]:
         rng = generator(*seed)
@@ -103,12 +104,12 @@ class Resampling:
         for members in self.strata:
             m = members.shape[0]
             counts += np.bincount(rng.integers(0, m, size=m), minlength=m) @ members
-        return counts * self._weight()
+        return counts * self.weight
 
     def _measured(self, model: Any, weight: Array) -> Measures:
         """Weights, loadings, coefficients and roots, with the signs of the whole fit."""
         T = np.asarray(model.transform(self.X), dtype=np.float64)
-        overlap = _correlations(T, self.scores, self._weight())
+        overlap = _correlations(T, self.scores, self.weight)
         sign = np.where(np.diag(overlap) < 0, -1.0, 1.0)
         found = {name: part * sign for name, part in _parts(model).items()}
         if hasattr(model, "coef_"):
@@ -118,9 +119,6 @@ class Resampling:
             "roots": _roots(model, T, weight),
             "overlap": overlap * sign[:, None],
         }
-
-    def _weight(self) -> Array:
-        return np.ones(len(self.scores)) if self.weight is None else self.weight
 
 
 def _correlations(A: Array, B: Array, weight: Array) -> Array:
@@ -182,14 +180,9 @@ def _table(model: Any, X: Any) -> Any:
 def _strata(model: Any, y: Any, groups: Any, n: int) -> list[Any]:
     """What is drawn: for each stratum a matrix with the samples of each of its members."""
     if groups is not None:
-        return [_indicator(check_groups(groups, n))]
+        return [sparse.csr_array((np.ones(n), (check_groups(groups, n), np.arange(n))))]
     each = sparse.eye_array(n, format="csr")
     if not hasattr(model, "classes_") or as_labels(y).ndim != 1:
         return [each]
     labels = as_labels(y)
     return [each[np.flatnonzero(labels == c)] for c in np.unique(labels)]
-
-
-def _indicator(groups: np.ndarray) -> Any:
-    n = len(groups)
-    return sparse.csr_array((np.ones(n), (groups, np.arange(n))))

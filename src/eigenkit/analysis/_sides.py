@@ -1,19 +1,33 @@
-"""Which sides a method compares: the one place that knows the estimators."""
+"""What a test permutes: each side that a method compares as a matrix with one row per sample.
+
+The one place that knows the estimators is at the end.
+
+A method normalizes a projection w of X by ``share X'X + ridge I``. In coordinates in which
+that is the identity, X (freed of nuisance variables) becomes
+
+    A = U diag(s / sqrt(share s^2 + ridge)),    X = U diag(s) V'
+
+and the method is the singular value decomposition of A'B for its two sides. ``share=1,
+ridge=0`` whitens, ``share=0, ridge=1`` leaves covariances. A kernel matrix, or X X' where
+there are more features than samples, gives U and s as well, so sparse data stay sparse.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import linalg as sla
+from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
-from eigenkit.analysis._views import View
+from eigenkit.analysis.diagnostics import OFFSET
 from eigenkit.estimators import (
     CCA,
     LDA,
     PCA,
     PLSDA,
-    CanonicalRidge,
     HypergraphSpectral,
     KernelCCA,
     KernelPLS,
@@ -28,10 +42,152 @@ from eigenkit.estimators._base import Projection
 from eigenkit.estimators._cross_decomposition import CrossDecomposition
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._validation import check_X
-from eigenkit.linalg import Array
+from eigenkit.estimators.multiview import per_view
+from eigenkit.linalg import Array, eigenpairs, power_of_two
 from eigenkit.moments import dense
 from eigenkit.shell import with_article
 from eigenkit.targets import Labels
+from eigenkit.tolerances import EPS
+
+# The largest matrix (samples x the lesser of samples and features) that a test may keep.
+LIMIT_BYTES = 2**31
+
+# A column of which no more than this share is left without its mean and the nuisance
+# variables has nothing left but rounding.
+NOTHING_LEFT = 100 * EPS
+
+# How many numbers of such columns are made dense at a time.
+BLOCK = 2**22
+
+
+@dataclass(frozen=True)
+class View:
+    """One side of a method: its data, and how the method normalizes a projection of them.
+
+    ``data`` is a dense or CSR matrix, or with ``kernel`` a kernel matrix. ``scale`` brings
+    the columns to unit variance first.
+    """
+
+    data: Any
+    share: float
+    ridge: float
+    scale: bool = False
+    kernel: bool = False
+
+    @property
+    def whitened(self) -> bool:
+        """Whether singular values are correlations, shrunken at most."""
+        return self.share > 0
+
+    @property
+    def _free_units(self) -> bool:
+        """Whether units of the columns do not matter, so that each may have its own."""
+        return not self.kernel and (self.scale or self.ridge == 0)
+
+    def rows(self, N: Array) -> tuple[Array, float]:
+        """A, and the factor that it lacks: singular values at most 1 if whitened.
+
+        N is an orthonormal basis of the nuisance variables, the constant among them.
+        """
+        n, d = self.data.shape
+        check_size(n, d)
+        U, s, unit = self._spectrum(N)
+        root = np.sqrt(self.ridge) / unit
+        if self.whitened:
+            return U * (s / np.hypot(s, root / np.sqrt(self.share))), self.share**-0.5
+        largest = float(s.max(initial=0.0)) or 1.0
+        return U * (s / largest), largest * unit / np.sqrt(self.ridge)
+
+    def _spectrum(self, N: Array) -> tuple[Array, Array, float]:
+        """U, s and a unit: the singular values are s times the unit."""
+        if self.kernel:
+            return _of_gram(_residual_gram(self.data, N))
+        wide = self.data.shape[1] > self.data.shape[0]
+        if sparse.issparse(self.data) and wide:
+            return self._sparse_spectrum(N)
+        # A has as many numbers as X here: nothing is gained by keeping X sparse.
+        X = self.data.toarray() if sparse.issparse(self.data) else self.data
+        X = np.asarray(X, dtype=np.float64)
+        unit = self._units(np.abs(X).max(axis=0, initial=0.0))
+        R, factor = self._residuals(X / unit, N)
+        U, s, _ = sla.svd(R, full_matrices=False, check_finite=False)
+        keep = s > s.max(initial=0.0) * EPS * max(R.shape)
+        return U[:, keep], s[keep], factor * self._common(unit)
+
+    def _units(self, size: Array) -> Array:
+        """Powers of two that bring the columns, or all of them together, to the order of 1."""
+        whole = np.full_like(size, size.max(initial=0.0))
+        return power_of_two(size if self._free_units else whole)
+
+    def _common(self, unit: Array) -> float:
+        return 1.0 if self._free_units else float(unit[0])
+
+    def _residuals(self, X: Array, N: Array) -> tuple[Array, float]:
+        """X freed of N, scaled where that is asked for or does not matter; and a factor."""
+        R, size = residuals(X, N)
+        if self._free_units:
+            R /= np.where(size > 0, size, 1.0)
+        return R, float(np.sqrt(len(X) - 1)) if self.scale else 1.0
+
+    def _sparse_spectrum(self, N: Array) -> tuple[Array, Array, float]:
+        """From X X', by products of sparse matrices but for columns of a large mean."""
+        X = sparse.csc_array(self.data, dtype=np.float64)
+        unit = self._units(np.asarray(abs(X).max(axis=0).toarray()).ravel())
+        X.data /= np.repeat(unit, np.diff(X.indptr))
+        squares, along = np.asarray(X.power(2).sum(axis=0)).ravel(), X.T @ N
+        left = squares - np.einsum("ij,ij->i", along, along)
+        far = left * (1 + OFFSET**2) <= squares
+        near = X[:, ~far]
+        if self._free_units:
+            near.data /= np.repeat(np.sqrt(left[~far]), np.diff(near.indptr))
+        K = np.asarray((near @ near.T).toarray())
+        factor = float(np.sqrt(X.shape[0] - 1)) if self.scale else 1.0
+        columns = np.flatnonzero(far & (squares > 0))
+        step = max(1, BLOCK // X.shape[0])
+        for start in range(0, len(columns), step):
+            R, factor = self._residuals(X[:, columns[start : start + step]].toarray(), N)
+            K += R @ R.T
+        U, s, root = _of_gram(_residual_gram(K, N))
+        return U, s, root * factor * self._common(unit)
+
+
+def residuals(X: Array, N: Array) -> tuple[Array, Array]:
+    """X - N N'X and the lengths of its columns; zeros where nothing but rounding is left."""
+    before = np.linalg.norm(X, axis=0)
+    R = X - N @ (N.T @ X)
+    R -= N @ (N.T @ R)
+    size = np.linalg.norm(R, axis=0)
+    gone = size <= NOTHING_LEFT * before
+    R[:, gone] = 0.0
+    return R, np.where(gone, 0.0, size)
+
+
+def _residual_gram(K: Array, N: Array) -> Array:
+    """(I - N N') K (I - N N'), twice as the first time leaves the rounding of what cancels."""
+    for _ in range(2):
+        K = K - N @ (N.T @ K)
+        K = K - (K @ N) @ N.T
+    return K
+
+
+def _of_gram(K: Array) -> tuple[Array, Array, float]:
+    """U, s and a unit from X X'."""
+    unit = float(power_of_two(np.max(np.abs(K), initial=0.0)))
+    squares, U = eigenpairs(K / unit)
+    keep = squares > squares.max(initial=0.0) * EPS * len(K)
+    return np.ascontiguousarray(U[:, keep]), np.sqrt(squares[keep]), float(np.sqrt(unit))
+
+
+def check_size(n: int, d: int) -> None:
+    """Refuse what would not fit in memory."""
+    needed = 8 * n * min(n, d)
+    if needed > LIMIT_BYTES:
+        raise ValueError(
+            f"{n} samples of {d} features need a matrix of {needed / 2**30:.1f} GB (the limit is "
+            f"{LIMIT_BYTES / 2**30:g} GB): test a random part of the samples, or reduce the "
+            "features by PCA first."
+        )
+
 
 # (share, ridge) of the matrix share X'X + ridge I that normalizes a projection.
 WHITENED = (1.0, 0.0)
@@ -53,6 +209,17 @@ def sides(estimator: Any, X: Any, y: Any) -> list[View]:
     return [_x_side(model, X), _y_side(model, X.shape[0], y)]
 
 
+# Methods of ours that cannot be tested, and why.
+_UNTESTED: dict[Any, str] = {
+    MultilabelLDA: "which gives samples unequal weights, so their rows cannot be exchanged: use "
+    "HypergraphSpectral, or CCA on the label matrix",
+    LeastSquaresProjection: "which is not a singular value problem: test the projection that it "
+    "stands for, or use bootstrap for how often features are selected",
+    (SparsePLS, SparsePLSDA, OrthogonalPLS): "whose components are not those of a singular value "
+    "problem: test PLSRegression or PLSDA, or use bootstrap",
+}
+
+
 def _refuse(estimator: Any) -> None:
     name = with_article(described(estimator))
     known = isinstance(estimator, Projection | CrossDecomposition | MultiviewCCA)
@@ -61,22 +228,9 @@ def _refuse(estimator: Any) -> None:
             f"estimator is {name}: permutation_test takes CCA, CanonicalRidge, MultiviewCCA, "
             "OrthonormalizedPLS, LDA, HypergraphSpectral, the PLS family, and kernel versions."
         )
-    if isinstance(estimator, MultilabelLDA):
-        raise TypeError(
-            "estimator is a MultilabelLDA, which gives samples unequal weights, so their rows "
-            "cannot be exchanged: use HypergraphSpectral, or CCA on the label matrix."
-        )
-    if isinstance(estimator, LeastSquaresProjection):
-        raise TypeError(
-            "estimator is a LeastSquaresProjection, which is not a singular value problem: test "
-            "the projection that it stands for, or use bootstrap for how often features are "
-            "selected."
-        )
-    if isinstance(estimator, SparsePLS | SparsePLSDA | OrthogonalPLS):
-        raise TypeError(
-            f"estimator is {name}, whose components are not those of a singular value problem: "
-            "test PLSRegression or PLSDA, or use bootstrap."
-        )
+    for kinds, why in _UNTESTED.items():
+        if isinstance(estimator, kinds):
+            raise TypeError(f"estimator is {name}, {why}.")
     for parameter in ("shrinkage", "label_rank"):
         if getattr(estimator, parameter, None) is not None:
             raise ValueError(
@@ -102,8 +256,8 @@ def described(estimator: Any) -> str:
 def _several(model: MultiviewCCA, X: Any) -> list[View]:
     joint = model._check_X(X, reset=False)
     columns = model._columns_
-    alphas = np.broadcast_to(np.asarray(model.alpha, dtype=np.float64), len(columns))
-    return [View(joint[:, own], 1.0, float(a)) for own, a in zip(columns, alphas, strict=True)]
+    alphas = per_view("alpha", model.alpha, len(columns))
+    return [View(joint[:, own], 1.0, a) for own, a in zip(columns, alphas, strict=True)]
 
 
 def _covariance(model: CrossDecomposition, X: Any, y: Any) -> list[View]:
@@ -120,8 +274,8 @@ def _covariance(model: CrossDecomposition, X: Any, y: Any) -> list[View]:
 
 
 def _x_side(model: Any, X: Any) -> View:
-    if isinstance(model, CanonicalRidge):
-        return View(X, 1.0 - float(model.gamma_x), float(model.gamma_x))
+    if isinstance(model, CCA):
+        return View(X, *model._x_penalty())
     penalty = AS_IT_IS if isinstance(model, KernelPLS) else (1.0, float(model.alpha))
     if not hasattr(model, "kernel_"):
         return View(X, *penalty)
@@ -132,10 +286,8 @@ def _y_side(model: Any, n: int, y: Any) -> View:
     Y = dense(model._encode(as_labels(y), n, None, False))
     if isinstance(model, HypergraphSpectral):
         return View(_target_rows(model, Y), *AS_IT_IS)
-    if isinstance(model, CanonicalRidge):
-        return View(Y, 1.0 - float(model.gamma_y), float(model.gamma_y))
     if isinstance(model, CCA):
-        return View(Y, 1.0, float(model.alpha_y))
+        return View(Y, *model._y_penalty())
     return View(Y, *(WHITENED if isinstance(model, LDA | KernelCCA) else AS_IT_IS))
 
 

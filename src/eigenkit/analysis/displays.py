@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.analysis._features import Features
+from eigenkit.analysis.diagnostics import Features
 from eigenkit.analysis.plots import COLORS, MARKERS, new_axes
 from eigenkit.linalg import Array
 

@@ -12,8 +12,7 @@ from sklearn.base import BaseEstimator
 
 from eigenkit.analysis import _steps as steps
 from eigenkit.analysis._draws import Progress, generator, in_parallel, root_seed, sizes
-from eigenkit.analysis._sides import sides
-from eigenkit.analysis._views import View, residuals
+from eigenkit.analysis._sides import View, residuals, sides
 from eigenkit.data import check_finite
 from eigenkit.estimators._encoding import as_labels, check_groups
 from eigenkit.estimators._validation import check_X
@@ -185,7 +184,8 @@ HypergraphSpectral, PLSRegression, PLSCanonical, PLSSVD, SIMPLS, PLSDA, or a ker
     n_steps = _n_steps(estimator, found, Z, blocks)
     plan = [_step(found, j, Z, blocks) for j in range(n_steps)]
     observed, null, exact = _run(plan, name, int(n_permutations), random_state, n_jobs, progress)
-    factor = _factor([unit for _, unit in rows])
+    # To the units of the data; of more views, to correlations.
+    factor = rows[0][1] * rows[1][1] if len(rows) == 2 else 1.0 / (len(rows) - 1)
     return PermutationTest(
         method=type(estimator).__name__,
         statistic=name,
@@ -198,11 +198,6 @@ HypergraphSpectral, PLSRegression, PLSCanonical, PLSSVD, SIMPLS, PLSDA, or a ker
         n_blocks=len(blocks),
         exact=exact,
     )
-
-
-def _factor(units: list[float]) -> float:
-    """What turns singular values to the units of the data; for more views, to correlations."""
-    return float(np.prod(units)) if len(units) == 2 else 1.0 / (len(units) - 1)
 
 
 # -- what is asked for ------------------------------------------------------------------
@@ -312,13 +307,10 @@ def _run(
     tasks: list[tuple[Any, ...]] = []
     exact = []
     for j, (parts, blocks) in enumerate(plan):
-        every = len(parts) == 2 and steps.arrangements(blocks) <= n_permutations
+        all_there_are = steps.arrangements(blocks)
+        every = len(parts) == 2 and all_there_are <= n_permutations
         exact.append(every)
-        counts = (
-            [steps.arrangements(blocks)]
-            if every
-            else sizes(n_permutations, steps.batch_size(parts))
-        )
+        counts = [all_there_are] if every else sizes(n_permutations, steps.batch_size(parts))
         tasks += [
             (name, parts, blocks, count, every, (root, j, i)) for i, count in enumerate(counts)
         ]

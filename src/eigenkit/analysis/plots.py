@@ -9,8 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.analysis._common import check_has, described
-from eigenkit.analysis.diagnostics import hotelling_t2, spe, spe_limit, t2_limit
+from eigenkit.analysis.diagnostics import (
+    check_has,
+    described,
+    hotelling_t2,
+    spe,
+    spe_limit,
+    t2_limit,
+)
 from eigenkit.estimators import PLSRegressionCV, ShrinkageRegression
 
 # Classes are told apart by more than colour, and colours are safe for the colour-blind.
@@ -47,7 +53,8 @@ def plot_scores(
     Parameters
     ----------
     model : fitted PLS estimator
-    {components}
+    components : (int, int)
+        Which components, counted from 0.
     color : array, optional
         A number or colour per sample.
     {axes}
@@ -76,7 +83,8 @@ def plot_loadings(
     Parameters
     ----------
     model : fitted PLS estimator with loadings
-    {components}
+    components : (int, int)
+        Which components, counted from 0.
     names : sequence of str, optional
         Written next to the points; the feature names of the model by default.
     {axes}
@@ -117,10 +125,8 @@ def plot_explained_variance(model: Any, *, ax: Any = None) -> Any:
     remedy = "a fitted PLSRegression, SIMPLS, PLSCanonical or PLSDA"
     check_has(model, "shares of X and y for its components", remedy, *both)
     ax = new_axes(ax)
-    for name, share in (
-        ("X", model.x_explained_variance_ratio_),
-        ("y", model.y_explained_variance_ratio_),
-    ):
+    for name, attribute in zip("Xy", both, strict=True):
+        share = getattr(model, attribute)
         ax.plot(np.arange(1, len(share) + 1), np.cumsum(share), marker="o", label=name)
     ax.set(xlabel="components", ylabel="explained variance", ylim=(0, 1.02))
     ax.legend()

@@ -204,12 +204,9 @@ def plot_decision_regions(
     >>> plot_decision_regions(model, X, y).get_xlabel()
     'feature 0'
     """
-    check_is_fitted(model)
-    X, y = np.asarray(X, dtype=np.float64), np.asarray(y)
+    X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or X.shape[1] != 2:
         raise ValueError(f"X has shape {X.shape}: regions can be drawn for two features only.")
-    if y.shape != X.shape[:1]:
-        raise ValueError(f"y has shape {y.shape}: give one class for each of {len(X)} samples.")
     shown = RegionsDisplay.from_estimator(model, X, y, resolution=resolution, margin=margin, ax=ax)
     shown.ax_.set(title=type(model).__name__)
     return shown.ax_

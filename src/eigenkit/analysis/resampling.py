@@ -186,10 +186,14 @@ def bootstrap(
     l = width(resampling.model)
 
     _check_size(found, n_bootstraps)
-    root = root_seed(random_state)
+    root, counts = root_seed(random_state), sizes(int(n_bootstraps), BATCH)
+    tasks = [(count, (root, i)) for i, count in enumerate(counts)]
 
     def draw(resampling: Resampling) -> Measures:
-        return _all_draws(resampling, int(n_bootstraps), root, n_jobs, progress)
+        """What all resamples give, stacked."""
+        parts = in_parallel(resampling, tasks, counts, n_jobs, progress)
+        every = [one for part in parts for one in part]
+        return {name: np.array([one[name] for one in every]) for name in every[0]}
 
     draws = draw(resampling)
     more = resampling.with_one_more()
@@ -209,17 +213,6 @@ def _check_size(found: Measures, n_bootstraps: int) -> None:
             f"{n_bootstraps} resamples need {needed / 2**30:.1f} GB (the limit is "
             f"{LIMIT_BYTES / 2**30:g} GB): ask for fewer components or resamples."
         )
-
-
-def _all_draws(
-    resampling: Resampling, n: int, root: int, n_jobs: int | None, progress: Progress
-) -> Measures:
-    """What all resamples give, stacked."""
-    counts = sizes(n, BATCH)
-    tasks = [(count, (root, i)) for i, count in enumerate(counts)]
-    parts = in_parallel(resampling, tasks, counts, n_jobs, progress)
-    draws = [draw for part in parts for draw in part]
-    return {name: np.array([draw[name] for draw in draws]) for name in draws[0]}
 
 
 def _coef(measures: Measures) -> Measures:

@@ -7,20 +7,18 @@ from eigenkit.late import late_names
 if TYPE_CHECKING:
     from eigenkit.estimators._base import Projection, alpha_path
     from eigenkit.estimators.bayesian_cca import BayesianCCA
-    from eigenkit.estimators.canonical_ridge import CanonicalRidge
-    from eigenkit.estimators.cca import CCA
+    from eigenkit.estimators.cca import CCA, CanonicalRidge
     from eigenkit.estimators.graph_regularized import GraphRegularized
-    from eigenkit.estimators.hypergraph import HypergraphSpectral
-    from eigenkit.estimators.hypergraph_clustering import HypergraphClustering
+    from eigenkit.estimators.hypergraph import HypergraphClustering, HypergraphSpectral
     from eigenkit.estimators.keep_search import KeepSearchCV, selection_frequency
     from eigenkit.estimators.kernel import (
         KernelCCA,
         KernelHypergraphSpectral,
         KernelLDA,
         KernelOrthonormalizedPLS,
+        KernelPLS,
     )
     from eigenkit.estimators.kernel_pca import KernelPCA
-    from eigenkit.estimators.kernel_pls import KernelPLS
     from eigenkit.estimators.lda import LDA
     from eigenkit.estimators.least_squares import LeastSquaresProjection
     from eigenkit.estimators.many_labels import ManyLabelClassifier
@@ -92,15 +90,18 @@ __all__ = [
 _MODULES: dict[str, tuple[str, ...]] = {
     "._base": ("Projection", "alpha_path"),
     ".bayesian_cca": ("BayesianCCA",),
-    ".canonical_ridge": ("CanonicalRidge",),
-    ".cca": ("CCA",),
+    ".cca": ("CCA", "CanonicalRidge"),
     ".graph_regularized": ("GraphRegularized",),
-    ".hypergraph": ("HypergraphSpectral",),
-    ".hypergraph_clustering": ("HypergraphClustering",),
+    ".hypergraph": ("HypergraphClustering", "HypergraphSpectral"),
     ".keep_search": ("KeepSearchCV", "selection_frequency"),
-    ".kernel": ("KernelCCA", "KernelHypergraphSpectral", "KernelLDA", "KernelOrthonormalizedPLS"),
+    ".kernel": (
+        "KernelCCA",
+        "KernelHypergraphSpectral",
+        "KernelLDA",
+        "KernelOrthonormalizedPLS",
+        "KernelPLS",
+    ),
     ".kernel_pca": ("KernelPCA",),
-    ".kernel_pls": ("KernelPLS",),
     ".lda": ("LDA",),
     ".least_squares": ("LeastSquaresProjection",),
     ".many_labels": ("ManyLabelClassifier",),

@@ -1,17 +1,34 @@
-"""The rows of each class, in coordinates in which planes can be computed."""
+"""The rows of each class, in coordinates in which planes can be computed.
+
+Whole, as sums over the rows of each class (of streams of them, and blocks), or as kernel values
+with the training samples that span the surfaces.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
 
+from eigenkit.data.sparse_rows import add_transposed, product
+from eigenkit.estimators._encoding import check_two_classes
+from eigenkit.estimators._kernel_space import refuse_overflow
+from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import NO_VARIANCE
+from eigenkit.kernels import pivots
 from eigenkit.linalg import Array, eigenpairs, power_of_two
+from eigenkit.moments import BlockedRows, ClassMoments, Factor
+from eigenkit.shell import shown
+from eigenkit.solvers.large_planes import PlanePasses
 from eigenkit.solvers.planes import class_grams, lower_grams
-from eigenkit.tolerances import EPS, ROUNDING, SQUARES_RANGE, above_rounding, grain
+from eigenkit.tolerances import EPS, ROUNDING, SQUARES_RANGE, TINY, above_rounding, grain
 
 
 class ClassRows:
@@ -79,10 +96,8 @@ def with_ones(F: Any, root: Array | None) -> Any:
     n, d = F.shape
     if sparse.issparse(F):
         last = F.indptr[1:]  # the one is the last number of its row
-        data, column = (
-            np.insert(F.data.astype(np.float64), last, 1.0),
-            np.insert(F.indices, last, d),
-        )
+        data = np.insert(F.data.astype(np.float64), last, 1.0)
+        column = np.insert(F.indices, last, d)
         indptr = F.indptr + np.arange(n + 1, dtype=F.indptr.dtype)
         if root is not None:
             data *= np.repeat(root, np.diff(indptr))
@@ -141,7 +156,202 @@ def check_varied(K: Array) -> None:
 
 def kernel_unit(K: Array) -> float:
     """1, or a power of two that brings kernel values of extreme size near 1."""
-    size = max(float(K.max()), -float(K.min()))
-    return (
-        1.0 if SQUARES_RANGE[0] < size < SQUARES_RANGE[1] else float(power_of_two(np.array(size)))
-    )
+    (low, high), size = SQUARES_RANGE, max(float(K.max()), -float(K.min()))
+    return 1.0 if low < size < high else float(power_of_two(np.array(size)))
+
+
+def check_class_counts(classes: np.ndarray, present: np.ndarray, n: int, absent: str) -> None:
+    """Refuse fewer than two classes, one without rows, and one sample of each."""
+    k = len(classes)
+    check_two_classes(np.ones(k))
+    if not np.all(present):
+        raise ValueError(absent.format(shown(classes[np.argmin(present)])))
+    if n <= k:
+        raise ValueError(
+            f"y holds {k} classes for {n} samples: some class needs more than one sample."
+        )
+
+
+@dataclass(frozen=True)
+class ClassSums:
+    """A factor of the rows of each class, which is all that planes depend on."""
+
+    factors: list[Factor]
+
+    @classmethod
+    def of(cls, moments: ClassMoments, classes: np.ndarray) -> ClassSums:
+        found = moments.factors()
+        present = np.array([factor is not None for factor in found])
+        check_class_counts(classes, present, moments.n_rows, "no row of the class {} has come.")
+        return cls([factor for factor in found if factor is not None])
+
+    def standardized(self) -> tuple[Array, ClassRows]:
+        """The mean, and rows with the sums of those of (X - mean) / unit, 1.
+
+        They are those of the centred factor, which say nothing of the constant, and one more for
+        the mean of the class.
+        """
+        whole = reduce(Factor.merge, self.factors).without_rounding()
+        size = np.sqrt(np.einsum("ij,ij->j", whole.R, whole.R) / whole.total)
+        if not size.any():
+            raise ValueError(NO_VARIANCE)
+        shift, unit = whole.mean, power_of_two(size)
+        parts = []
+        for factor in self.factors:
+            around = (factor.mean - shift) / unit
+            inside = np.vstack([factor.without_rounding().R / unit, np.sqrt(factor.total) * around])
+            inside[:, size == 0] = 0.0
+            ones = np.append(np.zeros(len(factor.R)), np.sqrt(factor.total))
+            parts.append(np.column_stack([inside, ones]))
+        return shift, ClassRows(parts, to_planes(shift, unit, size == 0), eps=whole.eps)
+
+
+def plane_sums(rows: BlockedRows, classes: np.ndarray) -> PlanePasses:
+    """What planes ask of sparse blocks too wide for a matrix of their columns; a pass each."""
+    k = len(classes)
+    counts, sums, squares = rows.first.run(class_sums, k)
+    absent = "no row of the class {} has come."
+    check_class_counts(classes, counts > 0, int(counts.sum()), absent)
+
+    def products(V: Array) -> Array:
+        found: Array = rows.passes.run(plane_images, np.ascontiguousarray(V))
+        return found.T.reshape(2, k, -1)
+
+    return PlanePasses(sums, squares, products)
+
+
+def class_sums(blocks: Iterable[Any], k: int) -> tuple[Array, Array, Array]:
+    """Of every class the number of rows, and the weighted sums of [x, 1] and of its squares."""
+    counts, found = np.zeros(k), None
+    for X, Y, weight in blocks:
+        own = sparse.csr_array(Y[:, 0] == np.arange(k)[:, None], dtype=np.float64)
+        counts += own.sum(axis=1)
+        N = sparse.csr_array(sparse.hstack([X, np.ones((X.shape[0], 1))]), dtype=np.float64)
+        w = np.ones(X.shape[0]) if weight is None else weight
+        both = [own.multiply(w).tocsr() @ A for A in (N, N.power(2))]
+        dense = [part.toarray() for part in both]
+        found = dense if found is None else [a + b for a, b in zip(found, dense, strict=True)]
+    assert found is not None
+    return counts, found[0], found[1]
+
+
+def plane_images(blocks: Iterable[Any], V: Array) -> Array:
+    """Of vectors (k, d + 1) the images by the rows of other classes, and of their own."""
+    k, d = len(V), V.shape[1] - 1
+    slope, drift = np.zeros((d, 2 * k)), np.zeros((1, 2 * k))
+    for X, Y, weight in blocks:
+        X = sparse.csr_array(X, dtype=np.float64)
+        U = product(X, V[:, :-1].T) + V[:, -1]
+        U = U if weight is None else U * weight[:, None]
+        own = np.arange(k) == Y
+        sides = np.hstack([np.where(own, 0, U), np.where(own, U, 0)])
+        add_transposed(slope, X, sides)
+        drift += sides.sum(axis=0)
+    return np.vstack([slope, drift])
+
+
+def _is_linear(model: Any) -> bool:
+    name = type(model).__name__
+    if not model._is_linear:
+        raise AttributeError(
+            f"{name}(kernel={model.kernel!r}) needs all samples at once: streams and blocks of "
+            "rows are for kernel='linear'."
+        )
+    if model.probability:
+        raise AttributeError(
+            f"{name}(probability=True) needs all samples at once: streams and blocks of rows are "
+            "for probability=False."
+        )
+    return True
+
+
+class PlaneStreams(Streaming):
+    """``partial_fit`` and ``merge`` for planes in the space of X."""
+
+    coef_ = Result()
+    intercept_ = Result()
+    eigenvalues_ = Result()
+    n_iter_ = Result()
+    _center_ = Result()
+    _bias_ = Result()
+    classes_: np.ndarray
+
+    partial_fit = available_if(_is_linear)(Streaming.partial_fit)
+    merge = available_if(_is_linear)(Streaming.merge)
+
+    def _kind(self) -> tuple[Any, ...]:
+        return ()
+
+    def _no_moments(self) -> ClassMoments:
+        return ClassMoments.begin(len(self.classes_))
+
+    @property
+    def _is_solved(self) -> bool:
+        return "intercept_" in vars(self)
+
+
+# Rows of a kernel that agree in this many digits belong to equal samples.
+DIGITS = 12
+
+
+def landmark_rows(model: Any, X: Any, root: Array | None) -> tuple[np.ndarray, Array, Array | None]:
+    """Landmarks (rows of X), K(X, landmarks), and the roots of what each landmark counts for.
+
+    Without ``approximation`` all distinct samples are landmarks. Equal ones share a column, as
+    the difference of two equal columns is a surface that vanishes everywhere; the shared one
+    counts for all of them (None: every landmark for one). ``root`` holds the roots of the
+    sample weights, X the kernel itself where it is precomputed.
+    """
+    n = X.shape[0]
+    if model.approximation is not None and model.n_landmarks < n:
+        chosen = _few(model, X)
+        return chosen, _columns(model, X, chosen), None
+    if model._is_precomputed or sparse.issparse(X):
+        K = _columns(model, X, np.arange(n))
+        first, group = distinct(np.round(K / max(np.abs(K).max(), TINY), DIGITS))
+        K = K if len(first) == n else K[:, first]
+    else:
+        first, group = distinct(X)
+        K = _columns(model, X, first)
+    if root is None and len(first) == n:
+        return first, K, None
+    weight = np.bincount(group, None if root is None else root**2)
+    return first, K, np.sqrt(weight)
+
+
+def _columns(model: Any, X: Any, chosen: np.ndarray) -> Array:
+    every = len(chosen) == X.shape[0]
+    if model._is_precomputed:
+        return np.asarray(X if every else X[:, chosen], dtype=np.float64)
+    return refuse_overflow(model.kernel_(X) if every else model.kernel_(X, X[chosen]))
+
+
+def _few(model: Any, X: Any) -> np.ndarray:
+    n, r = X.shape[0], int(model.n_landmarks)
+    if model.approximation == "nystroem":
+        return np.sort(check_random_state(model.random_state).choice(n, r, replace=False))
+    if model._is_precomputed:
+        return pivots(lambda index: X[:, index], X.diagonal(), r)
+    kernel = model.kernel_
+    return pivots(lambda index: refuse_overflow(kernel(X, X[index])), kernel.diagonal(X), r)
+
+
+def distinct(A: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first of each kind of row, and the kind of each row.
+
+    Equal rows have equal weighted sums: sorting those brings them together, for far less than
+    sorting rows. Where different rows share a sum, equal ones may be kept apart.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = (A * np.cos(np.arange(1.0, A.shape[1] + 1.0))).sum(axis=1)
+    order = np.argsort(sums, kind="stable")
+    fresh = np.ones(len(A), dtype=bool)
+    fresh[1:] = sums[order[1:]] != sums[order[:-1]]
+    if fresh.all():
+        return np.arange(len(A)), np.arange(len(A))
+    fresh[1:] |= np.any(A[order[1:]] != A[order[:-1]], axis=1)
+    group = np.empty(len(A), dtype=np.intp)
+    group[order] = np.cumsum(fresh) - 1
+    first = order[fresh]
+    rank = np.argsort(np.argsort(first))
+    return np.sort(first), rank[group]

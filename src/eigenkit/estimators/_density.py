@@ -9,24 +9,18 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
+from eigenkit.estimators._base import Projection
 from eigenkit.estimators._described import described
 from eigenkit.estimators._validation import check_X
 from eigenkit.linalg import Array
 
 
 @described
-class Density:
+class Density(Projection):
     """What follows from components, their variances, and the same variance in all directions left.
 
     Tipping and Bishop's probabilistic PCA.
     """
-
-    components_: Array
-    explained_variance_: Array
-    noise_variance_: float
-    mean_: Array
-    n_components_: int
-    n_features_in_: int
 
     def get_covariance(self) -> Array:
         """The covariance matrix of the model: the components and noise in all directions.
@@ -83,9 +77,7 @@ class Density:
     def score(self, X: Any, y: Any = None) -> float:
         """The mean of :meth:`score_samples`.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
         y : ignored
 
         Returns

@@ -214,15 +214,6 @@ Returns
 -------
 array of shape (n_samples, n_features), or a tuple with the approximation of y
 """,
-    "groups": """
-groups : array of shape (n_samples,), optional
-    For a splitter that keeps groups together, as GroupKFold. With scikit-learn's metadata
-    routing they reach the splitter by its own request, as with GridSearchCV.
-
-Returns
--------
-self
-""",
 }
 
 described = filled(PARTS)

@@ -1,36 +1,119 @@
 """Cross-validation inside an estimator: who gets the weights, and who the groups.
 
 ``groups`` go to the splitter, weights to the fits. With scikit-learn's metadata routing both go
-where they were requested, as in its own searches.
+where they were requested, as in its own searches. What the search has found answers for it, as the
+estimator on a sum of kernels does.
 """
 
 from __future__ import annotations
 
 import numbers
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import sklearn
 from scipy import sparse
 from sklearn import config_context, get_config
-from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.base import MetaEstimatorMixin, TransformerMixin, clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing, indexable, metadata_routing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import has_fit_parameter
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from eigenkit.estimators._best import BestEstimator
-from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import as_labels, check_groups
+from eigenkit.estimators._encoding import as_labels, check_groups, check_y_names
 from eigenkit.estimators._estimator import Estimator, check_y_given, refuse_blocks
 from eigenkit.estimators._validation import check_weight
 from eigenkit.estimators.splits import LabelStratifiedKFold
 from eigenkit.exceptions import EigenkitWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks
+from eigenkit.shell import lacks
 from eigenkit.tolerances import SUM_ROUNDING
+
+
+def estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
+    """Methods that there are where the estimator has one of this name."""
+    found: Callable[[Callable[..., Any]], Any] = available_if(
+        lambda self: hasattr(self._asked(), name)
+    )
+    return found
+
+
+class Delegating:
+    """Predictions by another estimator, as far as it makes them."""
+
+    def _asked(self) -> Any:
+        """The estimator that says which methods there are, fitted or not."""
+        lacks(self, "_asked")
+
+    def _handed(self, X: Any) -> tuple[Any, Any]:
+        """The fitted estimator, and X as it takes it."""
+        lacks(self, "_handed")
+
+    def _answer(self, method: str, X: Any) -> Any:
+        estimator, X = self._handed(X)
+        return getattr(estimator, method)(X)
+
+    @estimator_has("predict")
+    def predict(self, X: Any) -> Any:
+        """Predict; see the estimator."""
+        return self._answer("predict", X)
+
+    @estimator_has("predict_proba")
+    def predict_proba(self, X: Any) -> Any:
+        """Class probabilities; see the estimator."""
+        return self._answer("predict_proba", X)
+
+    @estimator_has("decision_function")
+    def decision_function(self, X: Any) -> Any:
+        """Scores of the classes; see the estimator."""
+        return self._answer("decision_function", X)
+
+    @estimator_has("score")
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The estimator's own score."""
+        check_y_names(self, y)
+        weight = {} if sample_weight is None else {"sample_weight": sample_weight}
+        estimator, X = self._handed(X)
+        return float(estimator.score(X, y, **weight))
+
+
+class BestEstimator(Delegating, MetaEstimatorMixin, TransformerMixin, Estimator):
+    """A search over an ``estimator`` that leaves ``best_estimator_``; see the subclasses."""
+
+    estimator: Any
+    best_estimator_: Any
+
+    def _describe(self) -> None:
+        """Take over what the best estimator says of the data."""
+        for name in ("classes_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self.best_estimator_, name):
+                setattr(self, name, getattr(self.best_estimator_, name))
+
+    def _asked(self) -> Any:
+        return getattr(self, "best_estimator_", self.estimator)
+
+    def _best(self) -> Any:
+        check_is_fitted(self)
+        return self.best_estimator_
+
+    def _handed(self, X: Any) -> tuple[Any, Any]:
+        return self._best(), X
+
+    def transform(self, X: Any) -> Any:
+        """Project; see the estimator."""
+        return self._best().transform(X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Names of the components; see the estimator."""
+        return self._best().get_feature_names_out(input_features)
+
+    def __sklearn_tags__(self) -> Any:
+        return self.estimator.__sklearn_tags__()
+
 
 RULES = ("one_standard_error", "min")
 
@@ -121,7 +204,6 @@ class Fold(NamedTuple):
     y_test: Any
 
 
-@described
 class CrossValidated(Estimator):
     """An estimator with a ``cv``, and perhaps an ``estimator`` that is fitted in every fold."""
 
@@ -138,7 +220,13 @@ class CrossValidated(Estimator):
         X, y, sample_weight
             As in the ``fit`` of what is chosen from. The weights count in every fit; in the
             scores, rows of zero weight are left out and all others count alike.
-        {groups}
+        groups : array of shape (n_samples,), optional
+            For a splitter that keeps groups together, as GroupKFold. With scikit-learn's metadata
+            routing they reach the splitter by its own request, as with GridSearchCV.
+
+        Returns
+        -------
+        self
         """
         return self._fit(X, y, sample_weight, groups=groups)
 

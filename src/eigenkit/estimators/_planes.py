@@ -15,17 +15,16 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import DENSE_LIMIT_BYTES, check_finite, project
 from eigenkit.estimators._class_rows import (
     ClassRows,
-    check_varied,
-    kernel_unit,
-    row_space,
-    standardized,
-    with_ones,
-)
-from eigenkit.estimators._class_sums import (
     ClassSums,
     PlaneStreams,
     check_class_counts,
+    check_varied,
+    kernel_unit,
+    landmark_rows,
     plane_sums,
+    row_space,
+    standardized,
+    with_ones,
 )
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels, check_classes, class_numbers
@@ -36,13 +35,12 @@ from eigenkit.estimators._kernel_space import (
     refuse_overflow,
     symmetry_tol,
 )
-from eigenkit.estimators._landmarks import landmark_rows
 from eigenkit.estimators._probabilities import held_out_distances, softmax_scale
 from eigenkit.estimators._validation import check_X
 from eigenkit.kernels import Kernel, checked_kernel
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import Rows
-from eigenkit.shell import check_real
+from eigenkit.shell import check_real, lacks
 from eigenkit.solvers.large_planes import PlaneRows, PlaneSums
 from eigenkit.solvers.planes import Planes
 from eigenkit.tolerances import precision
@@ -124,8 +122,6 @@ class Found:
 class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
     """One plane per class, near to it and far from the rest; the nearest plane wins."""
 
-    alpha: float
-
     def __init__(
         self,
         alpha: float = 1e-3,
@@ -154,7 +150,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
     # -- what a subclass says ----------------------------------------------------------
 
     def _planes(self, rows: ClassRows) -> Planes:
-        raise TypeError(f"{type(self).__name__} finds no planes")
+        lacks(self, "_planes")
 
     def _from_raw(self, rows: ClassRows) -> Planes | None:
         """Planes from uncentred features, where the method and the data allow for it."""
@@ -162,7 +158,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
 
     def _from_products(self, rows: PlaneSums) -> Planes:
         """Planes of sparse rows too many and too wide for matrices of either order."""
-        raise TypeError(f"{type(self).__name__} finds no planes")
+        lacks(self, "_from_products")
 
     def _eigenvalues(self, shares: Array) -> Array:
         """Numerator / denominator of each plane."""
@@ -319,9 +315,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
     def distances(self, X: Any) -> Array:
         """Distance of each sample to the plane of each class.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
             With ``kernel="precomputed"`` the kernel between new and training samples.
 
         Returns

@@ -18,7 +18,7 @@ from eigenkit.estimators._estimator import Transformer, check_y_given
 from eigenkit.estimators._validation import check_weight, check_X, check_X_varies, check_y_varies
 from eigenkit.linalg import Array, power_of_two, triangular_factor
 from eigenkit.shell import check_count
-from eigenkit.solvers.two_views import SingularView, TwoViews, complete, patterns
+from eigenkit.solvers.two_views import Completed, SingularView, TwoViews, complete, patterns
 from eigenkit.tolerances import EPS, precision
 
 
@@ -60,14 +60,8 @@ def growing(what: str, change: float) -> str:
 class TwoViewDensity(Transformer):
     """A Gaussian of two views, and of a latent variable that they share."""
 
-    # -- what a subclass says ----------------------------------------------------------
-
-    def _solve(self, views: Views, settings: Any) -> TwoViews:
-        """The density, in the units of the views."""
-        raise TypeError(f"{type(self).__name__} fits no density")
-
     def _keep_more(self) -> None:
-        """Attributes of its own, in the units of the data."""
+        """Attributes of a subclass, in the units of the data; it solves to the density."""
 
     # -- fitting -----------------------------------------------------------------------
 
@@ -183,9 +177,7 @@ class TwoViewDensity(Transformer):
     def transform(self, X: Any, y: Any = None) -> Any:
         """The expectation of z given x; and given y, if it is passed.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
         y : array of shape (n_samples,) or (n_samples, n_targets), optional
 
         Returns
@@ -205,9 +197,7 @@ class TwoViewDensity(Transformer):
     def latent(self, X: Any, y: Any) -> Array:
         """The expectation of z given both views.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
         y : array of shape (n_samples,) or (n_samples, n_targets)
             Either may have NaN where entries are missing: the expectation then is that given
             the others.
@@ -236,20 +226,18 @@ class TwoViewDensity(Transformer):
         )
 
     def _filled(self, views: Views) -> Views:
-        V = self._completed(views)
+        V = self._completed(views).V
         return Views(V[:, : self.n_features_in_], V[:, self.n_features_in_ :], None)
 
-    def _completed(self, views: Views) -> Array:
+    def _completed(self, views: Views) -> Completed:
+        """What the model says of the entries that are missing, given the others."""
         V, model = views.joint(), self._model
-        ones = np.ones(len(V))
-        return complete(V, model.mean, model.covariance, patterns(V), ones).V
+        return complete(V, model.mean, model.covariance, patterns(V), np.ones(len(V)))
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The expectation of y given x: ``y_mean_ + transform(X) @ y_loadings_.T``.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
         return_std : bool
             Whether to return the standard deviation of a new y given x too; X then must have no
             gaps. It is that of the model times sqrt(1 + 1 / n_samples), as the means are estimates.
@@ -285,15 +273,13 @@ class TwoViewDensity(Transformer):
         views = self._given(X, y)
         if sparse.issparse(views.X):
             raise ValueError("X is sparse, and has no entries missing: give a dense array.")
-        filled = self._completed(views) * self._scale_
+        filled = self._completed(views).V * self._scale_
         return self._cast(filled[:, : self.n_features_in_]), filled[:, self.n_features_in_ :]
 
     def score_samples(self, X: Any, y: Any = None) -> Array:
         """The log density of every row, (x, y) together, or of what is there of it.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
         y : array of shape (n_samples,) or (n_samples, n_targets), optional
             Without it, the density of x.
 
@@ -307,10 +293,8 @@ class TwoViewDensity(Transformer):
             white = project(views.X, model.mean[:d], _inverse(model.R[:d, :d]))
             return np.asarray(model.log_density(white) - logs[:d].sum())
         if views.gaps:
-            V = views.joint()
-            ones = np.ones(len(V))
-            density = complete(V, model.mean, model.covariance, patterns(V), ones).log_density
-            return np.asarray(density - ~np.isnan(V) @ logs)
+            density = self._completed(views).log_density
+            return np.asarray(density - ~np.isnan(views.joint()) @ logs)
         F = _inverse(model.R)
         white = project(views.X, model.mean[:d], F[:d]) + project(views.Y, model.mean[d:], F[d:])
         return np.asarray(model.log_density(white) - logs.sum())

@@ -130,11 +130,8 @@ class BayesianCCA(TwoViewDensity):
                     "a PCA of it first."
                 ) from None
             deviation = _deviation(np.linalg.norm(R, axis=0))
-            return (
-                Observed(R * np.sqrt(weight.sum()) / deviation, view, weight, None),
-                mean,
-                deviation,
-            )
+            rows = R * np.sqrt(weight.sum()) / deviation
+            return Observed(rows, view, weight, None), mean, deviation
         V = self._joint(views)
         seen = ~np.isnan(V)
         total = weight @ seen
@@ -189,8 +186,7 @@ class BayesianCCA(TwoViewDensity):
         total[np.diag_indices_from(total)] += np.concatenate(
             [parts["prior"].ravel(), np.zeros(len(W))]
         )
-        variance = np.zeros(kept.sum())
-        variance[:] = np.diag(np.linalg.inv(total[np.ix_(kept, kept)]))
+        variance = np.diag(np.linalg.inv(total[np.ix_(kept, kept)]))
         half = np.zeros(W.shape)
         half[active] = scipy.special.ndtri(0.5 + level / 2) * np.sqrt(variance[: active.sum()])
         unit = (self._scale_ * self._deviation_)[:, None, None]

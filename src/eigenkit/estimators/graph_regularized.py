@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +13,9 @@ from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing, indexable
 
 from eigenkit.estimators._base import Projection
-from eigenkit.estimators._best import BestEstimator, estimator_has
 from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._estimator import check_y_given, refuse_blocks
-from eigenkit.estimators._folds import best_of
+from eigenkit.estimators._folds import BestEstimator, best_of, estimator_has, fit_head
 from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.kernels import near_zero
 from eigenkit.linalg import Array
@@ -325,21 +325,17 @@ def _is_mark(value: Any, responses: bool) -> bool:
     return bool(value != value or (not responses and (value == -1) is True))
 
 
+@dataclass
 class _Problem:
     """All rows in the coordinates of the projection, to be fitted with some of the labels."""
 
-    def __init__(
-        self,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        weight: Array | None,
-        known: np.ndarray,
-        L: sparse.csr_array | None,
-    ) -> None:
-        self.estimator, self.X, self.y = estimator, X, y
-        self.weight, self.known, self.L = weight, known, L
-        self.below: Any = None  # the rows of the graph, once they are needed
+    estimator: Any
+    X: Any
+    y: Any
+    weight: Array | None
+    known: np.ndarray
+    L: sparse.csr_array | None
+    below: Any = None  # the rows of the graph, once they are needed
 
     def fitted(self, known: np.ndarray, mu: float) -> Any:
         """The projection with the labels of ``known`` and this weight of the graph."""
@@ -385,7 +381,6 @@ class _Problem:
         if hasattr(model, "score"):
             return float(model.score(X, y))
         train = np.flatnonzero(known)
-        head = sklearn.linear_model.LinearRegression()
-        scores = model.transform(_safe_indexing(self.X, train))
-        head.fit(scores, _safe_indexing(self.y, train))
+        T = model.transform(_safe_indexing(self.X, train))
+        head = fit_head(None, T, _safe_indexing(self.y, train))
         return float(head.score(model.transform(X), y))

@@ -11,7 +11,6 @@ import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.utils import _safe_indexing, check_random_state, indexable
 
-from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels
 from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of
 from eigenkit.estimators.sparse_cca import SparseCCA
@@ -20,7 +19,6 @@ from eigenkit.linalg import Array
 from eigenkit.shell import check_choice, check_count, check_real, with_article
 
 
-@described
 class KeepSearchCV(Search):
     """Sparse PLS with the numbers of variables and of components chosen by cross-validation.
 

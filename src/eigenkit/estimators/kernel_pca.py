@@ -169,9 +169,7 @@ class KernelPCA(KernelSpace, Transformer):
     def transform(self, X: Any) -> Array:
         """Scores of new samples: ``(kernel(X, X_fit_) - mean_) @ components_.T``.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
             With ``kernel="precomputed"`` inner products with the training samples.
 
         Returns

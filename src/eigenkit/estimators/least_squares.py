@@ -253,15 +253,10 @@ class LeastSquaresProjection(Projection):
         {scored}
         """
         if self.target in CLASSES:
-            labels = labels_of(self, y, reset=False)
-            return float(
-                sklearn.metrics.accuracy_score(labels, self.predict(X), sample_weight=sample_weight)
-            )
-        return float(
-            sklearn.metrics.r2_score(
-                as_numbers(self, y), self.predict(X), sample_weight=sample_weight
-            )
-        )
+            truth, measure = labels_of(self, y, reset=False), sklearn.metrics.accuracy_score
+        else:
+            truth, measure = as_numbers(self, y), sklearn.metrics.r2_score
+        return float(measure(truth, self.predict(X), sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

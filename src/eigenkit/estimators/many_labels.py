@@ -144,7 +144,8 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         """Learn the projection, and keep the scores and labels of the rows."""
         X, J, weight = rows.X, rows.Y, rows.weight
         own = self.projection is None
-        projection = _default_projection(J.shape[1]) if own else clone(self.projection)
+        rank = MAIN_DIRECTIONS if J.shape[1] > MANY_LABELS else None
+        projection = OrthonormalizedPLS(label_rank=rank) if own else clone(self.projection)
         self.projection_ = projection.fit(X, J, sample_weight=weight)
         found = self.projection_.n_components_
         self._n_used_ = min(COMPONENTS, found) if own else found
@@ -192,9 +193,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     def predict_top(self, X: Any, n_labels: int = 5) -> tuple[np.ndarray, Array]:
         """The labels with most votes.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
         n_labels : int
 
         Returns
@@ -233,13 +232,10 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         return A if self._sparse_labels_ else A.toarray()
 
     def _votes(self, X: Any) -> sparse.csr_array:
-        parts = [self._block_votes(block) for block in self._blocks(X)]
-        return sparse.csr_array(sparse.vstack(parts, format="csr"))
-
-    def _blocks(self, X: Any) -> Iterator[Any]:
         step = max(1, BLOCK_NEIGHBORS // max(1, self.n_neighbors))
-        for start in range(0, X.shape[0], step):
-            yield X[start : start + step]
+        starts = range(0, X.shape[0], step)
+        parts = [self._block_votes(X[start : start + step]) for start in starts]
+        return sparse.csr_array(sparse.vstack(parts, format="csr"))
 
     def _block_votes(self, X: Any) -> sparse.csr_array:
         n_train, count = self._labels_.shape[0], self._counts_
@@ -261,10 +257,6 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         tags.input_tags.sparse = True
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def _default_projection(n_labels: int) -> OrthonormalizedPLS:
-    return OrthonormalizedPLS(label_rank=MAIN_DIRECTIONS if n_labels > MANY_LABELS else None)
 
 
 def _as_counts(weight: Array) -> Array:

@@ -13,9 +13,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import CenteredKernel
-from eigenkit.estimators._best import Delegating
 from eigenkit.estimators._encoding import check_same_rows, labels_of
 from eigenkit.estimators._estimator import Transformer, check_y_given
+from eigenkit.estimators._folds import Delegating
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._several_kernels import FeatureRows, KernelMatrices, check_useful
 from eigenkit.estimators._validation import check_weight, check_X
@@ -56,10 +56,6 @@ NAMED: dict[str, Callable[[], KernelProjection]] = {
     "opls": KernelOrthonormalizedPLS,
     "lda": KernelLDA,
 }
-
-
-def _is_known(estimator: Any) -> bool:
-    return not isinstance(estimator, str) or estimator in NAMED
 
 
 def _unfitted(estimator: Any) -> Any:
@@ -206,16 +202,12 @@ class MultipleKernelProjection(Delegating, Transformer):
         self.n_iter_ = len(found.history)
         del bank  # the largest thing here, not needed any more
         self.estimator_._precomputed_rounding = float(self.theta_ @ roundings)
-        self._fit_estimator(X.combined(self.kernels_, self.theta_, None), y, weight)
-
-    def _fit_estimator(self, K: Array, y: Any, weight: Array | None) -> None:
+        K = X.combined(self.kernels_, self.theta_, None)
         self.estimator_.fit(K, y, sample_weight=weight)
         del self.estimator_._precomputed_rounding  # it belongs to this kernel
-        self.eigenvalues_ = self.estimator_.eigenvalues_
-        self.components_ = self.estimator_.components_
-        self.n_components_ = self.estimator_.n_components_
-        if hasattr(self.estimator_, "classes_"):
-            self.classes_ = self.estimator_.classes_
+        for name in ("eigenvalues_", "components_", "n_components_", "classes_"):
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
 
     def _bank(self, X: Samples, y: Any, weight: Array | None) -> tuple[KernelBank, Array, Array]:
         """All kernels, centred and of the trace n, with the target; their factors and rounding."""
@@ -328,10 +320,11 @@ class MultipleKernelProjection(Delegating, Transformer):
         return np.asarray(self._answer("transform", X), dtype=self._dtype_)
 
     def _asked(self) -> Any:
-        return _unfitted(self.estimator) if _is_known(self.estimator) else None
+        named = isinstance(self.estimator, str)
+        return None if named and self.estimator not in NAMED else _unfitted(self.estimator)
 
     def _handed(self, X: Any) -> tuple[Any, Array]:
-        K = self.kernel_matrix(X)
+        K = self.kernel_matrix(X)  # first: it says if there is no model yet
         return self.estimator_, K
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._base import Projection
 from eigenkit.estimators._density import Density
 from eigenkit.estimators._described import described
 from eigenkit.estimators._gaps import (
@@ -47,7 +46,7 @@ SVD_SOLVERS = {
 
 
 @described
-class PCA(Density, Projection):
+class PCA(Density):
     """Principal component analysis: the directions of largest variance.
 
     Solves ``Xc'Xc w = lambda w`` with ``w'w = 1``. Sparse X is centred implicitly and never

@@ -22,7 +22,7 @@ from eigenkit.estimators._estimator import ScoresByName
 from eigenkit.estimators._gaps import share_of
 from eigenkit.estimators._validation import check_scores
 from eigenkit.linalg import Array, power_of_two
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.nipals import nipals
 
@@ -55,22 +55,16 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         return np.asarray(terms * self.y_std_[:, None] / self.x_std_)
 
     def _checked_l(self, n_components: Any) -> int:
-        if n_components is None:
-            return self.n_components_
-        l = check_count("n_components", n_components, hint=", or None for all")
-        if l > self.n_components_:
-            raise ValueError(
-                f"n_components={l} exceeds {self.n_components_}, the number that was fitted: fit "
-                "with more, or give less."
-            )
-        return l
+        if n_components is not None:
+            check_count("n_components", n_components, hint=", or None for all")
+        return check_at_most(
+            "n_components", n_components, self.n_components_, "the number that was fitted"
+        )
 
     def predict(self, X: Any, n_components: int | None = None) -> Array:
         """Predict y, with all components or with the first few.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
         n_components : int, optional
             Use the model that a fit with this many components would have given.
 
@@ -90,9 +84,7 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Predictions with 1, 2, ..., n_components_ components, one after the other.
 
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
+        {samples}
 
         Yields
         ------

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
-from eigenkit.estimators._described import described
 from eigenkit.estimators._folds import RULES, CrossValidated, one_standard_error
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.linalg import Array, power_of_two
@@ -17,7 +16,6 @@ from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
 from eigenkit.solvers.deflation import Components
 
 
-@described
 class PLSRegressionCV(CrossValidated, PLSRegressor):
     """PLS regression with the number of components chosen by cross-validation.
 
@@ -100,12 +98,9 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
     def _choose(self, errors: Array, unit: float) -> int:
         with np.errstate(over="ignore", under="ignore"):
             self.fold_errors_ = errors * unit * unit
-        self.n_components_min_ = int(np.argmin(errors.mean(axis=0)))
-        self.n_components_one_standard_error_ = one_standard_error(errors)
-        return {
-            "min": self.n_components_min_,
-            "one_standard_error": self.n_components_one_standard_error_,
-        }[self.rule]
+        least, fewest = int(np.argmin(errors.mean(axis=0))), one_standard_error(errors)
+        self.n_components_min_, self.n_components_one_standard_error_ = least, fewest
+        return least if self.rule == "min" else fewest
 
     def _n_wanted(self, rows: Rows, n: int) -> int:
         bound = min(rows.X.shape)

@@ -152,9 +152,8 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
         self.x_loadings_ = self._cast(fit.X.rmatmat(T) @ TT_inverse)
 
     def _keep_scores(self, pair: Pair, fit: Fit) -> None:
-        if pair.given is None:
-            return
-        self.x_scores_ = self._cast(self._x_scores(pair.given.X))
+        if pair.given is not None:
+            self.x_scores_ = self._cast(self._x_scores(pair.given.X))
 
     # -- using -------------------------------------------------------------------------
 

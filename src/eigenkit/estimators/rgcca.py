@@ -10,8 +10,8 @@ import numpy as np
 
 from eigenkit.data import Centered
 from eigenkit.estimators._encoding import encode_responses, labels_of
-from eigenkit.estimators._many_views import ManyViews, per_view
 from eigenkit.estimators._validation import NO_VARIANCE
+from eigenkit.estimators.multiview import ManyViews, per_view
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import Rows

@@ -11,7 +11,6 @@ from sklearn.base import clone, is_classifier
 
 from eigenkit.data import GRAM_LIMIT_BYTES
 from eigenkit.estimators._base import alpha_path, check_has_alpha
-from eigenkit.estimators._described import described
 from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of, fit_head
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.linalg import Array
@@ -22,7 +21,6 @@ from eigenkit.solvers.least_squares import l1_path as _l1_path
 ALPHAS = tuple(float(alpha) for alpha in np.logspace(-3, 3, 7))
 
 
-@described
 class AlphaSearchCV(Search):
     """A projection with alpha chosen by cross-validation.
 
@@ -98,9 +96,7 @@ class AlphaSearchCV(Search):
         """Scores of every alpha (columns) on every split (rows)."""
         X, y, weight, _ = problem
         if isinstance(X, Blocks):
-            n_folds = 5 if self.cv is None else check_count("cv", self.cv)
-            given = X, self.alphas, n_folds, self.head, self.scoring
-            return _block_scores(self.estimator, *given)
+            return self._block_scores(X)
         # One look at all the data first: bad input is refused before it is cut into folds.
         clone(self.estimator)._rows(X, y, weight)
         judge = self.estimator if self.head is None else self.head
@@ -138,31 +134,27 @@ class AlphaSearchCV(Search):
         scorer = sklearn.metrics.check_scoring(fitted, scoring=self.scoring)
         return float(scorer(fitted, model.transform(fold.X_test), fold.y_test))
 
+    def _block_scores(self, blocks: Any) -> Array:
+        """The same on every fold of rows that come in blocks."""
+        if not hasattr(blocks, "folds"):
+            raise TypeError(
+                f"{type(blocks).__name__} has no folds: cross-validate blocks of this process."
+            )
+        rows = []
+        for train, test in blocks.folds(5 if self.cv is None else check_count("cv", self.cv)):
+            models = alpha_path(self.estimator, train, None, self.alphas)
+            rows.append([self._block_score(model, train, test) for model in models])
+        return np.array(rows, dtype=np.float64)
 
-def _block_scores(
-    estimator: Any, blocks: Blocks, alphas: Sequence[float], n_folds: int, head: Any, scoring: Any
-) -> Array:
-    """Scores of every alpha (columns) on every fold of the rows."""
-    if not hasattr(blocks, "folds"):
-        raise TypeError(
-            f"{type(blocks).__name__} has no folds: cross-validate blocks of this process."
-        )
-    rows = []
-    for train, test in blocks.folds(n_folds):
-        models = alpha_path(estimator, train, None, alphas)
-        rows.append([_block_score(model, train, test, head, scoring) for model in models])
-    return np.array(rows, dtype=np.float64)
-
-
-def _block_score(model: Any, train: Any, test: Any, head: Any, scoring: Any) -> float:
-    if head is None and hasattr(model, "predict") and scoring is None:
-        found, y, _ = _together(test, model.predict)
-        if is_classifier(model):
-            return float(sklearn.metrics.accuracy_score(y, found))
-        return float(sklearn.metrics.r2_score(y, found))
-    fitted = fit_head(head, *_together(train, model.transform))
-    T, y, _ = _together(test, model.transform)
-    return float(sklearn.metrics.check_scoring(fitted, scoring=scoring)(fitted, T, y))
+    def _block_score(self, model: Any, train: Any, test: Any) -> float:
+        if self.head is None and hasattr(model, "predict") and self.scoring is None:
+            found, y, _ = _together(test, model.predict)
+            if is_classifier(model):
+                return float(sklearn.metrics.accuracy_score(y, found))
+            return float(sklearn.metrics.r2_score(y, found))
+        fitted = fit_head(self.head, *_together(train, model.transform))
+        T, y, _ = _together(test, model.transform)
+        return float(sklearn.metrics.check_scoring(fitted, scoring=self.scoring)(fitted, T, y))
 
 
 def _together(blocks: Any, function: Any) -> tuple[Array, Array, Array | None]:

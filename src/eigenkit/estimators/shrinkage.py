@@ -119,18 +119,13 @@ class ShrinkageRegression(RegressorMixin, Estimator):
         self.coef_ = self._cast(solution.coef(factors))
 
     def _factors(self, spectrum: Spectrum) -> Array:
-        if self.method in ("pcr", "pls"):
-            rank = f"the rank of X (of n_features={self.n_features_in_})"
-            check_at_most("n_components", self.n_components, len(spectrum.s), rank, hint="")
         if self.method == "ols":
             return spectrum.ols()
         if self.method == "ridge":
             return spectrum.ridge(float(self.alpha))
-        return (
-            spectrum.pcr(self.n_components)
-            if self.method == "pcr"
-            else spectrum.pls(self.n_components)
-        )
+        rank = f"the rank of X (of n_features={self.n_features_in_})"
+        l = check_at_most("n_components", self.n_components, len(spectrum.s), rank, hint="")
+        return spectrum.pcr(l) if self.method == "pcr" else spectrum.pls(l)
 
     def predict(self, X: Any) -> Array:
         """Predict y.

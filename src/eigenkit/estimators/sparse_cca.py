@@ -116,14 +116,12 @@ class SparseCCA(BothSides):
         check_choice("method", self.method, METHODS)
         sides = []
         for side in ("x", "y"):
-            penalty, count = getattr(self, f"penalty_{side}"), getattr(self, f"n_nonzero_{side}")
-            if check_real(f"penalty_{side}", penalty, high=1.0) == 1.0:
-                raise ValueError(f"penalty_{side}=1 leaves no variable: give a number below 1.")
+            penalty, count = check_penalty(self, side), getattr(self, f"n_nonzero_{side}")
             if count is not None:
                 check_count(f"n_nonzero_{side}", count, hint=", or None to use the penalty")
             elif self.method == "greedy":
                 raise ValueError(f"method='greedy' needs n_nonzero_{side}: give an integer.")
-            sides.append(Sparsity(float(penalty), count, bool(self.nonnegative)))
+            sides.append(Sparsity(penalty, count, bool(self.nonnegative)))
         if self.nonnegative and self.method == "greedy":
             raise ValueError("nonnegative=True is not for method='greedy': choose another method.")
         tol = check_real("tol", self.tol)
@@ -187,6 +185,15 @@ class SparseCCA(BothSides):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def check_penalty(model: Any, side: str) -> float:
+    """The share of the penalty that leaves no variable of x or y; refuses that one itself."""
+    name = f"penalty_{side}"
+    penalty = check_real(name, getattr(model, name), high=1.0)
+    if penalty == 1.0:
+        raise ValueError(f"{name}=1 leaves no variable: give a number below 1.")
+    return penalty
 
 
 def _correlations(A: Array, B: Array, weight: Array | None) -> Array:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 import numpy as np
 
-from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
+from eigenkit.estimators._cross_decomposition import CrossDecomposition, Fit, Pair, decomposed
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.estimators.plsda import PLSDA
+from eigenkit.estimators.sparse_cca import check_penalty
 from eigenkit.linalg import Array
 from eigenkit.shell import check_choice, check_count, check_real
 from eigenkit.solvers.deflation import sparse_pair
@@ -20,22 +20,15 @@ Keep = int | Sequence[int] | None
 MODES = ("regression", "canonical")
 
 
-class _SparsePairs:
+class _SparsePairs(CrossDecomposition):
     """What both classes share: pairs of weights with few non-zeros in the loop of PLS."""
 
     penalty_y: float = 0.0
     keep_y: Keep = None
-    n_components: int | None
-    n_iter_: int
-    _deflation: ClassVar[str]
-    tol: float
-    max_iter: int
 
     def _check_sparsity(self) -> None:
         for side in ("x", "y"):
-            penalty = getattr(self, f"penalty_{side}")
-            if check_real(f"penalty_{side}", penalty, high=1.0) == 1.0:
-                raise ValueError(f"penalty_{side}=1 leaves no variable: give a number below 1.")
+            check_penalty(self, side)
             self._kept(side, 1)
         check_real("tol", self.tol)
         check_count("max_iter", self.max_iter)

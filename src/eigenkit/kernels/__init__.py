@@ -9,6 +9,8 @@ from eigenkit.kernels.checks import (
     check_kernel_size,
     check_positive,
     checked_kernel,
+    landmark_map,
+    pivots,
 )
 from eigenkit.kernels.functions import (
     KERNELS,
@@ -19,13 +21,11 @@ from eigenkit.kernels.functions import (
     gaussian,
     near_zero,
 )
-from eigenkit.kernels.landmarks import landmark_map, pivots
 from eigenkit.kernels.rounding import rounding
 
 __all__ = [
     "KERNELS",
     "KERNEL_LIMIT_BYTES",
-    "SYMMETRY_TOL",
     "CombinedKernel",
     "Kernel",
     "KernelRows",

@@ -109,9 +109,11 @@ class Kernel:
             return _called(self.kernel, X, X if Y is None else Y, self.params or {})
         if self.kernel == "rbf" and not sparse.issparse(X) and not sparse.issparse(Y):
             return gaussian(X, X if Y is None else Y, self.gamma)
+        gamma = None if isinstance(self.gamma, str) else self.gamma
+        named = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
         with np.errstate(over="ignore", invalid="ignore"):
             K = sklearn.metrics.pairwise_kernels(
-                X, Y, metric=self.kernel, filter_params=True, **self._named_params()
+                X, Y, metric=self.kernel, filter_params=True, **named
             )
         return np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
 
@@ -129,10 +131,6 @@ class Kernel:
         if self.kernel in ("poly", "polynomial"):
             return float(self.degree).is_integer() and self.coef0 >= 0
         return isinstance(self.kernel, str) and self.kernel in _POSITIVE
-
-    def _named_params(self) -> dict[str, Any]:
-        gamma = None if isinstance(self.gamma, str) else self.gamma
-        return {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
 
     def _seen(self, X: Any) -> Any:
         return X if self.columns is None else X[:, self.columns]

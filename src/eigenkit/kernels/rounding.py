@@ -41,17 +41,13 @@ def rounding(kernel: Kernel, X: Any, K: Array, weight: Array) -> float:
 def _bound(kernel: Kernel, X: Any, weight: Array, eps: float) -> float:
     """The square of the norm of all moves, from above."""
     if kernel.kernel in ("linear", "rbf"):
+        # The features are the samples themselves, or at a distance of as much.
         widen = 1.0 if kernel.kernel == "linear" else 2 * kernel.gamma
-        return float(widen) * _along_columns(X, weight, eps)
+        return float(widen * np.max(grain(weight @ _squared(X), len(weight), eps)) ** 2)
     # Their sum is far above the norm: half of the step is enough. Those of the Laplacian kernel
     # are in directions of their own, as the steps of a random walk are.
     moves = weight * _moves(kernel, X, step(eps) / 2)
     return float(np.max(moves) if kernel.kernel == "laplacian" else np.sum(moves))
-
-
-def _along_columns(X: Any, weight: Array, eps: float) -> float:
-    """The square of the norm of all moves where features are the samples themselves."""
-    return float(np.max(grain(weight @ _squared(X), len(weight), eps))) ** 2
 
 
 def _change(K: Array, weight: Array, square: float, power: float) -> float:

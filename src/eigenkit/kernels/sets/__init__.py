@@ -7,11 +7,9 @@ sets and those, ready for any estimator with ``kernel="precomputed"``.
 
 from __future__ import annotations
 
-from eigenkit.kernels.sets._fisher import FisherVectors
-from eigenkit.kernels.sets._mean_map import MeanMap
-from eigenkit.kernels.sets._pooled import Pooled
+from eigenkit.kernels.sets._fisher import FisherVectors, VisualWords
+from eigenkit.kernels.sets._mean_map import MeanMap, Pooled
 from eigenkit.kernels.sets._pyramid import PyramidMatch, pyramid_match
-from eigenkit.kernels.sets._words import VisualWords
 
 SET_KERNELS = {
     "pyramid": PyramidMatch,

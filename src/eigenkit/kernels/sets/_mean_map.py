@@ -1,4 +1,4 @@
-"""The mean of a Gaussian kernel over all pairs of vectors of two sets."""
+"""Gaussian kernels: the mean over all pairs of vectors of two sets, or of one vector per set."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ class MeanMap(ByTheMedian):
     def _inner(self, new: Any, fitted: Any) -> Array:
         X, sizes = new
         Y, other_sizes = fitted
-        K = np.zeros((len(sizes), len(other_sizes)), dtype=_dtype(X, Y))
+        dtype = np.result_type(X, Y) if len(X) and len(Y) else np.float64
+        K = np.zeros((len(sizes), len(other_sizes)), dtype=dtype)
         for start, stop in _blocks(sizes):
             rows = X[sizes[:start].sum() : sizes[:stop].sum()]
             if len(rows) and len(Y):
@@ -126,10 +127,6 @@ def _blocks(sizes: np.ndarray) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-def _dtype(X: Array, Y: Array) -> Any:
-    return np.result_type(X, Y) if len(X) and len(Y) else np.float64
-
-
 def _squared_distances(X: Array, Y: Array) -> Array:
     shift = Y.mean(axis=0) if len(Y) else 0.0  # small terms, small rounding
     X, Y = X - shift, Y - shift
@@ -138,3 +135,52 @@ def _squared_distances(X: Array, Y: Array) -> Array:
     D += np.sum(X * X, axis=1)[:, None]
     D += np.sum(Y * Y, axis=1)
     return np.maximum(D, 0, out=D)
+
+
+@described
+class Pooled(ByTheMedian):
+    """Gaussian kernel between the pooled vectors of sets.
+
+    A set X becomes z(X): the mean, the maximum and the standard deviation of its vectors, side
+    by side. With the median m of squared distances between sets seen in fit::
+
+        K(X, Y) = exp(-gamma |z(X) - z(Y)|^2 / m)
+
+    {by_the_median}
+    >>> from eigenkit.kernels.sets import Pooled
+    >>> Pooled(random_state=0).fit_transform(sets).round(2)
+    array([[1.  , 0.95, 0.37],
+           [0.95, 1.  , 0.3 ],
+           [0.37, 0.3 , 1.  ]])
+    """
+
+    def __init__(self, gamma: float = 1.0, *, random_state: Any = None) -> None:
+        self.gamma = gamma
+        self.random_state = random_state
+
+    def _learn(self, points: Array) -> None:
+        pass
+
+    def _learn_from_sets(self) -> None:
+        Z, sizes = self._fit_sets_
+        self._scale_by(Z[sizes > 0])
+
+    def _represent(self, points: Array, sizes: np.ndarray) -> tuple[Array, np.ndarray]:
+        if not len(points):
+            return np.zeros((len(sizes), 3 * self._width_)), sizes
+        n = np.maximum(sizes, 1)[:, None].astype(points.dtype)
+        mean = sums(points, sizes) / n
+        away = points - np.repeat(mean, sizes, axis=0)
+        deviation = np.sqrt(sums(away * away, sizes) / n)
+        top = np.zeros_like(mean)
+        filled = sizes > 0
+        starts = (np.cumsum(sizes) - sizes)[filled]
+        top[filled] = np.maximum.reduceat(points, starts, axis=0)
+        return np.hstack([mean, top, deviation]), sizes
+
+    def _inner(self, new: Any, fitted: Any) -> Array:
+        (Z, sizes), (Z_fit, sizes_fit) = new, fitted
+        return gaussian(Z, Z_fit, self.scale_) * np.outer(sizes > 0, sizes_fit > 0)
+
+    def _square(self, sets: Any) -> Array:
+        return np.asarray(sets[1] > 0, dtype=np.float64)

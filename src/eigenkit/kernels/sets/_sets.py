@@ -148,7 +148,8 @@ class SetKernel(TransformerMixin, BaseEstimator):
             self._width_ = points.shape[1]
             self._learn(points)
             self._fit_sets_ = joined([self._represent(*block) for block in blocks])
-            self.n_sets_in_ = self._n_sets()
+            kept = self._fit_sets_
+            self.n_sets_in_ = len(kept[1]) if isinstance(kept, tuple) else int(kept.shape[0])
             self._learn_from_sets()
             self._fit_norms_ = np.sqrt(self._square(self._fit_sets_))
         return self
@@ -214,10 +215,6 @@ class SetKernel(TransformerMixin, BaseEstimator):
 
     def _learn_from_sets(self) -> None:
         """What is left to learn when the sets are represented."""
-
-    def _n_sets(self) -> int:
-        kept = self._fit_sets_
-        return len(kept[1]) if isinstance(kept, tuple) else int(kept.shape[0])
 
     def _represent(self, points: Array, sizes: np.ndarray) -> Any:
         lacks(self, "_represent")
