@@ -5,16 +5,12 @@ from __future__ import annotations
 from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.record import Method, Run
 from eigenkit.report.alike import natural
+from eigenkit.report.differences import main_metric, ranked
 from eigenkit.report.tables import Table
-from eigenkit.report.words import main_metric, number, ranked, short, visible
+from eigenkit.report.words import label_word, number, short, visible
 
 # Rows of a table that a page can hold without becoming slow.
 _MOST_ROWS = 300
-
-
-def label_word(run: Run) -> str:
-    """What a label is called."""
-    return {"classes": "class", "numbers": "response"}.get(run.data.kind, "label")
 
 
 def in_order(run: Run, labels: list[int]) -> list[int]:

@@ -8,18 +8,8 @@ import numpy as np
 
 from eigenkit.evaluation.metrics import NUMBER_METRICS, metrics_of
 from eigenkit.record import Method, Run
-from eigenkit.report.differences import Difference, difference
-from eigenkit.report.words import (
-    NOTHING,
-    main_metric,
-    main_score,
-    measured,
-    number,
-    ranked,
-    seconds,
-    short,
-    visible,
-)
+from eigenkit.report.differences import difference, main_metric, main_score, ranked
+from eigenkit.report.words import NOTHING, measured, number, seconds, short, sizes, visible
 
 Metrics = dict[str, tuple[str, bool]]
 
@@ -56,28 +46,16 @@ def comparison(run: Run) -> Table:
 
 def paired(run: Run) -> Table:
     """How far the others are from the best, on the same splits."""
-    metric = main_metric(run)
     done = [m for m in ranked(run) if main_score(run, m) is not None]
-    rows = []
-    for method in done[1:]:
-        gap = difference_to(run, done[0], method)
-        if gap is not None:
-            cells = [visible(method.name), f"{gap.mean:+.3f}", f"{gap.low:+.3f} to {gap.high:+.3f}"]
-            rows.append([*cells, "yes" if gap.clear else "no"])
-    words = metrics_of(run.data.kind)[metric][0]
+    gaps = [(method, difference(run, done[0], method)) for method in done[1:]]
+    rows = [[visible(method.name), *gap.cells()] for method, gap in gaps if gap is not None]
+    words = metrics_of(run.data.kind)[main_metric(run)][0]
     return Table(
         f"How much more {words} {visible(done[0].name) if done else ''} has",
         ["than", "difference", "95 % interval", "clear"],
         rows,
         note="Mean over the splits; intervals allow for training samples that splits share.",
     )
-
-
-def difference_to(run: Run, best: Method, method: Method) -> Difference | None:
-    """Between the best and another, of the main score; None where it is not known."""
-    metric = main_metric(run)
-    known = all(metric in m.scores and m.scores[metric].mean is not None for m in (best, method))
-    return difference(run, best, method, metric) if known else None
 
 
 def responses(run: Run) -> Table:
@@ -141,19 +119,13 @@ def warnings(run: Run) -> Table:
 
 def data_facts(run: Run) -> Table:
     """Sizes, and more of the kind."""
-    d = run.data
-    facts = {
-        "samples": f"{d.n_samples:,}",
-        "features": f"{d.n_features:,}",
-        {"numbers": "responses"}.get(d.kind, d.kind): f"{d.n_labels:,}",
-        "stored as": f"{'sparse' if d.sparse else 'dense'} {visible(d.dtype)}",
-        "entries not zero": f"{d.density:.2%}",
-        "labels per sample": f"{d.cardinality:.2f}",
-        "samples without a label": f"{d.unlabelled:,}",
-        "fingerprint": visible(d.fingerprint),
-    }
-    if d.kind == "numbers":
-        del facts["labels per sample"], facts["samples without a label"]
+    d, facts = run.data, sizes(run)
+    facts["stored as"] = f"{'sparse' if d.sparse else 'dense'} {visible(d.dtype)}"
+    facts["entries not zero"] = f"{d.density:.2%}"
+    if d.kind != "numbers":
+        facts["labels per sample"] = f"{d.cardinality:.2f}"
+        facts["samples without a label"] = f"{d.unlabelled:,}"
+    facts["fingerprint"] = visible(d.fingerprint)
     return Table("Data", ["", ""], [[k, v] for k, v in facts.items()], n_text=2)
 
 
@@ -259,18 +231,12 @@ def alphas(run: Run) -> Table:
     return Table(f"Alpha against {visible(words)}", columns, rows, note=note)
 
 
-def top_features(method: Method, components: int = 6) -> list[Table]:
-    """Per component the features that move it most."""
-    if method.model is None:
-        return []
-    return [
-        Table(
-            f"Component {i + 1}",
-            ["feature", "weight"],
-            [[visible(f.name, 40), f"{f.weight:+.3g}"] for f in component],
-        )
-        for i, component in enumerate(method.model.components[:components])
-    ]
+def top_features(method: Method, limit: int = 5) -> Table:
+    """The features that move the first component most."""
+    first = method.model.components[:1] if method.model else []
+    rows = [[visible(f.name, 40), f"{f.weight:+.3g}"] for part in first for f in part[:limit]]
+    title = f"Top features, {visible(method.name)}: component 1"
+    return Table(title, ["feature", "weight"], rows)
 
 
 def environment(run: Run) -> Table:
