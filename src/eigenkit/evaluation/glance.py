@@ -18,9 +18,9 @@ MAX_SETS = 60
 MAX_COLUMNS = 200
 
 
-def describe(samples: Samples, name: str, numbers: bool = False) -> Data:
+def describe(samples: Samples, name: str) -> Data:
     """What the report says of the data before anything is fitted."""
-    X, Y = samples.X, samples.Y
+    X, Y, numbers = samples.X, samples.Y, samples.numbers
     if numbers:  # nothing to count
         Y = np.zeros(Y.shape)
     counts = Y.sum(axis=0).astype(int)
@@ -35,7 +35,7 @@ def describe(samples: Samples, name: str, numbers: bool = False) -> Data:
         sparse=bool(sparse.issparse(X)),
         dtype=str(X.dtype),
         density=float(stored) / (X.shape[0] * X.shape[1]),
-        kind="numbers" if numbers else "classes" if samples.single else "labels",
+        kind=samples.kind,
         cardinality=float(Y.sum() / len(Y)),
         unlabelled=0 if numbers else int(np.sum(~Y.any(axis=1))),
         labels=[Label(label, int(c)) for label, c in zip(samples.label_names, counts, strict=True)],
