@@ -25,12 +25,12 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
-from benchmarks.race import machine
+from benchmarks.race import RESULTS, machine
 from eigenkit import ManyLabelClassifier, OrthonormalizedPLS
 from eigenkit.datasets import load_dataset
 from eigenkit.evaluation import precision_at_k
 
-FILE = Path(__file__).parent / "results" / "delicious.json"
+FILE = RESULTS / "delicious.json"
 
 
 class Neighbors:

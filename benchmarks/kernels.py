@@ -14,7 +14,6 @@ import argparse
 import json
 import resource
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
+from benchmarks.race import RESULTS
 from eigenkit import (
     CCA,
     HypergraphSpectral,
@@ -36,7 +36,6 @@ from eigenkit import (
 from eigenkit.datasets import load_dataset
 from eigenkit.kernels import Kernel
 
-RESULTS = Path(__file__).parent / "results"
 ALPHAS = [0.01, 0.1, 1.0, 10.0, 100.0]
 METHODS: dict[str, tuple[Any, Any]] = {
     "star": (HypergraphSpectral(), KernelHypergraphSpectral()),

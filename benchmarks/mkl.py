@@ -15,14 +15,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks.race import RESULTS
 from eigenkit import Kernel, KernelHypergraphSpectral, MultipleKernelProjection
 from eigenkit.estimators import multiple_kernels
-
-RESULTS = Path(__file__).parent / "results"
 
 
 def problem(n: int, p: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, list[Kernel]]:

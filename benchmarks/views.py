@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,34 +18,24 @@ from scipy import linalg as sla
 from scipy import sparse
 from sklearn import decomposition
 
+from benchmarks.race import RESULTS, race
+from benchmarks.real import in_batches
 from eigenkit import CCA, PCA, MultiviewCCA
 from eigenkit.datasets import DatasetNotFound, load_dataset
 
-RESULTS = Path(__file__).parent / "results" / "views.json"
-
-Fits = dict[str, Callable[[], np.ndarray]]
-
-
-def interleaved(fits: Fits, repeats: int) -> tuple[dict[str, float], dict[str, np.ndarray]]:
-    """Best seconds and last result of each, taking turns."""
-    best = dict.fromkeys(fits, np.inf)
-    results = {}
-    for _ in range(repeats):
-        for name, fit in fits.items():
-            start = time.perf_counter()
-            results[name] = fit()
-            best[name] = min(best[name], time.perf_counter() - start)
-    return best, results
+Fits = dict[str, Callable[[], Any]]
+Answer = Callable[[Any], np.ndarray]
 
 
-def compare(title: str, fits: Fits, repeats: int, agree: Callable[[Any, Any], float]) -> dict:
-    """Time the fits; the first is ours, the others are set against it."""
-    best, results = interleaved(fits, repeats)
+def compare(title: str, fits: Fits, repeats: int, answer: Answer, agree: Callable) -> dict:
+    """Time the fits; the first is ours, the others and their answers are set against it."""
+    answers = {name: answer(fit()) for name, fit in fits.items()}
+    best = race(fits, repeats)
     ours = next(iter(fits))
     print(f"\n{title}")
     rows = {}
     for name, seconds in best.items():
-        difference = agree(results[ours], results[name])
+        difference = agree(answers[ours], answers[name])
         ratio = seconds / best[ours]
         rows[name] = {"seconds": seconds, "ratio": ratio, "difference": difference}
         print(f"  {name:34s} {seconds:8.3f} s   x {ratio:6.2f}   differs by {difference:.1e}")
@@ -76,33 +64,22 @@ def views(n: int, d: int, k: int, repeats: int) -> dict:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, d))
     Y = X[:, :k] + 2 * rng.normal(size=(n, k))
-
-    def peer(model: Any) -> Callable[[], np.ndarray]:
-        # Its correlations are not attributes: the scores are computed outside of the clock.
-        def fit() -> np.ndarray:
-            fitted[type(model).__name__] = model.fit([X, Y])
-            return np.empty(0)
-
-        return fit
-
-    fitted: dict[str, Any] = {}
     fits: Fits = {
-        "eigenkit MultiviewCCA": lambda: MultiviewCCA(k, alpha=0).fit([X, Y]).eigenvalues_,
-        "eigenkit CCA": lambda: CCA(k, alpha=0).fit(X, Y).canonical_correlations_,
-        "cca-zoo MCCA": peer(cca_zoo.MCCA(k)),
-        "cca-zoo CCA": peer(cca_zoo.CCA(k)),
+        "eigenkit MultiviewCCA": lambda: MultiviewCCA(k, alpha=0).fit([X, Y]),
+        "eigenkit CCA": lambda: CCA(k, alpha=0).fit(X, Y),
+        "cca-zoo MCCA": lambda: cca_zoo.MCCA(k).fit([X, Y]),
+        "cca-zoo CCA": lambda: cca_zoo.CCA(k).fit([X, Y]),
     }
 
-    def agree(a: np.ndarray, b: np.ndarray) -> float:
-        return relative(a, b) if b.size else float("nan")
+    def correlations(model: Any) -> np.ndarray:
+        if isinstance(model, MultiviewCCA):
+            return model.eigenvalues_
+        if isinstance(model, CCA):
+            return model.canonical_correlations_
+        return np.abs(_pearson(model.transform([X, Y])))
 
-    rows = compare(f"two views, {n} x {d} and {n} x {k}", fits, repeats, agree)
-    reference = fits["eigenkit CCA"]()
-    for name, model in fitted.items():
-        difference = relative(reference, np.abs(_pearson(model.transform([X, Y]))))
-        rows[f"cca-zoo {name}"]["difference"] = difference
-        print(f"  cca-zoo {name}: correlations differ by {difference:.1e}")
-    return rows
+    title = f"two views, {n} x {d} and {n} x {k} (correlations)"
+    return compare(title, fits, repeats, correlations, relative)
 
 
 def dense_pca(n: int, d: int, k: int, repeats: int) -> dict:
@@ -110,30 +87,29 @@ def dense_pca(n: int, d: int, k: int, repeats: int) -> dict:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n, d)) * np.linspace(3, 1, d) + 1
 
-    def stream(model: Any) -> np.ndarray:
-        for start in range(0, n, 2000):
-            model.partial_fit(X[start : start + 2000])
-        return model.components_
-
     fits: Fits = {
-        "eigenkit PCA": lambda: PCA(k).fit(X).components_,
-        "scikit-learn PCA": lambda: decomposition.PCA(k).fit(X).components_,
-        "eigenkit PCA, batches of 2000": lambda: stream(PCA(k)),
-        "scikit-learn IncrementalPCA": lambda: stream(decomposition.IncrementalPCA(k)),
+        "eigenkit PCA": lambda: PCA(k).fit(X),
+        "scikit-learn PCA": lambda: decomposition.PCA(k).fit(X),
+        "eigenkit PCA, batches of 2000": lambda: in_batches(PCA(k), X, 2000),
+        "scikit-learn IncrementalPCA": lambda: in_batches(decomposition.IncrementalPCA(k), X, 2000),
     }
-    return compare(f"PCA, {k} of {n} x {d}, dense (degrees)", fits, repeats, angle)
+    return compare(f"PCA, {k} of {n} x {d}, dense (degrees)", fits, repeats, _components, angle)
+
+
+def _components(model: Any) -> np.ndarray:
+    return model.components_
 
 
 def sparse_pca(k: int, repeats: int, quick: bool) -> dict:
     """news20 where it is at hand."""
     X, name = _random_text(quick) if quick else _news20()
     fits: Fits = {
-        "eigenkit PCA": lambda: PCA(k).fit(X).components_,
-        "scikit-learn PCA (arpack)": lambda: (
-            decomposition.PCA(k, svd_solver="arpack", random_state=0).fit(X).components_
-        ),
+        "eigenkit PCA": lambda: PCA(k).fit(X),
+        "scikit-learn PCA (arpack)": lambda: decomposition.PCA(
+            k, svd_solver="arpack", random_state=0
+        ).fit(X),
     }
-    return compare(f"PCA, {k} of {name}, sparse (degrees)", fits, repeats, angle)
+    return compare(f"PCA, {k} of {name}, sparse (degrees)", fits, repeats, _components, angle)
 
 
 def _news20() -> tuple[Any, str]:
@@ -162,8 +138,8 @@ def main() -> None:
         "dense_pca": dense_pca(n, d, k, repeats),
         "sparse_pca": sparse_pca(10 if quick else 50, min(repeats, 3), quick),
     }
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(report, indent=2))
+    RESULTS.mkdir(exist_ok=True)
+    (RESULTS / "views.json").write_text(json.dumps(report, indent=2))
 
 
 if __name__ == "__main__":
