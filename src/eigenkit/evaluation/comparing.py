@@ -23,7 +23,8 @@ from eigenkit.evaluation.samples import Prepare, Samples, auto_alphas, has_gaps,
 from eigenkit.evaluation.splits import make_splits
 from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
 from eigenkit.evaluation.trial import Outcome, Plan, run_trial
-from eigenkit.record import SCHEMA, VERSION, Model, Points, Protocol, Run, to_dict
+from eigenkit.record import to_dict
+from eigenkit.record.schema import SCHEMA, VERSION, Model, Points, Protocol, Run
 from eigenkit.shell import check_choice, check_count, check_real, what_is
 
 Progress = Callable[[int, int, str], None]

@@ -14,7 +14,7 @@ import numpy as np
 from eigenkit.estimators._auc import auc_per_label
 from eigenkit.evaluation.metrics import precision_on_grid, roc_on_grid
 from eigenkit.linalg import Array
-from eigenkit.record import ComponentScores, LabelScore, Score, Worst
+from eigenkit.record.schema import ComponentScores, LabelScore, Score, Worst
 
 # Denser near 0, where curves of good classifiers bend.
 ROC_GRID = np.linspace(0, 1, 41) ** 2

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from eigenkit.evaluation.samples import Samples, deviations
 from eigenkit.linalg import Array
-from eigenkit.record import Column, Data, Hypergraph, Label, LabelSet
+from eigenkit.record.schema import Column, Data, Hypergraph, Label, LabelSet
 
 # More than these cannot be told apart in a picture; the record says how many there are.
 MAX_LABELS = 40

@@ -14,7 +14,7 @@ from eigenkit.evaluation.metrics import NUMBER_METRICS, score_numbers
 from eigenkit.evaluation.samples import Part, Samples
 from eigenkit.evaluation.trial import Outcome, Plan, choose_alpha, clock, trial
 from eigenkit.linalg import Array
-from eigenkit.record import Worst
+from eigenkit.record.schema import Worst
 
 
 def number_baselines() -> dict[str, Any]:

@@ -27,7 +27,7 @@ from eigenkit.evaluation.responses import worst_predictions
 from eigenkit.evaluation.samples import Samples, deviations, with_means
 from eigenkit.evaluation.trial import Outcome, project_rows
 from eigenkit.linalg import Array
-from eigenkit.record import (
+from eigenkit.record.schema import (
     AlphaSearch,
     Curve,
     Failure,

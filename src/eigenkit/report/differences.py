@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from eigenkit.record import Method, Run, Score
+from eigenkit.record.schema import Method, Run, Score
 
 _LEVEL = 0.95
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from eigenkit.record import Method, Run
+from eigenkit.record.schema import Method, Run
 from eigenkit.report import label_tables, tables
 from eigenkit.report.alike import coinciding
 from eigenkit.report.differences import ranked

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eigenkit.evaluation.metrics import metrics_of
-from eigenkit.record import Method, Run
+from eigenkit.record.schema import Method, Run
 from eigenkit.report.alike import natural
 from eigenkit.report.differences import main_metric, ranked
 from eigenkit.report.tables import Table

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from html import escape
 
 from eigenkit.evaluation.metrics import metrics_of
-from eigenkit.record import Method, Run, Score
+from eigenkit.record.schema import Method, Run, Score
 from eigenkit.report.differences import interval, main_metric
 from eigenkit.report.pieces import table_html, whole_body
 from eigenkit.report.svg import dots

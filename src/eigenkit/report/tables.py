@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenkit.evaluation.metrics import NUMBER_METRICS, metrics_of
-from eigenkit.record import Method, Run
+from eigenkit.record.schema import Method, Run
 from eigenkit.report.differences import difference, main_metric, main_score, ranked
 from eigenkit.report.words import NOTHING, measured, number, seconds, short, sizes, visible
 

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from eigenkit.record import Run
+from eigenkit.record.schema import Run
 from eigenkit.report import tables
 from eigenkit.report.tables import Table
 from eigenkit.report.words import headline, protocol_sentence, visible

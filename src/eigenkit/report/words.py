@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from eigenkit.evaluation.metrics import metrics_of
-from eigenkit.record import Method, Run, Score
+from eigenkit.record.schema import Method, Run, Score
 from eigenkit.report.differences import (
     main_metric,
     main_score,
