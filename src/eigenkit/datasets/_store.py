@@ -151,14 +151,14 @@ def _arrays(path: Path) -> dict[str, np.ndarray]:
         raise FileError(path, f"it cannot be read ({error.strerror or error}).") from error
     except _DAMAGED as error:
         raise FileError(
-            path, f"it is damaged or holds more than plain arrays ({_first(error)})."
+            path, f"it is damaged or holds more than plain arrays ({first_line(error)})."
         ) from error
 
 
-def _first(error: BaseException) -> str:
+def first_line(said: Any) -> str:
     """The first line of an error, or its kind if it says nothing."""
-    lines = str(error).splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
+    lines = str(said).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(said).__name__
 
 
 def _features(path: Path, arrays: dict[str, np.ndarray]) -> Any:
