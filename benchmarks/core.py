@@ -1,11 +1,10 @@
-"""CCA, orthonormalized PLS and LDA against what users have today.
+"""What :mod:`benchmarks.real` leaves out: grids of alphas, wide data, overhead and growth.
 
     python -m benchmarks.core [--quick]
 
-On independent columns, where nothing is ill-conditioned; :mod:`benchmarks.real` has data as people
-have them. Times in seconds, best of several interleaved runs. --quick leaves out scikit-learn's
-CCA, which alone takes minutes. The sparse rows use news20, rcv1 and yahoo_arts, those that
-eigenkit.datasets can get.
+Dense columns are independent, so that nothing is ill-conditioned. Times in seconds, best of several
+interleaved runs. --quick leaves out scikit-learn's CCA, which alone takes minutes. The sparse rows
+use news20, rcv1 and yahoo_arts, those that eigenkit.datasets can get.
 """
 
 from __future__ import annotations
@@ -35,36 +34,14 @@ def dense(table: Table) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 500))
     Y = (X[:, :20] + rng.normal(size=(20_000, 20)) > 0.8).astype(float)
-    y = Y.argmax(axis=1)
-    from cca_zoo.linear import CCA as ZooCCA  # a peer, from the extra `bench`
-
     best = race(
-        {
-            "ours": lambda: CCA().fit(X, Y),
-            "product": lambda: X.T @ X,
-            "zoo": lambda: ZooCCA(n_components=20).fit([X, Y]),
-        }
-    )
-    work = "CCA, 20000 x 500, 20 labels"
-    table.add(work, "cca-zoo CCA", best["ours"], best["zoo"], at_least(3))
-    table.add(work, "one product X'X", best["ours"], best["product"], at_most(1.5))
-    if "--quick" not in sys.argv:
-        slow = seconds(lambda: SklearnCCA(n_components=20).fit(X, Y))
-        table.add(work, "scikit-learn CCA(20)", best["ours"], slow, at_least(300))
-    best = race(
-        {
-            "ours": lambda: LDA().fit(X, y),
-            "svd": lambda: LinearDiscriminantAnalysis(solver="svd").fit(X, y),
-            "eigen": lambda: LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1).fit(X, y),
-        }
-    )
-    work = "LDA, 20000 x 500, 20 classes"
-    table.add(work, "scikit-learn, svd", best["ours"], best["svd"], at_least(5))
-    table.add(work, "scikit-learn, eigen", best["ours"], best["eigen"], at_least(3))
-    one = race(
         {"one": lambda: CCA(alpha=0.01).fit(X, Y), "grid": lambda: alpha_path(CCA(), X, Y, GRID)}
     )
-    table.add("CCA, seven alphas", "one", one["grid"], one["one"], at_most(3))
+    work = "CCA, 20000 x 500, 20 labels"
+    table.add(f"{work}, seven alphas", "one", best["grid"], best["one"], at_most(3))
+    if "--quick" not in sys.argv:
+        slow = seconds(lambda: SklearnCCA(n_components=20).fit(X, Y))
+        table.add(work, "scikit-learn CCA(20)", best["one"], slow, at_least(300))
 
 
 def wide(table: Table) -> None:
