@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from eigenkit.estimators import PCA
-from eigenkit.evaluation.samples import Samples
+from eigenkit.evaluation.samples import Samples, means_of_columns
 from eigenkit.linalg import Array
 from eigenkit.shell import check_choice
 from eigenkit.solvers.margin import squared_hinge
@@ -64,7 +64,7 @@ def make_baselines(samples: Samples, n_train: int, seed: int) -> dict[str, Any]:
 
 def after_means(estimator: Any) -> Any:
     """A baseline for data with gaps that a method skips: the means of the columns come first."""
-    means = sklearn.impute.SimpleImputer(keep_empty_features=True)
+    means = means_of_columns()
     return means if estimator == "passthrough" else sklearn.pipeline.make_pipeline(means, estimator)
 
 

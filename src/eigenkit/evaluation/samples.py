@@ -111,20 +111,6 @@ def _named(word: str, names: Sequence[Any] | None, count: int) -> list[str]:
     return [str(name) for name in names]
 
 
-def ridge_scale(X: Any) -> float:
-    """A typical nonzero eigenvalue of Xc'Xc, to which a ridge is added.
-
-    The mean diagonal entry is the mean eigenvalue; the median is taken instead, as one
-    feature in large units would drag the mean along. With fewer samples than features the
-    same trace falls on only n - 1 eigenvalues.
-    """
-    squares = X.shape[0] * np.square(deviations(X))
-    varying = squares[squares > 0]
-    if not varying.size:
-        return 1.0
-    return float(np.median(varying) * max(1.0, varying.size / (X.shape[0] - 1)))
-
-
 def has_gaps(X: Any) -> bool:
     """Whether something is missing."""
     return bool(np.isnan(stored(X)).any())
@@ -132,11 +118,12 @@ def has_gaps(X: Any) -> bool:
 
 def with_means(X: Any) -> Any:
     """X with the means of its columns in its gaps."""
-    return (
-        sklearn.impute.SimpleImputer(keep_empty_features=True).fit_transform(X)
-        if has_gaps(X)
-        else X
-    )
+    return means_of_columns().fit_transform(X) if has_gaps(X) else X
+
+
+def means_of_columns() -> Any:
+    """What fills gaps with the means of the columns, also of columns that have no numbers."""
+    return sklearn.impute.SimpleImputer(keep_empty_features=True)
 
 
 def deviations(X: Any) -> np.ndarray:
@@ -170,5 +157,9 @@ def auto_alphas(X: Any) -> list[float]:
     >>> auto_alphas(np.array([[1.0, 2.0], [3.0, 2.0], [5.0, 8.0]]))
     [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
     """
-    center = round(np.log10(ridge_scale(X)))
+    squares = X.shape[0] * np.square(deviations(X))
+    varying = squares[squares > 0]
+    # The mean would be the mean eigenvalue, but one feature in large units drags it along.
+    scale = np.median(varying) * max(1.0, varying.size / (X.shape[0] - 1)) if varying.size else 1.0
+    center = round(np.log10(scale))
     return [float(f"1e{power}") for power in range(center - 4, center + 3)]

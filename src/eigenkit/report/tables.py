@@ -134,11 +134,10 @@ def label_counts(run: Run) -> Table:
     methods = [m for m in ranked(run) if m.roc]
     aucs = [{curve.label: curve.auc for curve in m.roc} for m in methods]
     shown = sorted(run.data.shown, key=lambda j: -run.data.labels[j].count)
-    rows = []
-    for j in shown:
-        label = run.data.labels[j]
-        cells = [number(auc.get(j)) for auc in aucs]
-        rows.append([visible(label.name), f"{label.count:,}", *cells])
+    rows = [
+        [visible(label.name), f"{label.count:,}", *(number(auc.get(j)) for auc in aucs)]
+        for j, label in ((j, run.data.labels[j]) for j in shown)
+    ]
     hidden = run.data.n_labels - len(shown)
     note = f"The {len(shown)} most frequent of {run.data.n_labels} labels." if hidden else ""
     columns = ["label", "samples", *(f"AUC {visible(m.name)}" for m in methods)]
@@ -176,22 +175,13 @@ def solver_facts(run: Run) -> Table:
         if m.model is None or m.model.solved is None:
             continue
         s = m.model.solved
+        words = [visible(m.name), visible(s.solver), visible(s.regression), visible(s.reason, 300)]
+        sizes = [short(m.model.alpha), str(m.model.n_components)]
+        errors = [short(value) for value in (s.residual, s.orthogonality, s.condition)]
+        steps = f"{s.n_iter:,}" if s.n_iter else NOTHING
         state = "yes" if s.converged else "no"
-        rows.append(
-            [
-                visible(m.name),
-                visible(s.solver),
-                visible(s.regression),
-                visible(s.reason, 300),
-                short(m.model.alpha),
-                str(m.model.n_components),
-                short(s.residual),
-                short(s.orthogonality),
-                short(s.condition),
-                f"{s.n_iter:,}" if s.n_iter else NOTHING,
-                state if s.equivalent else f"{state}; a model of its own",
-            ]
-        )
+        state += "" if s.equivalent else "; a model of its own"
+        rows.append([*words, *sizes, *errors, steps, state])
     columns = ["method", "solver", "regression", "why", "alpha", "components", "residual"]
     columns += ["max |W'BW - I|", "condition", "iterations", "converged"]
     return Table("How it was solved", columns, rows, n_text=4)
@@ -199,10 +189,10 @@ def solver_facts(run: Run) -> Table:
 
 def eigenvalues(run: Run, limit: int = 10) -> Table:
     """The leading eigenvalues."""
-    methods = [m for m in ranked(run) if m.model and m.model.eigenvalues]
     rows = [
-        [visible(m.name), *(short(v) for v in m.model.eigenvalues[:limit])]  # type: ignore[union-attr]
-        for m in methods
+        [visible(m.name), *(short(v) for v in m.model.eigenvalues[:limit])]
+        for m in ranked(run)
+        if m.model and m.model.eigenvalues
     ]
     width = max((len(row) for row in rows), default=1)
     rows = [row + [""] * (width - len(row)) for row in rows]
@@ -211,24 +201,18 @@ def eigenvalues(run: Run, limit: int = 10) -> Table:
 
 def alphas(run: Run) -> Table:
     """Score of every alpha in the inner cross-validation."""
-    methods = [m for m in ranked(run) if m.alpha is not None]
-    rows = []
-    for m in methods:
-        assert m.alpha is not None
-        chosen = [a for a in m.alpha.chosen if a is not None]
-        often = ", ".join(f"{a:g} ({chosen.count(a)}x)" for a in sorted(set(chosen)))
-        rows.append([visible(m.name), *(number(v) for v in m.alpha.mean), often])
     edges = {min(run.protocol.alphas, default=0.0), max(run.protocol.alphas, default=0.0)}
-    at_edge = [visible(m.name) for m in methods if m.alpha and edges & set(m.alpha.chosen)]
-    note = ""
-    if at_edge:
-        note = (
-            f"An end of the grid was chosen for {', '.join(at_edge)}: a wider grid may be better."
-        )
+    rows, at_edge = [], []
+    for name, search in [(visible(m.name), m.alpha) for m in ranked(run) if m.alpha]:
+        chosen = [a for a in search.chosen if a is not None]
+        often = ", ".join(f"{a:g} ({chosen.count(a)}x)" for a in sorted(set(chosen)))
+        rows.append([name, *(number(v) for v in search.mean), often])
+        at_edge += [name] if edges & set(chosen) else []
+    note = f"An end of the grid was chosen for {', '.join(at_edge)}: a wider grid may be better."
     columns = ["method", *(f"{a:g}" for a in run.protocol.alphas), "chosen"]
     known = metrics_of(run.data.kind)
     words = known.get(run.protocol.alpha_score, (run.protocol.alpha_score, True))[0]
-    return Table(f"Alpha against {visible(words)}", columns, rows, note=note)
+    return Table(f"Alpha against {visible(words)}", columns, rows, note=note * bool(at_edge))
 
 
 def top_features(method: Method, limit: int = 5) -> Table:
