@@ -88,13 +88,10 @@ class Job:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=float, default=1e9)
-    parser.add_argument("--features", type=float, default=1e6)
-    parser.add_argument("--labels", type=float, default=1e3)
-    parser.add_argument("--per-row", type=float, default=100)
-    parser.add_argument("--iterations", type=int, default=30)
-    given = parser.parse_args()
-    job = Job(given.rows, given.features, given.labels, given.per_row, given.iterations)
+    sizes = {"rows": 1e9, "features": 1e6, "labels": 1e3, "per-row": 100.0, "iterations": 30}
+    for name, size in sizes.items():
+        parser.add_argument(f"--{name}", type=type(size), default=size)
+    job = Job(**vars(parser.parse_args()))
     rates = measured()
     multiply, read = f"{rates.multiply:.2g} multiply-adds", f"{rates.read / 1e9:.1f} GB/s"
     print(f"one core: {multiply} a second, reads {read}")

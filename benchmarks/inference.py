@@ -30,7 +30,7 @@ from benchmarks.inference_settings import (
     POWER,
     Setting,
     Truth,
-    correlated,
+    pairs,
 )
 from eigenkit import CCA
 from eigenkit.analysis import bootstrap, permutation_test
@@ -89,7 +89,7 @@ def bartlett(X: np.ndarray, Y: np.ndarray) -> float:
 
 
 def decisions(rho: float, seed: int) -> list[float]:
-    (X, Y), _ = correlated(rho)(np.random.default_rng([seed, 7]))
+    X, Y = pairs((rho,), 40, 5, 4)(np.random.default_rng([seed, 7]))
     found = [
         permutation_test(
             CCA(1, alpha=0), X, Y, statistic=name, n_permutations=PERMUTATIONS, random_state=seed

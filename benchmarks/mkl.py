@@ -68,10 +68,8 @@ def fit(X: np.ndarray, Y: np.ndarray, kernels: list[Kernel], tol: float) -> dict
 def main() -> None:
     """Print and store the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--samples", type=int, default=2000)
-    parser.add_argument("--kernels", type=int, default=23)
-    parser.add_argument("--labels", type=int, default=60)
-    parser.add_argument("--repeat", type=int, default=2)
+    for name, count in {"samples": 2000, "kernels": 23, "labels": 60, "repeat": 2}.items():
+        parser.add_argument(f"--{name}", type=int, default=count)
     parser.add_argument("--gaps", type=float, nargs="+", default=[1e-3])
     args = parser.parse_args()
     X, Y, kernels = problem(args.samples, args.kernels, args.labels)

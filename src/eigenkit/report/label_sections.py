@@ -8,17 +8,7 @@ from eigenkit.record.schema import Method, Run
 from eigenkit.report import label_tables, tables
 from eigenkit.report.alike import coinciding
 from eigenkit.report.differences import ranked
-from eigenkit.report.pieces import (
-    controls,
-    figure,
-    folded,
-    folds,
-    numbers,
-    radios,
-    select,
-    table_html,
-)
-from eigenkit.report.tables import Table
+from eigenkit.report.pieces import controls, figure, folded_tables, numbers, radios, select
 from eigenkit.report.words import count, label_word, label_words, visible, with_index
 
 # More curves than this in one plot cannot be told apart.
@@ -57,12 +47,12 @@ def curves(run: Run) -> str:
 
 def by_label(run: Run) -> str:
     """A table for every method, that of the best open."""
-    told = [m for m in ranked(run) if m.labels]
-    if not told:
-        return numbers(tables.label_counts(run))
-    word = label_word(run)
-    found = ((m.name, table_html(label_tables.by_label(run, m), sortable=True)) for m in told)
-    return folds((f"Every {word}, {visible(name)}", table) for name, table in found)
+    found = folded_tables(
+        (f"Every {label_word(run)}, {visible(m.name)}", label_tables.by_label(run, m))
+        for m in ranked(run)
+        if m.labels
+    )
+    return found or numbers(tables.label_counts(run))
 
 
 def confusion(run: Run) -> str:
@@ -106,11 +96,8 @@ def responses(run: Run) -> str:
 
 def worst(run: Run) -> str:
     """The samples to look at."""
-    return folds(
-        (visible(m.name), table_html(label_tables.worst(run, m), sortable=True))
-        for m in ranked(run)
-        if m.worst
-    )
+    told = [m for m in ranked(run) if m.worst]
+    return folded_tables((visible(m.name), label_tables.worst(run, m)) for m in told)
 
 
 def columns(run: Run) -> str:
@@ -120,8 +107,8 @@ def columns(run: Run) -> str:
         return ""
     text = f"{count(d.n_constant, 'column')} do not vary; {count(d.n_incomplete, 'column')} with "
     text = (text + "missing values.").replace("1 column do ", "1 column does ")
-    table = table_html(label_tables.columns(run), sortable=True)
-    return f"<p>{escape(text)}</p>{folded('Every column', table)}"
+    table = folded_tables([("Every column", label_tables.columns(run))], unfolded=False)
+    return f"<p>{escape(text)}</p>{table}"
 
 
 def separation(run: Run, drawn: list[Method]) -> str:
@@ -142,7 +129,7 @@ def separation(run: Run, drawn: list[Method]) -> str:
     )
     figures = figure("separation", f"Heat map of {word} against component.", heat)
     figures += figure("circle", f"Correlation circle of features and {label_words(run)}.", circle)
-    shown: list[Table] = [label_tables.correlations(run, m) for m in known]
+    shown = [label_tables.correlations(run, m) for m in known]
     shown += [label_tables.loadings(m) for m in known]
     return fields + figures + numbers(*shown)
 

@@ -57,9 +57,15 @@ def folded(summary: str, inside: str, *, unfolded: bool = False) -> str:
     return f"<details{state}><summary>{escape(summary)}</summary>{inside}</details>" * bool(inside)
 
 
-def folds(parts: Iterable[tuple[str, str]]) -> str:
+def folds(parts: Iterable[tuple[str, str]], *, unfolded: bool = True) -> str:
     """Several to open, the first of them open."""
-    return "".join(folded(*part, unfolded=not i) for i, part in enumerate(parts))
+    return "".join(folded(*part, unfolded=unfolded and not i) for i, part in enumerate(parts))
+
+
+def folded_tables(parts: Iterable[tuple[str, Table]], *, unfolded: bool = True) -> str:
+    """The same for tables to sort."""
+    found = ((title, table_html(table, sortable=True)) for title, table in parts)
+    return folds(found, unfolded=unfolded)
 
 
 def numbers(*shown: Table) -> str:

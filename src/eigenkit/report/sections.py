@@ -87,9 +87,9 @@ def body(run: Run) -> str:
         ("worst", "Worst samples", label_sections.worst(run)),
         ("projection", "Projection", _projection(run)),
         ("features", "Top features", _features(run)),
-        ("components", "Number of components", _components(run)),
+        ("components", "Number of components", _curves(run, "components")),
         ("spectrum", "Eigenvalues", _spectrum(run)),
-        ("alpha", "Choice of alpha", _alpha(run)),
+        ("alpha", "Choice of alpha", _curves(run, "alpha")),
         ("columns", "Columns", label_sections.columns(run)),
         ("solver", "How it was solved", _solver(run)),
         ("repeat", "Repeat and continue", _repeat(run)),
@@ -190,50 +190,42 @@ def _box(run: Run, j: int) -> str:
     )
 
 
-def _curves(
-    run: Run, key: str, curve: Callable[[Method], Any], alt: str, words: str, table: Table
-) -> str:
-    """A figure with a curve for every method that has one, and its numbers."""
-    drawn = [method for method in ranked(run) if curve(method)]
-    caption = " ".join(filter(None, [words, table.note, coinciding(drawn, curve)]))
-    return figure(key, alt, caption) + numbers(table) if drawn else ""
-
-
-def _components(run: Run) -> str:
-    return _curves(
-        run,
-        "components",
+# Figures with a curve for every method: what is drawn, what it shows, how to read it, its numbers.
+_CURVES: dict[str, tuple[Callable[[Method], Any], str, str, Callable[[Run], Table]]] = {
+    "components": (
         lambda m: m.by_components and m.by_components.mean,
         "Score on the test parts against the number of components, for every method.",
         "The score on the test parts with the first components alone: where a curve is level, "
         "further components add nothing. Do not choose by it: it is measured on the test parts.",
-        label_tables.by_components(run),
-    )
-
-
-def _spectrum(run: Run) -> str:
-    found = _curves(
-        run,
-        "scree",
+        label_tables.by_components,
+    ),
+    "scree": (
         lambda m: m.model and m.model.eigenvalues,
         "Eigenvalues of every method in decreasing order.",
         "Eigenvalues of the pencil by component, for the model of the first split.",
-        tables.eigenvalues(run),
-    )
-    scale = radios("scale", "Scale", [("first", "relative to the first"), ("raw", "as they are")])
-    return controls(scale) + found if found else ""
-
-
-def _alpha(run: Run) -> str:
-    return _curves(
-        run,
-        "alpha",
+        tables.eigenvalues,
+    ),
+    "alpha": (
         lambda m: m.alpha and m.alpha.mean,
         "Score of the inner cross-validation against alpha, for every method.",
         "Mean over inner folds and splits; the larger marks are the values that were chosen, "
         "once or more often.",
-        tables.alphas(run),
-    )
+        tables.alphas,
+    ),
+}
+
+
+def _curves(run: Run, key: str) -> str:
+    curve, alt, words, make = _CURVES[key]
+    drawn, table = [method for method in ranked(run) if curve(method)], make(run)
+    caption = " ".join(filter(None, [words, table.note, coinciding(drawn, curve)]))
+    return figure(key, alt, caption) + numbers(table) if drawn else ""
+
+
+def _spectrum(run: Run) -> str:
+    scale = radios("scale", "Scale", [("first", "relative to the first"), ("raw", "as they are")])
+    found = _curves(run, "scree")
+    return controls(scale) + found if found else ""
 
 
 def _features(run: Run) -> str:
