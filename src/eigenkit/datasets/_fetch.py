@@ -19,7 +19,7 @@ from scipy import sparse
 
 from eigenkit.datasets._fingerprint import KNOWN, difference, digest
 from eigenkit.datasets._sources import Entry, Fetched, Files, OpenML
-from eigenkit.datasets._store import Dataset, Splits, first_line
+from eigenkit.datasets._store import Dataset, Splits
 from eigenkit.exceptions import DatasetNotFound
 from eigenkit.files import Reading, open_file, read
 from eigenkit.files._streams import Origin
@@ -49,7 +49,9 @@ def fetch(name: str, entry: Entry, source: Fetched, sha256: str | None) -> Datas
 
 def _cause(error: Exception) -> str:
     """The first line of an error, without the temporary path that a FileError begins with."""
-    return first_line(getattr(error, "problem", None) or getattr(error, "reason", None) or error)
+    text = getattr(error, "problem", None) or getattr(error, "reason", None) or error
+    lines = str(text).strip().splitlines()
+    return lines[0].rstrip(".") if lines else type(error).__name__
 
 
 def _check_digest(name: str, source: Fetched, found: str, expected: str) -> None:

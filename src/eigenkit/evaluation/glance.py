@@ -24,7 +24,7 @@ def describe(samples: Samples, name: str) -> Data:
     if numbers:  # nothing to count
         Y = np.zeros(Y.shape)
     counts = Y.sum(axis=0).astype(int)
-    shown = np.sort(np.argsort(-counts, kind="stable")[: 0 if numbers else MAX_LABELS])
+    shown = most_frequent(counts)[: 0 if numbers else None]
     stored = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
     facts = _column_facts(X)
     return Data(
@@ -47,6 +47,11 @@ def describe(samples: Samples, name: str) -> Data:
         n_constant=int(np.sum(~(facts[2] < facts[3]))),
         n_incomplete=int(np.sum(facts[4] > 0)),
     )
+
+
+def most_frequent(counts: Array) -> Array:
+    """Which labels are drawn; of those that are equally frequent the first."""
+    return np.sort(np.argsort(-counts, kind="stable")[:MAX_LABELS])
 
 
 def _column_facts(X: Any) -> tuple[Array, ...]:

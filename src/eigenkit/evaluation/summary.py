@@ -22,6 +22,7 @@ from eigenkit.evaluation.detail import (
     over_splits,
     worst_samples,
 )
+from eigenkit.evaluation.glance import most_frequent
 from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.responses import worst_predictions
 from eigenkit.evaluation.samples import Samples, deviations, with_means
@@ -42,9 +43,8 @@ from eigenkit.record.schema import (
 TOP_COMPONENTS = 6
 TOP_FEATURES = 10
 MAX_EIGENVALUES = 100
-# Arrows that can be told apart, and bars of labels for one component.
+# Arrows that can be told apart.
 MAX_LOADINGS = 24
-MAX_CORRELATED = 40
 
 
 def summarize(
@@ -151,7 +151,8 @@ def describe_model(fitted: Any, samples: Samples, split: Split, points: Points) 
     Z = project_rows(fitted, X_drawn)
     loadings = _loadings(X, project_rows(fitted, X), samples.feature_names)
     held = np.isin(rows, split[1])
-    correlated = _most_frequent(samples.Y)
+    # Responses are not counted: the first of them are shown.
+    correlated = most_frequent(samples.Y.sum(axis=0) * (not samples.numbers)).tolist()
     fitted = getattr(fitted, "best_estimator_", fitted)  # a search is described by its choice
     report = getattr(fitted, "report_", None)
     eigenvalues = np.asarray(getattr(fitted, "eigenvalues_", []), dtype=np.float64).ravel()
@@ -167,13 +168,6 @@ def describe_model(fitted: Any, samples: Samples, split: Split, points: Points) 
         label_correlations=_label_correlations(Z[held], Y_drawn[held][:, correlated]),
         loadings=loadings,
     )
-
-
-def _most_frequent(Y: Array) -> list[int]:
-    """The labels with the largest sums, or the first responses."""
-    labels = bool(np.isin(Y, (0, 1)).all())
-    order = np.argsort(-Y.sum(axis=0), kind="stable") if labels else np.arange(Y.shape[1])
-    return sorted(int(j) for j in order[:MAX_CORRELATED])
 
 
 def _label_correlations(Z: Array, Y: Array) -> list[list[float | None]]:
