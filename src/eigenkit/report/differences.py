@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.record.schema import Method, Run, Score
 
 _LEVEL = 0.95
@@ -40,6 +41,11 @@ class Difference:
 def main_metric(run: Run) -> str:
     """What methods are ordered by."""
     return "r2" if run.data.kind == "numbers" else "auc"
+
+
+def main_words(run: Run) -> str:
+    """The same in words."""
+    return metrics_of(run.data.kind)[main_metric(run)][0]
 
 
 def main_score(run: Run, method: Method) -> float | None:

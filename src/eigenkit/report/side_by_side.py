@@ -7,7 +7,7 @@ from html import escape
 
 from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.record.schema import Method, Run, Score
-from eigenkit.report.differences import interval, main_metric
+from eigenkit.report.differences import interval, main_metric, main_words
 from eigenkit.report.pieces import table_html, whole_body
 from eigenkit.report.svg import dots
 from eigenkit.report.tables import Table
@@ -133,7 +133,7 @@ def _picture(runs: Runs) -> str:
         return ""
     metric = main_metric(runs.runs[0])
     series = [[_mark(runs.score(m, run, metric)) for m in runs.methods] for run in runs.runs]
-    words = metrics_of(runs.runs[0].data.kind)[metric][0]
+    words = main_words(runs.runs[0])
     names = [visible(name, 22) for name in runs.methods]
     drawn = dots(names, series, f"{words} of every method in every run; a table follows.", words)
     key = "".join(

@@ -8,7 +8,7 @@ import numpy as np
 
 from eigenkit.evaluation.metrics import NUMBER_METRICS, metrics_of
 from eigenkit.record.schema import Method, Run
-from eigenkit.report.differences import difference, main_metric, main_score, ranked
+from eigenkit.report.differences import difference, main_score, main_words, ranked
 from eigenkit.report.words import NOTHING, measured, number, seconds, short, sizes, visible
 
 Metrics = dict[str, tuple[str, bool]]
@@ -49,9 +49,8 @@ def paired(run: Run) -> Table:
     done = [m for m in ranked(run) if main_score(run, m) is not None]
     gaps = [(method, difference(run, done[0], method)) for method in done[1:]]
     rows = [[visible(method.name), *gap.cells()] for method, gap in gaps if gap is not None]
-    words = metrics_of(run.data.kind)[main_metric(run)][0]
     return Table(
-        f"How much more {words} {visible(done[0].name) if done else ''} has",
+        f"How much more {main_words(run)} {visible(done[0].name) if done else ''} has",
         ["than", "difference", "95 % interval", "clear"],
         rows,
         note="Mean over the splits; intervals allow for training samples that splits share.",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import unicodedata
 
-from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.record.schema import Method, Run, Score
 from eigenkit.report.differences import (
     main_metric,
     main_score,
+    main_words,
     near_first,
     not_distinguishable,
     ranked,
@@ -107,9 +107,8 @@ def headline(run: Run) -> str:
 
 def _who_is_ahead(run: Run, done: list[Method]) -> str:
     metric, best = main_metric(run), done[0]
-    words = metrics_of(run.data.kind)[metric][0]
     level = [best, *not_distinguishable(run, best, done[1:])]
-    reached = f"{measured(best.scores[metric])} ({words})"
+    reached = f"{measured(best.scores[metric])} ({main_words(run)})"
     if run.protocol.n_splits == 1 and len(done) > 1:
         return f"{visible(best.name)} is ahead with {reached}; one split cannot say more."
     if len(level) == 1:
