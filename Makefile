@@ -88,7 +88,6 @@ bench: $(VENV)/.bench
 	$(RUN) -m benchmarks.real
 	$(RUN) -m benchmarks.core
 	$(RUN) -m benchmarks.pls
-	$(RUN) -m benchmarks.views
 
 $(VENV)/bin/python:
 	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'eigenkit needs Python 3.11 or later')"

@@ -11,12 +11,12 @@ from __future__ import annotations
 import argparse
 import math
 import tempfile
-import time
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
+from benchmarks.race import seconds
 from eigenkit.data.passes import FAN_IN
 from eigenkit.data.sparse_rows import add_transposed, product
 
@@ -50,12 +50,7 @@ def measured(width: int = 200_000, rows: int = 20_000, per_row: int = 100, k: in
 
 
 def _seconds(work) -> float:
-    times = []
-    for _ in range(3):
-        begun = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - begun)
-    return min(times)
+    return min(seconds(work) for _ in range(3))
 
 
 @dataclass(frozen=True)
@@ -93,30 +88,22 @@ class Job:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=float, default=1e9)
-    parser.add_argument("--features", type=float, default=1e6)
-    parser.add_argument("--labels", type=float, default=1e3)
-    parser.add_argument("--per-row", type=float, default=100)
-    parser.add_argument("--iterations", type=int, default=30)
-    given = parser.parse_args()
-    job = Job(given.rows, given.features, given.labels, given.per_row, given.iterations)
+    sizes = {"rows": 1e9, "features": 1e6, "labels": 1e3, "per-row": 100.0, "iterations": 30}
+    for name, size in sizes.items():
+        parser.add_argument(f"--{name}", type=type(size), default=size)
+    job = Job(**vars(parser.parse_args()))
     rates = measured()
-    print(
-        f"one core: {rates.multiply:.2g} multiply-adds a second, reads {rates.read / 1e9:.1f} GB/s"
-    )
-    print(
-        f"{job.passes} passes over {BYTES_PER_NUMBER * job.rows * job.per_row / 1e12:.1f} TB, ",
-        end="",
-    )
-    print(f"blocks of {8 * job.features * job.labels / 1e9:.0f} GB\n")
+    multiply, read = f"{rates.multiply:.2g} multiply-adds", f"{rates.read / 1e9:.1f} GB/s"
+    print(f"one core: {multiply} a second, reads {read}")
+    stored = BYTES_PER_NUMBER * job.rows * job.per_row / 1e12
+    block = 8 * job.features * job.labels / 1e9
+    print(f"{job.passes} passes over {stored:.1f} TB, blocks of {block:.0f} GB\n")
     print("| machines | data on each | moved in all | hours | of which moving and adding |")
     print("|---:|---:|---:|---:|---:|")
     for machines in (1, 8, 64, 512):
         cost = job.cost(machines, rates)
-        print(
-            f"| {machines} | {cost['held'] / 1e9:.0f} GB | {cost['bytes'] / 1e12:.1f} TB ", end=""
-        )
-        print(f"| {cost['hours']:.1f} | {cost['moving']:.0%} |")
+        moved = f"{cost['held'] / 1e9:.0f} GB | {cost['bytes'] / 1e12:.1f} TB"
+        print(f"| {machines} | {moved} | {cost['hours']:.1f} | {cost['moving']:.0%} |")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""CCA, orthonormalized PLS and LDA against what users have today.
+"""What :mod:`benchmarks.real` leaves out: grids of alphas, wide data, overhead and growth.
 
     python -m benchmarks.core [--quick]
 
-On independent columns, where nothing is ill-conditioned; :mod:`benchmarks.real` has data as people
-have them. Times in seconds, best of several interleaved runs. --quick leaves out scikit-learn's
-CCA, which alone takes minutes. The sparse rows use news20, rcv1 and yahoo_arts, those that
-eigenkit.datasets can get.
+Dense columns are independent, so that nothing is ill-conditioned. Times in seconds, best of several
+interleaved runs. --quick leaves out scikit-learn's CCA, which alone takes minutes. The sparse rows
+use news20, rcv1 and yahoo_arts, those that eigenkit.datasets can get.
 """
 
 from __future__ import annotations
@@ -19,8 +18,9 @@ from sklearn.cross_decomposition import CCA as SklearnCCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.preprocessing import normalize
 
-from benchmarks.race import Report, race, seconds
+from benchmarks.race import RESULTS, race, seconds
 from benchmarks.real import labels
+from benchmarks.table import Table, at_least, at_most
 from eigenkit import CCA, LDA, OrthonormalizedPLS, alpha_path
 from eigenkit.datasets import Dataset, DatasetNotFound, load_dataset
 from eigenkit.moments import Rows
@@ -30,41 +30,21 @@ from eigenkit.targets import TARGETS
 GRID = [float(alpha) for alpha in np.logspace(-2, 4, 7)]
 
 
-def dense(report: Report, quick: bool) -> None:
+def dense(table: Table) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 500))
     Y = (X[:, :20] + rng.normal(size=(20_000, 20)) > 0.8).astype(float)
-    y = Y.argmax(axis=1)
-    from cca_zoo.linear import CCA as ZooCCA  # a peer, from the extra `bench`
-
     best = race(
-        {
-            "ours": lambda: CCA().fit(X, Y),
-            "product": lambda: X.T @ X,
-            "zoo": lambda: ZooCCA(n_components=20).fit([X, Y]),
-        }
-    )
-    report.add("CCA 20000 x 500 x 20 / cca-zoo CCA", best["ours"], best["zoo"], ">= 3x")
-    report.add("CCA / one X.T @ X", best["ours"], best["product"], "<= 1.5x", ours_over_peer=True)
-    if not quick:
-        slow = seconds(lambda: SklearnCCA(n_components=20).fit(X, Y))
-        report.add("CCA / scikit-learn CCA(20)", best["ours"], slow, ">= 300x")
-    best = race(
-        {
-            "ours": lambda: LDA().fit(X, y),
-            "svd": lambda: LinearDiscriminantAnalysis(solver="svd").fit(X, y),
-            "eigen": lambda: LinearDiscriminantAnalysis(solver="eigen", shrinkage=0.1).fit(X, y),
-        }
-    )
-    report.add("LDA 20000 x 500, 20 classes / scikit-learn svd", best["ours"], best["svd"], ">= 5x")
-    report.add("LDA / scikit-learn eigen", best["ours"], best["eigen"], ">= 3x")
-    one = race(
         {"one": lambda: CCA(alpha=0.01).fit(X, Y), "grid": lambda: alpha_path(CCA(), X, Y, GRID)}
     )
-    report.add("CCA, seven alphas / one", one["grid"], one["one"], "<= 3x", ours_over_peer=True)
+    work = "CCA, 20000 x 500, 20 labels"
+    table.add(f"{work}, seven alphas", "one", best["grid"], best["one"], at_most(3))
+    if "--quick" not in sys.argv:
+        slow = seconds(lambda: SklearnCCA(n_components=20).fit(X, Y))
+        table.add(work, "scikit-learn CCA(20)", best["one"], slow, at_least(300))
 
 
-def wide(report: Report) -> None:
+def wide(table: Table) -> None:
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(300, 3000)), np.arange(300) % 5
     best = race(
@@ -74,7 +54,8 @@ def wide(report: Report) -> None:
         },
         repeat=3,
     )
-    report.add("ridge LDA 300 x 3000 / scikit-learn eigen", best["ours"], best["eigen"], ">= 50x")
+    work = "ridge LDA, 300 x 3000"
+    table.add(work, "scikit-learn, eigen", best["ours"], best["eigen"], at_least(50))
 
 
 def load(name: str) -> Dataset | None:
@@ -89,7 +70,7 @@ def load(name: str) -> Dataset | None:
 SPARSE: dict[str, Any] = {"news20": LDA, "rcv1": CCA, "yahoo_arts": OrthonormalizedPLS}
 
 
-def grids(report: Report) -> None:
+def grids(table: Table) -> None:
     """Seven alphas on sparse text, against one."""
     for name, estimator in SPARSE.items():
         data = load(name)
@@ -103,11 +84,10 @@ def grids(report: Report) -> None:
             },
             repeat=2,
         )
-        work = f"{name}, seven alphas / one (0.01)"
-        report.add(work, best["grid"], best["one"], "<= 3x", ours_over_peer=True)
+        table.add(f"{name}, seven alphas", "one (0.01)", best["grid"], best["one"], at_most(3))
 
 
-def overhead(report: Report) -> None:
+def overhead(table: Table) -> None:
     """The iterative solver against the products with X that it must make."""
     data = load("news20")
     if data is None:
@@ -126,11 +106,11 @@ def overhead(report: Report) -> None:
     best = race(
         {"solve": lambda: solve(pencil, Settings(regression="cg")), "products": products}, 3
     )
-    work = f"block CG on news20, {count} products with X and X'"
-    report.add(work, best["solve"], best["products"], "<= 1.3x", ours_over_peer=True)
+    peer = f"{count} products with X and X'"
+    table.add("block CG on news20", peer, best["solve"], best["products"], at_most(1.3))
 
 
-def growth(report: Report) -> None:
+def growth(table: Table) -> None:
     """Time when one of n, d and the number of non-zeros doubles."""
     rng = np.random.default_rng(2)
     base = {"n": 20_000, "d": 20_000, "nnz": 1_000_000}
@@ -149,24 +129,20 @@ def growth(report: Report) -> None:
             },
             repeat=3,
         )
-        work = f"sparse, {what} doubled"
-        report.add(work, best["double"], best["base"], "<= 2.3x", ours_over_peer=True)
+        table.add(
+            f"sparse, {what} doubled", "as it was", best["double"], best["base"], at_most(2.3)
+        )
     D = rng.normal(size=(20_000, 300))
     L = (rng.random((20_000, 10)) < 0.2).astype(float)
     E = np.vstack([D, D])
     M = np.vstack([L, L])
     best = race({"base": lambda: CCA().fit(D, L), "double": lambda: CCA().fit(E, M)})
-    report.add("dense, n doubled", best["double"], best["base"], "<= 2.3x", ours_over_peer=True)
+    table.add("dense, n doubled", "as it was", best["double"], best["base"], at_most(2.3))
 
 
 def main() -> None:
-    report = Report("core")
-    dense(report, "--quick" in sys.argv)
-    wide(report)
-    grids(report)
-    overhead(report)
-    growth(report)
-    report.save()
+    parts = {"dense": dense, "wide": wide, "grids": grids, "overhead": overhead, "growth": growth}
+    Table(RESULTS / "core.json").measure(parts, parts)
 
 
 if __name__ == "__main__":

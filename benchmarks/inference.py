@@ -30,7 +30,7 @@ from benchmarks.inference_settings import (
     POWER,
     Setting,
     Truth,
-    correlated,
+    pairs,
 )
 from eigenkit import CCA
 from eigenkit.analysis import bootstrap, permutation_test
@@ -89,7 +89,7 @@ def bartlett(X: np.ndarray, Y: np.ndarray) -> float:
 
 
 def decisions(rho: float, seed: int) -> list[float]:
-    (X, Y), _ = correlated(rho)(np.random.default_rng([seed, 7]))
+    X, Y = pairs((rho,), 40, 5, 4)(np.random.default_rng([seed, 7]))
     found = [
         permutation_test(
             CCA(1, alpha=0), X, Y, statistic=name, n_permutations=PERMUTATIONS, random_state=seed
@@ -202,18 +202,18 @@ def tables(results: dict[str, Any]) -> str:
     ]
     return "\n".join(
         [
-            LEVELS,
+            ABOUT_LEVELS,
             "| data | component 1, none real | component 2, one real | power of component 1 | "
             "within the bar | data sets |",
             "|---|---|---|---|---|---|",
             *levels,
             "",
-            POWER,
+            ABOUT_POWER,
             "| truth | Wilks | trace | Roy | chi-squared, normal theory | data sets |",
             "|---|---|---|---|---|---|",
             *powers,
             "",
-            COVERAGE,
+            ABOUT_COVERAGE,
             "| data | zeros covered | others found | flagged as tied | tied | data sets |",
             "|---|---|---|---|---|---|",
             *covers,
@@ -241,7 +241,7 @@ counted here, except for the bounds of the bootstrap's intervals, as
 [the page about them](inference.md#how-it-works) says.
 
 """
-LEVELS = f"""## Levels
+ABOUT_LEVELS = f"""## Levels
 
 How often is a component called real that is not? Each cell has two shares, at the levels
 {NOMINAL[0]:.2f} and {NOMINAL[1]:.2f}. The first column is for data in which nothing is real, the
@@ -251,13 +251,13 @@ The bar: no share more than 0.03 above its level (0.04 for covariances of variab
 variance), and, where the first component is nearly always found, the second no more than 0.03
 below. With 2000 data sets the standard errors are 0.005 and 0.007.
 """
-POWER = f"""## Power
+ABOUT_POWER = f"""## Power
 
 How often is a real component found, by each [statistic](inference.md#statistics)? The last
 column is the classical test of normal theory, for comparison. Each cell is again for the levels
 {NOMINAL[0]:.2f} and {NOMINAL[1]:.2f}.
 """
-COVERAGE = """## Coverage
+ABOUT_COVERAGE = """## Coverage
 
 How often does an interval of 95 % for a weight that is truly zero contain zero (it should in 0.93
 to 0.97 of the cases), and how often are the others found to be different from zero? In the last two

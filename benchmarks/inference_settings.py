@@ -167,16 +167,6 @@ LEVELS = {
 
 # -- for power ---------------------------------------------------------------------------
 
-
-def correlated(rho: float, n: int = 40, d: int = 5, k: int = 4) -> Callable[[Rng], Data]:
-    def draw(rng: Rng) -> Data:
-        X, Y = rng.normal(size=(n, d)), rng.normal(size=(n, k))
-        Y[:, 0] = rho * X[:, 0] + np.sqrt(1 - rho**2) * Y[:, 0]
-        return (X, Y), {}
-
-    return draw
-
-
 POWER = {f"correlation {rho:g}": rho for rho in (0.0, 0.4, 0.5, 0.6, 0.7)}
 
 

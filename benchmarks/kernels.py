@@ -14,16 +14,14 @@ import argparse
 import json
 import resource
 import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.linear_model import Ridge
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import KFold
-from sklearn.preprocessing import StandardScaler
 
+from benchmarks.race import RESULTS
 from eigenkit import (
     CCA,
     HypergraphSpectral,
@@ -34,9 +32,9 @@ from eigenkit import (
     alpha_path,
 )
 from eigenkit.datasets import load_dataset
+from eigenkit.evaluation.classifiers import decide_by_ridge
 from eigenkit.kernels import Kernel
 
-RESULTS = Path(__file__).parent / "results"
 ALPHAS = [0.01, 0.1, 1.0, 10.0, 100.0]
 METHODS: dict[str, tuple[Any, Any]] = {
     "star": (HypergraphSpectral(), KernelHypergraphSpectral()),
@@ -59,10 +57,8 @@ def load(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
 
 def auc(model: Any, X: np.ndarray, Y: np.ndarray, X_new: np.ndarray, Y_new: np.ndarray) -> float:
     """Mean AUC over labels, of a ridge regression on the standardized projection."""
-    scaler = StandardScaler()
-    scores = scaler.fit_transform(model.transform(X))
-    found = Ridge(alpha=1.0).fit(scores, Y).predict(scaler.transform(model.transform(X_new)))
-    return float(roc_auc_score(Y_new, found, average="macro"))
+    S, _ = decide_by_ridge(model.transform(X), Y, model.transform(X_new), single=False)
+    return float(roc_auc_score(Y_new, S, average="macro"))
 
 
 def chosen(estimators: list[Any], X: np.ndarray, Y: np.ndarray) -> Any:

@@ -15,14 +15,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
+from benchmarks.race import RESULTS
 from eigenkit import Kernel, KernelHypergraphSpectral, MultipleKernelProjection
 from eigenkit.estimators import multiple_kernels
-
-RESULTS = Path(__file__).parent / "results"
 
 
 def problem(n: int, p: int, k: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, list[Kernel]]:
@@ -70,10 +68,8 @@ def fit(X: np.ndarray, Y: np.ndarray, kernels: list[Kernel], tol: float) -> dict
 def main() -> None:
     """Print and store the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--samples", type=int, default=2000)
-    parser.add_argument("--kernels", type=int, default=23)
-    parser.add_argument("--labels", type=int, default=60)
-    parser.add_argument("--repeat", type=int, default=2)
+    for name, count in {"samples": 2000, "kernels": 23, "labels": 60, "repeat": 2}.items():
+        parser.add_argument(f"--{name}", type=int, default=count)
     parser.add_argument("--gaps", type=float, nargs="+", default=[1e-3])
     args = parser.parse_args()
     X, Y, kernels = problem(args.samples, args.kernels, args.labels)

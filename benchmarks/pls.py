@@ -16,13 +16,14 @@ from ikpls.numpy import PLS as IKPLS
 from sklearn.cross_decomposition import PLSRegression as TheirPLS
 from sklearn.model_selection import GridSearchCV, KFold
 
-from benchmarks.race import Report, race
+from benchmarks.race import RESULTS, race
+from benchmarks.table import Bar, Table, at_least
 from eigenkit import PLSRegression, PLSRegressionCV
 
 # What the ratios should be, by peer.
-BARS = {
-    "fit": {"ikpls 2": ">= 1x", "scikit-learn": ">= 50x"},
-    "CV": {"ikpls fast": ">= 1x", "scikit-learn grid": ">= 20x"},
+BARS: dict[str, dict[str, Bar]] = {
+    "fit": {"ikpls 2": at_least(1), "scikit-learn": at_least(50)},
+    "CV": {"ikpls fast": at_least(1), "scikit-learn grid": at_least(20)},
 }
 
 
@@ -84,14 +85,15 @@ def main() -> None:
     quick = parser.parse_args().quick
     shape = (2000, 50, 5, 5) if quick else (20000, 500, 20, 20)
     cv_shape = (500, 20, 2, 8) if quick else (2000, 100, 5, 30)
-    report = Report("pls")
+    table = Table(RESULTS / "pls.json")
     for name, run, size in (("fit", fit, shape), ("CV", cross_validation, cv_shape)):
         n, d, k, l = size
         times = run(*size)
+        table.begin(name)
         for peer, bar in BARS[name].items():
-            work = f"{name} {n} x {d}, {k} responses, {l} components / {peer}"
-            report.add(work, times["eigenkit"], times[peer], bar)
-    report.save()
+            work = f"{name} {n} x {d}, {k} responses, {l} components"
+            table.add(work, peer, times["eigenkit"], times[peer], bar)
+    table.save(list(BARS))
 
 
 if __name__ == "__main__":

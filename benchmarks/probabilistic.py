@@ -26,13 +26,11 @@ from eigenkit import BayesianCCA, ProbabilisticCCA
 N, D_X, D_Y = 200, 6, 5
 
 
-def planted(seed: int, q: int) -> tuple[np.ndarray, np.ndarray]:
-    """q latent variables, each with weights of random directions in both views, and noise."""
-    return draw(seed, q)[0]
-
-
 def draw(seed: int, q: int) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """The views, and the canonical correlations that were planted."""
+    """Two views of q latent variables, and the canonical correlations that were planted.
+
+    Every latent variable has weights of random directions in both views; the rest is noise.
+    """
     rng = np.random.default_rng([seed, q])
     z = rng.normal(size=(N, q))
     views, roots = [], []
@@ -207,7 +205,7 @@ def gaps(sets: int) -> None:
         name: [] for name in ("ProbabilisticCCA", "BayesianCCA", *others)
     }
     for seed in range(sets):
-        V = np.hstack(planted(seed, 2))
+        V = np.hstack(draw(seed, 2)[0])
         holes = np.random.default_rng(seed).random(V.shape) < 0.2
         holes[holes.all(axis=1), 0] = False
         H = np.where(holes, np.nan, V)

@@ -1,8 +1,7 @@
-"""Running peers side by side: interleaved, best of several, ratios and a JSON file."""
+"""Running peers side by side: interleaved, best of several."""
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import time
@@ -67,28 +66,3 @@ def machine() -> dict[str, Any]:
         "scipy": scipy.__version__,
         "scikit-learn": sklearn.__version__,
     }
-
-
-class Report:
-    """Collects rows (work, ours, peer, ratio, bar), prints them as they come, writes JSON."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.rows: list[dict[str, Any]] = []
-        print(f"{name}: {machine()}\n")
-        print(f"{'work':58} {'ours':>10} {'peer':>10} {'ratio':>9}  bar")
-
-    def add(
-        self, work: str, ours: float, peer: float, bar: str, *, ours_over_peer: bool = False
-    ) -> None:
-        """One row; the ratio is peer / ours (how many times faster), or ours / peer."""
-        ratio = ours / peer if ours_over_peer else peer / ours
-        self.rows.append({"work": work, "ours": ours, "peer": peer, "ratio": ratio, "bar": bar})
-        print(f"{work:58} {ours:10.4f} {peer:10.4f} {ratio:8.2f}x  {bar}", flush=True)
-
-    def save(self) -> None:
-        """Write benchmarks/results/NAME.json."""
-        RESULTS.mkdir(exist_ok=True)
-        path = RESULTS / f"{self.name}.json"
-        path.write_text(json.dumps({"machine": machine(), "rows": self.rows}, indent=1))
-        print(f"\nwritten: {path}")

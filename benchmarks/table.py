@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,13 @@ class Table:
         date = datetime.date.today().isoformat()
         self.rows.append(Row(self.name, work, peer, ours, theirs, bar, date))
         print(self.rows[-1], flush=True)
+
+    def measure(self, parts: Mapping[str, Callable[[Table], None]], names: Iterable[str]) -> None:
+        """Run the parts with these names, and save after each."""
+        for name in names:
+            self.begin(name)
+            parts[name](self)
+            self.save(list(parts))
 
     def save(self, order: list[str]) -> None:
         """Write the file, with the rows in the order of their names."""

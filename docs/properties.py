@@ -122,28 +122,18 @@ def streams(cls: type) -> bool:
 
     def feed() -> None:
         model = cls()
+        known = {"classes": ["a", "b", "c"]} if y is CLASSES else {}
         for part in (slice(0, 20), slice(20, 40)):
-            if y is None:
-                model.partial_fit(X[part])
-            elif kinds(cls)[0] == "classes":
-                model.partial_fit(X[part], y[part], classes=["a", "b", "c"])
-            else:
-                model.partial_fit(X[part], y[part])
+            model.partial_fit(*(A[part] for A in (X, y) if A is not None), **known)
         model.transform(X) if hasattr(model, "transform") else model.predict(X)
 
     return hasattr(cls, "partial_fit") and works(feed)
 
 
 def takes_blocks(cls: type) -> bool:
-    y = some_y(cls)
-    parts = [(X[:20], None if y is None else y[:20]), (X[20:], None if y is None else y[20:])]
-
-    def feed() -> None:
-        cls().fit(
-            eigenkit.RowBlocks.from_arrays([part if y is not None else part[0] for part in parts])
-        )
-
-    return works(feed)
+    y, halves = some_y(cls), (slice(0, 20), slice(20, 40))
+    parts = [X[rows] if y is None else (X[rows], y[rows]) for rows in halves]
+    return works(lambda: cls().fit(eigenkit.RowBlocks.from_arrays(parts)))
 
 
 def kernel_of(cls: type) -> str:

@@ -12,25 +12,15 @@ from PIL import Image
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
 FIGURE = ROOT / "docs" / "_static" / "front.png"
-BEGIN, END = (
-    "<!-- below: written by docs/readme.py -->\n",
-    "<!-- above: written by docs/readme.py -->\n",
-)
+BEGIN, END = (f"<!-- {side}: written by docs/readme.py -->\n" for side in ("below", "above"))
 
 
 def page() -> str:
     """The README with the table as it should be."""
     text = README.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
-    return (
-        before
-        + BEGIN
-        + "\n"
-        + measured.landing("docs/benchmarks.md")
-        + "\n"
-        + END
-        + rest.split(END)[1]
-    )
+    shown = measured.landing("docs/benchmarks.md")
+    return f"{before}{BEGIN}\n{shown}\n{END}{rest.split(END)[1]}"
 
 
 def figure() -> None:

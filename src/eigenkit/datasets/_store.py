@@ -7,8 +7,6 @@ is damaged, or that contradicts itself, is refused with a sentence that says why
 from __future__ import annotations
 
 import os
-import zipfile
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,20 +16,9 @@ from scipy import sparse
 
 from eigenkit.files import FileError, atomic
 from eigenkit.files._npz import checked_csr
+from eigenkit.files._streams import guarded
 
 _CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
-# What zipfile and numpy raise on bytes that they do not understand.
-_DAMAGED = (
-    ValueError,
-    EOFError,
-    KeyError,
-    MemoryError,
-    RuntimeError,
-    TypeError,
-    SyntaxError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 Splits = list[tuple[np.ndarray, np.ndarray]]
 
@@ -139,26 +126,15 @@ def read_dataset(path: Path, name: str, origin: str) -> Dataset:
 
 
 def _arrays(path: Path) -> dict[str, np.ndarray]:
+    damaged = "it is damaged or holds more than plain arrays."
     try:
-        with path.open("rb") as stream:
+        with path.open("rb") as stream, guarded(path, damaged):
             stored = np.load(stream, allow_pickle=False)
             if isinstance(stored, np.ndarray):
                 raise FileError(path, "it is a single array, not an archive of named arrays.")
             return {key: stored[key] for key in stored.files}
-    except FileError:
-        raise
     except OSError as error:
         raise FileError(path, f"it cannot be read ({error.strerror or error}).") from error
-    except _DAMAGED as error:
-        raise FileError(
-            path, f"it is damaged or holds more than plain arrays ({_first(error)})."
-        ) from error
-
-
-def _first(error: BaseException) -> str:
-    """The first line of an error, or its kind if it says nothing."""
-    lines = str(error).splitlines()
-    return lines[0].rstrip(".") if lines else type(error).__name__
 
 
 def _features(path: Path, arrays: dict[str, np.ndarray]) -> Any:

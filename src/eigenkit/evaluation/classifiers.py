@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from eigenkit.estimators import PCA
-from eigenkit.evaluation.samples import Samples
+from eigenkit.evaluation.samples import Samples, means_of_columns
 from eigenkit.linalg import Array
 from eigenkit.shell import check_choice
 from eigenkit.solvers.margin import squared_hinge
@@ -64,7 +64,7 @@ def make_baselines(samples: Samples, n_train: int, seed: int) -> dict[str, Any]:
 
 def after_means(estimator: Any) -> Any:
     """A baseline for data with gaps that a method skips: the means of the columns come first."""
-    means = sklearn.impute.SimpleImputer(keep_empty_features=True)
+    means = means_of_columns()
     return means if estimator == "passthrough" else sklearn.pipeline.make_pipeline(means, estimator)
 
 
@@ -83,7 +83,7 @@ def decide(
     else:
         Z, Z_new = _short_indices(Z), _short_indices(Z_new)
         S = np.column_stack([_scores(clone(classifier), Z, y, Z_new) for y in Y.T])
-    return S, _winner(S) if single else (S > 0).astype(np.float64)
+    return S, _decided(S, single)
 
 
 def decide_by_ridge(Z: Array, Y: Array, Z_new: Array, single: bool) -> tuple[Array, Array]:
@@ -95,7 +95,7 @@ def decide_by_ridge(Z: Array, Y: Array, Z_new: Array, single: bool) -> tuple[Arr
     share = Y.mean(axis=0)
     B = np.linalg.solve(Z.T @ Z + np.eye(Z.shape[1]), Z.T @ (Y - share))
     S = Z_new @ B + share - 0.5
-    return S, _winner(S) if single else (S > 0).astype(np.float64)
+    return S, _decided(S, single)
 
 
 def decide_directly(
@@ -109,9 +109,7 @@ def decide_directly(
     S = np.full((X_new.shape[0], Y.shape[1]), -np.inf)
     S[:, found] = _columns(fitted, X_new)
     S[~np.isfinite(S)] = np.min(S[np.isfinite(S)], initial=0.0) - 1.0
-    P = np.zeros_like(S)
-    P[np.arange(len(P)), fitted.predict(X_new).astype(int)] = 1.0
-    return S, P, fitted
+    return S, _one_each(fitted.predict(X_new).astype(int), Y.shape[1]), fitted
 
 
 def _scaled(Z: Any, Z_new: Any) -> tuple[Any, Any]:
@@ -145,26 +143,31 @@ def _scores(classifier: Any, Z: Any, y: Array, Z_new: Any) -> Array:
     """Scores of one label, which is predicted where they are positive."""
     if y.min() == y.max():  # the training rows know only one answer
         return np.full(Z_new.shape[0], y[0] - 0.5)
-    classifier.fit(Z, y.astype(int))
-    if hasattr(classifier, "decision_function"):
-        return np.asarray(classifier.decision_function(Z_new), dtype=np.float64)
-    if hasattr(classifier, "predict_proba"):
-        return np.asarray(classifier.predict_proba(Z_new), dtype=np.float64)[:, 1] - 0.5
-    return np.asarray(classifier.predict(Z_new), dtype=np.float64) - 0.5
+    S = _offered(classifier.fit(Z, y.astype(int)), Z_new)
+    return S if S.ndim == 1 else S[:, 1] - 0.5
 
 
 def _columns(fitted: Any, X: Any) -> Array:
-    """One score per class and row, whatever the classifier offers."""
-    if hasattr(fitted, "decision_function"):
-        S = np.asarray(fitted.decision_function(X), dtype=np.float64)
-        return np.column_stack([-S, S]) if S.ndim == 1 else S
-    if hasattr(fitted, "predict_proba"):
-        return np.asarray(fitted.predict_proba(X), dtype=np.float64)
+    """One score per class and row."""
+    S = _offered(fitted, X)
+    return np.column_stack([-S, S]) if S.ndim == 1 else S
+
+
+def _offered(fitted: Any, X: Any) -> Array:
+    """What a classifier says: one signed score per row, or one per class, or else 0 and 1."""
+    for name in ("decision_function", "predict_proba"):
+        if hasattr(fitted, name):
+            return np.asarray(getattr(fitted, name)(X), dtype=np.float64)
     told = np.asarray(fitted.predict(X))
     return np.asarray((told[:, None] == fitted.classes_).astype(np.float64))
 
 
-def _winner(S: Array) -> Array:
-    P = np.zeros_like(S)
-    P[np.arange(len(S)), S.argmax(axis=1)] = 1.0
+def _decided(S: Array, single: bool) -> Array:
+    return _one_each(S.argmax(axis=1), S.shape[1]) if single else (S > 0).astype(np.float64)
+
+
+def _one_each(labels: Array, k: int) -> Array:
+    """0/1 decisions for k labels, of which every row has one."""
+    P = np.zeros((len(labels), k))
+    P[np.arange(len(labels)), labels] = 1.0
     return P

@@ -5,32 +5,26 @@ from __future__ import annotations
 import numbers
 import os
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from eigenkit.estimators.splits import Split
-from eigenkit.evaluation.classifiers import (
-    after_means,
-    make_baselines,
-    make_classifier,
-)
+from eigenkit.evaluation.classifiers import after_means, make_baselines, make_classifier
 from eigenkit.evaluation.detail import RECALL_GRID, ROC_GRID
 from eigenkit.evaluation.glance import describe
 from eigenkit.evaluation.kept import KeptSteps, identity
 from eigenkit.evaluation.metrics import METRICS
-from eigenkit.evaluation.responses import (
-    number_baselines,
-    read_numbers,
-    run_number_trial,
-)
+from eigenkit.evaluation.responses import number_baselines, run_number_trial
 from eigenkit.evaluation.samples import Prepare, Samples, auto_alphas, has_gaps, read_samples
 from eigenkit.evaluation.splits import make_splits
 from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
 from eigenkit.evaluation.trial import Outcome, Plan, run_trial
-from eigenkit.record import SCHEMA, VERSION, Protocol, Run, to_dict
+from eigenkit.record import to_dict
+from eigenkit.record.schema import SCHEMA, VERSION, Model, Points, Protocol, Run
 from eigenkit.shell import check_choice, check_count, check_real, what_is
 
 Progress = Callable[[int, int, str], None]
@@ -137,8 +131,7 @@ def evaluate(
     True
     """
     numbers = check_choice("task", task or "labels", ("labels", "numbers")) == "numbers"
-    read = read_numbers if numbers else read_samples
-    samples = read(X, Y, feature_names, label_names, prepare)
+    samples = read_samples(X, Y, feature_names, label_names, prepare, numbers=numbers)
     repeats, seed = check_count("repeats", repeats), _check_seed(seed)
     splits, words = make_splits(samples.Y, cv, repeats, train_size, seed, numbers=numbers)
     first = samples.parts(splits[0])[0][0]
@@ -152,25 +145,17 @@ def evaluate(
         detail=True,
     )
     compared = _check_methods(methods, baselines)
-    plain = _baselines(samples, first, numbers, seed) if baselines else {}
-    points, rows = thin(samples, splits[0], check_count("max_points", max_points), seed, numbers)
-    data = describe(samples, name, numbers)
+    plain = _baselines(samples, first, seed) if baselines else {}
+    points = thin(samples, splits[0], check_count("max_points", max_points), seed)
+    data = describe(samples, name)
     everything = {**compared, **plain}
     parts = [part for split in splits for part in split]
     kept = KeptSteps(checkpoint, identity(data, *parts, everything, plan, max_points, prepare))
-    steps = _Steps(everything, samples, splits, plan, rows, kept, numbers)
-    outcomes, models = steps.run(progress or _quiet)
+    steps = _Steps(everything, samples, splits, plan, points, kept)
+    done = steps.run(progress or (lambda done, total, message: None))
     methods_done = [
         summarize(
-            key,
-            estimator,
-            key in plain,
-            outcomes[key],
-            models[key],
-            samples,
-            points,
-            data.shown,
-            plan.alphas,
+            key, estimator, key in plain, *done[key], samples, points, data.shown, plan.alphas
         )
         for key, estimator in everything.items()
     ]
@@ -192,26 +177,20 @@ def evaluate(
     return record
 
 
+@dataclass(frozen=True)
 class _Steps:
     """Every method on every split; the model of the first split is described at once."""
 
-    def __init__(
-        self,
-        methods: dict[str, Any],
-        samples: Samples,
-        splits: list[Split],
-        plan: Plan,
-        rows: Any,
-        kept: KeptSteps,
-        numbers: bool,
-    ) -> None:
-        self.methods, self.samples, self.splits, self.plan = methods, samples, splits, plan
-        self.rows, self.kept = rows, kept
-        self.run_one = run_number_trial if numbers else run_trial
-        self.seconds: dict[str, list[float]] = {key: [] for key in methods}
+    methods: dict[str, Any]
+    samples: Samples
+    splits: list[Split]
+    plan: Plan
+    points: Points
+    kept: KeptSteps
+    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
-    def run(self, tell: Progress) -> tuple[dict[str, list[Outcome]], dict[str, Any]]:
-        """Outcomes by method, and models."""
+    def run(self, tell: Progress) -> dict[str, tuple[list[Outcome], Model | None]]:
+        """By method, the outcomes of all splits and the model of the first."""
         order = [(i, key) for i in range(len(self.splits)) for key in self.methods]
         for done, (i, key) in enumerate(order):
             if self.kept.get(i, key) is None:
@@ -219,17 +198,20 @@ class _Steps:
                 tell(done, len(order), f"split {i + 1} of {len(self.splits)}: {key}{left}")
                 self._step(i, key)
         tell(len(order), len(order), "done")
-        found = {step: self.kept.get(*step) for step in order}
-        outcomes: dict[str, list[Outcome]] = {key: [] for key in self.methods}
-        for (_, key), step in found.items():
-            assert step is not None
-            outcomes[key].append(step[0])
-        return outcomes, {key: found[0, key][1] for key in self.methods}  # type: ignore[index]
+        found = {}
+        for key in self.methods:
+            steps = [self.kept.get(i, key) for i in range(len(self.splits))]
+            outcomes, (model, *_) = zip(*filter(None, steps), strict=True)
+            found[key] = (list(outcomes), model)
+        return found
 
     def _step(self, i: int, key: str) -> None:
         start = time.perf_counter()
-        outcome = self.run_one(self.methods[key], self.samples, self.splits[i], self.plan)
-        model = describe_model(outcome, self.samples, self.splits[0], self.rows) if i == 0 else None
+        one = run_number_trial if self.samples.numbers else run_trial
+        outcome = one(self.methods[key], self.samples, self.splits[i], self.plan)
+        model = None
+        if i == 0 and outcome.error is None:
+            model = describe_model(outcome.model, self.samples, self.splits[0], self.points)
         # A model may be large, and there may be many.
         self.kept.add(i, key, replace(outcome, model=None), model)
         self.seconds[key].append(time.perf_counter() - start)
@@ -243,13 +225,9 @@ def _time_left(seconds: dict[str, list[float]], steps: list[str]) -> str:
     return f", about {left:.0f} s left" if left > 5 else ""
 
 
-def _baselines(samples: Samples, first: Any, numbers: bool, seed: int) -> dict[str, Any]:
-    found = number_baselines() if numbers else make_baselines(samples, first.shape[0], seed)
+def _baselines(samples: Samples, first: Any, seed: int) -> dict[str, Any]:
+    found = number_baselines() if samples.numbers else make_baselines(samples, first.shape[0], seed)
     return {key: after_means(b) for key, b in found.items()} if has_gaps(first) else found
-
-
-def _quiet(done: int, total: int, message: str) -> None:
-    pass
 
 
 def _protocol(words: str, splits: list[Split], classifier: Any, plan: Plan) -> Protocol:

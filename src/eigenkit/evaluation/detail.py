@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from eigenkit.estimators._auc import auc_per_label
-from eigenkit.evaluation.metrics import roc_on_grid
+from eigenkit.evaluation.metrics import precision_on_grid, roc_on_grid
 from eigenkit.linalg import Array
-from eigenkit.record import ComponentScores, LabelScore, Score, Worst
+from eigenkit.record.schema import ComponentScores, LabelScore, Score, Worst
 
 # Denser near 0, where curves of good classifiers bend.
 ROC_GRID = np.linspace(0, 1, 41) ** 2
@@ -53,9 +53,9 @@ class Detail:
 def detail_of(Y: Array, S: Array, P: Array, rows: Array, single: bool) -> Detail:
     """Labels Y, scores S and decisions P of the held-out rows with these numbers."""
     found = Detail(
-        hit=_whole(np.sum(Y * P, axis=0)),
-        told=_whole(P.sum(axis=0)),
-        true=_whole(Y.sum(axis=0)),
+        hit=np.sum(Y * P, axis=0).astype(int).tolist(),
+        told=P.sum(axis=0).astype(int).tolist(),
+        true=Y.sum(axis=0).astype(int).tolist(),
         auc=auc_per_label(Y, S).tolist(),
         worst=_worst(Y, S, P, rows, single),
     )
@@ -70,33 +70,11 @@ def detail_of(Y: Array, S: Array, P: Array, rows: Array, single: bool) -> Detail
     return found
 
 
-def _whole(counts: Array) -> list[int]:
-    return [int(count) for count in counts]
-
-
-def precision_on_grid(y: Array, s: Array, grid: Array) -> tuple[float, Array | None]:
-    """Average precision, and the precision where the recall first reaches values of a grid.
-
-    nan and None for a label that no sample carries, or all.
-    """
-    if y.min() == y.max():
-        return float("nan"), None
-    order = np.argsort(-s, kind="stable")
-    ends = np.flatnonzero(np.append(np.diff(s[order]) != 0, True))  # equal scores go together
-    hits = np.cumsum(y[order])[ends]
-    precision, recall = hits / (ends + 1), hits / hits[-1]
-    area = float(np.sum(np.diff(recall, prepend=0.0) * precision))
-    # Less than one sample of a billion: 7 of 20 reaches 0.35 however that was rounded.
-    return area, precision[np.searchsorted(recall, grid - 1e-9)]
-
-
 def _worst(Y: Array, S: Array, P: Array, rows: Array, single: bool) -> list[list[float]]:
     """Row, loss, and how far scores lie on the wrong side, of the worst that are wrong."""
     wrong = np.sum(Y != P, axis=1)
     if single:
-        truth = np.sum(S * Y, axis=1)
-        loss = np.max(np.where(Y > 0, -np.inf, S), axis=1) - truth
-        far = loss
+        loss = far = np.max(np.where(Y > 0, -np.inf, S), axis=1) - np.sum(S * Y, axis=1)
     else:
         loss, far = wrong, np.sum(np.abs(S) * (Y != P), axis=1)
     order = np.lexsort((-far, -loss))[:MAX_WORST]
@@ -139,8 +117,8 @@ def label_scores(details: list[Detail]) -> list[LabelScore]:
             precision=float(hit[j] / max(told[j], 1)),
             recall=float(hit[j] / max(true[j], 1)),
             f1=float(2 * hit[j] / max(told[j] + true[j], 1)),
-            auc=mean_and_deviation(auc[:, j]).mean,
-            average_precision=mean_and_deviation(ap[:, j]).mean,
+            auc=over_splits(auc[:, j]).mean,
+            average_precision=over_splits(ap[:, j]).mean,
         )
         for j in range(len(true))
     ]
@@ -172,7 +150,7 @@ def component_scores(details: list[Detail]) -> ComponentScores | None:
         return None
     common = set.intersection(*(set(d.by_components) for d in details))
     steps = sorted(int(step) for step in common)
-    scores = [mean_and_deviation([d.by_components[str(l)] for d in details]) for l in steps]
+    scores = [over_splits([d.by_components[str(l)] for d in details]) for l in steps]
     return ComponentScores(steps, [s.mean for s in scores], [s.std for s in scores])
 
 
@@ -183,7 +161,7 @@ def mean_curve(curves: list[list[float] | None]) -> list[float]:
     return found
 
 
-def mean_and_deviation(values: Array | list[float] | list[float | None]) -> Score:
+def over_splits(values: Array | list[float] | list[float | None]) -> Score:
     """One number per split, None where it is not known; their mean and deviation."""
     clean = [None if v is None or not np.isfinite(v) else float(v) for v in values]
     found = np.array([v for v in clean if v is not None])

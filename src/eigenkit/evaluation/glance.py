@@ -10,7 +10,7 @@ from scipy import sparse
 
 from eigenkit.evaluation.samples import Samples, deviations
 from eigenkit.linalg import Array
-from eigenkit.record import Column, Data, Hypergraph, Label, LabelSet
+from eigenkit.record.schema import Column, Data, Hypergraph, Label, LabelSet
 
 # More than these cannot be told apart in a picture; the record says how many there are.
 MAX_LABELS = 40
@@ -18,13 +18,13 @@ MAX_SETS = 60
 MAX_COLUMNS = 200
 
 
-def describe(samples: Samples, name: str, numbers: bool = False) -> Data:
+def describe(samples: Samples, name: str) -> Data:
     """What the report says of the data before anything is fitted."""
-    X, Y = samples.X, samples.Y
+    X, Y, numbers = samples.X, samples.Y, samples.numbers
     if numbers:  # nothing to count
         Y = np.zeros(Y.shape)
     counts = Y.sum(axis=0).astype(int)
-    shown = np.sort(np.argsort(-counts, kind="stable")[: 0 if numbers else MAX_LABELS])
+    shown = most_frequent(counts)[: 0 if numbers else None]
     stored = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
     facts = _column_facts(X)
     return Data(
@@ -35,7 +35,7 @@ def describe(samples: Samples, name: str, numbers: bool = False) -> Data:
         sparse=bool(sparse.issparse(X)),
         dtype=str(X.dtype),
         density=float(stored) / (X.shape[0] * X.shape[1]),
-        kind="numbers" if numbers else "classes" if samples.single else "labels",
+        kind=samples.kind,
         cardinality=float(Y.sum() / len(Y)),
         unlabelled=0 if numbers else int(np.sum(~Y.any(axis=1))),
         labels=[Label(label, int(c)) for label, c in zip(samples.label_names, counts, strict=True)],
@@ -47,6 +47,11 @@ def describe(samples: Samples, name: str, numbers: bool = False) -> Data:
         n_constant=int(np.sum(~(facts[2] < facts[3]))),
         n_incomplete=int(np.sum(facts[4] > 0)),
     )
+
+
+def most_frequent(counts: Array) -> Array:
+    """Which labels are drawn; of those that are equally frequent the first."""
+    return np.sort(np.argsort(-counts, kind="stable")[:MAX_LABELS])
 
 
 def _column_facts(X: Any) -> tuple[Array, ...]:

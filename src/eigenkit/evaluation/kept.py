@@ -18,7 +18,8 @@ import numpy as np
 
 from eigenkit.evaluation.detail import Detail
 from eigenkit.evaluation.trial import Outcome
-from eigenkit.record import Model, model_from_dict, to_dict
+from eigenkit.record import model_from_dict, to_dict
+from eigenkit.record.schema import Model
 
 Step = tuple[int, str]
 

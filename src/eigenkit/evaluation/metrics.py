@@ -108,10 +108,29 @@ def roc_on_grid(y: Array, s: Array, grid: Array) -> Array | None:
     """True positive rates at the given false positive rates; None for a constant label."""
     if y.min() == y.max():
         return None
+    told, hits = _by_threshold(y, s)
+    false_positive = np.append(0.0, (told - hits) / (len(y) - y.sum()))
+    true_positive = np.append(0.0, hits / y.sum())
+    return np.asarray(np.interp(grid, false_positive, true_positive))
+
+
+def precision_on_grid(y: Array, s: Array, grid: Array) -> tuple[float, Array | None]:
+    """Average precision, and the precision where the recall first reaches values of a grid.
+
+    nan and None for a label that no sample carries, or all.
+    """
+    if y.min() == y.max():
+        return float("nan"), None
+    told, hits = _by_threshold(y, s)
+    precision, recall = hits / told, hits / hits[-1]
+    area = float(np.sum(np.diff(recall, prepend=0.0) * precision))
+    # Less than one sample of a billion: 7 of 20 reaches 0.35 however that was rounded.
+    return area, precision[np.searchsorted(recall, grid - 1e-9)]
+
+
+def _by_threshold(y: Array, s: Array) -> tuple[Array, Array]:
+    """For every threshold, how many samples are above it, and how many of them carry the label."""
     order = np.argsort(-s, kind="stable")
     # No threshold separates samples with equal scores: the last of them counts for all.
     last = np.append(np.flatnonzero(np.diff(s[order])), len(s) - 1)
-    found = np.cumsum(y[order])[last]
-    false_positive = np.append(0.0, (1.0 + last - found) / (len(y) - y.sum()))
-    true_positive = np.append(0.0, found / y.sum())
-    return np.asarray(np.interp(grid, false_positive, true_positive))
+    return 1.0 + last, np.cumsum(y[order])[last]

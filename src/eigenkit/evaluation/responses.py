@@ -2,46 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import sklearn
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 
-from eigenkit.estimators._base import path_of_alphas
-from eigenkit.estimators._encoding import as_labels, check_numeric_Y
-from eigenkit.estimators._validation import check_X
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.detail import MAX_RESPONSES, MAX_WORST, Detail, by_components
 from eigenkit.evaluation.metrics import NUMBER_METRICS, score_numbers
-from eigenkit.evaluation.samples import Prepare, Samples, name_columns
-from eigenkit.evaluation.splits import plain_folds
-from eigenkit.evaluation.trial import Outcome, Plan, best_alpha, clock, trial
+from eigenkit.evaluation.samples import Part, Samples
+from eigenkit.evaluation.trial import Outcome, Plan, choose_alpha, clock, trial
 from eigenkit.linalg import Array
-from eigenkit.record import Worst
-
-
-def read_numbers(
-    X: Any,
-    Y: Any,
-    feature_names: Sequence[str] | None,
-    response_names: Sequence[str] | None,
-    prepare: Prepare | None = None,
-) -> Samples:
-    """Features and responses, validated once."""
-    names = [getattr(table, "columns", None) for table in (X, Y)]
-    X = X if prepare else check_X(BaseEstimator(), X, reset=True, min_samples=4)
-    Y = check_numeric_Y(as_labels(Y), X.shape[0]).astype(np.float64, copy=False)
-    Y = Y.reshape(len(Y), -1)
-    return Samples(
-        X,
-        Y,
-        name_columns("feature_names", feature_names or names[0], X.shape[1], "feature"),
-        name_columns("response_names", response_names or names[1], Y.shape[1], "response"),
-        False,
-        prepare,
-    )
+from eigenkit.record.schema import Worst
 
 
 def number_baselines() -> dict[str, Any]:
@@ -60,15 +33,11 @@ def run_number_trial(estimator: Any, samples: Samples, split: Split, plan: Plan)
 def _run(estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome) -> None:
     (X, Y), (X_new, Y_new) = samples.parts(split)
     if plan.alphas and "alpha" in estimator.get_params():
-        with clock(outcome, "choose alpha"):
-            scores = _search(estimator, samples, split[0], plan)
-            outcome.alpha = best_alpha(plan.alphas, scores, "r2", True)
-            outcome.alpha_scores = scores.tolist()
-        estimator = clone(estimator).set_params(alpha=outcome.alpha)
+        estimator = choose_alpha(estimator, samples, split[0], plan, outcome, _flat, _judge)
     with clock(outcome, "fit"):
         fitted = clone(estimator).fit(X, _flat(Y))
     with clock(outcome, "predict"):
-        P = np.asarray(fitted.predict(X_new), dtype=np.float64).reshape(Y_new.shape)
+        P = _predicted(fitted, X_new, Y_new)
     if not np.isfinite(P).all():
         raise ValueError("the predictions hold numbers that are not finite.")
     outcome.model = fitted
@@ -111,20 +80,23 @@ def _with_fewer(fitted: Any, X: Any, Y: Array, X_new: Any, Y_new: Array) -> dict
     def r2_with(l: int) -> float:
         A, A_new = (np.column_stack([np.ones(len(part)), part[:, :l]]) for part in (Z, Z_new))
         P = A_new @ np.linalg.lstsq(A, Y, rcond=None)[0]
-        return float(np.nanmean(score_numbers(Y_new, P)[0]))
+        return _r2(Y_new, P)
 
     return by_components(Z, r2_with)
 
 
-def _search(estimator: Any, samples: Samples, rows: Array, plan: Plan) -> Array:
-    """R2 (inner folds x alphas) on the training rows alone."""
-    found = []
-    for train, test in plain_folds(len(rows), plan.inner_cv, np.random.default_rng(plan.seed)):
-        (X, Y), (X_new, Y_new) = samples.parts((rows[train], rows[test]))
-        models = path_of_alphas(estimator, X, _flat(Y), plan.alphas)
-        told = [np.asarray(m.predict(X_new)).reshape(Y_new.shape) for m in models]
-        found.append([float(np.nanmean(score_numbers(Y_new, P)[0])) for P in told])
-    return np.array(found)
+def _judge(model: Any, known: Part, new: Part) -> float:
+    return _r2(new[1], _predicted(model, *new))
+
+
+def _predicted(model: Any, X: Any, Y: Array) -> Array:
+    """What is predicted for X, in the shape of Y."""
+    return np.asarray(model.predict(X), dtype=np.float64).reshape(Y.shape)
+
+
+def _r2(Y: Array, P: Array) -> float:
+    """The mean over the responses."""
+    return float(np.nanmean(score_numbers(Y, P)[0]))
 
 
 def _flat(Y: Array) -> Array:

@@ -16,19 +16,23 @@ from eigenkit.estimators._encoding import (
     as_labels,
     check_classes,
     check_indicator,
+    check_numeric_Y,
     indicator_matrix,
 )
 from eigenkit.estimators._validation import check_X
 
 # From training rows to what makes features of any rows.
 Prepare = Callable[[Any], Callable[[Any], Any]]
+# X and Y of some rows.
+Part = tuple[Any, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Samples:
     """Features X (dense or CSR), 0/1 labels Y (n x k), and what their columns are called.
 
-    ``single`` says that every sample carries exactly one label: Y holds classes.
+    ``single`` says that every sample carries exactly one label: Y holds classes. With ``numbers``
+    Y holds responses instead.
     ``prepare`` learns from the rows of a training part how rows become features.
     """
 
@@ -38,16 +42,22 @@ class Samples:
     label_names: list[str]
     single: bool
     prepare: Prepare | None = None
+    numbers: bool = False
+
+    @property
+    def kind(self) -> str:
+        """What Y holds, as the record says it."""
+        return "numbers" if self.numbers else "classes" if self.single else "labels"
 
     def __len__(self) -> int:
         return len(self.Y)
 
-    def parts(self, split: tuple[np.ndarray, np.ndarray]) -> list[tuple[Any, np.ndarray]]:
+    def parts(self, split: tuple[np.ndarray, np.ndarray]) -> list[Part]:
         """X and Y of the training and of the test rows, prepared by the training rows alone."""
         prepared = self.prepare(self.X[split[0]]) if self.prepare else _as_it_is
         return [(prepared(self.X[rows]), self.Y[rows]) for rows in split]
 
-    def part(self, rows: np.ndarray) -> tuple[Any, np.ndarray]:
+    def part(self, rows: np.ndarray) -> Part:
         """X and Y of some rows."""
         return self.X[rows], self.Y[rows]
 
@@ -58,27 +68,31 @@ def read_samples(
     feature_names: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
     prepare: Prepare | None = None,
+    *,
+    numbers: bool = False,
 ) -> Samples:
     """Arrays, frames or sparse matrices as :class:`Samples`; bad input is one sentence."""
-    columns = {"X": _columns(X), "y": _columns(Y)}
+    features, names = (getattr(table, "columns", None) for table in (X, Y))
     X = X if prepare else check_X(BaseEstimator(), X, reset=True, min_samples=4)
-    labels = as_labels(Y)
-    if labels.ndim == 1:
-        y = check_classes(labels, X.shape[0], instead="give a 0/1 matrix")
-        classes = np.unique(y)
-        matrix = indicator_matrix(y, classes).toarray()
-        columns["y"] = [str(c) for c in classes]
+    n, labels = X.shape[0], as_labels(Y)
+    if numbers:
+        matrix = check_numeric_Y(labels, n).astype(np.float64, copy=False).reshape(n, -1)
+    elif labels.ndim == 1:
+        y = check_classes(labels, n, instead="give a 0/1 matrix")
+        names = np.unique(y)
+        matrix = indicator_matrix(y, names).toarray()
     else:
-        matrix = check_indicator(labels, X.shape[0])
-    if not np.any((matrix.max(axis=0) == 1) & (matrix.min(axis=0) == 0)):
+        matrix = check_indicator(labels, n)
+    if not numbers and not np.any((matrix.max(axis=0) == 1) & (matrix.min(axis=0) == 0)):
         raise ValueError("y has no label that some samples carry and others do not.")
     return Samples(
         X,
         matrix,
-        name_columns("feature_names", feature_names or columns["X"], X.shape[1], "feature"),
-        name_columns("label_names", label_names or columns["y"], matrix.shape[1], "label"),
-        matrix.shape[1] > 1 and bool(np.all(matrix.sum(axis=1) == 1)),
+        _named("feature", feature_names or features, X.shape[1]),
+        _named("response" if numbers else "label", label_names or names, matrix.shape[1]),
+        not numbers and matrix.shape[1] > 1 and bool(np.all(matrix.sum(axis=1) == 1)),
         prepare,
+        numbers,
     )
 
 
@@ -86,32 +100,15 @@ def _as_it_is(X: Any) -> Any:
     return X
 
 
-def _columns(table: Any) -> list[str] | None:
-    names = getattr(table, "columns", None)
-    return None if names is None else [str(name) for name in names]
-
-
-def name_columns(what: str, names: Sequence[str] | None, count: int, word: str) -> list[str]:
+def _named(word: str, names: Sequence[Any] | None, count: int) -> list[str]:
     """The names given, as many as there are columns, or numbers."""
     if names is None:
         return [f"{word} {i}" for i in range(count)]
     if len(names) != count:
-        raise ValueError(f"{what} has {len(names)} entries, but there are {count}: give one each.")
+        raise ValueError(
+            f"{word}_names has {len(names)} entries, but there are {count}: give one each."
+        )
     return [str(name) for name in names]
-
-
-def ridge_scale(X: Any) -> float:
-    """A typical nonzero eigenvalue of Xc'Xc, to which a ridge is added.
-
-    The mean diagonal entry is the mean eigenvalue; the median is taken instead, as one
-    feature in large units would drag the mean along. With fewer samples than features the
-    same trace falls on only n - 1 eigenvalues.
-    """
-    squares = X.shape[0] * np.square(deviations(X))
-    varying = squares[squares > 0]
-    if not varying.size:
-        return 1.0
-    return float(np.median(varying) * max(1.0, varying.size / (X.shape[0] - 1)))
 
 
 def has_gaps(X: Any) -> bool:
@@ -121,11 +118,12 @@ def has_gaps(X: Any) -> bool:
 
 def with_means(X: Any) -> Any:
     """X with the means of its columns in its gaps."""
-    return (
-        sklearn.impute.SimpleImputer(keep_empty_features=True).fit_transform(X)
-        if has_gaps(X)
-        else X
-    )
+    return means_of_columns().fit_transform(X) if has_gaps(X) else X
+
+
+def means_of_columns() -> Any:
+    """What fills gaps with the means of the columns, also of columns that have no numbers."""
+    return sklearn.impute.SimpleImputer(keep_empty_features=True)
 
 
 def deviations(X: Any) -> np.ndarray:
@@ -159,5 +157,9 @@ def auto_alphas(X: Any) -> list[float]:
     >>> auto_alphas(np.array([[1.0, 2.0], [3.0, 2.0], [5.0, 8.0]]))
     [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
     """
-    center = round(np.log10(ridge_scale(X)))
+    squares = X.shape[0] * np.square(deviations(X))
+    varying = squares[squares > 0]
+    # The mean would be the mean eigenvalue, but one feature in large units drags it along.
+    scale = np.median(varying) * max(1.0, varying.size / (X.shape[0] - 1)) if varying.size else 1.0
+    center = round(np.log10(scale))
     return [float(f"1e{power}") for power in range(center - 4, center + 3)]

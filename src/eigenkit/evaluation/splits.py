@@ -12,9 +12,7 @@ from eigenkit.shell import check_count
 
 def k_fold(Y: np.ndarray, n_folds: int, rng: np.random.Generator) -> Iterator[Split]:
     """(train, test) row numbers for every fold of a stratified k-fold."""
-    part = stratify(Y, [1.0] * n_folds, rng)
-    for fold in range(n_folds):
-        yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
+    return _folds(stratify(Y, [1.0] * n_folds, rng), n_folds)
 
 
 def partition(Y: np.ndarray, train_size: float, rng: np.random.Generator) -> Split:
@@ -23,16 +21,19 @@ def partition(Y: np.ndarray, train_size: float, rng: np.random.Generator) -> Spl
     return np.flatnonzero(part == 0), np.flatnonzero(part == 1)
 
 
-def plain_folds(n: int, n_folds: int, rng: np.random.Generator) -> Iterator[Split]:
-    """The same for rows that are not stratified."""
-    part = rng.permutation(np.arange(n) % n_folds)
+def plain_folds(Y: np.ndarray, n_folds: int, rng: np.random.Generator) -> Iterator[Split]:
+    """Folds that are not stratified."""
+    return _folds(rng.permutation(np.arange(len(Y)) % n_folds), n_folds)
+
+
+def _folds(part: np.ndarray, n_folds: int) -> Iterator[Split]:
     for fold in range(n_folds):
         yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
 
 
-def plain_partition(n: int, train_size: float, rng: np.random.Generator) -> Split:
-    """The same for one partition."""
-    order, cut = rng.permutation(n), round(n * train_size)
+def _plain_partition(Y: np.ndarray, train_size: float, rng: np.random.Generator) -> Split:
+    """A partition that is not stratified."""
+    order, cut = rng.permutation(len(Y)), round(len(Y) * train_size)
     return np.sort(order[:cut]), np.sort(order[cut:])
 
 
@@ -53,22 +54,21 @@ def make_splits(
     """
     n = len(Y)
     if not np.isscalar(cv):
-        return given_splits(cv, n)
+        return _given_splits(cv, n)
     rngs = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(repeats)]
     kind = "" if numbers else "stratified "
     if train_size is not None:
         _check_share(train_size, n)
         words = f"{repeats} {kind}random partitions, {train_size:.0%} for training"
-        if numbers:
-            return [plain_partition(n, train_size, rng) for rng in rngs], words
-        return [partition(Y, train_size, rng) for rng in rngs], words
+        parted = _plain_partition if numbers else partition
+        return [parted(Y, train_size, rng) for rng in rngs], words
     folds = check_count("cv", cv)
     if not 2 <= folds <= n:
         raise ValueError(f"cv={folds} is not valid: give from 2 to {n} folds.")
     words = f"{kind}{folds}-fold cross-validation"
     words += f", repeated {repeats} times" if repeats > 1 else ""
-    rounds = (plain_folds(n, folds, rng) if numbers else k_fold(Y, folds, rng) for rng in rngs)
-    return [split for found in rounds for split in found], words
+    folded = plain_folds if numbers else k_fold
+    return [split for rng in rngs for split in folded(Y, folds, rng)], words
 
 
 def _check_share(train_size: float, n: int) -> None:
@@ -79,7 +79,7 @@ def _check_share(train_size: float, n: int) -> None:
         )
 
 
-def given_splits(cv: Sequence[Split] | int, n: int) -> tuple[list[Split], str]:
+def _given_splits(cv: Sequence[Split] | int, n: int) -> tuple[list[Split], str]:
     splits = [(np.asarray(train), np.asarray(test)) for train, test in cv]  # type: ignore[union-attr]
     for train, test in splits:
         rows = np.concatenate([train, test])

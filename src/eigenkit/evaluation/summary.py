@@ -18,16 +18,17 @@ from eigenkit.evaluation.detail import (
     component_scores,
     confusion,
     label_scores,
-    mean_and_deviation,
     mean_curve,
+    over_splits,
     worst_samples,
 )
+from eigenkit.evaluation.glance import most_frequent
 from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.responses import worst_predictions
 from eigenkit.evaluation.samples import Samples, deviations, with_means
 from eigenkit.evaluation.trial import Outcome, project_rows
 from eigenkit.linalg import Array
-from eigenkit.record import (
+from eigenkit.record.schema import (
     AlphaSearch,
     Curve,
     Failure,
@@ -42,9 +43,8 @@ from eigenkit.record import (
 TOP_COMPONENTS = 6
 TOP_FEATURES = 10
 MAX_EIGENVALUES = 100
-# Arrows that can be told apart, and bars of labels for one component.
+# Arrows that can be told apart.
 MAX_LOADINGS = 24
-MAX_CORRELATED = 40
 
 
 def summarize(
@@ -62,13 +62,13 @@ def summarize(
     fine = [outcome for outcome in outcomes if outcome.error is None]
     kinds = dict.fromkeys(kind for outcome in fine for kind in outcome.seconds)
     details = [outcome.detail for outcome in fine if outcome.detail is not None]
-    numbers = bool(points.observed)
+    numbers = samples.numbers
     return Method(
         name=name,
         estimator=_described(estimator),
         baseline=baseline,
-        scores={m: _score([o.scores.get(m) for o in outcomes]) for m in _measured(fine)},
-        seconds={kind: _score([o.seconds.get(kind) for o in outcomes]) for kind in kinds},
+        scores={m: over_splits([o.scores.get(m) for o in outcomes]) for m in _measured(fine)},
+        seconds={kind: over_splits([o.seconds.get(kind) for o in outcomes]) for kind in kinds},
         failures=[Failure(i, o.error) for i, o in enumerate(outcomes) if o.error is not None],
         warnings=list(dict.fromkeys(text for o in outcomes for text in o.warnings))[:20],
         alpha=_alpha_search(alphas, outcomes),
@@ -80,9 +80,6 @@ def summarize(
         by_components=component_scores(details),
         predicted=_predicted(fine, points) if numbers and fine else [],
     )
-
-
-_score = mean_and_deviation
 
 
 def _predicted(fine: list[Outcome], points: Points) -> list[list[float | None]]:
@@ -111,7 +108,7 @@ def _alpha_search(alphas: list[float], outcomes: list[Outcome]) -> AlphaSearch |
     tables = [o.alpha_scores for o in outcomes if o.alpha_scores is not None]
     if not tables:
         return None
-    columns = [_score(list(column)) for column in np.vstack(tables).T]
+    columns = [over_splits(list(column)) for column in np.vstack(tables).T]
     return AlphaSearch(
         alphas=alphas,
         mean=[score.mean for score in columns],
@@ -124,7 +121,7 @@ def _curve(label: int, details: list[Detail]) -> Curve:
     """Means over the splits at every rate of the grids."""
     return Curve(
         label,
-        _score([d.auc[label] for d in details]).mean,
+        over_splits([d.auc[label] for d in details]).mean,
         mean_curve([d.roc[label] for d in details]),
         mean_curve([d.precision[label] for d in details]),
     )
@@ -133,33 +130,29 @@ def _curve(label: int, details: list[Detail]) -> Curve:
 # -- the model of the first split ------------------------------------------------------
 
 
-def thin(
-    samples: Samples, split: Split, max_points: int, seed: int, numbers: bool
-) -> tuple[Points, Array]:
+def thin(samples: Samples, split: Split, max_points: int, seed: int) -> Points:
     """Which samples are drawn: all, or a random choice that keeps both sides of the split."""
     rows = np.sort(np.concatenate(split))
     if len(rows) > max_points:
         rows = np.sort(np.random.default_rng(seed).choice(rows, max_points, replace=False))
     Y = samples.Y[rows]
-    labels = [[] if numbers else np.flatnonzero(row).tolist() for row in Y]
+    labels = [[] if samples.numbers else np.flatnonzero(row).tolist() for row in Y]
     held_out = np.isin(rows, split[1]).tolist()
-    observed = [_plain(row) for row in Y[:, :MAX_RESPONSES]] if numbers else []
-    return Points(rows.tolist(), labels, held_out, observed), rows
+    observed = [_plain(row) for row in Y[:, :MAX_RESPONSES]] if samples.numbers else []
+    return Points(rows.tolist(), labels, held_out, observed)
 
 
-def describe_model(outcome: Outcome, samples: Samples, split: Split, rows: Array) -> Model | None:
+def describe_model(fitted: Any, samples: Samples, split: Split, points: Points) -> Model | None:
     """The fitted projection as it is drawn; None where there is none."""
-    fitted = outcome.model
-    if outcome.error is not None or fitted is None or isinstance(fitted, str):
-        return None
+    rows = np.array(points.rows)
     if not hasattr(fitted, "transform"):
         return None
-    learned = samples.prepare(samples.X[split[0]]) if samples.prepare else lambda X: X
-    Z = project_rows(fitted, learned(samples.X[rows]))
-    X = learned(samples.X[split[0]])
+    (X, _), (X_drawn, Y_drawn) = samples.parts((split[0], rows))
+    Z = project_rows(fitted, X_drawn)
     loadings = _loadings(X, project_rows(fitted, X), samples.feature_names)
     held = np.isin(rows, split[1])
-    correlated = _most_frequent(samples.Y)
+    # Responses are not counted: the first of them are shown.
+    correlated = most_frequent(samples.Y.sum(axis=0) * (not samples.numbers)).tolist()
     fitted = getattr(fitted, "best_estimator_", fitted)  # a search is described by its choice
     report = getattr(fitted, "report_", None)
     eigenvalues = np.asarray(getattr(fitted, "eigenvalues_", []), dtype=np.float64).ravel()
@@ -172,16 +165,9 @@ def describe_model(outcome: Outcome, samples: Samples, split: Split, rows: Array
         components=_top_features(fitted, samples, X),
         coordinates=_rounded(Z[:, :3]),
         correlated=correlated,
-        label_correlations=_label_correlations(Z[held], samples.Y[rows[held]][:, correlated]),
+        label_correlations=_label_correlations(Z[held], Y_drawn[held][:, correlated]),
         loadings=loadings,
     )
-
-
-def _most_frequent(Y: Array) -> list[int]:
-    """The labels with the largest sums, or the first responses."""
-    labels = bool(np.isin(Y, (0, 1)).all())
-    order = np.argsort(-Y.sum(axis=0), kind="stable") if labels else np.arange(Y.shape[1])
-    return sorted(int(j) for j in order[:MAX_CORRELATED])
 
 
 def _label_correlations(Z: Array, Y: Array) -> list[list[float | None]]:

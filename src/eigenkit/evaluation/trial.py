@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,9 @@ from eigenkit.estimators._base import path_of_alphas
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
 from eigenkit.evaluation.detail import Detail, by_components, detail_of
-from eigenkit.evaluation.metrics import METRICS, score_all, score_one
-from eigenkit.evaluation.samples import Samples
-from eigenkit.evaluation.splits import k_fold
+from eigenkit.evaluation.metrics import metrics_of, score_all, score_one
+from eigenkit.evaluation.samples import Part, Samples
+from eigenkit.evaluation.splits import k_fold, plain_folds
 from eigenkit.linalg import Array
 
 
@@ -88,33 +89,32 @@ def one_sentence(error: Exception) -> str:
 
 def _run(estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome) -> None:
     (X, Y), (X_new, Y_new) = samples.parts(split)
-    if plan.alphas and _takes_alpha(estimator):
-        with clock(outcome, "choose alpha"):
-            found = _search(estimator, samples, split[0], plan)
-            up = METRICS[plan.alpha_score][1]
-            outcome.alpha = best_alpha(plan.alphas, found, plan.alpha_score, up)
-            outcome.alpha_scores = found.tolist()
-        estimator = clone(estimator).set_params(alpha=outcome.alpha)
+    single = samples.single
+    if plan.alphas and hasattr(estimator, "transform") and "alpha" in estimator.get_params():
+        target = partial(target_for, estimator, single=single)
+        judge = partial(_score_of, single=single, plan=plan)
+        estimator = choose_alpha(estimator, samples, split[0], plan, outcome, target, judge)
     with clock(outcome, "fit"):
-        fitted = fit_one(estimator, X, Y, samples.single)
+        fitted = fit_one(estimator, X, Y, single)
     Z: Any = None
     Z_new: Any = None
     with clock(outcome, "classify"):
         if fitted is None:
-            S, P, fitted = decide_directly(estimator, X, Y, X_new, samples.single)
+            S, P, fitted = decide_directly(estimator, X, Y, X_new, single)
         else:
             Z, Z_new = project_rows(fitted, X), project_rows(fitted, X_new)
-            S, P = decide(plan.classifier, Z, Y, Z_new, samples.single, plan.scale)
-    _check_finite(S)
+            S, P = decide(plan.classifier, Z, Y, Z_new, single, plan.scale)
+    if not np.all(np.isfinite(S)):
+        raise ValueError("the scores hold numbers that are not finite.")
     outcome.model = fitted
     outcome.scores = score_all(Y_new, S, P)
     if not plan.detail:
         return
-    outcome.detail = detail_of(Y_new, S, P, split[1], samples.single)
+    outcome.detail = detail_of(Y_new, S, P, split[1], single)
     if Z is not None and not isinstance(fitted, str):
 
         def auc_with(l: int) -> float:
-            found = decide(plan.classifier, Z[:, :l], Y, Z_new[:, :l], samples.single, plan.scale)
+            found = decide(plan.classifier, Z[:, :l], Y, Z_new[:, :l], single, plan.scale)
             return score_one("auc", Y_new, *found)
 
         outcome.detail.by_components = by_components(Z, auc_with)
@@ -126,11 +126,6 @@ def clock(outcome: Outcome, what: str) -> Iterator[None]:
     start = time.perf_counter()
     yield
     outcome.seconds[what] = time.perf_counter() - start
-
-
-def _check_finite(S: Array) -> None:
-    if not np.all(np.isfinite(S)):
-        raise ValueError("the scores hold numbers that are not finite.")
 
 
 # -- fitting ---------------------------------------------------------------------------
@@ -164,33 +159,47 @@ def project_rows(fitted: Any, X: Any) -> Any:
 # -- the choice of alpha ---------------------------------------------------------------
 
 
-def _takes_alpha(estimator: Any) -> bool:
-    return hasattr(estimator, "transform") and "alpha" in estimator.get_params()
+def choose_alpha(
+    estimator: Any,
+    samples: Samples,
+    rows: Array,
+    plan: Plan,
+    outcome: Outcome,
+    target: Callable[[Array], Array],
+    judge: Callable[[Any, Part, Part], float],
+) -> Any:
+    """The estimator with the alpha that does best on inner folds of the training rows alone.
+
+    ``target`` makes of Y what it is fitted to, ``judge`` scores a model by the training and the
+    test part of a fold.
+    """
+    folds = plain_folds if samples.numbers else k_fold
+    with clock(outcome, "choose alpha"):
+        found = []
+        for split in folds(samples.Y[rows], plan.inner_cv, np.random.default_rng(plan.seed)):
+            known, new = samples.parts((rows[split[0]], rows[split[1]]))
+            models = path_of_alphas(estimator, known[0], target(known[1]), plan.alphas)
+            found.append([judge(model, known, new) for model in models])
+        up = metrics_of(samples.kind)[plan.alpha_score][1]
+        outcome.alpha, outcome.alpha_scores = _best_alpha(plan, np.array(found), up), found
+    return clone(estimator).set_params(alpha=outcome.alpha)
 
 
-def _search(estimator: Any, samples: Samples, rows: Array, plan: Plan) -> Array:
-    """Scores (inner folds x alphas) on the training rows alone."""
-    rng, single = np.random.default_rng(plan.seed), samples.single
-    found = []
-    for train, test in k_fold(samples.Y[rows], plan.inner_cv, rng):
-        (X, Y), (X_new, Y_new) = samples.parts((rows[train], rows[test]))
-        models = path_of_alphas(estimator, X, target_for(estimator, Y, single), plan.alphas)
-        row = []
-        for model in models:
-            Z, Z_new = project_rows(model, X), project_rows(model, X_new)
-            if plan.alpha_classifier == "ridge":
-                S, P = decide_by_ridge(Z, Y, Z_new, single)
-            else:
-                S, P = decide(plan.classifier, Z, Y, Z_new, single, plan.scale)
-            row.append(score_one(plan.alpha_score, Y_new, S, P))
-        found.append(row)
-    return np.array(found)
+def _score_of(model: Any, known: Part, new: Part, single: bool, plan: Plan) -> float:
+    (X, Y), (X_new, Y_new) = known, new
+    Z, Z_new = project_rows(model, X), project_rows(model, X_new)
+    if plan.alpha_classifier == "ridge":
+        S, P = decide_by_ridge(Z, Y, Z_new, single)
+    else:
+        S, P = decide(plan.classifier, Z, Y, Z_new, single, plan.scale)
+    return score_one(plan.alpha_score, Y_new, S, P)
 
 
-def best_alpha(alphas: list[float], scores: Array, name: str, up: bool) -> float:
+def _best_alpha(plan: Plan, scores: Array, up: bool) -> float:
     """The alpha with the best mean; the largest of equals, as it is the simplest model."""
     mean = scores.mean(axis=0) * (1 if up else -1)
     if not np.any(np.isfinite(mean)):
+        name = plan.alpha_score
         raise ValueError(f"no alpha could be chosen: {name} is not defined on the inner folds.")
     best = np.nanmax(mean)
-    return max(a for a, value in zip(alphas, mean, strict=True) if value >= best - 1e-12)
+    return max(a for a, value in zip(plan.alphas, mean, strict=True) if value >= best - 1e-12)

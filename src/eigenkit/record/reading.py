@@ -66,7 +66,9 @@ def _read(value: Any, kind: Any, where: str) -> Any:
         (inner,) = [option for option in get_args(kind) if option is not type(None)]
         return None if value is None else _read(value, inner, where)
     if origin is list:
-        return _read_list(value, get_args(kind)[0], where)
+        _expect(isinstance(value, list), value, "a list", where)
+        (inner,) = get_args(kind)
+        return [_read(item, inner, f"{where}[{i}]") for i, item in enumerate(value)]
     if origin is dict:
         _expect(isinstance(value, dict), value, "an object", where)
         inner = get_args(kind)[1]
@@ -76,11 +78,6 @@ def _read(value: Any, kind: Any, where: str) -> Any:
     fits, words = _PLAIN[kind]
     _expect(fits(value), value, words, where)
     return kind(value)
-
-
-def _read_list(value: Any, kind: Any, where: str) -> list[Any]:
-    _expect(isinstance(value, list), value, "a list", where)
-    return [_read(item, kind, f"{where}[{i}]") for i, item in enumerate(value)]
 
 
 def _read_object(value: Any, kind: Any, where: str) -> Any:
@@ -142,44 +139,34 @@ def _check_indices(run: Run) -> None:
         groups += [[*item.truth, *item.told] for item in method.worst]
         groups += [method.model.correlated] if method.model else []
     fine = len(data.labels) == k and all(0 <= j < k for group in groups for j in group)
-    fine &= len(data.co_occurrence) == shown and all(
-        len(row) == shown for row in data.co_occurrence
-    )
+    fine &= len(data.co_occurrence) == shown and _table_fits(data.co_occurrence, shown, {shown})
     fine &= len(graph.labels) == len(graph.label_positions)
     fine &= len(graph.sets) == len(graph.set_positions)
     fine &= all(len(place) == 2 for place in graph.label_positions + graph.set_positions)
     n = len(points.rows)
     fine &= n == len(points.labels) == len(points.held_out)
     fine &= _table_fits(points.observed, n)
-    width = len(points.observed[0]) if points.observed else 0
-    fine &= all(_model_fits(method.model, n) for method in run.methods)
-    fine &= all(_method_fits(method, run, n, width) for method in run.methods)
+    fine &= all(_method_fits(method, run) for method in run.methods)
     if not fine:
         raise RecordError("parts of the record do not belong together: the record is damaged.")
 
 
-def _method_fits(method: Method, run: Run, n_points: int, n_observed: int) -> bool:
-    fine = _table_fits(method.predicted, n_points, n_observed)
-    fine &= _table_fits(method.confusion, len(run.data.shown), len(run.data.shown))
+def _method_fits(method: Method, run: Run) -> bool:
+    n, shown = len(run.points.rows), len(run.data.shown)
+    fine = _table_fits(method.predicted, n, {len(row) for row in run.points.observed[:1]})
+    fine &= _table_fits(method.confusion, shown, {shown})
     fine &= all(len(c.precision) in (0, len(run.recall)) for c in method.roc)
-    steps = method.by_components
-    return fine and (steps is None or len(steps.components) == len(steps.mean) == len(steps.std))
+    steps, model = method.by_components, method.model
+    fine &= steps is None or len(steps.components) == len(steps.mean) == len(steps.std)
+    if model is None:
+        return fine
+    fine &= all(len(row) == len(model.correlated) for row in model.label_correlations)
+    return fine and _table_fits(model.coordinates, n, {1, 2, 3})
 
 
-def _table_fits(rows: list[Any], n_rows: int, width: int | None = None) -> bool:
-    """Nothing, or as many rows as there are, all of one width."""
+def _table_fits(rows: list[Any], n_rows: int, allowed: set[int] | None = None) -> bool:
+    """Nothing, or as many rows as there are, all of one width, which is one of those allowed."""
     if not rows:
         return True
     widths = {len(row) for row in rows}
-    return len(rows) == n_rows and len(widths) == 1 and (width is None or widths == {width})
-
-
-def _model_fits(model: Model | None, n_points: int) -> bool:
-    if model is None:
-        return True
-    if not all(len(row) == len(model.correlated) for row in model.label_correlations):
-        return False
-    if not model.coordinates:
-        return True
-    widths = {len(row) for row in model.coordinates}
-    return len(model.coordinates) == n_points and widths <= {1, 2, 3} and len(widths) == 1
+    return len(rows) == n_rows and len(widths) == 1 and (allowed is None or widths <= allowed)

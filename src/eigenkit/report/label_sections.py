@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from html import escape
 
-from eigenkit.record import Method, Run
+from eigenkit.record.schema import Method, Run
 from eigenkit.report import label_tables, tables
 from eigenkit.report.alike import coinciding
-from eigenkit.report.pieces import controls, figure, folded, numbers, radios, select, table_html
-from eigenkit.report.tables import Table
-from eigenkit.report.words import count, ranked, visible, with_index
+from eigenkit.report.differences import ranked
+from eigenkit.report.pieces import controls, figure, folded_tables, numbers, radios, select
+from eigenkit.report.words import count, label_word, label_words, visible, with_index
 
 # More curves than this in one plot cannot be told apart.
 FEW_CURVES = 8
@@ -21,13 +21,13 @@ def curves(run: Run) -> str:
     if not drawn:
         return ""
     many = len(run.data.shown) > FEW_CURVES
-    word = label_tables.label_word(run)
+    word = label_word(run)
     views = []
     for i, name in with_index(run, drawn):
         if many:
             views += [(f"h{i}", f"hardest and easiest, {name}"), (f"s{i}", f"each small, {name}")]
         else:
-            views.append((f"m{i}", f"all {plural(word)}, {name}"))
+            views.append((f"m{i}", f"all {label_words(run)}, {name}"))
     names = run.data.labels
     shown = label_tables.in_order(run, run.data.shown)
     views += [(f"l{j}", f"all methods, {visible(names[j].name, 40)}") for j in shown]
@@ -45,23 +45,14 @@ def curves(run: Run) -> str:
     return fields + figure("roc", alt, f"{words} {same}".strip()) + by_label(run)
 
 
-def plural(word: str) -> str:
-    return {"class": "classes"}.get(word, f"{word}s")
-
-
 def by_label(run: Run) -> str:
     """A table for every method, that of the best open."""
-    told = [m for m in ranked(run) if m.labels]
-    if not told:
-        return numbers(tables.label_counts(run))
-    return "".join(
-        folded(
-            f"Every {label_tables.label_word(run)}, {visible(m.name)}",
-            table_html(label_tables.by_label(run, m), sortable=True),
-            unfolded=not i,
-        )
-        for i, m in enumerate(told)
+    found = folded_tables(
+        (f"Every {label_word(run)}, {visible(m.name)}", label_tables.by_label(run, m))
+        for m in ranked(run)
+        if m.labels
     )
+    return found or numbers(tables.label_counts(run))
 
 
 def confusion(run: Run) -> str:
@@ -106,14 +97,7 @@ def responses(run: Run) -> str:
 def worst(run: Run) -> str:
     """The samples to look at."""
     told = [m for m in ranked(run) if m.worst]
-    if not told:
-        return ""
-    return "".join(
-        folded(
-            visible(m.name), table_html(label_tables.worst(run, m), sortable=True), unfolded=not i
-        )
-        for i, m in enumerate(told)
-    )
+    return folded_tables((visible(m.name), label_tables.worst(run, m)) for m in told)
 
 
 def columns(run: Run) -> str:
@@ -123,8 +107,8 @@ def columns(run: Run) -> str:
         return ""
     text = f"{count(d.n_constant, 'column')} do not vary; {count(d.n_incomplete, 'column')} with "
     text = (text + "missing values.").replace("1 column do ", "1 column does ")
-    table = table_html(label_tables.columns(run), sortable=True)
-    return f"<p>{escape(text)}</p>{folded('Every column', table)}"
+    table = folded_tables([("Every column", label_tables.columns(run))], unfolded=False)
+    return f"<p>{escape(text)}</p>{table}"
 
 
 def separation(run: Run, drawn: list[Method]) -> str:
@@ -132,20 +116,20 @@ def separation(run: Run, drawn: list[Method]) -> str:
     known = [m for m in drawn if m.model and m.model.label_correlations]
     if not known:
         return ""
-    word = label_tables.label_word(run)
+    word = label_word(run)
     fields = controls(select("circle-method", "Method", with_index(run, known)))
     heat = (
         f"How a {word} and a component correlate on held-out samples: a strong colour says that "
         "the component separates it. Rows that look alike stand together."
     )
     circle = (
-        "Correlation circle: features (arrows) and " + plural(word) + " (diamonds) by their "
+        "Correlation circle: features (arrows) and " + label_words(run) + " (diamonds) by their "
         "correlations with the first two components. Close to the circle: the two components tell "
         "nearly all about it. Same direction: they rise together."
     )
     figures = figure("separation", f"Heat map of {word} against component.", heat)
-    figures += figure("circle", f"Correlation circle of features and {plural(word)}.", circle)
-    shown: list[Table] = [label_tables.correlations(run, m) for m in known]
+    figures += figure("circle", f"Correlation circle of features and {label_words(run)}.", circle)
+    shown = [label_tables.correlations(run, m) for m in known]
     shown += [label_tables.loadings(m) for m in known]
     return fields + figures + numbers(*shown)
 
@@ -157,7 +141,7 @@ def labels(run: Run) -> str:
         return ""
     shown = len(d.shown)
     many = f"The {shown} most frequent of {d.n_labels}. " if shown < d.n_labels else ""
-    word = label_tables.label_word(run)
+    word = label_word(run)
     counts = figure("counts", f"Number of samples per {word}.", f"{many}Samples per {word}.")
     if d.kind == "classes":
         text = "<p>Every sample carries exactly one class, so no two occur together.</p>"

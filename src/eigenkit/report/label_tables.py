@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from eigenkit.evaluation.metrics import metrics_of
-from eigenkit.record import Method, Run
+from eigenkit.record.schema import Method, Run
 from eigenkit.report.alike import natural
+from eigenkit.report.differences import main_words, ranked
 from eigenkit.report.tables import Table
-from eigenkit.report.words import main_metric, number, ranked, short, visible
+from eigenkit.report.words import label_word, number, short, visible
 
 # Rows of a table that a page can hold without becoming slow.
 _MOST_ROWS = 300
-
-
-def label_word(run: Run) -> str:
-    """What a label is called."""
-    return {"classes": "class", "numbers": "response"}.get(run.data.kind, "label")
 
 
 def in_order(run: Run, labels: list[int]) -> list[int]:
@@ -115,9 +110,8 @@ def correlations(run: Run, method: Method) -> Table:
         [visible(run.data.labels[j].name), *(number(c[at[j]], 2) for c in model.label_correlations)]
         for j in in_order(run, model.correlated)
     ]
-    many = range(1, len(model.label_correlations) + 1)
     title = f"Correlations of {label_word(run)} and component, {visible(method.name)}"
-    return Table(title, [label_word(run), *(f"component {i}" for i in many)], rows)
+    return _by_component(title, label_word(run), rows)
 
 
 def loadings(method: Method) -> Table:
@@ -126,9 +120,12 @@ def loadings(method: Method) -> Table:
         [visible(item.name, 40), *(number(r, 2) for r in item.correlations)]
         for item in (method.model.loadings if method.model else [])
     ]
+    return _by_component(f"Correlations of features, {visible(method.name)}", "feature", rows)
+
+
+def _by_component(title: str, what: str, rows: list[list[str]]) -> Table:
     width = max((len(row) for row in rows), default=1)
-    titles = ["feature", *(f"component {i}" for i in range(1, width))]
-    return Table(f"Correlations of features, {visible(method.name)}", titles, rows)
+    return Table(title, [what, *(f"component {i}" for i in range(1, width))], rows)
 
 
 def by_components(run: Run) -> Table:
@@ -140,5 +137,5 @@ def by_components(run: Run) -> Table:
         [visible(m.name), *("" if step not in scores else number(scores[step]) for step in steps)]
         for (m, _), scores in zip(drawn, found, strict=True)
     ]
-    words = metrics_of(run.data.kind)[main_metric(run)][0]
-    return Table(f"{words} with the first components", ["method", *map(str, steps)], rows)
+    title = f"{main_words(run)} with the first components"
+    return Table(title, ["method", *map(str, steps)], rows)

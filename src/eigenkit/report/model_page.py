@@ -6,7 +6,7 @@ from html import escape
 from typing import Any
 
 from eigenkit.report.html import document, policy
-from eigenkit.report.pieces import folded, meters, plain_body, table_html
+from eigenkit.report.pieces import folded, table_html, weights, whole_body
 from eigenkit.report.svg import line
 from eigenkit.report.tables import Table
 from eigenkit.report.words import visible
@@ -48,7 +48,7 @@ def model_html(record: dict[str, Any], lines: list[str], steps: list[str]) -> st
     told += [f'<p class="how">{escape(visible(words, 600))}</p>' for words in more]
     title = visible(str(record.get("name", record["method"])))
     skip = "fitted", "how it was fitted"
-    inside = plain_body(skip, title, "\n".join(told), _numbers(record), parts)
+    inside = whole_body(skip, title, "\n".join(told), _numbers(record), parts)
     return document(f"{title}: eigenkit model", inside, policy())
 
 
@@ -68,15 +68,12 @@ def _numbers(record: dict[str, Any]) -> dict[str, str]:
 
 
 def _weights(components: list[dict[str, Any]]) -> str:
-    lists = [
-        meters(
-            f"Component {c['component']}",
-            [(visible(f["feature"], 40), f["weight"]) for f in c["top"]],
-        )
+    found = {
+        f"Component {c['component']}": [(visible(f["feature"], 40), f["weight"]) for f in c["top"]]
         for c in components
-    ]
+    }
     text = "<p>The features with the largest weights; the sign says in which direction.</p>"
-    return f'{text}<div class="columns">{"".join(lists)}</div>' if lists else ""
+    return f"{text}{weights(found)}" if found else ""
 
 
 def _stability(found: dict[str, Any] | None) -> str:

@@ -57,6 +57,17 @@ def folded(summary: str, inside: str, *, unfolded: bool = False) -> str:
     return f"<details{state}><summary>{escape(summary)}</summary>{inside}</details>" * bool(inside)
 
 
+def folds(parts: Iterable[tuple[str, str]], *, unfolded: bool = True) -> str:
+    """Several to open, the first of them open."""
+    return "".join(folded(*part, unfolded=unfolded and not i) for i, part in enumerate(parts))
+
+
+def folded_tables(parts: Iterable[tuple[str, Table]], *, unfolded: bool = True) -> str:
+    """The same for tables to sort."""
+    found = ((title, table_html(table, sortable=True)) for title, table in parts)
+    return folds(found, unfolded=unfolded)
+
+
 def numbers(*shown: Table) -> str:
     """The tables behind a figure."""
     return folded("The numbers", "".join(table_html(table) for table in shown))
@@ -103,31 +114,46 @@ def sections(parts: Iterable[tuple[str, str, str]]) -> tuple[str, str]:
     return f'<nav aria-label="Sections"><ul>{links}</ul></nav>', texts
 
 
-def plain_body(
+# What a page has where scripts run, and what it says where they do not.
+_BUTTON = '\n<button type="button" id="theme" hidden>Dark</button>'
+_NOTICE = (
+    '<noscript><p class="notice">The figures need JavaScript; every number is also in a table.</p>'
+    "\n</noscript>\n"
+)
+
+
+def whole_body(
     skip: tuple[str, str],
     title: str,
     lines: str,
     values: dict[str, str],
     parts: Iterable[tuple[str, str, str]],
+    *,
+    scripts: bool = False,
 ) -> str:
-    """The body of a page that needs no scripts; ``skip`` is the id and the name of its result."""
+    """Header, sections, footer; ``skip`` is the id and the name of the result."""
     nav, text = sections(parts)
     return f"""<a class="skip" href="#{skip[0]}">Skip to {skip[1]}</a>
 <header>
-<div class="bar"><p class="brand">eigenkit</p></div>
+<div class="bar"><p class="brand">eigenkit</p>{_BUTTON * scripts}</div>
 <h1>{escape(title)}</h1>
 {lines}
 {facts(values)}
 </header>
 {nav}
 <main>
-{text}
+{_NOTICE * scripts}{text}
 </main>
 <footer><p>Written by eigenkit. This file holds all that it shows and loads nothing.</p></footer>"""
 
 
-def meters(caption: str, rows: list[tuple[str, float]]) -> str:
-    """A small table of signed numbers with bars."""
+def weights(components: dict[str, list[tuple[str, float]]]) -> str:
+    """Components side by side, by title: their features with signed bars; nothing of none."""
+    lists = "".join(_meters(title, rows) for title, rows in components.items())
+    return f'<div class="columns">{lists}</div>' * bool(lists)
+
+
+def _meters(caption: str, rows: list[tuple[str, float]]) -> str:
     largest = max((abs(value) for _, value in rows), default=0.0) or 1.0
     cells = "".join(
         f'<tr><th scope="row">{escape(name)}</th><td class="num">{value:+#.2g}</td>'

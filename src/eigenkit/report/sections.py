@@ -10,20 +10,21 @@ from typing import Any
 import numpy as np
 
 from eigenkit.evaluation.metrics import metrics_of
-from eigenkit.record import Method, Run
+from eigenkit.record.schema import Method, Model, Run
 from eigenkit.report import label_sections, label_tables, tables
 from eigenkit.report.alike import clustered, clustered_rows, coinciding
+from eigenkit.report.differences import difference, main_metric, main_score, ranked
 from eigenkit.report.pieces import (
     controls,
-    facts,
     figure,
     folded,
-    meters,
+    folds,
     numbers,
     radios,
-    sections,
     select,
     table_html,
+    weights,
+    whole_body,
 )
 from eigenkit.report.tables import Table
 from eigenkit.report.words import (
@@ -31,10 +32,10 @@ from eigenkit.report.words import (
     count,
     drawn_sentence,
     headline,
-    main_metric,
-    main_score,
+    label_word,
+    label_words,
     protocol_sentence,
-    ranked,
+    sizes,
     visible,
     with_index,
 )
@@ -63,7 +64,7 @@ def figure_names(run: Run) -> dict[str, Any]:
 def _gaps(run: Run) -> list[dict[str, Any]]:
     """How far the best is ahead of the others."""
     best, *others = ranked(run)
-    found = {run.methods.index(m): tables.difference_to(run, best, m) for m in others}
+    found = {run.methods.index(m): difference(run, best, m) for m in others}
     return [{"method": i, **asdict(gap), "clear": gap.clear} for i, gap in found.items() if gap]
 
 
@@ -78,59 +79,33 @@ def _alike_rows(run: Run, method: Method) -> list[int]:
 def body(run: Run) -> str:
     """Header, sections, footer."""
     single = label_sections.curves(run) + label_sections.labels(run)
-    nav, text = sections(
-        [
-            ("result", "Comparison", _comparison(run)),
-            ("labels", label_sections.plural(label_tables.label_word(run)).title(), single),
-            ("confusion", "Confusions", label_sections.confusion(run)),
-            ("responses", "Predicted and observed", label_sections.responses(run)),
-            ("worst", "Worst samples", label_sections.worst(run)),
-            ("projection", "Projection", _projection(run)),
-            ("features", "Top features", _features(run)),
-            ("components", "Number of components", _components(run)),
-            ("spectrum", "Eigenvalues", _spectrum(run)),
-            ("alpha", "Choice of alpha", _alpha(run)),
-            ("columns", "Columns", label_sections.columns(run)),
-            ("solver", "How it was solved", _solver(run)),
-            ("repeat", "Repeat and continue", _repeat(run)),
-        ]
-    )
-    return f"""<a class="skip" href="#result">Skip to the result</a>
-{_header(run)}
-{nav}
-<main>
-<noscript><p class="notice">The figures need JavaScript; every number is also in a table.</p>
-</noscript>
-{text}
-</main>
-<footer><p>Written by eigenkit. This file holds all that it shows and loads nothing.</p></footer>"""
-
-
-def _header(run: Run) -> str:
-    return f"""<header>
-<div class="bar"><p class="brand">eigenkit</p>
-<button type="button" id="theme" hidden>Dark</button></div>
-<h1>{escape(visible(run.data.name))}</h1>
-<p class="lead">{escape(headline(run))}</p>
-<p class="how">{escape(protocol_sentence(run))}</p>
-{facts(_facts(run))}
-</header>"""
+    parts = [
+        ("result", "Comparison", _comparison(run)),
+        ("labels", label_words(run).title(), single),
+        ("confusion", "Confusions", label_sections.confusion(run)),
+        ("responses", "Predicted and observed", label_sections.responses(run)),
+        ("worst", "Worst samples", label_sections.worst(run)),
+        ("projection", "Projection", _projection(run)),
+        ("features", "Top features", _features(run)),
+        ("components", "Number of components", _curves(run, "components")),
+        ("spectrum", "Eigenvalues", _spectrum(run)),
+        ("alpha", "Choice of alpha", _curves(run, "alpha")),
+        ("columns", "Columns", label_sections.columns(run)),
+        ("solver", "How it was solved", _solver(run)),
+        ("repeat", "Repeat and continue", _repeat(run)),
+    ]
+    lines = f"""<p class="lead">{escape(headline(run))}</p>
+<p class="how">{escape(protocol_sentence(run))}</p>"""
+    title, skip = visible(run.data.name), ("result", "the result")
+    return whole_body(skip, title, lines, _facts(run), parts, scripts=True)
 
 
 def _facts(run: Run) -> dict[str, str]:
-    d = run.data
-    what = {"numbers": "responses"}.get(d.kind, d.kind)
-    found = {
-        "samples": f"{d.n_samples:,}",
-        "features": f"{d.n_features:,}",
-        what: f"{d.n_labels:,}",
-        "labels per sample": f"{d.cardinality:.2f}",
-        "entries not zero": f"{d.density:.1%}" if d.density >= 0.001 else f"{d.density:.3%}",
-        "splits": f"{run.protocol.n_splits}",
-    }
-    if d.kind != "labels":
-        del found["labels per sample"]
-    return found
+    d, found = run.data, sizes(run)
+    if d.kind == "labels":
+        found["labels per sample"] = f"{d.cardinality:.2f}"
+    found["entries not zero"] = f"{d.density:.1%}" if d.density >= 0.001 else f"{d.density:.3%}"
+    return {**found, "splits": f"{run.protocol.n_splits}"}
 
 
 def _methods_first(run: Run) -> list[Method]:
@@ -187,7 +162,7 @@ def _projection(run: Run) -> str:
         radios("part", "Samples", [("all", "all"), ("test", "held out"), ("train", "training")]),
         radios("arrows", "Arrows", arrows) if any(m.model.loadings for m in drawn) else "",  # type: ignore[union-attr]
     )
-    word = label_tables.label_word(run)
+    word = label_word(run)
     caption = (
         f"{drawn_sentence(run)} The projection was learned on the training part of the first "
         "split; strong marks are held-out samples, faint ones training samples."
@@ -215,71 +190,62 @@ def _box(run: Run, j: int) -> str:
     )
 
 
-def _curves(
-    run: Run, key: str, curve: Callable[[Method], Any], alt: str, words: str, table: Table
-) -> str:
-    """A figure with a curve for every method that has one, and its numbers."""
-    drawn = [method for method in ranked(run) if curve(method)]
-    caption = " ".join(filter(None, [words, table.note, coinciding(drawn, curve)]))
-    return figure(key, alt, caption) + numbers(table) if drawn else ""
-
-
-def _components(run: Run) -> str:
-    return _curves(
-        run,
-        "components",
+# Figures with a curve for every method: what is drawn, what it shows, how to read it, its numbers.
+_CURVES: dict[str, tuple[Callable[[Method], Any], str, str, Callable[[Run], Table]]] = {
+    "components": (
         lambda m: m.by_components and m.by_components.mean,
         "Score on the test parts against the number of components, for every method.",
         "The score on the test parts with the first components alone: where a curve is level, "
         "further components add nothing. Do not choose by it: it is measured on the test parts.",
-        label_tables.by_components(run),
-    )
-
-
-def _spectrum(run: Run) -> str:
-    found = _curves(
-        run,
-        "scree",
+        label_tables.by_components,
+    ),
+    "scree": (
         lambda m: m.model and m.model.eigenvalues,
         "Eigenvalues of every method in decreasing order.",
         "Eigenvalues of the pencil by component, for the model of the first split.",
-        tables.eigenvalues(run),
-    )
-    scale = radios("scale", "Scale", [("first", "relative to the first"), ("raw", "as they are")])
-    return controls(scale) + found if found else ""
-
-
-def _alpha(run: Run) -> str:
-    return _curves(
-        run,
-        "alpha",
+        tables.eigenvalues,
+    ),
+    "alpha": (
         lambda m: m.alpha and m.alpha.mean,
         "Score of the inner cross-validation against alpha, for every method.",
         "Mean over inner folds and splits; the larger marks are the values that were chosen, "
         "once or more often.",
-        tables.alphas(run),
-    )
+        tables.alphas,
+    ),
+}
+
+
+def _curves(run: Run, key: str) -> str:
+    curve, alt, words, make = _CURVES[key]
+    drawn, table = [method for method in ranked(run) if curve(method)], make(run)
+    caption = " ".join(filter(None, [words, table.note, coinciding(drawn, curve)]))
+    return figure(key, alt, caption) + numbers(table) if drawn else ""
+
+
+def _spectrum(run: Run) -> str:
+    scale = radios("scale", "Scale", [("first", "relative to the first"), ("raw", "as they are")])
+    found = _curves(run, "scree")
+    return controls(scale) + found if found else ""
 
 
 def _features(run: Run) -> str:
-    blocks = [_feature_block(m) for m in _methods_first(run) if m.model and m.model.components]
-    if not blocks:
-        return ""
-    blocks[0] = blocks[0].replace("<details>", "<details open>", 1)
+    found = [
+        (visible(m.name), weights(_by_component(m.model)))
+        for m in _methods_first(run)
+        if m.model and m.model.components
+    ]
     text = (
         "<p>How far each component moves when a feature moves by one standard deviation; the "
         "sign tells in which direction.</p>"
     )
-    return text + "".join(blocks)
+    return text + folds(found) if found else ""
 
 
-def _feature_block(method: Method) -> str:
-    assert method.model is not None
-    lists = [
-        meters(f"Component {i + 1}", [(visible(f.name, 40), f.weight) for f in component])
-        for i, component in enumerate(method.model.components)
-    ]
-    return folded(visible(method.name), f'<div class="columns">{"".join(lists)}</div>')
+def _by_component(model: Model) -> dict[str, list[tuple[str, float]]]:
+    return {
+        f"Component {i}": [(visible(f.name, 40), f.weight) for f in component]
+        for i, component in enumerate(model.components, start=1)
+    }
 
 
 def _solver(run: Run) -> str:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from html import escape
 
 from eigenkit.evaluation.metrics import metrics_of
-from eigenkit.record import Method, Run, Score
-from eigenkit.report.differences import interval
-from eigenkit.report.pieces import plain_body, table_html
+from eigenkit.record.schema import Method, Run, Score
+from eigenkit.report.differences import interval, main_metric, main_words
+from eigenkit.report.pieces import table_html, whole_body
 from eigenkit.report.svg import dots
 from eigenkit.report.tables import Table
-from eigenkit.report.words import headline, listed, main_metric, measured, visible
+from eigenkit.report.words import headline, listed, measured, visible
 
 _LEVEL = "95 %"
 
@@ -92,11 +92,9 @@ def _differences(runs: Runs) -> list[Table]:
     for name, run in zip(runs.names[1:], runs.runs[1:], strict=True):
         for method in runs.methods:
             a, b = (runs.score(method, r, metric) for r in (run, first))
-            gap = interval(first, a, b) if a is not None and b is not None else None
+            gap = interval(first, a, b)
             if gap is not None:
-                ends = f"{gap.low:+.3f} to {gap.high:+.3f}"
-                clear = "yes" if gap.clear else "no"
-                rows.append([visible(method), name, f"{gap.mean:+.3f}", ends, clear])
+                rows.append([visible(method), name, *gap.cells()])
     columns = ["method", "run", f"more than {runs.names[0]}", f"{_LEVEL} interval", "clear"]
     note = "Differences on the same splits; intervals allow for training samples that they share."
     return [Table(f"Differences to {runs.names[0]}", columns, rows, n_text=2, note=note)]
@@ -127,7 +125,7 @@ def runs_body(runs: Runs) -> str:
         ("result", "Scores", _picture(runs) + "".join(table_html(t) for t in tables[:-1])),
         ("runs", "The runs", table_html(tables[-1])),
     ]
-    return plain_body(("result", "the result"), listed(runs.names), lines, numbers, parts)
+    return whole_body(("result", "the result"), listed(runs.names), lines, numbers, parts)
 
 
 def _picture(runs: Runs) -> str:
@@ -135,7 +133,7 @@ def _picture(runs: Runs) -> str:
         return ""
     metric = main_metric(runs.runs[0])
     series = [[_mark(runs.score(m, run, metric)) for m in runs.methods] for run in runs.runs]
-    words = metrics_of(runs.runs[0].data.kind)[metric][0]
+    words = main_words(runs.runs[0])
     names = [visible(name, 22) for name in runs.methods]
     drawn = dots(names, series, f"{words} of every method in every run; a table follows.", words)
     key = "".join(

@@ -7,19 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenkit.evaluation.metrics import NUMBER_METRICS, metrics_of
-from eigenkit.record import Method, Run
-from eigenkit.report.differences import Difference, difference
-from eigenkit.report.words import (
-    NOTHING,
-    main_metric,
-    main_score,
-    measured,
-    number,
-    ranked,
-    seconds,
-    short,
-    visible,
-)
+from eigenkit.record.schema import Method, Run
+from eigenkit.report.differences import difference, main_score, main_words, ranked
+from eigenkit.report.words import NOTHING, measured, number, seconds, short, sizes, visible
 
 Metrics = dict[str, tuple[str, bool]]
 
@@ -56,28 +46,15 @@ def comparison(run: Run) -> Table:
 
 def paired(run: Run) -> Table:
     """How far the others are from the best, on the same splits."""
-    metric = main_metric(run)
     done = [m for m in ranked(run) if main_score(run, m) is not None]
-    rows = []
-    for method in done[1:]:
-        gap = difference_to(run, done[0], method)
-        if gap is not None:
-            cells = [visible(method.name), f"{gap.mean:+.3f}", f"{gap.low:+.3f} to {gap.high:+.3f}"]
-            rows.append([*cells, "yes" if gap.clear else "no"])
-    words = metrics_of(run.data.kind)[metric][0]
+    gaps = [(method, difference(run, done[0], method)) for method in done[1:]]
+    rows = [[visible(method.name), *gap.cells()] for method, gap in gaps if gap is not None]
     return Table(
-        f"How much more {words} {visible(done[0].name) if done else ''} has",
+        f"How much more {main_words(run)} {visible(done[0].name) if done else ''} has",
         ["than", "difference", "95 % interval", "clear"],
         rows,
         note="Mean over the splits; intervals allow for training samples that splits share.",
     )
-
-
-def difference_to(run: Run, best: Method, method: Method) -> Difference | None:
-    """Between the best and another, of the main score; None where it is not known."""
-    metric = main_metric(run)
-    known = all(metric in m.scores and m.scores[metric].mean is not None for m in (best, method))
-    return difference(run, best, method, metric) if known else None
 
 
 def responses(run: Run) -> Table:
@@ -141,19 +118,13 @@ def warnings(run: Run) -> Table:
 
 def data_facts(run: Run) -> Table:
     """Sizes, and more of the kind."""
-    d = run.data
-    facts = {
-        "samples": f"{d.n_samples:,}",
-        "features": f"{d.n_features:,}",
-        {"numbers": "responses"}.get(d.kind, d.kind): f"{d.n_labels:,}",
-        "stored as": f"{'sparse' if d.sparse else 'dense'} {visible(d.dtype)}",
-        "entries not zero": f"{d.density:.2%}",
-        "labels per sample": f"{d.cardinality:.2f}",
-        "samples without a label": f"{d.unlabelled:,}",
-        "fingerprint": visible(d.fingerprint),
-    }
-    if d.kind == "numbers":
-        del facts["labels per sample"], facts["samples without a label"]
+    d, facts = run.data, sizes(run)
+    facts["stored as"] = f"{'sparse' if d.sparse else 'dense'} {visible(d.dtype)}"
+    facts["entries not zero"] = f"{d.density:.2%}"
+    if d.kind != "numbers":
+        facts["labels per sample"] = f"{d.cardinality:.2f}"
+        facts["samples without a label"] = f"{d.unlabelled:,}"
+    facts["fingerprint"] = visible(d.fingerprint)
     return Table("Data", ["", ""], [[k, v] for k, v in facts.items()], n_text=2)
 
 
@@ -162,11 +133,10 @@ def label_counts(run: Run) -> Table:
     methods = [m for m in ranked(run) if m.roc]
     aucs = [{curve.label: curve.auc for curve in m.roc} for m in methods]
     shown = sorted(run.data.shown, key=lambda j: -run.data.labels[j].count)
-    rows = []
-    for j in shown:
-        label = run.data.labels[j]
-        cells = [number(auc.get(j)) for auc in aucs]
-        rows.append([visible(label.name), f"{label.count:,}", *cells])
+    rows = [
+        [visible(label.name), f"{label.count:,}", *(number(auc.get(j)) for auc in aucs)]
+        for j, label in ((j, run.data.labels[j]) for j in shown)
+    ]
     hidden = run.data.n_labels - len(shown)
     note = f"The {len(shown)} most frequent of {run.data.n_labels} labels." if hidden else ""
     columns = ["label", "samples", *(f"AUC {visible(m.name)}" for m in methods)]
@@ -204,22 +174,13 @@ def solver_facts(run: Run) -> Table:
         if m.model is None or m.model.solved is None:
             continue
         s = m.model.solved
+        words = [visible(m.name), visible(s.solver), visible(s.regression), visible(s.reason, 300)]
+        sizes = [short(m.model.alpha), str(m.model.n_components)]
+        errors = [short(value) for value in (s.residual, s.orthogonality, s.condition)]
+        steps = f"{s.n_iter:,}" if s.n_iter else NOTHING
         state = "yes" if s.converged else "no"
-        rows.append(
-            [
-                visible(m.name),
-                visible(s.solver),
-                visible(s.regression),
-                visible(s.reason, 300),
-                short(m.model.alpha),
-                str(m.model.n_components),
-                short(s.residual),
-                short(s.orthogonality),
-                short(s.condition),
-                f"{s.n_iter:,}" if s.n_iter else NOTHING,
-                state if s.equivalent else f"{state}; a model of its own",
-            ]
-        )
+        state += "" if s.equivalent else "; a model of its own"
+        rows.append([*words, *sizes, *errors, steps, state])
     columns = ["method", "solver", "regression", "why", "alpha", "components", "residual"]
     columns += ["max |W'BW - I|", "condition", "iterations", "converged"]
     return Table("How it was solved", columns, rows, n_text=4)
@@ -227,10 +188,10 @@ def solver_facts(run: Run) -> Table:
 
 def eigenvalues(run: Run, limit: int = 10) -> Table:
     """The leading eigenvalues."""
-    methods = [m for m in ranked(run) if m.model and m.model.eigenvalues]
     rows = [
-        [visible(m.name), *(short(v) for v in m.model.eigenvalues[:limit])]  # type: ignore[union-attr]
-        for m in methods
+        [visible(m.name), *(short(v) for v in m.model.eigenvalues[:limit])]
+        for m in ranked(run)
+        if m.model and m.model.eigenvalues
     ]
     width = max((len(row) for row in rows), default=1)
     rows = [row + [""] * (width - len(row)) for row in rows]
@@ -239,38 +200,26 @@ def eigenvalues(run: Run, limit: int = 10) -> Table:
 
 def alphas(run: Run) -> Table:
     """Score of every alpha in the inner cross-validation."""
-    methods = [m for m in ranked(run) if m.alpha is not None]
-    rows = []
-    for m in methods:
-        assert m.alpha is not None
-        chosen = [a for a in m.alpha.chosen if a is not None]
-        often = ", ".join(f"{a:g} ({chosen.count(a)}x)" for a in sorted(set(chosen)))
-        rows.append([visible(m.name), *(number(v) for v in m.alpha.mean), often])
     edges = {min(run.protocol.alphas, default=0.0), max(run.protocol.alphas, default=0.0)}
-    at_edge = [visible(m.name) for m in methods if m.alpha and edges & set(m.alpha.chosen)]
-    note = ""
-    if at_edge:
-        note = (
-            f"An end of the grid was chosen for {', '.join(at_edge)}: a wider grid may be better."
-        )
+    rows, at_edge = [], []
+    for name, search in [(visible(m.name), m.alpha) for m in ranked(run) if m.alpha]:
+        chosen = [a for a in search.chosen if a is not None]
+        often = ", ".join(f"{a:g} ({chosen.count(a)}x)" for a in sorted(set(chosen)))
+        rows.append([name, *(number(v) for v in search.mean), often])
+        at_edge += [name] if edges & set(chosen) else []
+    note = f"An end of the grid was chosen for {', '.join(at_edge)}: a wider grid may be better."
     columns = ["method", *(f"{a:g}" for a in run.protocol.alphas), "chosen"]
     known = metrics_of(run.data.kind)
     words = known.get(run.protocol.alpha_score, (run.protocol.alpha_score, True))[0]
-    return Table(f"Alpha against {visible(words)}", columns, rows, note=note)
+    return Table(f"Alpha against {visible(words)}", columns, rows, note=note * bool(at_edge))
 
 
-def top_features(method: Method, components: int = 6) -> list[Table]:
-    """Per component the features that move it most."""
-    if method.model is None:
-        return []
-    return [
-        Table(
-            f"Component {i + 1}",
-            ["feature", "weight"],
-            [[visible(f.name, 40), f"{f.weight:+.3g}"] for f in component],
-        )
-        for i, component in enumerate(method.model.components[:components])
-    ]
+def top_features(method: Method, limit: int = 5) -> Table:
+    """The features that move the first component most."""
+    first = method.model.components[:1] if method.model else []
+    rows = [[visible(f.name, 40), f"{f.weight:+.3g}"] for part in first for f in part[:limit]]
+    title = f"Top features, {visible(method.name)}: component 1"
+    return Table(title, ["feature", "weight"], rows)
 
 
 def environment(run: Run) -> Table:

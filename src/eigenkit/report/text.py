@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from eigenkit.record import Run
+from eigenkit.record.schema import Run
 from eigenkit.report import tables
 from eigenkit.report.tables import Table
 from eigenkit.report.words import headline, protocol_sentence, visible
@@ -46,12 +46,6 @@ def _writer(style: str) -> Callable[[Table, int], str]:
 
 
 def _tables(run: Run) -> list[Table]:
-    features = [
-        Table(f"Top features, {visible(m.name)}: component 1", t.columns, t.rows[:5])
-        for m in run.methods
-        for t in tables.top_features(m, 1)
-        if not m.baseline
-    ]
     return [
         tables.data_facts(run),
         _only(tables.comparison(run), _METRICS),
@@ -61,7 +55,7 @@ def _tables(run: Run) -> list[Table]:
         tables.failures(run),
         _only(tables.solver_facts(run), _SOLVER),
         tables.alphas(run),
-        *features,
+        *(tables.top_features(m) for m in run.methods if not m.baseline),
         tables.environment(run),
     ]
 

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import unicodedata
 
-from eigenkit.evaluation.metrics import metrics_of
-from eigenkit.record import Method, Run, Score
-from eigenkit.report.differences import near, not_distinguishable, simplest
+from eigenkit.record.schema import Method, Run, Score
+from eigenkit.report.differences import (
+    main_metric,
+    main_score,
+    main_words,
+    near_first,
+    not_distinguishable,
+    ranked,
+    simplest,
+)
 
 # What stands for a number that was not measured.
 NOTHING = "\u2013"
@@ -67,20 +74,21 @@ def count(value: int, word: str) -> str:
     return f"{value:,} {word}" if value == 1 else f"{value:,} {word}s"
 
 
-def main_metric(run: Run) -> str:
-    """What methods are ordered by."""
-    return "r2" if run.data.kind == "numbers" else "auc"
+def label_word(run: Run) -> str:
+    """What a label is called."""
+    return {"classes": "class", "numbers": "response"}.get(run.data.kind, "label")
 
 
-def main_score(run: Run, method: Method) -> float | None:
-    """The mean of what methods are ordered by."""
-    score = method.scores.get(main_metric(run))
-    return None if score is None else score.mean
+def label_words(run: Run) -> str:
+    """The same of several."""
+    return {"class": "classes"}.get(label_word(run), f"{label_word(run)}s")
 
 
-def ranked(run: Run) -> list[Method]:
-    """The methods, best first, those without a result last."""
-    return sorted(run.methods, key=lambda m: 1.0 if (s := main_score(run, m)) is None else -s)
+def sizes(run: Run) -> dict[str, str]:
+    """How large the data are."""
+    found = {"samples": run.data.n_samples, "features": run.data.n_features}
+    found[label_words(run)] = run.data.n_labels
+    return {name: f"{value:,}" for name, value in found.items()}
 
 
 def headline(run: Run) -> str:
@@ -99,9 +107,8 @@ def headline(run: Run) -> str:
 
 def _who_is_ahead(run: Run, done: list[Method]) -> str:
     metric, best = main_metric(run), done[0]
-    words = metrics_of(run.data.kind)[metric][0]
-    level = [best, *not_distinguishable(run, best, done[1:], metric)]
-    reached = f"{measured(best.scores[metric])} ({words})"
+    level = [best, *not_distinguishable(run, best, done[1:])]
+    reached = f"{measured(best.scores[metric])} ({main_words(run)})"
     if run.protocol.n_splits == 1 and len(done) > 1:
         return f"{visible(best.name)} is ahead with {reached}; one split cannot say more."
     if len(level) == 1:
@@ -118,7 +125,7 @@ def _advice(run: Run, level: list[Method]) -> str:
     guess = [m for m in level if m.estimator.startswith("Dummy")]
     if guess:
         return f"As even {_listed(guess)} is among them, more splits are needed (--repeats)."
-    taken = _near_first(run, level)
+    taken = near_first(run, level)
     far = [method for method in level if method not in taken]
     text, ours = _which(taken, bool(far)), recommended(run)
     if simplest(taken)[0].baseline and ours in level:
@@ -156,7 +163,7 @@ def _next(run: Run, method: Method, metric: str) -> str:
 def recommended(run: Run) -> Method | None:
     """What to fit: the simplest of ours that is level with the best of ours, and near it."""
     ours = [m for m in ranked(run) if not m.baseline and main_score(run, m) is not None]
-    return simplest(_near_first(run, ours))[0] if ours else None
+    return simplest(near_first(run, ours))[0] if ours else None
 
 
 def before_fit(run: Run) -> str:
@@ -167,12 +174,6 @@ def before_fit(run: Run) -> str:
         return f"{text}:"
     on_top = visible(measured, 200)
     return f"{text} (fit predicts by the method itself or by a linear SVM, not by {on_top}):"
-
-
-def _near_first(run: Run, methods: list[Method]) -> list[Method]:
-    """The first method and those that may be taken for it: not told from it, and near it."""
-    metric, (best, *others) = main_metric(run), methods
-    return [best, *near(best, not_distinguishable(run, best, others, metric), metric)]
 
 
 def _listed(methods: list[Method]) -> str:
@@ -193,19 +194,18 @@ def with_index(run: Run, methods: list[Method]) -> list[tuple[str, str]]:
 def protocol_sentence(run: Run) -> str:
     """How it was measured."""
     p = run.protocol
+    numbers = run.data.kind == "numbers"
+    on_top = f", then {visible(p.classifier, 200)} per {label_word(run)}"
     text = (
         f"{p.splits[:1].upper()}{p.splits[1:]} ({p.n_train:,} training and {p.n_test:,} test "
-        f"samples in the first); projection learned on the training part only, then "
-        f"{visible(p.classifier, 200)} per {'class' if run.data.kind == 'classes' else 'label'}."
+        f"samples in the first); {'fitted' if numbers else 'projection learned'} on the training "
+        f"part only{'' if numbers else on_top}."
     )
-    if run.data.kind == "numbers":
-        text = text.replace("projection learned on", "fitted on")
-        text = text.replace(f", then {visible(p.classifier, 200)} per label", "")
     if p.alphas and any(m.alpha is not None for m in run.methods):
         text += f" Alpha chosen from {count(len(p.alphas), 'value')} by {p.inner_cv}-fold "
         text += "cross-validation inside the training part"
         on_top = f", with {visible(p.alpha_classifier, 200)} on the projection"
-        text += "." if run.data.kind == "numbers" else f"{on_top}."
+        text += "." if numbers else f"{on_top}."
     return text
 
 
