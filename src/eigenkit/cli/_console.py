@@ -21,7 +21,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from eigenkit.cli._start import quickly
+from eigenkit.cli._start import quickly, started
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -157,6 +157,7 @@ def _run(work: Callable[[], Result], options: dict[str, Any], models: bool) -> N
         with _warnings_as_notes() as notes:
             if models:
                 quickly("eigenkit.models")
+            started()
             result = work()
         _print(result, notes, as_json)
     except (typer.BadParameter, typer.Abort, typer.Exit):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -60,6 +59,8 @@ def _new() -> tuple[list[str], list[Any]]:
 
 def _flowers() -> tuple[list[str], list[Any]]:
     """Fisher's irises by name, from scikit-learn's file: its loader takes a second to import."""
+    from importlib.metadata import distribution
+
     import numpy as np
 
     place = distribution("scikit-learn").locate_file("sklearn/datasets/data/iris.csv")
