@@ -84,7 +84,6 @@ def fit(
     seed: o.Seed = 0,
     force: o.Force = False,
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Learn the terms of sets of images and keep the model as a file."""
     from eigenkit.files import check_output
@@ -136,7 +135,6 @@ def predict(
     skip_unreadable: Skip = False,
     force: o.Force = False,
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Predict the terms of sets of images with a model."""
     from eigenkit.files import check_output
@@ -187,7 +185,6 @@ def compare(
     seed: o.Seed = 0,
     force: o.Force = False,
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Compare ways to annotate on folds, and say which to take."""
     from eigenkit.files import check_output
@@ -237,7 +234,6 @@ def demo(
     ] = "eigenkit-shapes",
     seed: o.Seed = 0,
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Draw sets of shapes, learn their terms, annotate new ones, and leave a page to look at."""
     from eigenkit.images.demo import run
@@ -254,10 +250,7 @@ def demo(
 
 def _views(views: bool | None, unseen: bool) -> bool | str:
     if unseen and views is not None:
-        raise typer.BadParameter(
-            "it compares all pictures: leave out --views and --no-views.",
-            param_hint="--unseen-views",
-        )
+        raise o.bad("--unseen-views", "it compares all pictures: leave out --views and --no-views.")
     return "unseen" if unseen else "auto" if views is None else views
 
 
@@ -337,7 +330,7 @@ def _size(text: str | None) -> tuple[int, int] | None:
         return None
     parts = text.lower().split("x")
     if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
-        raise typer.BadParameter(f"{text!r} is not HEIGHTxWIDTH.", param_hint="--size")
+        raise o.bad("--size", f"{text!r} is not HEIGHTxWIDTH.")
     return int(parts[0]), int(parts[1])
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from eigenkit.files import Data, Target
 
 
-def demo(as_json: o.Json = False, debug: o.Debug = False) -> Result:
+def demo(as_json: o.Json = False) -> Result:
     """Do the main job on data that come with eigenkit, and leave a report to look at."""
     from contextlib import redirect_stdout
 
@@ -42,7 +42,7 @@ def demo(as_json: o.Json = False, debug: o.Debug = False) -> Result:
     return Result({"demo": "done"})
 
 
-def methods(as_json: o.Json = False, debug: o.Debug = False) -> Result:
+def methods() -> Result:
     """List the methods, one line each."""
     from eigenkit.registry import METHODS
 
@@ -95,7 +95,6 @@ def compare(
     given: dict[str, Any],
     force: o.Force = False,
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Compare methods on a file by cross-validation, or on a test file.
 
@@ -338,8 +337,6 @@ def report(
     ],
     html: Annotated[str | None, typer.Option("--html", help="Write it as one HTML file.")] = None,
     force: o.Force = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Show an earlier run again, without computing, or several side by side."""
     quickly("eigenkit.files")

@@ -4,38 +4,14 @@ from __future__ import annotations
 
 import codecs
 import warnings
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from eigenkit.cli import _options as o
 from eigenkit.cli._console import clean, progress
-from eigenkit.cli._options import TEXT_DEFAULTS, choice, memory, split
 
 if TYPE_CHECKING:
     from eigenkit.files import Data, Reading, Source
-
-
-_READING = [
-    "labels",
-    "label_separator",
-    "label_list",
-    "text",
-    "categorical",
-    "ignore",
-    "index",
-    "decimal",
-    "thousands",
-    "comment",
-    "keep",
-    "format_",
-    "delimiter",
-    "encoding",
-    "header",
-    "dtype",
-    "index_base",
-    "max_features",
-]
 
 
 def reading(options: dict[str, Any], **more: Any) -> Reading:
@@ -43,26 +19,25 @@ def reading(options: dict[str, Any], **more: Any) -> Reading:
     from eigenkit.files import FORMATS, Reading
 
     _check_words(options)
-    choice("--format", options.get("format_"), FORMATS)
-    choice("--dtype", options["dtype"], ("float64", "float32"))
-    found = {name.rstrip("_"): options[name] for name in _READING if name in options}
+    o.choice("--format", options.get("format_"), FORMATS)
+    o.choice("--dtype", options["dtype"], ("float64", "float32"))
+    known = {field.name for field in fields(Reading)}
+    found = {k: v for name, v in options.items() if (k := name.rstrip("_")) in known}
     for name in ("labels", "text", "categorical", "ignore", "keep"):
-        found[name] = split(found.get(name))
+        found[name] = o.split(found.get(name))
     words = options.get("task") == "classes"
-    return Reading(**found, words=words, max_bytes=memory(options["max_memory"]), **more)
+    return Reading(**found, words=words, max_bytes=o.memory(options["max_memory"]), **more)
 
 
 def _check_words(options: dict[str, Any]) -> None:
     """Options whose words no file can make right."""
     if options.get("label_separator") == "":
-        raise typer.BadParameter(
-            "it is empty: give the character between the labels.", param_hint="--label-separator"
-        )
+        raise o.bad("--label-separator", "it is empty: give the character between the labels.")
     try:
         codecs.lookup(options.get("encoding") or "utf-8")
     except (LookupError, ValueError):
-        raise typer.BadParameter(
-            f"{options['encoding']!r} is not known: try utf-8 or latin-1.", param_hint="--encoding"
+        raise o.bad(
+            "--encoding", f"{options['encoding']!r} is not known: try utf-8 or latin-1."
         ) from None
 
 
@@ -70,13 +45,11 @@ def check_views(views: tuple[str, ...], methods: list[Any]) -> None:
     """Views go with methods that have a use for them."""
     needing = [method.name for method in methods if method.needs_views]
     if needing and not views:
-        raise typer.BadParameter(f"{needing[0]} needs the patterns of views.", param_hint="--views")
+        raise o.bad("--views", f"{needing[0]} needs the patterns of views.")
     if views and methods and not any(method.views for method in methods):
         from eigenkit.models._views import methods_with_views
 
-        raise typer.BadParameter(
-            f"they go with {', '.join(methods_with_views())}.", param_hint="--views"
-        )
+        raise o.bad("--views", f"they go with {', '.join(methods_with_views())}.")
 
 
 def check_choices(options: dict[str, Any]) -> None:
@@ -84,15 +57,13 @@ def check_choices(options: dict[str, Any]) -> None:
     from eigenkit.files._targets import TASKS
     from eigenkit.models import MISSING, SCALES, TEXT_KINDS
 
-    choice("--task", options["task"], TASKS)
-    choice("--missing", options["missing"], MISSING)
-    choice("--scale", options["scale"], SCALES)
-    choice("--text-features", options["text_features"], TEXT_KINDS)
-    for name, default in TEXT_DEFAULTS.items():
+    o.choice("--task", options["task"], TASKS)
+    o.choice("--missing", options["missing"], MISSING)
+    o.choice("--scale", options["scale"], SCALES)
+    o.choice("--text-features", options["text_features"], TEXT_KINDS)
+    for name, (_, default) in o.TEXT.items():
         if options[name] != default and not options["text"]:
-            raise typer.BadParameter(
-                "it goes with --text.", param_hint=f"--{name.replace('_', '-')}"
-            )
+            raise o.bad(f"--{name.replace('_', '-')}", "it goes with --text.")
 
 
 def check_gaps(missing: str, methods: list[Any]) -> None:
@@ -103,7 +74,7 @@ def check_gaps(missing: str, methods: list[Any]) -> None:
         for method in methods:
             gap_params(method, missing)
     except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--missing") from None
+        raise o.bad("--missing", str(error)) from None
 
 
 def load_data(path: str, options: Reading, quiet: bool, missing: str = "error") -> Data:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 def example(
     name: Annotated[str | None, typer.Argument(help="Which file to write; a list if none.")] = None,
     force: o.Force = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Write a small file to try the other commands on."""
     if name is None:

@@ -35,7 +35,6 @@ def explain(
     top: Annotated[int, typer.Option("--top", min=1, help="How many features to show.")] = 5,
     given: dict[str, Any],
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Say which features and components led to the labels of a row.
 
@@ -124,9 +123,7 @@ def _wanted(model: Model, scores: Any, label: str | None) -> list[int]:
     names = list(model.target.names)
     if label is not None:
         if label not in names:
-            raise typer.BadParameter(
-                f"{label!r} is not one of {', '.join(names[:8])}.", param_hint="--label"
-            )
+            raise o.bad("--label", f"{label!r} is not one of {', '.join(names[:8])}.")
         return [names.index(label)]
     if model.target.kind == "numbers":
         return list(range(len(names)))
@@ -156,8 +153,6 @@ def export(
         str | None, typer.Option("--csv", help="Write the weights of all features as a table.")
     ] = None,
     force: o.Force = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Write a model for other programs: components and scores as affine maps of the features."""
     from eigenkit.files import atomic, check_output
@@ -165,7 +160,7 @@ def export(
     from eigenkit.models._export import onnx_bytes, weight_table
 
     if onnx is None and csv is None:
-        raise typer.BadParameter("say where to: --onnx FILE or --csv FILE.", param_hint="--onnx")
+        raise o.bad("--onnx", "say where to: --onnx FILE or --csv FILE.")
     places = [check_output(place, force) for place in (onnx, csv) if place is not None]
     fitted = load(model)
     if fitted.features.missing == "keep":

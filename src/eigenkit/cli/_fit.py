@@ -74,7 +74,6 @@ def fit(
     given: dict[str, Any],
     force: o.Force = False,
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Fit a method on a file and keep the whole pipeline as a model file.
 
@@ -102,20 +101,20 @@ def fit(
     check_views(views, [found])
     check_gaps(given["missing"], [found])
     if unencrypted and dask is None:
-        raise typer.BadParameter("it goes with --dask.", param_hint="--unencrypted")
+        raise o.bad("--unencrypted", "it goes with --dask.")
     if dask is not None:
         plain = scale == "none" and given["missing"] == "error" and not views
         if not plain or any(v is not None for v in (grid, wanted, checkpoint, stability)):
-            raise typer.BadParameter(
+            raise o.bad(
+                "--dask",
                 "it goes without --alpha cv, --scale, --missing, --views, --checkpoint and "
                 "--stability, and with a number of --components for methods that choose it "
                 "otherwise.",
-                param_hint="--dask",
             )
         return _on_cluster(data, place, name, options, given["task"], params, dask, unencrypted)
     may_stream = found.streams and given["missing"] != "keep"
     if stream and given["missing"] == "keep":
-        raise typer.BadParameter("keep needs all rows in memory.", param_hint="--missing")
+        raise o.bad("--missing", "keep needs all rows in memory.")
     if checkpoint is not None:
         stream = _in_blocks(stream, may_stream and grid is None and wanted is None)
     source, whole, blocks = open_in_memory_or_blocks(
@@ -182,11 +181,11 @@ def _components(method: Any, components: str | None, params: dict[str, Any]) -> 
     """Whether the number of components is to be chosen, as it is for PLS unless it is given."""
     known = method.estimator_class()._get_param_names()
     if components == "cv" and "n_components" not in known:
-        raise typer.BadParameter(f"{method.name} has no components.", param_hint="--components")
+        raise o.bad("--components", f"{method.name} has no components.")
     if components == "cv" and method.kind == "classifier" and not method.picks_components:
-        raise typer.BadParameter(
+        raise o.bad(
+            "--components",
             f"{method.name} predicts with all components, however many it keeps: give a number.",
-            param_hint="--components",
         )
     chosen = components == "cv" or (method.picks_components and "n_components" not in params)
     return "cv" if chosen else None
@@ -196,7 +195,7 @@ def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | None, Any]:
     """The ridge (None for the method's own), or the values to choose it from."""
     if alpha != "cv":
         if alphas is not None:
-            raise typer.BadParameter("it needs --alpha cv.", param_hint="--alphas")
+            raise o.bad("--alphas", "it needs --alpha cv.")
         return None if alpha is None else o.number("--alpha", alpha), None
     if alphas is not None:
         return None, o.numbers("--alphas", alphas)
@@ -212,7 +211,7 @@ def _in_blocks(stream: bool | None, may_stream: bool) -> bool:
             if stream is False
             else "this method has none, or alpha or components are to be chosen: give them"
         )
-        raise typer.BadParameter(f"it needs blocks, but {why}.", param_hint="--checkpoint")
+        raise o.bad("--checkpoint", f"it needs blocks, but {why}.")
     return True
 
 
@@ -221,9 +220,7 @@ def _check_said_once(params: dict[str, Any], **options: Any) -> None:
     for name, said in options.items():
         if said is not None and name in params:
             option = "--components" if name == "n_components" else f"--{name}"
-            raise typer.BadParameter(
-                f"{name} is given by {option} as well: give it once.", param_hint="--set"
-            )
+            raise o.bad("--set", f"{name} is given by {option} as well: give it once.")
 
 
 def _given(**params: Any) -> dict[str, Any]:
@@ -235,7 +232,6 @@ def _check_parameters(method: Any, params: dict[str, Any]) -> None:
     known = method.estimator_class()._get_param_names()
     strange = [name for name in params if name not in known]
     if strange:
-        raise typer.BadParameter(
-            f"{method.name} has no parameter {strange[0]!r}: it has {', '.join(known)}.",
-            param_hint="--set",
+        raise o.bad(
+            "--set", f"{method.name} has no parameter {strange[0]!r}: it has {', '.join(known)}."
         )

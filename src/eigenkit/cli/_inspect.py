@@ -25,8 +25,6 @@ def inspect(
         str | None, typer.Option("--report", help="Write it as one HTML file.")
     ] = None,
     force: o.Force = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Say what a model is, how it was fitted and on what, and what its components weigh."""
     from eigenkit.files import check_output

@@ -20,7 +20,6 @@ def score(
     data: o.DataFile,
     given: dict[str, Any],
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Measure a model on a file that holds the true labels."""
     from eigenkit.models import load

@@ -45,7 +45,6 @@ def significance(
     seed: o.Seed = 0,
     given: dict[str, Any],
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Test which components of a method are more than chance, by permutations.
 
@@ -69,9 +68,7 @@ def significance(
     _check_parameters(chosen, params)
     check_views(views, [chosen])
     if given["missing"] == "keep":
-        raise typer.BadParameter(
-            "a test needs complete rows: use mean, median or drop.", param_hint="--missing"
-        )
+        raise o.bad("--missing", "a test needs complete rows: use mean, median or drop.")
     whole = load_data(data, options, as_json, given["missing"])
     block = _complete(whole, given["missing"])
     y = None if chosen.needs_views else _encoded(whole, block, given["task"])
@@ -135,7 +132,7 @@ def _picked(patterns: list[str], names: list[str]) -> list[int]:
     wanted = o.split(patterns)
     for item in wanted:
         if not any(fnmatchcase(name, item) for name in names):
-            raise typer.BadParameter(f"no feature is named {item!r}.", param_hint="--nuisance")
+            raise o.bad("--nuisance", f"no feature is named {item!r}.")
     return [j for j, name in enumerate(names) if any(fnmatchcase(name, item) for item in wanted)]
 
 

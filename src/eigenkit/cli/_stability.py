@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from eigenkit.cli import _options as o
 from eigenkit.cli._console import cell, table
 
 if TYPE_CHECKING:
@@ -24,11 +23,9 @@ def check_stability(resamples: int | None, in_blocks: bool, missing: str) -> Non
     if resamples is None:
         return
     if in_blocks:
-        raise typer.BadParameter("it needs all rows in memory.", param_hint="--stability")
+        raise o.bad("--stability", "it needs all rows in memory.")
     if missing == "keep":
-        raise typer.BadParameter(
-            "it cannot be combined with --missing keep.", param_hint="--stability"
-        )
+        raise o.bad("--stability", "it cannot be combined with --missing keep.")
 
 
 def with_stability(
