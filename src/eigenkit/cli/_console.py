@@ -274,6 +274,20 @@ def wrapped(text: str) -> str:
     return textwrap.fill(text, width(), initial_indent="  ", subsequent_indent="    ")
 
 
+def _nothing(*told: Any) -> None:
+    pass
+
+
+def saying(quiet: bool, wrap: bool = False) -> Callable[[str], None]:
+    """Says sentences beside the result, on standard error, or nothing where it is to be quiet."""
+
+    def say(line: str) -> None:
+        line = clean(line)
+        typer.echo(textwrap.fill(line, width()) if wrap else line, err=True)
+
+    return _nothing if quiet else say
+
+
 @contextmanager
 def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int | None, str], None]]:
     """A bar on the terminal, ``advance(done, total, message)``; else a line now and then."""
@@ -328,10 +342,6 @@ class Forecast:
         if left > self.worth_saying:
             what = f"the first {self.part}" if whole_part else f"{steps} of {total} steps"
             self.say(f"{what} took {spent:.0f} s: about {time_of(left)} more")
-
-
-def _nothing(done: int, total: int | None, message: str) -> None:
-    pass
 
 
 class _Lines:

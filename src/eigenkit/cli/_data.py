@@ -11,7 +11,7 @@ from eigenkit.cli import _options as o
 from eigenkit.cli._console import clean, progress
 
 if TYPE_CHECKING:
-    from eigenkit.files import Data, Reading, Source
+    from eigenkit.files import Block, Data, Reading, Source
 
 
 def reading(options: dict[str, Any], **more: Any) -> Reading:
@@ -41,15 +41,26 @@ def _check_words(options: dict[str, Any]) -> None:
         ) from None
 
 
-def check_views(views: tuple[str, ...], methods: list[Any]) -> None:
-    """Views go with methods that have a use for them."""
+def checked_views(given: dict[str, Any], names: list[str]) -> tuple[str, ...]:
+    """The views, which go with methods that have a use for them; gaps go with those that skip them.
+
+    No names stand for all methods that can be used.
+    """
+    from eigenkit.models._views import methods_with_views
+    from eigenkit.registry import find, gap_params
+
+    views, methods = o.split(given["views"]), [find(name) for name in names]
     needing = [method.name for method in methods if method.needs_views]
     if needing and not views:
         raise o.bad("--views", f"{needing[0]} needs the patterns of views.")
     if views and methods and not any(method.views for method in methods):
-        from eigenkit.models._views import methods_with_views
-
         raise o.bad("--views", f"they go with {', '.join(methods_with_views())}.")
+    try:
+        for method in methods:
+            gap_params(method, given["missing"])
+    except ValueError as error:
+        raise o.bad("--missing", str(error)) from None
+    return views
 
 
 def check_choices(options: dict[str, Any]) -> None:
@@ -64,17 +75,6 @@ def check_choices(options: dict[str, Any]) -> None:
     for name, (_, default) in o.TEXT.items():
         if options[name] != default and not options["text"]:
             raise o.bad(f"--{name.replace('_', '-')}", "it goes with --text.")
-
-
-def check_gaps(missing: str, methods: list[Any]) -> None:
-    """Gaps are kept for methods that skip them."""
-    from eigenkit.registry import gap_params
-
-    try:
-        for method in methods:
-            gap_params(method, missing)
-    except ValueError as error:
-        raise o.bad("--missing", str(error)) from None
 
 
 def load_data(path: str, options: Reading, quiet: bool, missing: str = "error") -> Data:
@@ -116,6 +116,16 @@ def load_both(path: str, test: str, options: Reading, quiet: bool, missing: str)
         options, expected=known, truth=True, words=words, decimal=None, thousands=None
     )
     return [data, load_data(test, as_read, quiet, missing)]
+
+
+def rows_of(data: Data) -> Block:
+    """The rows that are used: some must be left."""
+    from eigenkit.files import FileError
+
+    block = data.block()
+    if not len(block):
+        raise FileError(data.source.path, "every row has a missing value: nothing is left.")
+    return block
 
 
 def _without_gaps(data: Data) -> Data:

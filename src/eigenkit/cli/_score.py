@@ -32,7 +32,7 @@ def score(
     scores = _scores(fitted, whole)
     per = scores.pop("per_target", None)
     rows = [[name, f"{value:.4f}"] for name, value in scores.items()]
-    text = f"{found_line(data, whole.found)}\n{table(['metric', 'value'], rows, right=(1,))}"
+    text = f"{found_line(data, whole.source.found)}\n{table(['metric', 'value'], rows, right=(1,))}"
     if per:
         titles = list(per[0])
         cells = [[f"{v:.4f}" if isinstance(v, float) else v for v in row.values()] for row in per]

@@ -33,11 +33,8 @@ def with_stability(
 ) -> Model:
     """The model, with what resampling says about the weights of its features."""
     from eigenkit.analysis import bootstrap
-    from eigenkit.models._features import complete
 
-    path = data.source.path
-    features = model.features
-    (block,) = complete(lambda: [data.block()], features.missing, features.categorical)
+    path, block = data.source.path, data.block()
     found = bootstrap(
         model.estimator,
         model.features.matrix(path, block),

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, clean
+from eigenkit.cli._console import Result, clean, saying
 from eigenkit.cli._data import reading
 from eigenkit.cli._inspect import describe, summary
 
@@ -50,13 +50,9 @@ def follow(
         on_error=on_error,
     )
 
-    def say(line: str) -> None:
-        if not as_json:
-            typer.echo(clean(line), err=True)
-
     stopped = "the end of the file"
     try:
-        follower.follow(data, once=once, say=say)
+        follower.follow(data, once=once, say=saying(as_json))
     except KeyboardInterrupt:
         stopped = "an interrupt"
     stream = follower.stream

@@ -224,6 +224,15 @@ def _is_mostly_zero(X: np.ndarray) -> bool:
     return True
 
 
+def stacked(parts: Sequence[Any]) -> Any:
+    """Blocks of rows as one."""
+    if len(parts) == 1:
+        return parts[0]
+    if sparse.issparse(parts[0]):
+        return sparse.csr_array(sparse.vstack(parts, format="csr"))
+    return np.vstack(parts)
+
+
 def join_labels(parts: Iterable[Any]) -> Any:
     """The labels of consecutive blocks as those of one."""
     parts = list(parts)
@@ -274,7 +283,6 @@ class _Rows:
         if self.n == 0:
             raise FileError(self.source.path, "it holds no rows.")
         if self.dense is None:
-            one = len(self.sparse) == 1
-            return self.sparse[0] if one else sparse.vstack(self.sparse, format="csr")
+            return stacked(self.sparse)
         self.dense.resize((self.n, self.dense.shape[1]), refcheck=False)
         return self.dense

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files._cells import as_class
-from eigenkit.files._common import Block, FileError, Reading
+from eigenkit.files._common import Block, FileError, Reading, Source
 from eigenkit.shell import shown
 
 TASKS = ("classes", "labels", "numbers")
@@ -92,15 +92,6 @@ class Target:
         words = self.kind == "classes" and not all(map(_plain_number, self.names))
         return replace(options, label_separator=self.separator, words=words, truth=True)
 
-    def describe(self, y: np.ndarray) -> dict[str, Any]:
-        """Counts for the reader of a report."""
-        known: dict[str, Any] = {"kind": self.kind, "names": [str(n) for n in self.names]}
-        if self.kind == "labels":
-            known["counts"] = [int(c) for c in y.sum(axis=0)]
-        elif self.kind == "classes":
-            known["counts"] = [int(np.sum(y == name)) for name in self.names]
-        return known
-
 
 def target_of(
     path: Any,
@@ -126,6 +117,12 @@ def target_of(
     elif kind == "classes":
         _suspect_separator(path, names)
     return Target(kind, names, tuple(columns), separator)
+
+
+def target_in(source: Source, labels: Any, task: str | None, *, part: bool = False) -> Target:
+    """:func:`target_of` for the labels of a file that is open."""
+    separator = source.options.label_separator
+    return target_of(source.path, labels, source.label_names, task, separator, part=part)
 
 
 def _check_separator(path: Any, labels: Any, separator: str) -> None:

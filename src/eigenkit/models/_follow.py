@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 
 from eigenkit.files import Block, FileError, Reading, Source, open_file
 from eigenkit.files._delimited import Delimited
-from eigenkit.files._reading import rows_per_block
+from eigenkit.files._reading import rows_per_block, stacked
 from eigenkit.models._lines import check_lines, not_lines
 from eigenkit.models._model import Model, of_more_rows, save
 from eigenkit.models._parsed import numbered
@@ -309,7 +309,7 @@ class _Rows:
                 alone = 1 + int(_LINES[self.kind]) if self.text.count(b"\n") < 2 else None
                 line = self._line(error.line or alone)
                 raise FileError(self.path, error.problem, line=line, column=error.column) from error
-        X = parts[0][0] if len(parts) == 1 else _stacked([X for X, _ in parts])
+        X = stacked([X for X, _ in parts])
         extra = {}
         if model.target.kind == "classes":
             extra["classes"] = np.array(model.target.names)
@@ -380,11 +380,3 @@ class _Rows:
         """The line of the file that a line of the text is."""
         known = self.path != "-" or self.begin == 0
         return None if line is None or not known else self.n_before + line
-
-
-def _stacked(parts: list[Any]) -> Any:
-    from scipy import sparse
-
-    if sparse.issparse(parts[0]):
-        return sparse.csr_array(sparse.vstack(parts, format="csr"))
-    return np.vstack(parts)
