@@ -33,12 +33,12 @@ def example(
     return Result({"out": str(place), "rows": n}, f"wrote {n} rows to {clean(place)}")
 
 
-def _tags(seed: int = 0, n: int = 300) -> tuple[list[str], list[Any]]:
+def _tags() -> tuple[list[str], list[Any]]:
     """Counts of words, and tags that depend on three themes behind them."""
     import numpy as np
 
-    rng = np.random.default_rng(seed)
-    words, tags, themes = 30, 4, 3
+    rng = np.random.default_rng(0)
+    n, words, tags, themes = 300, 30, 4, 3
     T = rng.gamma(0.5, size=(n, themes))
     mix = rng.dirichlet(np.full(words, 0.3), size=themes)
     X = rng.poisson(30 * T @ mix)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from eigenkit.files._cells import as_number, is_code
+from eigenkit.files._cells import as_number, fits, is_code
 from eigenkit.files._common import Block, FileError, Reading, Table, check_unique, roles
 from eigenkit.files._delimited import Delimited
 from eigenkit.files._streams import Lines, Origin, guess_encoding, split_lines, without_lines
@@ -110,7 +110,7 @@ class Arff(Delimited):
         kind = self.types[j]
         if kind.lower() in _NUMERIC:
             return True
-        return bool(_values(kind)) and all(_is_plain_number(v) for v in _values(kind))
+        return bool(_values(kind)) and all(fits(float, v) for v in _values(kind))
 
     def _listed_labels(self, options: Reading) -> tuple[str, ...]:
         if options.expected is not None:
@@ -214,14 +214,6 @@ def _values(kind: str) -> list[str]:
     if not kind.startswith("{") or not kind.endswith("}"):
         return []
     return [_unquoted(value.strip()) for value in kind[1:-1].split(",")]
-
-
-def _is_plain_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def read_label_list(path: str) -> tuple[str, ...]:

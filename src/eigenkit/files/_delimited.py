@@ -21,6 +21,7 @@ from eigenkit.files._cells import (
     Convert,
     as_class,
     example_of,
+    fits,
     hold_codes,
     how_to_write,
     is_number,
@@ -183,11 +184,7 @@ class Delimited(Table):
         return any(not self._fits(cell, j) for cell in cells)
 
     def _fits(self, cell: str, j: int = -1) -> bool:
-        try:
-            self.kinds.get(j, self.convert)(cell)
-        except ValueError:
-            return False
-        return True
+        return fits(self.kinds.get(j, self.convert), cell)
 
     def _not_numbers(self, columns: dict[str, list[str]]) -> FileError:
         """All columns that cannot be used as they are, and what to add to the command."""

@@ -79,6 +79,10 @@ class Target:
                     Y[i, place[label]] = 1.0
         return Y
 
+    def in_parts(self) -> dict[str, Any]:
+        """What ``partial_fit`` must be told, where a part of the rows may lack a class."""
+        return {"classes": np.array(self.names)} if self.kind == "classes" else {}
+
     def check_known(self, path: Any, y: np.ndarray) -> None:
         """Refuse classes that are not among these."""
         strange = sorted(set(y) - set(self.names)) if self.kind == "classes" else []

@@ -278,9 +278,7 @@ def _fit_blocks(
     """In one pass where the moments are small, by passes over a scratch file elsewhere."""
     if not hasattr(estimator, "partial_fit"):
         raise ValueError(f"{method.name} cannot be fitted in blocks: raise --max-memory.")
-    extra: dict[str, Any] = {}
-    if rows.target.kind == "classes":
-        extra["classes"] = np.array(rows.target.names)
+    extra = rows.target.in_parts()
     if rows.checkpoint is not None:
         with Stream(estimator, rows.checkpoint, source=rows.fingerprint) as stream:
             for position, (X, y) in enumerate(rows):

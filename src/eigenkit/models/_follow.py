@@ -19,8 +19,7 @@ from sklearn.exceptions import NotFittedError
 
 from eigenkit.files import Block, FileError, Reading, Source, open_file
 from eigenkit.files._delimited import Delimited
-from eigenkit.files._reading import rows_per_block, stacked
-from eigenkit.models._lines import check_lines, not_lines
+from eigenkit.files._reading import check_lines, not_lines, rows_per_block, stacked
 from eigenkit.models._model import Model, of_more_rows, save
 from eigenkit.models._parsed import numbered
 from eigenkit.models._stream import Stream
@@ -294,7 +293,7 @@ class _Rows:
         return [left.as_fed(), right.as_fed()]
 
     def __call__(self) -> tuple[Any, np.ndarray, dict[str, Any]]:
-        model, options = self.follower.model, self.follower.options
+        options = self.follower.options
         with tempfile.NamedTemporaryFile(suffix=f".{self.kind}") as file:
             file.write(self.header + self.text)
             file.flush()
@@ -310,10 +309,7 @@ class _Rows:
                 line = self._line(error.line or alone)
                 raise FileError(self.path, error.problem, line=line, column=error.column) from error
         X = stacked([X for X, _ in parts])
-        extra = {}
-        if model.target.kind == "classes":
-            extra["classes"] = np.array(model.target.names)
-        return X, np.concatenate([y for _, y in parts]), extra
+        return X, np.concatenate([y for _, y in parts]), self.follower.model.target.in_parts()
 
     def _check_layout(self, source: Source) -> None:
         """That a few rows are not taken for a table of another kind than the whole file is."""
