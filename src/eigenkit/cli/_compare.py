@@ -118,13 +118,11 @@ def compare(
     options = reading(given)
     check_choices(given)
     from eigenkit.evaluation import CLASSIFIERS
-    from eigenkit.files import check_output
 
     o.choice("--classifier", classifier, CLASSIFIERS)
     views = checked_views(given, named)
     for place in (out, report):
-        if place is not None:
-            check_output(place, force)
+        o.output(place, force)
     if test is None:
         files = [load_data(data, options, as_json, given["missing"])]
     else:
@@ -344,11 +342,9 @@ def report(
 ) -> Result:
     """Show an earlier run again, without computing, or several side by side."""
     quickly("eigenkit.files")
-    from eigenkit.files import check_output
     from eigenkit.record import read_record
 
-    if html is not None:
-        check_output(html, force)
+    o.output(html, force)
     records = {path: read_record(path) for path in runs}
     if len(records) == 1:
         return _show(next(iter(records.values())), None, html, [])

@@ -155,13 +155,13 @@ def export(
     force: o.Force = False,
 ) -> Result:
     """Write a model for other programs: components and scores as affine maps of the features."""
-    from eigenkit.files import atomic, check_output
+    from eigenkit.files import atomic
     from eigenkit.models import load
     from eigenkit.models._export import onnx_bytes, weight_table
 
     if onnx is None and csv is None:
         raise o.bad("--onnx", "say where to: --onnx FILE or --csv FILE.")
-    places = [check_output(place, force) for place in (onnx, csv) if place is not None]
+    wrote = [str(place) for name in (onnx, csv) if (place := o.output(name, force))]
     fitted = load(model)
     if fitted.features.missing == "keep":
         warnings.warn(
@@ -177,5 +177,4 @@ def export(
     if csv is not None:
         with atomic(csv) as stream:
             weight_table(fitted, stream)
-    wrote = [str(place) for place in places]
     return Result({"wrote": wrote}, "\n".join(f"wrote {clean(place)}" for place in wrote))

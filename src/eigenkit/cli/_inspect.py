@@ -27,10 +27,9 @@ def inspect(
     force: o.Force = False,
 ) -> Result:
     """Say what a model is, how it was fitted and on what, and what its components weigh."""
-    from eigenkit.files import check_output
     from eigenkit.models import load
 
-    place = None if report is None else check_output(report, force)
+    place = o.output(report, force)
     fitted = load(model)
     record = {**describe(fitted), "components": top_features(fitted, top)}
     told = [summary(fitted), *quality_lines(fitted)]

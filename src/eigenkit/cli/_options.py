@@ -6,6 +6,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -48,80 +49,81 @@ Set = Annotated[
 Group = dict[str, tuple[Any, Any]]
 
 
-def _option(kind: Any, default: Any, words: str, *names: str, **limits: Any) -> tuple[Any, Any]:
+def option(kind: Any, default: Any, words: str, *names: str, **limits: Any) -> tuple[Any, Any]:
+    """What stands in a group."""
     return Annotated[kind, typer.Option(*names, help=words, **limits)], default
 
 
 # What every command takes, whether it asks for it or not.
 _TALKING: Group = {
     "as_json": (Json, False),
-    "debug": _option(bool, False, "Show where an error came from.", "--debug"),
+    "debug": option(bool, False, "Show where an error came from.", "--debug"),
 }
 _WORD, _WORDS = str | None, list[str] | None
 READING: Group = {
-    "format_": _option(_WORD, None, "Format of the file, if it is not clear.", "--format"),
-    "delimiter": _option(
+    "format_": option(_WORD, None, "Format of the file, if it is not clear.", "--format"),
+    "delimiter": option(
         _WORD, None, "Between columns: a character, or comma, tab, semicolon, pipe, space."
     ),
-    "encoding": _option(_WORD, None, "Encoding of a text file."),
-    "header": _option(bool | None, None, "Whether the first row holds names."),
-    "decimal": _option(
+    "encoding": option(_WORD, None, "Encoding of a text file."),
+    "header": option(bool | None, None, "Whether the first row holds names."),
+    "decimal": option(
         _WORD, None, "Decimal mark in numbers, if it is not the point: a character, or comma."
     ),
-    "thousands": _option(
+    "thousands": option(
         _WORD,
         None,
         "Mark between thousands in numbers: a character, or comma, point, space, apostrophe.",
     ),
-    "comment": _option(_WORD, None, "Leave out lines that begin with this."),
-    "dtype": _option(str, "float64", "float64 or float32."),
-    "max_memory": _option(str, "4G", "The most memory that the numbers of a file may take."),
+    "comment": option(_WORD, None, "Leave out lines that begin with this."),
+    "dtype": option(str, "float64", "float64 or float32."),
+    "max_memory": option(str, "4G", "The most memory that the numbers of a file may take."),
 }
 
 TEXT: Group = {
-    "text_features": _option(str, "tfidf", "How text becomes features: tfidf or hashing."),
-    "text_size": _option(int, 65536, "The most features of a column of text.", min=1),
-    "ngrams": _option(int, 1, "Sequences of up to this many words are features.", min=1),
+    "text_features": option(str, "tfidf", "How text becomes features: tfidf or hashing."),
+    "text_size": option(int, 65536, "The most features of a column of text.", min=1),
+    "ngrams": option(int, 1, "Sequences of up to this many words are features.", min=1),
 }
 LEARNING: Group = {
-    "labels": _option(
+    "labels": option(
         _WORDS,
         None,
         "Label columns: names, patterns or positions (1 first, -1 last), with commas; "
         "for NPZ the name of the array.",
     ),
-    "label_separator": _option(_WORD, None, "Character between several labels in one column."),
-    "label_list": _option(_WORD, None, "Mulan's XML file with the labels of an ARFF file."),
-    "task": _option(
+    "label_separator": option(_WORD, None, "Character between several labels in one column."),
+    "label_list": option(_WORD, None, "Mulan's XML file with the labels of an ARFF file."),
+    "task": option(
         _WORD, None, "What the labels are: classes, labels or numbers; found out by default."
     ),
-    "text": _option(_WORDS, None, "Columns of text to turn into features."),
+    "text": option(_WORDS, None, "Columns of text to turn into features."),
     **TEXT,
-    "categorical": _option(_WORDS, None, "Columns of categories, of which each becomes a feature."),
-    "ignore": _option(_WORDS, None, "Columns to leave out."),
-    "index": _option(
+    "categorical": option(_WORDS, None, "Columns of categories, of which each becomes a feature."),
+    "ignore": option(_WORDS, None, "Columns to leave out."),
+    "index": option(
         _WORD,
         None,
         "The column that names the rows; by default a first one that has no name itself.",
     ),
-    "views": _option(
+    "views": option(
         _WORDS,
         None,
         "Patterns of features that belong together, one for each view, with commas or blanks: "
         "for multiview_cca, rgcca and kernels_*.",
     ),
-    "missing": _option(
+    "missing": option(
         str,
         "error",
         "Missing values: error, drop the row, the mean or median of the column, or keep them "
         "for methods that skip them (pls, pca, probabilistic_cca, bayesian_cca).",
     ),
     **{name: option for name, option in READING.items() if name != "max_memory"},
-    "index_base": _option(
+    "index_base": option(
         int | None, None, "Number of the first feature of svmlight.", min=0, max=1
     ),
     "max_memory": READING["max_memory"],
-    "max_features": _option(int, 50_000_000, "The highest feature number of a sparse file.", min=1),
+    "max_features": option(int, 50_000_000, "The highest feature number of a sparse file.", min=1),
 }
 
 
@@ -238,6 +240,13 @@ def parameters(items: list[str] | None) -> dict[str, Any]:
         except ValueError:
             found[name] = value
     return found
+
+
+def output(path: str | None, force: bool) -> Path | None:
+    """The place of an output that is wanted, which must be free."""
+    from eigenkit.files import check_output
+
+    return None if path is None else check_output(path, force)
 
 
 def method_names(text: str | None, option: str = "--method") -> list[str]:
