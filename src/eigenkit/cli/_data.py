@@ -164,7 +164,7 @@ def _left(data: Data, gaps: Any, what: str) -> Data:
     rows = f"{n} of {len(gaps)} rows " + (
         f"miss {what} and are" if n > 1 else f"misses {what} and is"
     )
-    warnings.warn(f"{data.source.path}: {rows} left out.", UserWarning, stacklevel=3)
+    warnings.warn(f"{data.source.path}: {rows} left out.", stacklevel=3)
     keep = np.flatnonzero(~gaps)
     block = take_rows(data.block(), keep)
     numbers = keep if data.rows is None else data.rows[keep]
@@ -177,7 +177,6 @@ def _warn_of_labels_among_features(source: Source) -> None:
         warnings.warn(
             f"{_features_that(alike, 'is named like the labels', 'are named like the labels')}: "
             "choose with --labels, or leave out with --ignore.",
-            UserWarning,
             stacklevel=2,
         )
 
@@ -204,7 +203,6 @@ def _warn_of_row_numbers(data: Data) -> None:
         warnings.warn(
             f"{_features_that(counting, 'counts the rows', 'count the rows')}: "
             "name the rows with --index, or leave out with --ignore.",
-            UserWarning,
             stacklevel=2,
         )
 

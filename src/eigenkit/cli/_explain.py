@@ -167,7 +167,6 @@ def export(
         warnings.warn(
             f"{model} skips missing values, which what is exported cannot: it is right for "
             "complete rows, and gives NaN for others.",
-            UserWarning,
             stacklevel=2,
         )
     if onnx is not None:

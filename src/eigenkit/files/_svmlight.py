@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.files._common import Block, FileError, Reading, Source
+from eigenkit.files._common import Block, Reading, Source
 from eigenkit.files._digits import decimal_numbers, whole_numbers
 from eigenkit.files._streams import Origin
 from eigenkit.shell import shown
@@ -42,11 +42,11 @@ class SvmLight(Source):
             return self.options.expected.index_base, self.options.expected.n_features
         lowest, highest = self._range()
         if highest < lowest:
-            raise FileError(self.path, "it holds no features.")
+            raise self.error("it holds no features.")
         base = self.options.index_base
         base = (0 if lowest == 0 else 1) if base is None else base
         if lowest < base:
-            raise FileError(self.path, f"it holds the feature 0, but --index-base is {base}.")
+            raise self.error(f"it holds the feature 0, but --index-base is {base}.")
         return base, highest + 1 - base
 
     def _range(self) -> tuple[int, int]:
@@ -88,10 +88,9 @@ class SvmLight(Source):
         columns = indices - self.index_base
         if len(columns) and (columns.max() >= self.n_features or columns.min() < 0):
             strange = columns[(columns >= self.n_features) | (columns < 0)]
-            raise FileError(
-                self.path,
+            raise self.error(
                 f"it holds the feature {int(strange[0]) + self.index_base}, but the model was "
-                f"fitted on features {self.index_base} to {self.n_features + self.index_base - 1}.",
+                f"fitted on features {self.index_base} to {self.n_features + self.index_base - 1}."
             )
         small = max(self.n_features, len(values)) < 2**31
         X = sparse.csr_array(
@@ -149,26 +148,22 @@ class SvmLight(Source):
                 if not word.startswith(b"qid:"):
                     index = self._check_pair(number, word)
                     if index in seen:
-                        raise FileError(
-                            self.path,
+                        raise self.error(
                             f"the row holds feature {index} twice: give every feature one value.",
                             line=number,
                         )
                     seen.add(index)
-        raise FileError(self.path, "it cannot be read as svmlight.", line=first)
+        raise self.error("it cannot be read as svmlight.", line=first)
 
     def _check_pair(self, line: int, word: bytes) -> int:
         """The index of a pair, if it is one."""
         text = word.decode("latin-1")
         index, colon, value = text.partition(":")
         if not colon or not index.isascii() or not index.isdigit():
-            raise FileError(
-                self.path, f"{shown(text)} is not a pair index:value of numbers.", line=line
-            )
+            raise self.error(f"{shown(text)} is not a pair index:value of numbers.", line=line)
         digits = index.lstrip("0")
         if len(digits) > 15 or int(digits or "0") > self.options.max_features:
-            raise FileError(
-                self.path,
+            raise self.error(
                 f"feature {shown(index)} is beyond the limit of {self.options.max_features}: "
                 "raise it with --max-features.",
                 line=line,
@@ -178,9 +173,7 @@ class SvmLight(Source):
         except ValueError:
             fine = False
         if not fine:
-            raise FileError(
-                self.path, f"{shown(value)} is not a finite number.", line=line, column=index
-            )
+            raise self.error(f"{shown(value)} is not a finite number.", line=line, column=index)
         return int(index)
 
 

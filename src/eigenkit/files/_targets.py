@@ -135,7 +135,6 @@ def _check_separator(path: Any, labels: Any, separator: str) -> None:
         warnings.warn(
             f"{path}: no row has several labels with {separator!r} between them: is that the "
             "--label-separator of this file?",
-            UserWarning,
             stacklevel=3,
         )
 
@@ -149,7 +148,6 @@ def _suspect_separator(path: Any, names: tuple[str, ...]) -> None:
             warnings.warn(
                 f"{path}: {len(names)} classes such as {shown(names[-1])} look like sets of "
                 f"{len(parts)} labels: if they are, give --label-separator {mark!r}.",
-                UserWarning,
                 stacklevel=3,
             )
             return

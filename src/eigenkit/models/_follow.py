@@ -87,7 +87,6 @@ def _tell_of_rest(path: str, rest: bytes) -> None:
         warnings.warn(
             f"{path}: the last line has no end, so that it may be half written: it counts once it "
             "has one; if it is whole, add a line end, or give the file as standard input.",
-            UserWarning,
             stacklevel=2,
         )
 
@@ -165,7 +164,6 @@ class Follower:
                 f"{self.place.name} keeps no stream, so its {self.model.how['n_rows']} rows do not "
                 "count: the model begins anew with the first row that comes; fit --checkpoint "
                 "gives one that goes on.",
-                UserWarning,
                 stacklevel=2,
             )
             how = {**self.model.how, "data": "rows of standard input" if path == "-" else path}
