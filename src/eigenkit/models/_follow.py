@@ -25,6 +25,8 @@ from eigenkit.models._parsed import numbered
 from eigenkit.models._stream import Stream
 from eigenkit.shell import shown
 
+# Seconds between looks at a file that has not grown.
+_POLL = 1.0
 # Text that is taken in at once.
 _CHUNK = 2**22
 # Bytes by which a file is recognized, at its beginning and where it was left.
@@ -44,7 +46,7 @@ class Batch:
     end: int
 
 
-def lines_from(path: str, position: int, poll: float, once: bool) -> Iterator[Batch | None]:
+def lines_from(path: str, position: int, once: bool) -> Iterator[Batch | None]:
     """New whole lines of a growing file or of standard input; None while there are none.
 
     Standard input ends when its writer closes it, a file only if ``once``.
@@ -78,7 +80,7 @@ def lines_from(path: str, position: int, poll: float, once: bool) -> Iterator[Ba
             position += len(whole)
             continue
         yield None
-        time.sleep(poll)
+        time.sleep(_POLL)
 
 
 def _tell_of_rest(path: str, rest: bytes) -> None:
@@ -145,14 +147,7 @@ class Follower:
         self._n_passed = 0  # lines of rows that came, whether they were taken or skipped
         self._saved = time.monotonic()
 
-    def follow(
-        self,
-        path: str,
-        *,
-        poll: float = 1.0,
-        once: bool = False,
-        say: Callable[[str], None] = print,
-    ) -> None:
+    def follow(self, path: str, *, once: bool, say: Callable[[str], None]) -> None:
         """Take in what there is and what comes, until the file or the user ends it."""
         kind = self.options.format or ("svmlight" if self.model.features.names is None else "csv")
         if kind not in _LINES:
@@ -171,7 +166,7 @@ class Follower:
         begun = self.stream.position or 0
         self._n_passed = self._count_passed(path, kind, begun)
         try:
-            for batch in lines_from(path, begun, poll, once):
+            for batch in lines_from(path, begun, once):
                 if batch is not None:
                     self._take(path, kind, batch)
                 if time.monotonic() - self._saved >= self.every:
