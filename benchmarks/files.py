@@ -109,7 +109,7 @@ def csv_fit(path: Path, rows: int) -> dict[str, float]:
     fit = ["fit", str(path), "--labels", "label", "--method", "lda", "--force", "--out", model]
     ours, theirs = [], []
     for _ in range(2):
-        ours.append(start(fit, 1))
+        ours.append(_run(fit, None)[0])
         begin = time.perf_counter()
         pd.read_csv(path)
         theirs.append(time.perf_counter() - begin)
@@ -118,11 +118,6 @@ def csv_fit(path: Path, rows: int) -> dict[str, float]:
         "pandas_seconds": min(theirs),
         "readings": min(ours) / min(theirs),
     }
-
-
-def start(arguments: list[str], rounds: int, folder: Path | None = None) -> float:
-    """Best time of a command by the clock."""
-    return min(_run(arguments, folder)[0] for _ in range(rounds))
 
 
 def _run(arguments: list[str], folder: Path | None) -> tuple[float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import platform
 import subprocess
 import sys
@@ -9,8 +10,10 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from conftest import slow_but
+from eigenkit.cli import app
 from eigenkit.cli._start import stand_ins
 
 # Nothing of this is needed to look at, fit, use or measure a model, or to compare a few.
@@ -162,6 +165,28 @@ def test_memory_is_used_again():
         for word in ("kept", "plain")
     )
     assert kept < plain / 2
+
+
+_COLLECTED = """
+import gc
+from eigenkit.__main__ import main
+try:
+    main()
+except SystemExit:
+    print(gc.isenabled(), gc.get_freeze_count() > 0)
+"""
+
+
+def test_a_program_looks_for_garbage_as_soon_as_it_works():
+    out = subprocess.check_output([sys.executable, "-c", _COLLECTED, "methods"], text=True)
+    assert out.splitlines()[-1] == "True True"
+
+
+def test_a_command_inside_another_program_leaves_its_memory_alone():
+    before = gc.get_freeze_count()
+    assert CliRunner().invoke(app, ["methods"]).exit_code == 0
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == before
 
 
 def test_a_stand_in_is_the_module_as_soon_as_it_is_used(tmp_path, monkeypatch):

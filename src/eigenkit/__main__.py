@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 
@@ -15,6 +16,7 @@ def main() -> None:
 
             sys.exit(demo())
         sys.exit("The command line needs two more packages: pip install rich typer.")
+    gc.disable()  # until all is imported: eigenkit.cli._start.started says why
     from eigenkit.cli import run
 
     run()

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are asked for: importing it costs nothing."""
+"""Names that are imported when they are asked for: whatever only lists them costs nothing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any
+
+
+def named(path: str) -> Any:
+    """What ``"module:name"`` stands for, imported now."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
 
 
 def late_names(

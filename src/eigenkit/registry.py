@@ -9,8 +9,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from typing import Any
+
+from eigenkit.late import named
 
 # What y may be: one class per sample, a 0/1 matrix with a column per label, or numbers.
 CLASSES, LABELS, NUMBERS = "classes", "labels", "numbers"
@@ -64,8 +65,7 @@ class Method:
 
     def estimator_class(self) -> Any:
         """The class itself, imported now."""
-        module, _, name = self.path.partition(":")
-        return getattr(import_module(module), name)
+        return named(self.path)
 
     def make(self, **params: Any) -> Any:
         """An unfitted estimator with these parameters."""

@@ -6,6 +6,8 @@ is imported inside the commands, so that help comes at once.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import signal
 from typing import Annotated
 
@@ -66,4 +68,5 @@ def run() -> None:
     signal.signal(signal.SIGTERM, terminate)
     speak_any_encoding()
     keep_memory()
+    atexit.register(gc.freeze)  # all memory goes at once: nothing need be searched for garbage
     app()

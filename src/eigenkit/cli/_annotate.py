@@ -29,10 +29,6 @@ LabelFile = Annotated[
     str,
     typer.Argument(help="CSV: a column set, and terms with | or a 0/1 column for every term."),
 ]
-Table = Annotated[
-    str | None,
-    typer.Option("--table", help="CSV with columns file, set and view, in place of folders."),
-]
 Kernels = Annotated[
     str,
     typer.Option(
@@ -52,21 +48,29 @@ Views = Annotated[
 ]
 Unseen = Annotated[bool, typer.Option(help="New sets will show other views than these do.")]
 Size = Annotated[str | None, typer.Option(help="Height x width that images are brought to.")]
-CacheFolder = Annotated[
-    str | None,
-    typer.Option("--cache", help="Where descriptors are kept; by default in the user's cache."),
-]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Keep no descriptors.")]
-Jobs = Annotated[int, typer.Option(help="Processes; -1 for one per processor.")]
-Skip = Annotated[
-    bool, typer.Option("--skip-unreadable", help="Leave out images that cannot be read.")
-]
 ReportFile = Annotated[
     str | None, typer.Option("--report", help="Write the page as one HTML file.")
 ]
 
+# How images are read and described.
+_READING: o.Group = {
+    "table": o.option(
+        str | None, None, "CSV with columns file, set and view, in place of folders."
+    ),
+    "cache": o.option(
+        str | None, None, "Where descriptors are kept; by default in the user's cache."
+    ),
+    "no_cache": o.option(bool, False, "Keep no descriptors.", "--no-cache"),
+    "jobs": o.option(int, -1, "Processes; -1 for one per processor."),
+    "skip_unreadable": o.option(
+        bool, False, "Leave out images that cannot be read.", "--skip-unreadable"
+    ),
+}
 
+
+@o.takes(_READING)
 def fit(
+    *,
     images: Folder,
     labels: LabelFile,
     out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")],
@@ -76,36 +80,22 @@ def fit(
     views: Views = None,
     unseen_views: Unseen = False,
     size: Size = None,
-    table: Table = None,
-    cache: CacheFolder = None,
-    no_cache: NoCache = False,
-    jobs: Jobs = -1,
-    skip_unreadable: Skip = False,
+    given: dict[str, Any],
     seed: o.Seed = 0,
     force: o.Force = False,
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Learn the terms of sets of images and keep the model as a file."""
     from eigenkit.files import check_output
-    from eigenkit.images import ImageAnnotator, read_labels, save_annotator
+    from eigenkit.images import read_labels, save_annotator
 
-    place = check_output(out, force)
-    page = check_output(report, force) if report else None
-    shape, compared = _size(size), _views(views, unseen_views)
-    sets = _read(images, table, skip_unreadable)
+    place, page = check_output(out, force), o.output(report, force)
+    compared = _views(views, unseen_views)
+    model = _annotator(kernels, compared, size, given, seed).set_params(weights=weights)
+    sets = _read(images, given)
     Y, terms = read_labels(labels, sets)
     with progress("annotate", as_json) as advance:
-        model = ImageAnnotator(
-            _kernels(kernels),
-            weights=weights,
-            views=compared,
-            size=shape,
-            cache=_cache(cache, no_cache),
-            n_jobs=jobs,
-            random_state=seed,
-            progress=_teller(advance),
-        ).fit(sets, Y, terms)
+        model.set_params(progress=_teller(advance)).fit(sets, Y, terms)
         save_annotator(model, place)
         title, tell = f"{Path(images).name} annotated", _teller(advance)
         shown = _page(page, lambda record: record.fitted_record(model, sets, title, tell))
@@ -113,7 +103,9 @@ def fit(
     return Result(record, "\n".join([*_summary(model), f"wrote {clean(place)}", *shown]))
 
 
+@o.takes({**_READING, "jobs": (_READING["jobs"][0], 1)})
 def predict(
+    *,
     model: Annotated[str, typer.Argument(help="A model written by annotate fit.")],
     images: Folder,
     out: Annotated[
@@ -129,28 +121,21 @@ def predict(
     adapted: Annotated[
         bool, typer.Option("--adapt", help="The sets are of another kind than the training sets.")
     ] = False,
-    table: Table = None,
-    cache: CacheFolder = None,
-    no_cache: NoCache = False,
-    jobs: Jobs = 1,
-    skip_unreadable: Skip = False,
+    given: dict[str, Any],
     force: o.Force = False,
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Predict the terms of sets of images with a model."""
-    from eigenkit.files import check_output
     from eigenkit.images import adapt, load_annotator
     from eigenkit.images.comparison import how_good, in_words
     from eigenkit.images.labels import read_known
 
-    place = None if out == "-" else check_output(out, force)
-    page = check_output(report, force) if report else None
+    place, page = o.output(None if out == "-" else out, force), o.output(report, force)
     fitted = load_annotator(model)
-    sets = _read(images, table, skip_unreadable)
+    sets = _read(images, given)
     known = read_known(labels, sets, fitted.terms_) if labels else None
     with progress("annotate", as_json) as advance:
-        fitted.set_params(cache=_cache(cache, no_cache), n_jobs=jobs, progress=_teller(advance))
+        fitted.set_params(**_run(given), progress=_teller(advance))
         fitted = adapt(fitted, sets) if adapted else fitted
         S = fitted.decision_function(sets)
         fitted.set_params(progress=None)  # the page takes sets one by one
@@ -164,7 +149,9 @@ def predict(
     return Result(record, f"wrote {clean(place)}" if place else "")
 
 
+@o.takes(_READING)
 def compare(
+    *,
     images: Folder,
     labels: LabelFile,
     report: ReportFile = None,
@@ -179,39 +166,26 @@ def compare(
     kernels: Kernels = "auto",
     views: Views = None,
     size: Size = None,
-    table: Table = None,
-    cache: CacheFolder = None,
-    no_cache: NoCache = False,
-    jobs: Jobs = -1,
-    skip_unreadable: Skip = False,
+    given: dict[str, Any],
     seed: o.Seed = 0,
     force: o.Force = False,
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Compare ways to annotate on folds, and say which to take."""
-    from eigenkit.files import check_output
-    from eigenkit.images import ImageAnnotator, read_labels
+    from eigenkit.images import read_labels
     from eigenkit.images.comparison import as_records, verdict
     from eigenkit.images.comparison import compare as run
     from eigenkit.images.labels import read_groups
     from eigenkit.images.rivals import RIVALS
 
-    page = check_output(report, force) if report else None
+    page = o.output(report, force)
     chosen = [name.strip() for name in rivals.split(";")] if rivals else list(RIVALS)
     for name in chosen:
         o.choice("--rivals", name, RIVALS, "; ")
-    sets = _read(images, table, skip_unreadable)
+    model = _annotator(kernels, _views(views, False), size, given, seed)
+    sets = _read(images, given)
     Y, terms = read_labels(labels, sets)
     grouped = read_groups(groups, sets) if groups else None
-    model = ImageAnnotator(
-        _kernels(kernels),
-        views=_views(views, False),
-        size=_size(size),
-        cache=_cache(cache, no_cache),
-        n_jobs=jobs,
-        random_state=seed,
-    )
     with progress("annotate", as_json) as advance:
         found = run(
             sets,
@@ -237,7 +211,6 @@ def demo(
     ] = "eigenkit-shapes",
     seed: o.Seed = 0,
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Draw sets of shapes, learn their terms, annotate new ones, and leave a page to look at."""
     from eigenkit.images.demo import run
@@ -254,10 +227,7 @@ def demo(
 
 def _views(views: bool | None, unseen: bool) -> bool | str:
     if unseen and views is not None:
-        raise typer.BadParameter(
-            "it compares all pictures: leave out --views and --no-views.",
-            param_hint="--unseen-views",
-        )
+        raise o.bad("--unseen-views", "it compares all pictures: leave out --views and --no-views.")
     return "unseen" if unseen else "auto" if views is None else views
 
 
@@ -288,10 +258,28 @@ def _methods_table(rows: list[dict[str, Any]]) -> str:
     return table_of(titles, cells, right=(1, 2, 3, 4, 5))
 
 
-def _read(folder: str, table: str | None, skip: bool) -> list[ImageSet]:
+def _annotator(
+    kernels: str, views: bool | str, size: str | None, given: dict[str, Any], seed: int
+) -> ImageAnnotator:
+    from eigenkit.images import ImageAnnotator
+
+    how: dict[str, Any] = {"views": views, "size": _size(size), "random_state": seed}
+    return ImageAnnotator(_kernels(kernels), **how, **_run(given))
+
+
+def _run(given: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of the run, which are no part of a model."""
+    from eigenkit.images.cache import cache_folder
+
+    folder = None if given["no_cache"] else given["cache"] or cache_folder()
+    return {"cache": None if folder is None else Path(folder), "n_jobs": given["jobs"]}
+
+
+def _read(folder: str, given: dict[str, Any]) -> list[ImageSet]:
     from eigenkit.images import read_sets
 
-    return read_sets(folder, table=table, unreadable="skip" if skip else "error")
+    unreadable = "skip" if given["skip_unreadable"] else "error"
+    return read_sets(folder, table=given["table"], unreadable=unreadable)
 
 
 def _write(
@@ -337,14 +325,8 @@ def _size(text: str | None) -> tuple[int, int] | None:
         return None
     parts = text.lower().split("x")
     if len(parts) != 2 or not all(part.strip().isdigit() for part in parts):
-        raise typer.BadParameter(f"{text!r} is not HEIGHTxWIDTH.", param_hint="--size")
+        raise o.bad("--size", f"{text!r} is not HEIGHTxWIDTH.")
     return int(parts[0]), int(parts[1])
-
-
-def _cache(folder: str | None, none: bool) -> Path | None:
-    from eigenkit.images.cache import cache_folder
-
-    return None if none else Path(folder) if folder else cache_folder()
 
 
 def _teller(advance: Any) -> Any:

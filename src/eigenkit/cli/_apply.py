@@ -41,7 +41,6 @@ def transform(
     given: dict[str, Any],
     force: o.Force = False,
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Project the rows of a file with a model."""
     from eigenkit.models import load
@@ -83,7 +82,6 @@ def predict(
     given: dict[str, Any],
     force: o.Force = False,
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Predict the labels of the rows of a file with a model."""
     from eigenkit.models import load
@@ -177,7 +175,7 @@ def _apply(
     from eigenkit.files import atomic, check_output, open_file, output_format, write_table
 
     if out == "-" and as_json:
-        raise typer.BadParameter("--json needs the table in a file.", param_hint="--out")
+        raise o.bad("--out", "--json needs the table in a file.")
     kind = output_format(out)
     place = Path(out) if out == "-" else check_output(out, force)
     source = open_file(data, options)

@@ -12,23 +12,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Forecast, Result, clean, keeping, progress, table, width
+from eigenkit.cli._console import (
+    Forecast,
+    Result,
+    clean,
+    keeping,
+    progress,
+    saying,
+    table,
+    width,
+)
 from eigenkit.cli._data import (
     check_choices,
-    check_gaps,
-    check_views,
+    checked_views,
     found_line,
     load_both,
     load_data,
     reading,
+    rows_of,
 )
 from eigenkit.cli._start import quickly
 
 if TYPE_CHECKING:
     from eigenkit.files import Data, Target
+    from eigenkit.models import Features
 
 
-def demo(as_json: o.Json = False, debug: o.Debug = False) -> Result:
+def demo(as_json: o.Json = False) -> Result:
     """Do the main job on data that come with eigenkit, and leave a report to look at."""
     from contextlib import redirect_stdout
 
@@ -42,7 +52,7 @@ def demo(as_json: o.Json = False, debug: o.Debug = False) -> Result:
     return Result({"demo": "done"})
 
 
-def methods(as_json: o.Json = False, debug: o.Debug = False) -> Result:
+def methods() -> Result:
     """List the methods, one line each."""
     from eigenkit.registry import METHODS
 
@@ -95,7 +105,6 @@ def compare(
     given: dict[str, Any],
     force: o.Force = False,
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Compare methods on a file by cross-validation, or on a test file.
 
@@ -104,82 +113,83 @@ def compare(
     """
     given = {**given, "data": data, "scale": scale, "components": components}
     given |= {"seed": seed, "alphas": alphas}
-    everything = methods == "all"
-    names = [] if everything else o.method_names(methods, "--methods")
+    named = [] if methods == "all" else o.method_names(methods, "--methods")
     ridges = _ridges(alphas)
     options = reading(given)
     check_choices(given)
-    from eigenkit.evaluation import CLASSIFIERS, evaluate
-    from eigenkit.files import check_output
-    from eigenkit.models import Preparation
-    from eigenkit.models._fitting import check_target
-    from eigenkit.registry import comparable, find, usual
+    from eigenkit.evaluation import CLASSIFIERS
 
     o.choice("--classifier", classifier, CLASSIFIERS)
-    views = o.split(given["views"])
-    check_views(views, [find(name) for name in names])
-    check_gaps(given["missing"], [find(name) for name in names])
+    views = checked_views(given, named)
     for place in (out, report):
-        if place is not None:
-            check_output(place, force)
-    missing = given["missing"]
+        o.output(place, force)
     if test is None:
-        files = [load_data(data, options, as_json, missing)]
+        files = [load_data(data, options, as_json, given["missing"])]
     else:
-        files = load_both(data, test, options, as_json, missing)
-    whole = files[0]
+        files = load_both(data, test, options, as_json, given["missing"])
     prepared = _prepare(files, given["task"], **o.feature_options(given))
-    target = prepared.target
-    for name in names:
-        check_target(data, find(name), target)
-    able = comparable(target.kind, bool(views), missing == "keep")
-    names = names or (able if everything else usual(able, bool(views)))
-    chosen = _estimators(names, prepared, components, views, missing)
-    partial = None if out is None else f"{out}.partial"
-    left = "no output was written"
-    if partial is not None:
+    record = _evaluated(
+        prepared,
+        _estimators(named, methods == "all", prepared, given, views),
+        scale,
+        out,
+        as_json,
+        cv=cv,
+        repeats=repeats,
+        train_size=train_size,
+        classifier=classifier,
+        alphas=ridges,
+        baselines=baselines,
+        seed=seed,
+    )
+    _count_as_in_files(record, files)
+    record["next"] = _next_step(given, record)
+    return _show(record, out, report, [found_line(data, files[0].source.found)])
+
+
+def _evaluated(
+    prepared: _Prepared,
+    chosen: dict[str, Any],
+    scale: str,
+    out: str | None,
+    quiet: bool,
+    **how: Any,
+) -> dict[str, Any]:
+    """The comparison, whose splits are kept beside the output as soon as they are done."""
+    from eigenkit.evaluation import evaluate
+    from eigenkit.models import Preparation
+
+    partial, left = None, "no output was written"
+    if out is not None:
+        partial = f"{out}.partial"
         left = f"what is done is kept in {partial}, and the same command goes on from there"
-    n_splits = 1 if prepared.split is not None else repeats * (1 if train_size else cv)
-    if not as_json:
-        _say(_plan_line(prepared, len(chosen), baselines, n_splits))
-    forecast = Forecast(n_splits, "split", _nothing_said if as_json else _say)
-    with keeping(left), progress("comparing", as_json) as advance:
+    n_splits = how["repeats"] * (1 if how["train_size"] else how["cv"])
+    if prepared.split is not None:
+        n_splits, how["cv"] = 1, [prepared.split]
+    say = saying(quiet, wrap=True)
+    say(_plan_line(prepared, len(chosen), how["baselines"], n_splits))
+    forecast = Forecast(n_splits, "split", say)
+    target, path = prepared.target, prepared.path
+    with keeping(left), progress("comparing", quiet) as advance:
 
         def step(done: int, total: int, message: str) -> None:
             forecast.at(done, total)
             advance(done, total, message)
 
-        record = evaluate(
+        return evaluate(
             prepared.X,
             prepared.y,
             chosen,
-            cv=cv if prepared.split is None else [prepared.split],
-            repeats=repeats,
-            train_size=train_size,
-            classifier=classifier,
-            alphas=ridges,
-            baselines=baselines,
-            name=Path(data).name if data != "-" else "standard input",
-            feature_names=prepared.feature_names,
+            **how,
+            name=Path(path).name if path != "-" else "standard input",
+            feature_names=prepared.learned.feature_names(),
             label_names=None if target.kind == "classes" else list(target.names),
             task="numbers" if target.kind == "numbers" else None,
-            prepare=Preparation(missing, scale, prepared.n_numbers),
+            prepare=Preparation(prepared.learned.missing, scale, prepared.learned.n_numbers),
             progress=step,
             checkpoint=partial,
-            command=_command(),
-            seed=seed,
+            command=shlex.join(["eigenkit", *sys.argv[1:]]),
         )
-    _count_as_in_files(record, files)
-    record["next"] = _next_step(given, record)
-    return _show(record, out, report, [found_line(data, whole.found)])
-
-
-def _say(line: str) -> None:
-    typer.echo(textwrap.fill(clean(line), width()), err=True)
-
-
-def _nothing_said(line: str) -> None:
-    pass
 
 
 def _plan_line(prepared: _Prepared, n_methods: int, baselines: bool, n_splits: int) -> str:
@@ -199,35 +209,26 @@ class _Prepared:
     X: Any
     y: Any
     target: Target
-    feature_names: list[str]
+    learned: Features
     split: tuple[Any, Any] | None
-    n_numbers: int
 
 
 def _prepare(files: list[Data], task: str | None, **features: Any) -> _Prepared:
     import numpy as np
-    from scipy import sparse
 
-    from eigenkit.files import FileError, target_of
-    from eigenkit.models._features import complete, learn_features
+    from eigenkit.files._reading import stacked
+    from eigenkit.files._targets import target_in
+    from eigenkit.models._features import learn_features
 
-    source = files[0].source
-    path, missing = source.path, features["missing"]
-    names = source.categorical_names
-    blocks = [next(complete(_once(data.block()), missing, names)) for data in files]
-    if not all(len(block) for block in blocks):
-        raise FileError(path, "every row has a missing value: nothing is left.")
-    separator = source.options.label_separator
-    target = target_of(path, blocks[0].labels, source.label_names, task, separator)
+    source, blocks = files[0].source, [rows_of(data) for data in files]
+    target = target_in(source, blocks[0].labels, task)
     learned = learn_features(source, lambda: blocks[:1], **features)
-    parts = [learned.raw(path, block) for block in blocks]
+    X = stacked([learned.raw(source.path, block) for block in blocks])
     ys = [target.encode(data.source.path, b.labels) for data, b in zip(files, blocks, strict=True)]
     target.check_known(files[-1].source.path, ys[-1])
-    y = np.concatenate(ys)
-    X = sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.vstack(parts)
-    n = len(blocks[0])
+    y, n = np.concatenate(ys), len(blocks[0])
     split = None if len(files) == 1 else (np.arange(n), np.arange(n, len(y)))
-    return _Prepared(path, X, y, target, learned.feature_names(), split, learned.n_numbers)
+    return _Prepared(source.path, X, y, target, learned, split)
 
 
 def _count_as_in_files(record: dict[str, Any], files: list[Data]) -> None:
@@ -245,25 +246,29 @@ def _count_as_in_files(record: dict[str, Any], files: list[Data]) -> None:
     record["points"]["rows"] = [numbers[row] for row in record["points"]["rows"]]
 
 
-def _once(block: Any) -> Any:
-    return lambda: [block]
-
-
 def _estimators(
-    names: list[str],
+    named: list[str],
+    everything: bool,
     prepared: _Prepared,
-    components: str | None,
+    given: dict[str, Any],
     views: tuple[str, ...],
-    missing: str,
 ) -> dict[str, Any]:
-    """The methods of these names; those that use views get them."""
+    """The methods that are named, or all that can be compared; those that use views get them."""
+    from eigenkit.models._fitting import check_target
     from eigenkit.models._views import view_columns, view_params
-    from eigenkit.registry import METHODS, gap_params
+    from eigenkit.registry import METHODS, comparable, gap_params, usual
 
-    columns = view_columns(prepared.path, prepared.feature_names, views)
+    path, kind, missing = prepared.path, prepared.target.kind, given["missing"]
+    for name in named:
+        check_target(path, METHODS[name], prepared.target)
+    able = comparable(kind, bool(views), missing == "keep")
+    names = named or (able if everything else usual(able, bool(views)))
+    columns = view_columns(path, prepared.learned.feature_names(), views)
     chosen = [METHODS[name] for name in names]
     return {
-        m.name: _estimator(m, components, {**view_params(m, columns), **gap_params(m, missing)})
+        m.name: _estimator(
+            m, given["components"], {**view_params(m, columns), **gap_params(m, missing)}
+        )
         for m in chosen
     }
 
@@ -327,10 +332,6 @@ def _ridges(text: str) -> Any:
     return o.numbers("--alphas", text)
 
 
-def _command() -> str:
-    return shlex.join(["eigenkit", *sys.argv[1:]])
-
-
 def report(
     runs: Annotated[
         list[str],
@@ -338,16 +339,12 @@ def report(
     ],
     html: Annotated[str | None, typer.Option("--html", help="Write it as one HTML file.")] = None,
     force: o.Force = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Show an earlier run again, without computing, or several side by side."""
     quickly("eigenkit.files")
-    from eigenkit.files import check_output
     from eigenkit.record import read_record
 
-    if html is not None:
-        check_output(html, force)
+    o.output(html, force)
     records = {path: read_record(path) for path in runs}
     if len(records) == 1:
         return _show(next(iter(records.values())), None, html, [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import functools
+import inspect
 import io
 import json
 import os
@@ -15,13 +16,14 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import typer
 from typer.core import TyperCommand
 
-from eigenkit.cli._start import quickly
+from eigenkit.cli._options import talking
+from eigenkit.cli._start import quickly, started
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -84,7 +86,6 @@ class Result:
 
     record: dict[str, Any]
     text: str = ""
-    notes: list[str] = field(default_factory=list)
 
 
 def clean(text: Any, length: int = 4000) -> str:
@@ -112,10 +113,14 @@ def command(
     """Register a function that returns a :class:`Result` as a command; most need models."""
 
     def register(function: Callable[..., Result]) -> Any:
-        @functools.wraps(function)
-        def run(*args: Any, **options: Any) -> None:
-            _run(functools.partial(function, *args, **options), options, models)
+        taken = inspect.signature(function).parameters
 
+        @functools.wraps(function)
+        def run(**options: Any) -> None:
+            given = {name: value for name, value in options.items() if name in taken}
+            _run(functools.partial(function, **given), models, options["as_json"], options["debug"])
+
+        run.__signature__ = talking(function)  # type: ignore[attr-defined]
         return app.command(name, cls=_Command)(run)
 
     return register
@@ -151,12 +156,12 @@ def _repeated(option: str, args: list[str]) -> list[str]:
     return found
 
 
-def _run(work: Callable[[], Result], options: dict[str, Any], models: bool) -> None:
-    as_json, debug = bool(options.get("as_json")), bool(options.get("debug"))
+def _run(work: Callable[[], Result], models: bool, as_json: bool, debug: bool) -> None:
     try:
         with _warnings_as_notes() as notes:
             if models:
                 quickly("eigenkit.models")
+            started()
             result = work()
         _print(result, notes, as_json)
     except (typer.BadParameter, typer.Abort, typer.Exit):
@@ -195,7 +200,6 @@ def sentence(error: BaseException) -> str:
 
 
 def _print(result: Result, notes: list[str], as_json: bool) -> None:
-    notes = [*result.notes, *notes]
     if as_json:
         print(json.dumps({**result.record, "notes": notes}, ensure_ascii=True, default=str))
     else:
@@ -270,6 +274,20 @@ def wrapped(text: str) -> str:
     return textwrap.fill(text, width(), initial_indent="  ", subsequent_indent="    ")
 
 
+def _nothing(*told: Any) -> None:
+    pass
+
+
+def saying(quiet: bool, wrap: bool = False) -> Callable[[str], None]:
+    """Says sentences beside the result, on standard error, or nothing where it is to be quiet."""
+
+    def say(line: str) -> None:
+        line = clean(line)
+        typer.echo(textwrap.fill(line, width()) if wrap else line, err=True)
+
+    return _nothing if quiet else say
+
+
 @contextmanager
 def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int | None, str], None]]:
     """A bar on the terminal, ``advance(done, total, message)``; else a line now and then."""
@@ -324,10 +342,6 @@ class Forecast:
         if left > self.worth_saying:
             what = f"the first {self.part}" if whole_part else f"{steps} of {total} steps"
             self.say(f"{what} took {spent:.0f} s: about {time_of(left)} more")
-
-
-def _nothing(done: int, total: int | None, message: str) -> None:
-    pass
 
 
 class _Lines:

@@ -4,38 +4,14 @@ from __future__ import annotations
 
 import codecs
 import warnings
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from eigenkit.cli import _options as o
 from eigenkit.cli._console import clean, progress
-from eigenkit.cli._options import TEXT_DEFAULTS, choice, memory, split
 
 if TYPE_CHECKING:
-    from eigenkit.files import Data, Reading, Source
-
-
-_READING = [
-    "labels",
-    "label_separator",
-    "label_list",
-    "text",
-    "categorical",
-    "ignore",
-    "index",
-    "decimal",
-    "thousands",
-    "comment",
-    "keep",
-    "format_",
-    "delimiter",
-    "encoding",
-    "header",
-    "dtype",
-    "index_base",
-    "max_features",
-]
+    from eigenkit.files import Block, Data, Reading, Source
 
 
 def reading(options: dict[str, Any], **more: Any) -> Reading:
@@ -43,40 +19,48 @@ def reading(options: dict[str, Any], **more: Any) -> Reading:
     from eigenkit.files import FORMATS, Reading
 
     _check_words(options)
-    choice("--format", options.get("format_"), FORMATS)
-    choice("--dtype", options["dtype"], ("float64", "float32"))
-    found = {name.rstrip("_"): options[name] for name in _READING if name in options}
+    o.choice("--format", options.get("format_"), FORMATS)
+    o.choice("--dtype", options["dtype"], ("float64", "float32"))
+    known = {field.name for field in fields(Reading)}
+    found = {k: v for name, v in options.items() if (k := name.rstrip("_")) in known}
     for name in ("labels", "text", "categorical", "ignore", "keep"):
-        found[name] = split(found.get(name))
+        found[name] = o.split(found.get(name))
     words = options.get("task") == "classes"
-    return Reading(**found, words=words, max_bytes=memory(options["max_memory"]), **more)
+    return Reading(**found, words=words, max_bytes=o.memory(options["max_memory"]), **more)
 
 
 def _check_words(options: dict[str, Any]) -> None:
     """Options whose words no file can make right."""
     if options.get("label_separator") == "":
-        raise typer.BadParameter(
-            "it is empty: give the character between the labels.", param_hint="--label-separator"
-        )
+        raise o.bad("--label-separator", "it is empty: give the character between the labels.")
     try:
         codecs.lookup(options.get("encoding") or "utf-8")
     except (LookupError, ValueError):
-        raise typer.BadParameter(
-            f"{options['encoding']!r} is not known: try utf-8 or latin-1.", param_hint="--encoding"
+        raise o.bad(
+            "--encoding", f"{options['encoding']!r} is not known: try utf-8 or latin-1."
         ) from None
 
 
-def check_views(views: tuple[str, ...], methods: list[Any]) -> None:
-    """Views go with methods that have a use for them."""
+def checked_views(given: dict[str, Any], names: list[str]) -> tuple[str, ...]:
+    """The views, which go with methods that have a use for them; gaps go with those that skip them.
+
+    No names stand for all methods that can be used.
+    """
+    from eigenkit.models._views import methods_with_views
+    from eigenkit.registry import find, gap_params
+
+    views, methods = o.split(given["views"]), [find(name) for name in names]
     needing = [method.name for method in methods if method.needs_views]
     if needing and not views:
-        raise typer.BadParameter(f"{needing[0]} needs the patterns of views.", param_hint="--views")
+        raise o.bad("--views", f"{needing[0]} needs the patterns of views.")
     if views and methods and not any(method.views for method in methods):
-        from eigenkit.models._views import methods_with_views
-
-        raise typer.BadParameter(
-            f"they go with {', '.join(methods_with_views())}.", param_hint="--views"
-        )
+        raise o.bad("--views", f"they go with {', '.join(methods_with_views())}.")
+    try:
+        for method in methods:
+            gap_params(method, given["missing"])
+    except ValueError as error:
+        raise o.bad("--missing", str(error)) from None
+    return views
 
 
 def check_choices(options: dict[str, Any]) -> None:
@@ -84,26 +68,13 @@ def check_choices(options: dict[str, Any]) -> None:
     from eigenkit.files._targets import TASKS
     from eigenkit.models import MISSING, SCALES, TEXT_KINDS
 
-    choice("--task", options["task"], TASKS)
-    choice("--missing", options["missing"], MISSING)
-    choice("--scale", options["scale"], SCALES)
-    choice("--text-features", options["text_features"], TEXT_KINDS)
-    for name, default in TEXT_DEFAULTS.items():
+    o.choice("--task", options["task"], TASKS)
+    o.choice("--missing", options["missing"], MISSING)
+    o.choice("--scale", options["scale"], SCALES)
+    o.choice("--text-features", options["text_features"], TEXT_KINDS)
+    for name, (_, default) in o.TEXT.items():
         if options[name] != default and not options["text"]:
-            raise typer.BadParameter(
-                "it goes with --text.", param_hint=f"--{name.replace('_', '-')}"
-            )
-
-
-def check_gaps(missing: str, methods: list[Any]) -> None:
-    """Gaps are kept for methods that skip them."""
-    from eigenkit.registry import gap_params
-
-    try:
-        for method in methods:
-            gap_params(method, missing)
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--missing") from None
+            raise o.bad(f"--{name.replace('_', '-')}", "it goes with --text.")
 
 
 def load_data(path: str, options: Reading, quiet: bool, missing: str = "error") -> Data:
@@ -147,6 +118,16 @@ def load_both(path: str, test: str, options: Reading, quiet: bool, missing: str)
     return [data, load_data(test, as_read, quiet, missing)]
 
 
+def rows_of(data: Data) -> Block:
+    """The rows that are used: some must be left."""
+    from eigenkit.files import FileError
+
+    block = data.block()
+    if not len(block):
+        raise FileError(data.source.path, "every row has a missing value: nothing is left.")
+    return block
+
+
 def _without_gaps(data: Data) -> Data:
     """The rows that miss nothing; how many were left out is said."""
     from eigenkit.files._targets import incomplete
@@ -183,7 +164,7 @@ def _left(data: Data, gaps: Any, what: str) -> Data:
     rows = f"{n} of {len(gaps)} rows " + (
         f"miss {what} and are" if n > 1 else f"misses {what} and is"
     )
-    warnings.warn(f"{data.source.path}: {rows} left out.", UserWarning, stacklevel=3)
+    warnings.warn(f"{data.source.path}: {rows} left out.", stacklevel=3)
     keep = np.flatnonzero(~gaps)
     block = take_rows(data.block(), keep)
     numbers = keep if data.rows is None else data.rows[keep]
@@ -196,7 +177,6 @@ def _warn_of_labels_among_features(source: Source) -> None:
         warnings.warn(
             f"{_features_that(alike, 'is named like the labels', 'are named like the labels')}: "
             "choose with --labels, or leave out with --ignore.",
-            UserWarning,
             stacklevel=2,
         )
 
@@ -223,7 +203,6 @@ def _warn_of_row_numbers(data: Data) -> None:
         warnings.warn(
             f"{_features_that(counting, 'counts the rows', 'count the rows')}: "
             "name the rows with --index, or leave out with --ignore.",
-            UserWarning,
             stacklevel=2,
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 def example(
     name: Annotated[str | None, typer.Argument(help="Which file to write; a list if none.")] = None,
     force: o.Force = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Write a small file to try the other commands on."""
     if name is None:
@@ -36,12 +33,12 @@ def example(
     return Result({"out": str(place), "rows": n}, f"wrote {n} rows to {clean(place)}")
 
 
-def _tags(seed: int = 0, n: int = 300) -> tuple[list[str], list[Any]]:
+def _tags() -> tuple[list[str], list[Any]]:
     """Counts of words, and tags that depend on three themes behind them."""
     import numpy as np
 
-    rng = np.random.default_rng(seed)
-    words, tags, themes = 30, 4, 3
+    rng = np.random.default_rng(0)
+    n, words, tags, themes = 300, 30, 4, 3
     T = rng.gamma(0.5, size=(n, themes))
     mix = rng.dirichlet(np.full(words, 0.3), size=themes)
     X = rng.poisson(30 * T @ mix)
@@ -60,6 +57,8 @@ def _new() -> tuple[list[str], list[Any]]:
 
 def _flowers() -> tuple[list[str], list[Any]]:
     """Fisher's irises by name, from scikit-learn's file: its loader takes a second to import."""
+    from importlib.metadata import distribution
+
     import numpy as np
 
     place = distribution("scikit-learn").locate_file("sklearn/datasets/data/iris.csv")

@@ -35,7 +35,6 @@ def explain(
     top: Annotated[int, typer.Option("--top", min=1, help="How many features to show.")] = 5,
     given: dict[str, Any],
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Say which features and components led to the labels of a row.
 
@@ -124,9 +123,7 @@ def _wanted(model: Model, scores: Any, label: str | None) -> list[int]:
     names = list(model.target.names)
     if label is not None:
         if label not in names:
-            raise typer.BadParameter(
-                f"{label!r} is not one of {', '.join(names[:8])}.", param_hint="--label"
-            )
+            raise o.bad("--label", f"{label!r} is not one of {', '.join(names[:8])}.")
         return [names.index(label)]
     if model.target.kind == "numbers":
         return list(range(len(names)))
@@ -156,23 +153,20 @@ def export(
         str | None, typer.Option("--csv", help="Write the weights of all features as a table.")
     ] = None,
     force: o.Force = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Write a model for other programs: components and scores as affine maps of the features."""
-    from eigenkit.files import atomic, check_output
+    from eigenkit.files import atomic
     from eigenkit.models import load
     from eigenkit.models._export import onnx_bytes, weight_table
 
     if onnx is None and csv is None:
-        raise typer.BadParameter("say where to: --onnx FILE or --csv FILE.", param_hint="--onnx")
-    places = [check_output(place, force) for place in (onnx, csv) if place is not None]
+        raise o.bad("--onnx", "say where to: --onnx FILE or --csv FILE.")
+    wrote = [str(place) for name in (onnx, csv) if (place := o.output(name, force))]
     fitted = load(model)
     if fitted.features.missing == "keep":
         warnings.warn(
             f"{model} skips missing values, which what is exported cannot: it is right for "
             "complete rows, and gives NaN for others.",
-            UserWarning,
             stacklevel=2,
         )
     if onnx is not None:
@@ -182,5 +176,4 @@ def export(
     if csv is not None:
         with atomic(csv) as stream:
             weight_table(fitted, stream)
-    wrote = [str(place) for place in places]
     return Result({"wrote": wrote}, "\n".join(f"wrote {clean(place)}" for place in wrote))

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, clean, progress
+from eigenkit.cli._console import Result, clean, progress, saying
 from eigenkit.cli._data import (
     Counter,
     check_choices,
-    check_gaps,
-    check_views,
+    checked_views,
     found_line,
     open_in_memory_or_blocks,
     reading,
 )
 from eigenkit.cli._inspect import describe, next_steps, quality_lines, summary
 from eigenkit.cli._stability import check_stability, stability_lines, with_stability
+
+if TYPE_CHECKING:
+    from eigenkit.files import Reading
+    from eigenkit.models import Model
 
 
 @o.takes(o.LEARNING)
@@ -74,7 +79,6 @@ def fit(
     given: dict[str, Any],
     force: o.Force = False,
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Fit a method on a file and keep the whole pipeline as a model file.
 
@@ -83,39 +87,25 @@ def fit(
     """
     given = {**given, "scale": scale}
     (name,) = o.method_names(method)
-    ridge, grid = _alpha(alpha, alphas)
-    n_components = None if components in (None, "cv") else o.count("--components", components or "")
-    params = o.parameters(set_)
-    _check_said_once(params, alpha=alpha, n_components=components)
-    params |= _given(n_components=n_components, alpha=ridge)
+    params, grid = _parameters(set_, alpha, alphas, components)
     options = reading(given)
     check_choices(given)
     from eigenkit.files import check_output
-    from eigenkit.models import fit_model, save
+    from eigenkit.models import fit_model
     from eigenkit.registry import find
 
-    place = check_output(out, force)
-    found = find(name)
+    place, found = check_output(out, force), find(name)
     _check_parameters(found, params)
     wanted = _components(found, components, params)
-    views = o.split(given["views"])
-    check_views(views, [found])
-    check_gaps(given["missing"], [found])
+    views = checked_views(given, [name])
     if unencrypted and dask is None:
-        raise typer.BadParameter("it goes with --dask.", param_hint="--unencrypted")
+        raise o.bad("--unencrypted", "it goes with --dask.")
     if dask is not None:
-        plain = scale == "none" and given["missing"] == "error" and not views
-        if not plain or any(v is not None for v in (grid, wanted, checkpoint, stability)):
-            raise typer.BadParameter(
-                "it goes without --alpha cv, --scale, --missing, --views, --checkpoint and "
-                "--stability, and with a number of --components for methods that choose it "
-                "otherwise.",
-                param_hint="--dask",
-            )
+        _check_plain(given, views, grid, wanted, checkpoint, stability)
         return _on_cluster(data, place, name, options, given["task"], params, dask, unencrypted)
     may_stream = found.streams and given["missing"] != "keep"
     if stream and given["missing"] == "keep":
-        raise typer.BadParameter("keep needs all rows in memory.", param_hint="--missing")
+        raise o.bad("--missing", "keep needs all rows in memory.")
     if checkpoint is not None:
         stream = _in_blocks(stream, may_stream and grid is None and wanted is None)
     source, whole, blocks = open_in_memory_or_blocks(
@@ -140,53 +130,76 @@ def fit(
             checkpoint=checkpoint,
             seed=seed,
             tick=Counter(advance).step,
-            say=None if as_json else lambda line: typer.echo(clean(line), err=True),
+            say=saying(as_json),
         )
+    lines = [found_line(data, source.found), summary(model), *quality_lines(model)]
     if stability is not None and whole is not None:
         with progress("resampling", as_json) as advance:
             model = with_stability(model, whole, stability, seed, advance)
+        lines += [*stability_lines(model.how["stability"], model.features.n_features, 5), ""]
+    return _kept(model, place, lines, ["next:", *(f"  {step}" for step in next_steps(place))])
+
+
+def _kept(model: Model, place: Path, before: list[str], after: Sequence[str] = ()) -> Result:
+    """Write the model, and say so between these lines."""
+    from eigenkit.models import save
+
     save(model, place)
     record = {"model": str(place), "bytes": place.stat().st_size, **describe(model)}
-    lines = [found_line(data, source.found), summary(model), *quality_lines(model)]
-    lines += _steadiness(model)
-    lines += [f"wrote {clean(place)}", "next:", *(f"  {step}" for step in next_steps(place))]
-    return Result(record, "\n".join(lines))
+    return Result(record, "\n".join([*before, f"wrote {clean(place)}", *after]))
 
 
-def _steadiness(model: Any) -> list[str]:
-    found = model.how.get("stability")
-    return [*stability_lines(found, model.features.n_features, 5), ""] if found else []
+def _check_plain(given: dict[str, Any], views: tuple[str, ...], *others: Any) -> None:
+    plain = given["scale"] == "none" and given["missing"] == "error" and not views
+    if not plain or any(other is not None for other in others):
+        raise o.bad(
+            "--dask",
+            "it goes without --alpha cv, --scale, --missing, --views, --checkpoint and "
+            "--stability, and with a number of --components for methods that choose it "
+            "otherwise.",
+        )
 
 
 def _on_cluster(
     data: str,
-    place: Any,
+    place: Path,
     name: str,
-    options: Any,
+    options: Reading,
     task: str | None,
     params: dict[str, Any],
     address: str,
     unencrypted: bool,
 ) -> Result:
-    from eigenkit.models import save
     from eigenkit.models._cluster import connected, fit_on_cluster
 
     with connected(address, unencrypted=unencrypted) as client:
         model = fit_on_cluster(client, data, name, options, task=task, params=params)
-    save(model, place)
-    record = {"model": str(place), "bytes": place.stat().st_size, **describe(model)}
-    return Result(record, "\n".join([summary(model), f"wrote {clean(place)}"]))
+    return _kept(model, place, [summary(model)])
+
+
+def _parameters(
+    set_: list[str] | None, alpha: str | None, alphas: str | None, components: str | None
+) -> tuple[dict[str, Any], Any]:
+    """The parameters that options give, each once, and the values to choose alpha from."""
+    ridge, grid = _alpha(alpha, alphas)
+    n_components = None if components in (None, "cv") else o.count("--components", components or "")
+    params = o.parameters(set_)
+    said = {"alpha": ("--alpha", alpha), "n_components": ("--components", components)}
+    for name, (option, value) in said.items():
+        if value is not None and name in params:
+            raise o.bad("--set", f"{name} is given by {option} as well: give it once.")
+    return params | _given(n_components=n_components, alpha=ridge), grid
 
 
 def _components(method: Any, components: str | None, params: dict[str, Any]) -> str | None:
     """Whether the number of components is to be chosen, as it is for PLS unless it is given."""
     known = method.estimator_class()._get_param_names()
     if components == "cv" and "n_components" not in known:
-        raise typer.BadParameter(f"{method.name} has no components.", param_hint="--components")
+        raise o.bad("--components", f"{method.name} has no components.")
     if components == "cv" and method.kind == "classifier" and not method.picks_components:
-        raise typer.BadParameter(
+        raise o.bad(
+            "--components",
             f"{method.name} predicts with all components, however many it keeps: give a number.",
-            param_hint="--components",
         )
     chosen = components == "cv" or (method.picks_components and "n_components" not in params)
     return "cv" if chosen else None
@@ -196,7 +209,7 @@ def _alpha(alpha: str | None, alphas: str | None) -> tuple[float | None, Any]:
     """The ridge (None for the method's own), or the values to choose it from."""
     if alpha != "cv":
         if alphas is not None:
-            raise typer.BadParameter("it needs --alpha cv.", param_hint="--alphas")
+            raise o.bad("--alphas", "it needs --alpha cv.")
         return None if alpha is None else o.number("--alpha", alpha), None
     if alphas is not None:
         return None, o.numbers("--alphas", alphas)
@@ -212,18 +225,8 @@ def _in_blocks(stream: bool | None, may_stream: bool) -> bool:
             if stream is False
             else "this method has none, or alpha or components are to be chosen: give them"
         )
-        raise typer.BadParameter(f"it needs blocks, but {why}.", param_hint="--checkpoint")
+        raise o.bad("--checkpoint", f"it needs blocks, but {why}.")
     return True
-
-
-def _check_said_once(params: dict[str, Any], **options: Any) -> None:
-    """Refuse a parameter that --set and an option of its own both give."""
-    for name, said in options.items():
-        if said is not None and name in params:
-            option = "--components" if name == "n_components" else f"--{name}"
-            raise typer.BadParameter(
-                f"{name} is given by {option} as well: give it once.", param_hint="--set"
-            )
 
 
 def _given(**params: Any) -> dict[str, Any]:
@@ -235,7 +238,6 @@ def _check_parameters(method: Any, params: dict[str, Any]) -> None:
     known = method.estimator_class()._get_param_names()
     strange = [name for name in params if name not in known]
     if strange:
-        raise typer.BadParameter(
-            f"{method.name} has no parameter {strange[0]!r}: it has {', '.join(known)}.",
-            param_hint="--set",
+        raise o.bad(
+            "--set", f"{method.name} has no parameter {strange[0]!r}: it has {', '.join(known)}."
         )

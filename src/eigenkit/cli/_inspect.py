@@ -25,14 +25,11 @@ def inspect(
         str | None, typer.Option("--report", help="Write it as one HTML file.")
     ] = None,
     force: o.Force = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Say what a model is, how it was fitted and on what, and what its components weigh."""
-    from eigenkit.files import check_output
     from eigenkit.models import load
 
-    place = None if report is None else check_output(report, force)
+    place = o.output(report, force)
     fitted = load(model)
     record = {**describe(fitted), "components": top_features(fitted, top)}
     told = [summary(fitted), *quality_lines(fitted)]

@@ -6,6 +6,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,107 +19,7 @@ DataFile = Annotated[
 ]
 ModelFile = Annotated[str, typer.Argument(help="A model written by fit.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show where an error came from.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
-
-Labels = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--labels",
-        help="Label columns: names, patterns or positions (1 first, -1 last), with commas; "
-        "for NPZ the name of the array.",
-    ),
-]
-LabelSeparator = Annotated[
-    str | None,
-    typer.Option(help="Character between several labels in one column."),
-]
-LabelList = Annotated[
-    str | None,
-    typer.Option(help="Mulan's XML file with the labels of an ARFF file."),
-]
-Task = Annotated[
-    str | None,
-    typer.Option(help="What the labels are: classes, labels or numbers; found out by default."),
-]
-Text = Annotated[
-    list[str] | None,
-    typer.Option("--text", help="Columns of text to turn into features."),
-]
-TextFeatures = Annotated[
-    str,
-    typer.Option(help="How text becomes features: tfidf or hashing."),
-]
-TextSize = Annotated[int, typer.Option(min=1, help="The most features of a column of text.")]
-Ngrams = Annotated[
-    int, typer.Option(min=1, help="Sequences of up to this many words are features.")
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option("--ignore", help="Columns to leave out."),
-]
-Categorical = Annotated[
-    list[str] | None,
-    typer.Option("--categorical", help="Columns of categories, of which each becomes a feature."),
-]
-Index = Annotated[
-    str | None,
-    typer.Option(
-        "--index",
-        help="The column that names the rows; by default a first one that has no name itself.",
-    ),
-]
-Decimal = Annotated[
-    str | None,
-    typer.Option(help="Decimal mark in numbers, if it is not the point: a character, or comma."),
-]
-Thousands = Annotated[
-    str | None,
-    typer.Option(
-        help="Mark between thousands in numbers: a character, or comma, point, space, apostrophe."
-    ),
-]
-Comment = Annotated[str | None, typer.Option(help="Leave out lines that begin with this.")]
-Views = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--views",
-        help="Patterns of features that belong together, one for each view, with commas or blanks: "
-        "for multiview_cca, rgcca and kernels_*.",
-    ),
-]
-Missing = Annotated[
-    str,
-    typer.Option(
-        help="Missing values: error, drop the row, the mean or median of the column, or keep them "
-        "for methods that skip them (pls, pca, probabilistic_cca, bayesian_cca)."
-    ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option("--format", help="Format of the file, if it is not clear."),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(help="Between columns: a character, or comma, tab, semicolon, pipe, space."),
-]
-Encoding = Annotated[str | None, typer.Option(help="Encoding of a text file.")]
-Header = Annotated[
-    bool | None,
-    typer.Option("--header/--no-header", help="Whether the first row holds names."),
-]
-Dtype = Annotated[str, typer.Option(help="float64 or float32.")]
-IndexBase = Annotated[
-    int | None,
-    typer.Option(min=0, max=1, help="Number of the first feature of svmlight."),
-]
-MaxMemory = Annotated[
-    str,
-    typer.Option(help="The most memory that the numbers of a file may take."),
-]
-MaxFeatures = Annotated[
-    int, typer.Option(min=1, help="The highest feature number of a sparse file.")
-]
 
 Components = Annotated[
     str | None,
@@ -147,44 +48,89 @@ Set = Annotated[
 # Groups of options: name -> (what it is, default). A command takes a group with :func:`takes`.
 Group = dict[str, tuple[Any, Any]]
 
+
+def option(kind: Any, default: Any, words: str, *names: str, **limits: Any) -> tuple[Any, Any]:
+    """What stands in a group."""
+    return Annotated[kind, typer.Option(*names, help=words, **limits)], default
+
+
+# What every command takes, whether it asks for it or not.
+_TALKING: Group = {
+    "as_json": (Json, False),
+    "debug": option(bool, False, "Show where an error came from.", "--debug"),
+}
+_WORD, _WORDS = str | None, list[str] | None
 READING: Group = {
-    "format_": (Format, None),
-    "delimiter": (Delimiter, None),
-    "encoding": (Encoding, None),
-    "header": (Header, None),
-    "decimal": (Decimal, None),
-    "thousands": (Thousands, None),
-    "comment": (Comment, None),
-    "dtype": (Dtype, "float64"),
-    "max_memory": (MaxMemory, "4G"),
+    "format_": option(_WORD, None, "Format of the file, if it is not clear.", "--format"),
+    "delimiter": option(
+        _WORD, None, "Between columns: a character, or comma, tab, semicolon, pipe, space."
+    ),
+    "encoding": option(_WORD, None, "Encoding of a text file."),
+    "header": option(bool | None, None, "Whether the first row holds names."),
+    "decimal": option(
+        _WORD, None, "Decimal mark in numbers, if it is not the point: a character, or comma."
+    ),
+    "thousands": option(
+        _WORD,
+        None,
+        "Mark between thousands in numbers: a character, or comma, point, space, apostrophe.",
+    ),
+    "comment": option(_WORD, None, "Leave out lines that begin with this."),
+    "dtype": option(str, "float64", "float64 or float32."),
+    "max_memory": option(str, "4G", "The most memory that the numbers of a file may take."),
 }
 
-TEXT_DEFAULTS = {"text_features": "tfidf", "text_size": 65536, "ngrams": 1}
+TEXT: Group = {
+    "text_features": option(str, "tfidf", "How text becomes features: tfidf or hashing."),
+    "text_size": option(int, 65536, "The most features of a column of text.", min=1),
+    "ngrams": option(int, 1, "Sequences of up to this many words are features.", min=1),
+}
 LEARNING: Group = {
-    "labels": (Labels, None),
-    "label_separator": (LabelSeparator, None),
-    "label_list": (LabelList, None),
-    "task": (Task, None),
-    "text": (Text, None),
-    "text_features": (TextFeatures, TEXT_DEFAULTS["text_features"]),
-    "text_size": (TextSize, TEXT_DEFAULTS["text_size"]),
-    "ngrams": (Ngrams, TEXT_DEFAULTS["ngrams"]),
-    "categorical": (Categorical, None),
-    "ignore": (Ignore, None),
-    "index": (Index, None),
-    "views": (Views, None),
-    "missing": (Missing, "error"),
+    "labels": option(
+        _WORDS,
+        None,
+        "Label columns: names, patterns or positions (1 first, -1 last), with commas; "
+        "for NPZ the name of the array.",
+    ),
+    "label_separator": option(_WORD, None, "Character between several labels in one column."),
+    "label_list": option(_WORD, None, "Mulan's XML file with the labels of an ARFF file."),
+    "task": option(
+        _WORD, None, "What the labels are: classes, labels or numbers; found out by default."
+    ),
+    "text": option(_WORDS, None, "Columns of text to turn into features."),
+    **TEXT,
+    "categorical": option(_WORDS, None, "Columns of categories, of which each becomes a feature."),
+    "ignore": option(_WORDS, None, "Columns to leave out."),
+    "index": option(
+        _WORD,
+        None,
+        "The column that names the rows; by default a first one that has no name itself.",
+    ),
+    "views": option(
+        _WORDS,
+        None,
+        "Patterns of features that belong together, one for each view, with commas or blanks: "
+        "for multiview_cca, rgcca and kernels_*.",
+    ),
+    "missing": option(
+        str,
+        "error",
+        "Missing values: error, drop the row, the mean or median of the column, or keep them "
+        "for methods that skip them (pls, pca, probabilistic_cca, bayesian_cca).",
+    ),
     **{name: option for name, option in READING.items() if name != "max_memory"},
-    "index_base": (IndexBase, None),
+    "index_base": option(
+        int | None, None, "Number of the first feature of svmlight.", min=0, max=1
+    ),
     "max_memory": READING["max_memory"],
-    "max_features": (MaxFeatures, 50_000_000),
+    "max_features": option(int, 50_000_000, "The highest feature number of a sparse file.", min=1),
 }
 
 
 def feature_options(given: dict[str, Any]) -> dict[str, Any]:
     """How columns become features, as the library calls it."""
-    names = {"missing": "missing", "text_features": "text_kind", "text_size": "text_size"}
-    return {word: given[name] for name, word in {**names, "ngrams": "ngrams"}.items()}
+    words = {name.replace("features", "kind"): given[name] for name in TEXT}
+    return {"missing": given["missing"], **words}
 
 
 def takes(*groups: Group) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -216,6 +162,13 @@ def takes(*groups: Group) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 _NAMED = inspect.Parameter.KEYWORD_ONLY
 
 
+def talking(function: Callable[..., Any]) -> inspect.Signature:
+    """The signature of a command, with the options that all of them have."""
+    own = inspect.signature(function, eval_str=True)
+    more = {name: option for name, option in _TALKING.items() if name not in own.parameters}
+    return own.replace(parameters=[*own.parameters.values(), *_parameters(more)])
+
+
 def _parameters(options: Group) -> list[inspect.Parameter]:
     return [
         inspect.Parameter(name, _NAMED, default=default, annotation=kind)
@@ -228,18 +181,21 @@ def split(items: list[str] | None) -> tuple[str, ...]:
     return tuple(part.strip() for item in items or [] for part in item.split(",") if part.strip())
 
 
+def bad(option: str, problem: str) -> typer.BadParameter:
+    """The error that says what is wrong with the value of an option."""
+    return typer.BadParameter(problem, param_hint=option)
+
+
 def choice(option: str, value: str | None, choices: Any, mark: str = ", ") -> None:
     """A value that is not among the choices is bad usage."""
     if value is not None and value not in choices:
-        raise typer.BadParameter(
-            f"{value!r} is not one of {mark.join(choices)}.", param_hint=option
-        )
+        raise bad(option, f"{value!r} is not one of {mark.join(choices)}.")
 
 
 def count(option: str, text: str) -> int:
     """A whole number of at least 1."""
     if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
-        raise typer.BadParameter(f"{text!r} is not a number of at least 1.", param_hint=option)
+        raise bad(option, f"{text!r} is not a number of at least 1.")
     return int(text)
 
 
@@ -250,7 +206,7 @@ def number(option: str, text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise typer.BadParameter(f"{text!r} is not a number of at least 0.", param_hint=option)
+        raise bad(option, f"{text!r} is not a number of at least 0.")
     return value
 
 
@@ -258,7 +214,7 @@ def numbers(option: str, text: str) -> list[float]:
     """Such numbers with commas, at least one of them."""
     found = [number(option, item) for item in split([text])]
     if not found:
-        raise typer.BadParameter(f"{text!r} holds no number.", param_hint=option)
+        raise bad(option, f"{text!r} holds no number.")
     return found
 
 
@@ -266,9 +222,7 @@ def memory(text: str) -> int:
     """``4G``, ``500M`` or a number of bytes."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)b?", text.strip().lower())
     if match is None:
-        raise typer.BadParameter(
-            f"{text!r} is not a size: give for instance 500M or 4G.", param_hint="--max-memory"
-        )
+        raise bad("--max-memory", f"{text!r} is not a size: give for instance 500M or 4G.")
     return int(float(match.group(1)) * 1024 ** "_kmgt".index(match.group(2) or "_"))
 
 
@@ -280,12 +234,19 @@ def parameters(items: list[str] | None) -> dict[str, Any]:
     for item in items or []:
         name, mark, value = item.partition("=")
         if not mark or not name.isidentifier():
-            raise typer.BadParameter(f"{item!r} is not name=value.", param_hint="--set")
+            raise bad("--set", f"{item!r} is not name=value.")
         try:
             found[name] = json.loads(value)
         except ValueError:
             found[name] = value
     return found
+
+
+def output(path: str | None, force: bool) -> Path | None:
+    """The place of an output that is wanted, which must be free."""
+    from eigenkit.files import check_output
+
+    return None if path is None else check_output(path, force)
 
 
 def method_names(text: str | None, option: str = "--method") -> list[str]:
@@ -296,4 +257,4 @@ def method_names(text: str | None, option: str = "--method") -> list[str]:
     try:
         return [find(name).name for name in names]
     except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint=option) from None
+        raise bad(option, str(error)) from None

@@ -20,7 +20,6 @@ def score(
     data: o.DataFile,
     given: dict[str, Any],
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Measure a model on a file that holds the true labels."""
     from eigenkit.models import load
@@ -33,7 +32,7 @@ def score(
     scores = _scores(fitted, whole)
     per = scores.pop("per_target", None)
     rows = [[name, f"{value:.4f}"] for name, value in scores.items()]
-    text = f"{found_line(data, whole.found)}\n{table(['metric', 'value'], rows, right=(1,))}"
+    text = f"{found_line(data, whole.source.found)}\n{table(['metric', 'value'], rows, right=(1,))}"
     if per:
         titles = list(per[0])
         cells = [[f"{v:.4f}" if isinstance(v, float) else v for v in row.values()] for row in per]
@@ -44,8 +43,6 @@ def score(
 def _scores(model: Model, data: Data) -> dict[str, Any]:
     import numpy as np
 
-    from eigenkit.estimators._auc import auc_per_label
-    from eigenkit.evaluation.metrics import METRICS, NUMBER_METRICS, score_all, score_numbers
     from eigenkit.files import FileError
 
     path, block, target = data.source.path, data.block(), model.target
@@ -55,14 +52,7 @@ def _scores(model: Model, data: Data) -> dict[str, Any]:
     told, S = model.predict(path, block)
     if target.kind == "numbers":
         truth = y.reshape(len(y), -1)
-        found = score_numbers(truth, np.asarray(told).reshape(truth.shape))
-        words = [w for w, _ in NUMBER_METRICS.values()]
-        overall = {w: float(np.nanmean(row)) for w, row in zip(words, found, strict=True)}
-        per = [
-            {"response": n, **dict(zip(words, map(float, column), strict=True))}
-            for n, column in zip(target.names, found.T, strict=True)
-        ]
-        return {**overall, "per_target": per}
+        return _of_numbers(target.names, truth, np.asarray(told).reshape(truth.shape))
     if target.kind == "classes":
         target.check_known(path, y)
         names = np.array(target.names, dtype=object)
@@ -70,11 +60,34 @@ def _scores(model: Model, data: Data) -> dict[str, Any]:
     else:
         Y, P = y, told
     Y, P = np.asarray(Y, dtype=float), np.asarray(P, dtype=float)
-    S = P if S is None else S
+    kind = "class" if target.kind == "classes" else "label"
+    return _of_labels(target.names, kind, Y, P if S is None else S, P)
+
+
+def _of_numbers(names: tuple[str, ...], truth: Any, told: Any) -> dict[str, Any]:
+    """Scores over all responses, and of every one."""
+    import numpy as np
+
+    from eigenkit.evaluation.metrics import NUMBER_METRICS, score_numbers
+
+    found = score_numbers(truth, told)
+    words = [w for w, _ in NUMBER_METRICS.values()]
+    overall = {w: float(np.nanmean(row)) for w, row in zip(words, found, strict=True)}
+    per = [
+        {"response": n, **dict(zip(words, map(float, column), strict=True))}
+        for n, column in zip(names, found.T, strict=True)
+    ]
+    return {**overall, "per_target": per}
+
+
+def _of_labels(names: tuple[str, ...], kind: str, Y: Any, S: Any, P: Any) -> dict[str, Any]:
+    """Scores over all classes or labels, and of every one."""
+    from eigenkit.estimators._auc import auc_per_label
+    from eigenkit.evaluation.metrics import METRICS, score_all
+
     overall = {METRICS[name][0]: value for name, value in score_all(Y, S, P).items()}
     auc = auc_per_label(Y, S)
     hit, said, true = (Y * P).sum(axis=0), P.sum(axis=0), Y.sum(axis=0)
-    kind = "class" if target.kind == "classes" else "label"
     per = [
         {
             kind: name,
@@ -84,6 +97,6 @@ def _scores(model: Model, data: Data) -> dict[str, Any]:
             "F1": float(2 * hit[j] / max(said[j] + true[j], 1)),
             "AUC": float(auc[j]),
         }
-        for j, name in enumerate(target.names)
+        for j, name in enumerate(names)
     ]
     return {**overall, "per_target": per}

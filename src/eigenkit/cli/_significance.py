@@ -9,12 +9,11 @@ import typer
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, progress
-from eigenkit.cli._data import check_choices, check_views, found_line, load_data, reading
+from eigenkit.cli._data import check_choices, checked_views, found_line, load_data, reading, rows_of
 from eigenkit.cli._fit import _check_parameters, _given
 
 if TYPE_CHECKING:
     from eigenkit.analysis import PermutationTest
-    from eigenkit.files import Block, Data
 
 
 @o.takes(o.LEARNING)
@@ -45,7 +44,6 @@ def significance(
     seed: o.Seed = 0,
     given: dict[str, Any],
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Test which components of a method are more than chance, by permutations.
 
@@ -61,24 +59,26 @@ def significance(
     check_choices(given)
     from eigenkit.analysis import permutation_test
     from eigenkit.analysis.permutation import STATISTICS
+    from eigenkit.files._targets import target_in
+    from eigenkit.models._features import learn_features
     from eigenkit.models._views import view_columns, view_params
     from eigenkit.registry import find
 
     o.choice("--statistic", statistic, STATISTICS)
-    chosen, views = find(name), o.split(given["views"])
+    chosen = find(name)
     _check_parameters(chosen, params)
-    check_views(views, [chosen])
     if given["missing"] == "keep":
-        raise typer.BadParameter(
-            "a test needs complete rows: use mean, median or drop.", param_hint="--missing"
-        )
+        raise o.bad("--missing", "a test needs complete rows: use mean, median or drop.")
+    views = checked_views(given, [name])
     whole = load_data(data, options, as_json, given["missing"])
-    block = _complete(whole, given["missing"])
-    y = None if chosen.needs_views else _encoded(whole, block, given["task"])
-    X, names = _features(whole, block, scale=scale, **o.feature_options(given))
-    group = None if groups is None else whole.source.categorical_names[-1]
-    aside = _picked(nuisance or [], names)
-    own = [j for j in range(len(names)) if j not in aside and not _made_of(names[j], group)]
+    block, source = rows_of(whole), whole.source
+    y = None
+    if not chosen.needs_views:
+        y = target_in(source, block.labels, given["task"]).encode(data, block.labels)
+    learned = learn_features(source, lambda: [block], scale=scale, **o.feature_options(given))
+    X, names = learned.matrix(data, block), learned.feature_names()
+    group = None if groups is None else source.categorical_names[-1]
+    own, aside = _parted(names, o.split(nuisance), group)
     told = view_params(chosen, view_columns(data, [names[j] for j in own], views))
     with progress("permuting", as_json) as advance:
         found = permutation_test(
@@ -93,50 +93,20 @@ def significance(
             n_jobs=jobs,
             progress=lambda done, total: advance(done, total, f"{done} of {total} permutations"),
         )
-    head = found_line(data, whole.found)
+    head = found_line(data, source.found)
     return Result(_record(found, name, level), f"{head}\n{found.summary(level)}")
 
 
-def _complete(data: Data, missing: str) -> Block:
-    """The rows that are used."""
-    from eigenkit.files import FileError
-    from eigenkit.models._features import complete
-
-    (block,) = complete(lambda: [data.block()], missing, data.source.categorical_names)
-    if not len(block):
-        raise FileError(data.source.path, "every row has a missing value: nothing is left.")
-    return block
-
-
-def _encoded(data: Data, block: Block, task: str | None) -> Any:
-    from eigenkit.files import target_of
-
-    source = data.source
-    separator = source.options.label_separator
-    target = target_of(source.path, block.labels, source.label_names, task, separator)
-    return target.encode(source.path, block.labels)
-
-
-def _features(data: Data, block: Block, **how: Any) -> tuple[Any, list[str]]:
-    """X and the names of its columns."""
-    from eigenkit.models._features import learn_features
-
-    learned = learn_features(data.source, lambda: [block], **how)
-    return learned.matrix(data.source.path, block), learned.feature_names()
-
-
-def _made_of(feature: str, column: str | None) -> bool:
-    """Whether a feature is a category of a column."""
-    return column is not None and feature.startswith(f"{column}=")
-
-
-def _picked(patterns: list[str], names: list[str]) -> list[int]:
-    """The features that some pattern names."""
-    wanted = o.split(patterns)
-    for item in wanted:
+def _parted(
+    names: list[str], nuisance: tuple[str, ...], group: str | None
+) -> tuple[list[int], list[int]]:
+    """The features to test, and those that some pattern names; categories of the group are none."""
+    for item in nuisance:
         if not any(fnmatchcase(name, item) for name in names):
-            raise typer.BadParameter(f"no feature is named {item!r}.", param_hint="--nuisance")
-    return [j for j, name in enumerate(names) if any(fnmatchcase(name, item) for item in wanted)]
+            raise o.bad("--nuisance", f"no feature is named {item!r}.")
+    aside = [j for j, n in enumerate(names) if any(fnmatchcase(n, item) for item in nuisance)]
+    grouped = [j for j, n in enumerate(names) if group is not None and n.startswith(f"{group}=")]
+    return [j for j in range(len(names)) if j not in {*aside, *grouped}], aside
 
 
 def _record(found: PermutationTest, name: str, level: float) -> dict[str, Any]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from eigenkit.cli import _options as o
 from eigenkit.cli._console import cell, table
 
 if TYPE_CHECKING:
@@ -24,11 +23,9 @@ def check_stability(resamples: int | None, in_blocks: bool, missing: str) -> Non
     if resamples is None:
         return
     if in_blocks:
-        raise typer.BadParameter("it needs all rows in memory.", param_hint="--stability")
+        raise o.bad("--stability", "it needs all rows in memory.")
     if missing == "keep":
-        raise typer.BadParameter(
-            "it cannot be combined with --missing keep.", param_hint="--stability"
-        )
+        raise o.bad("--stability", "it cannot be combined with --missing keep.")
 
 
 def with_stability(
@@ -36,11 +33,8 @@ def with_stability(
 ) -> Model:
     """The model, with what resampling says about the weights of its features."""
     from eigenkit.analysis import bootstrap
-    from eigenkit.models._features import complete
 
-    path = data.source.path
-    features = model.features
-    (block,) = complete(lambda: [data.block()], features.missing, features.categorical)
+    path, block = data.source.path, data.block()
     found = bootstrap(
         model.estimator,
         model.features.matrix(path, block),

@@ -7,6 +7,7 @@ f2py and its tests: together they take longer than the rest. Stand-ins hold thei
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +15,16 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-HELD = ("asyncio", "numpy.f2py", "numpy.testing", "pandas", "scipy.special", "scipy.stats")
+HELD = (
+    "asyncio",
+    "numpy.f2py",
+    "numpy.polynomial",
+    "numpy.testing",
+    "pandas",
+    "pydoc",
+    "scipy.special",
+    "scipy.stats",
+)
 
 # Parameters of glibc's mallopt: blocks up to the one are cut from memory that the program keeps,
 # and so much of that is kept when it is free.
@@ -31,6 +41,17 @@ def keep_memory() -> None:
         setting = ctypes.CDLL(None).mallopt
         for parameter, value in (_FROM_KEPT, _KEPT):
             setting(parameter, value)
+
+
+def started() -> None:
+    """Look for garbage from now on, and not among what the start has imported, which stays.
+
+    To search all of that again and again while it grows, and once more at the end, takes a
+    quarter of the time of a small command. A program that has us as a part looks as it likes.
+    """
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 class _StandIn(ModuleType):

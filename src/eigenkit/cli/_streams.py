@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, clean
+from eigenkit.cli._console import Result, clean, saying
 from eigenkit.cli._data import reading
 from eigenkit.cli._inspect import describe, summary
 
@@ -32,7 +32,6 @@ def follow(
     once: Annotated[bool, typer.Option("--once", help="End with the last whole line.")] = False,
     given: dict[str, Any],
     as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Feed a model with rows as they arrive at the end of a file, or on standard input."""
     o.choice("--on-error", on_error, ("raise", "skip"))
@@ -51,13 +50,9 @@ def follow(
         on_error=on_error,
     )
 
-    def say(line: str) -> None:
-        if not as_json:
-            typer.echo(clean(line), err=True)
-
     stopped = "the end of the file"
     try:
-        follower.follow(data, once=once, say=say)
+        follower.follow(data, once=once, say=saying(as_json))
     except KeyboardInterrupt:
         stopped = "an interrupt"
     stream = follower.stream
@@ -74,20 +69,16 @@ def merge(
     models: Annotated[list[str], typer.Argument(help="Models of follow or of fit --checkpoint.")],
     out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")],
     force: o.Force = False,
-    as_json: o.Json = False,
-    debug: o.Debug = False,
 ) -> Result:
     """Put models of several sites together: the model of all their rows."""
     from eigenkit.files import check_output
     from eigenkit.models import load, merge_models, save
 
     if len(models) < 2:
-        raise typer.BadParameter("give at least two models.", param_hint="MODELS")
+        raise o.bad("MODELS", "give at least two models.")
     twice = [name for k, name in enumerate(models) if name in models[:k]]
     if twice:
-        raise typer.BadParameter(
-            f"{clean(twice[0])} is named twice: its rows would count twice.", param_hint="MODELS"
-        )
+        raise o.bad("MODELS", f"{clean(twice[0])} is named twice: its rows would count twice.")
     place = check_output(out, force)
     merged = merge_models([(name, load(name)) for name in models])
     save(merged, place)

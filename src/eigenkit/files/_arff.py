@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from eigenkit.files._cells import as_number, is_code
+from eigenkit.files._cells import as_number, fits, is_code
 from eigenkit.files._common import Block, FileError, Reading, Table, check_unique, roles
 from eigenkit.files._delimited import Delimited
 from eigenkit.files._streams import Lines, Origin, guess_encoding, split_lines, without_lines
@@ -61,7 +61,7 @@ class Arff(Delimited):
         while True:
             number, line = _next_line(lines)
             if line is None:
-                raise FileError(self.path, "it has no @data: this is not an ARFF file.")
+                raise self.error("it has no @data: this is not an ARFF file.")
             word = line.split(None, 1)[0].lower() if line.strip() else ""
             if word == "@relation":
                 self.relation = line
@@ -70,14 +70,14 @@ class Arff(Delimited):
             elif word == "@data":
                 break
             elif word and not word.startswith("%"):
-                raise FileError(self.path, f"{shown(line.strip())} is not a header.", line=number)
+                raise self.error(f"{shown(line.strip())} is not a header.", line=number)
         check_unique(self.path, self.names)
         self._first_row(lines)
 
     def _attribute(self, number: int, line: str) -> None:
         match = _ATTRIBUTE.match(line)
         if match is None or len(self.names) >= _MOST_ATTRIBUTES:
-            raise FileError(self.path, f"{shown(line)} is not an attribute.", line=number)
+            raise self.error(f"{shown(line)} is not an attribute.", line=number)
         name, kind = match.groups()
         self.names.append(_unquoted(name))
         self.types.append(kind.strip())
@@ -87,7 +87,7 @@ class Arff(Delimited):
         while True:
             _, line = _next_line(lines)
             if line is None:
-                raise FileError(self.path, "it holds a header and no rows.")
+                raise self.error("it holds a header and no rows.")
             if line.strip() and not line.startswith("%"):
                 self.sparse = line.lstrip().startswith("{")
                 return
@@ -95,12 +95,7 @@ class Arff(Delimited):
     def _check_types(self) -> None:
         for j in self.roles.features:
             if not self._numeric(j):
-                raise FileError(
-                    self.path,
-                    f"it is of type {shown(self.types[j])}, not numeric: name it with --labels, "
-                    "--categorical or --text, or leave it out with --ignore.",
-                    column=self.names[j],
-                )
+                raise self._no_feature(j, f"it is of type {shown(self.types[j])}, not numeric")
         labels, split = self.roles.labels, self.options.label_separator is not None
         self.numeric_labels = not split and all(self._numeric(j) for j in labels)
         if self.options.words or any(is_code(v) for j in labels for v in _values(self.types[j])):
@@ -110,7 +105,7 @@ class Arff(Delimited):
         kind = self.types[j]
         if kind.lower() in _NUMERIC:
             return True
-        return bool(_values(kind)) and all(_is_plain_number(v) for v in _values(kind))
+        return bool(_values(kind)) and all(fits(float, v) for v in _values(kind))
 
     def _listed_labels(self, options: Reading) -> tuple[str, ...]:
         if options.expected is not None:
@@ -176,15 +171,14 @@ class Arff(Delimited):
 
     def _pairs(self, line: int, text: str) -> dict[int, str]:
         if not text.startswith("{") or not text.endswith("}"):
-            raise FileError(self.path, f"{shown(text)} is not a sparse row in braces.", line=line)
+            raise self.error(f"{shown(text)} is not a sparse row in braces.", line=line)
         pairs: dict[int, str] = {}
         for _, cells in self._rows(line, [text[1:-1]]):
             for cell in cells:
                 number, _, value = cell.strip().partition(" ")
                 index = int(number) if _INDEX.fullmatch(number) else -1
                 if not 0 <= index < len(self.names) or index in pairs:
-                    raise FileError(
-                        self.path,
+                    raise self.error(
                         f"{shown(cell)} is not a new attribute number below {len(self.names)} "
                         "and a value.",
                         line=line,
@@ -214,14 +208,6 @@ def _values(kind: str) -> list[str]:
     if not kind.startswith("{") or not kind.endswith("}"):
         return []
     return [_unquoted(value.strip()) for value in kind[1:-1].split(",")]
-
-
-def _is_plain_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def read_label_list(path: str) -> tuple[str, ...]:

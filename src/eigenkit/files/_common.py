@@ -216,6 +216,12 @@ class Source(ABC):
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most ``n_rows`` at a time."""
 
+    def error(
+        self, problem: str, *, line: int | None = None, column: str | None = None
+    ) -> FileError:
+        """What is wrong with this file."""
+        return FileError(self.path, problem, line=line, column=column)
+
     def take_labels_as_words(self) -> None:
         """From now on, the labels of one column are what is written."""
         self.numeric_labels = self.numeric_labels and len(self.label_names) > 1
@@ -233,6 +239,11 @@ class Table(Source):
         self.label_names, self.text_names = self._named(found.labels), self._named(found.text)
         self.categorical_names = self._named(found.categorical)
         self.kept_names = self._named(found.kept)
+
+    def _no_feature(self, j: int, why: str) -> FileError:
+        """The refusal of a column that is to be a feature."""
+        ways = "name it with --labels, --categorical or --text, or leave it out with --ignore."
+        return self.error(f"{why}: {ways}", column=self.names[j])
 
     def _named(self, columns: Iterable[int]) -> list[str]:
         return [self.names[j] for j in columns]

@@ -21,6 +21,7 @@ from eigenkit.files._cells import (
     Convert,
     as_class,
     example_of,
+    fits,
     hold_codes,
     how_to_write,
     is_number,
@@ -78,7 +79,7 @@ class Delimited(Table):
         self.delimiter = self._delimiter(lines)
         rows = [row for _, row in self._rows(1, lines) if row]
         if not rows:
-            raise FileError(self.path, "it holds no rows.")
+            raise self.error("it holds no rows.")
         self.decimal, self.thousands = find_marks(self.path, rows, self.delimiter, options)
         self.convert = written_with(self.decimal, self.thousands)
         self._name_columns(rows)
@@ -105,7 +106,7 @@ class Delimited(Table):
         if self.options.delimiter is not None:
             mark = DELIMITERS.get(self.options.delimiter, self.options.delimiter)
             if len(mark) != 1 or mark in '"\n\r':
-                raise FileError(self.path, f"--delimiter {mark!r} is not one character.")
+                raise self.error(f"--delimiter {mark!r} is not one character.")
             return mark
         if self.options.format == "tsv":
             return "\t"
@@ -125,7 +126,7 @@ class Delimited(Table):
         self.names = first if self.header else default_names(len(first))
         check_unique(self.path, self.names, line=1)
         if self.header and len(rows) == 1:
-            raise FileError(self.path, "it holds a header and no rows.", line=1)
+            raise self.error("it holds a header and no rows.", line=1)
         found = roles(self.path, self.names, self.header, self.options)
         last = len(self.names) - 1
         empty = not any(cell.strip() for row in rows[1:] for cell in row[last:])
@@ -161,8 +162,7 @@ class Delimited(Table):
         columns = {j: [row[j] for row in rows if j < len(row)] for j in labels}
         words = [j for j, cells in columns.items() if self._names_classes(j, cells)]
         if len(labels) > 1 and (words or split):
-            raise FileError(
-                self.path,
+            raise self.error(
                 "several label columns must hold numbers, or yes and no: name one column of text, "
                 "and --label-separator if its cells hold several labels.",
                 column=self.names[(words or labels)[0]],
@@ -183,11 +183,7 @@ class Delimited(Table):
         return any(not self._fits(cell, j) for cell in cells)
 
     def _fits(self, cell: str, j: int = -1) -> bool:
-        try:
-            self.kinds.get(j, self.convert)(cell)
-        except ValueError:
-            return False
-        return True
+        return fits(self.kinds.get(j, self.convert), cell)
 
     def _not_numbers(self, columns: dict[str, list[str]]) -> FileError:
         """All columns that cannot be used as they are, and what to add to the command."""
@@ -199,17 +195,14 @@ class Delimited(Table):
         hints = {name: how_to_write(example_of(cells)) for name, cells in columns.items()}
         if all(looks_marked(example_of(columns[name])) and not hints[name] for name in names):
             example = shown(example_of(columns[names[0]]))
-            return FileError(
-                self.path, f"{what}: if {example} is a number, give --decimal or --thousands."
-            )
+            return self.error(f"{what}: if {example} is a number, give --decimal or --thousands.")
         few = [name for name in names if not hints[name] and repeats(columns[name])]
         text = [name for name in names if not hints[name] and name not in few]
         options = [("--categorical", few), ("--text", text)]
         add = " ".join(f"{option} {_argument(n)}" for option, n in options if n)
         steps = [*([f"add {add}"] if add else []), *dict.fromkeys(filter(None, hints.values()))]
-        return FileError(
-            self.path,
-            f"{what}: {', '.join(steps)}, name it with --labels, or leave it out with --ignore.",
+        return self.error(
+            f"{what}: {', '.join(steps)}, name it with --labels, or leave it out with --ignore."
         )
 
     # -- reading -----------------------------------------------------------------------
@@ -326,16 +319,15 @@ class Delimited(Table):
             for row in reader:
                 yield first + reader.line_num - 1, [] if _is_empty(row) else row
         except csv.Error as error:
-            raise FileError(
-                self.path, f"it cannot be read as CSV ({error}).", line=first + reader.line_num - 1
+            raise self.error(
+                f"it cannot be read as CSV ({error}).", line=first + reader.line_num - 1
             ) from error
         finally:
             csv.field_size_limit(before)
 
     def _row_of_numbers(self, line: int, row: list[str]) -> list[float]:
         if len(row) != len(self.names):
-            raise FileError(
-                self.path,
+            raise self.error(
                 f"{len(row)} cells, where the first row has {len(self.names)}: "
                 "complete the row, or remove it.",
                 line=line,
@@ -354,8 +346,7 @@ class Delimited(Table):
             marks, may_be_class = marks_of(cell), [j] == self.roles.labels
             hint = ", or give --task classes if labels are names" if may_be_class else ""
             hint = f", or give {marks} if numbers are written so" if marks else hint
-            raise FileError(
-                self.path,
+            raise self.error(
                 f"{shown(cell)} is not a number: correct that cell{hint}.",
                 line=line,
                 column=self.names[j],

@@ -49,15 +49,14 @@ class Npz(Source):
         if self._prefix is not None:
             shape = self._array(self._prefix + "shape").ravel()
             if shape.size != 2 or shape.dtype.kind not in "iu" or shape.min() < 0:
-                raise FileError(self.path, f"{self._prefix}shape is not two sizes.")
+                raise self.error(f"{self._prefix}shape is not two sizes.")
             self.shape = (int(shape[0]), int(shape[1]))
         elif "X" in self._members:
             self.shape = self._dense_shape()
         else:
             names = ", ".join(sorted(self._members)[:8])
-            raise FileError(
-                self.path,
-                f"it holds neither X nor CSR parts X_data, X_indices, X_indptr, X_shape: {names}.",
+            raise self.error(
+                f"it holds neither X nor CSR parts X_data, X_indices, X_indptr, X_shape: {names}."
             )
         self._check_model()
         self.feature_names = self._names("feature_names", self.shape[1])
@@ -66,19 +65,18 @@ class Npz(Source):
         with self._member("X") as stream:
             shape, _, _ = self._header("X", stream)
         if len(shape) != 2:
-            raise FileError(self.path, f"X has {len(shape)} dimensions: it must be a matrix.")
+            raise self.error(f"X has {len(shape)} dimensions: it must be a matrix.")
         return shape[0], shape[1]
 
     def _check_model(self) -> None:
         model = self.options.expected
         if model is not None and model.n_features != self.shape[1]:
-            raise FileError(
-                self.path,
-                f"X has {self.shape[1]} columns, but the model was fitted on {model.n_features}.",
+            raise self.error(
+                f"X has {self.shape[1]} columns, but the model was fitted on {model.n_features}."
             )
         if self.shape[1] > self.options.max_features:
-            raise FileError(
-                self.path, f"X claims {self.shape[1]} columns: raise --max-features if that is so."
+            raise self.error(
+                f"X claims {self.shape[1]} columns: raise --max-features if that is so."
             )
 
     def _names(self, key: str, n: int) -> list[str] | None:
@@ -86,7 +84,7 @@ class Npz(Source):
             return None
         names = [str(name) for name in self._array(key, kinds="U").ravel()]
         if len(names) != n:
-            raise FileError(self.path, f"{key} holds {len(names)} names for {n} columns.")
+            raise self.error(f"{key} holds {len(names)} names for {n} columns.")
         return names
 
     def _find_labels(self) -> np.ndarray | None:
@@ -96,13 +94,10 @@ class Npz(Source):
         if not keys or (model is not None and not self.options.truth):
             return None
         if keys[0] not in self._members:
-            raise FileError(self.path, f"it holds no array {keys[0]!r} (--labels).")
+            raise self.error(f"it holds no array {keys[0]!r} (--labels).")
         labels = self._array(keys[0], kinds="biufU")
         if labels.ndim not in (1, 2) or len(labels) != self.shape[0]:
-            raise FileError(
-                self.path,
-                f"{keys[0]} has shape {labels.shape}, but X has {self.shape[0]} rows.",
-            )
+            raise self.error(f"{keys[0]} has shape {labels.shape}, but X has {self.shape[0]} rows.")
         self.label_names = self._label_names(keys[0], labels)
         return labels
 
@@ -127,16 +122,14 @@ class Npz(Source):
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(stream)
         if dtype.hasobject:
-            raise FileError(
-                self.path,
-                f"array {name!r} holds Python objects, which can run code: it is not read.",
+            raise self.error(
+                f"array {name!r} holds Python objects, which can run code: it is not read."
             )
         claimed = int(np.prod([int(s) for s in shape], dtype=object)) * dtype.itemsize
         stored = self._members[name].file_size - stream.tell()
         if claimed != stored or min(shape, default=0) < 0:
-            raise FileError(
-                self.path,
-                f"array {name!r} claims {claimed} bytes, but {stored} are stored: it is damaged.",
+            raise self.error(
+                f"array {name!r} claims {claimed} bytes, but {stored} are stored: it is damaged."
             )
         return shape, fortran, dtype
 
@@ -146,7 +139,7 @@ class Npz(Source):
         with self._member(name) as stream:
             shape, fortran, dtype = self._header(name, stream)
             if dtype.kind not in kinds:
-                raise FileError(self.path, f"array {name!r} holds {dtype}, not plain numbers.")
+                raise self.error(f"array {name!r} holds {dtype}, not plain numbers.")
             flat = np.frombuffer(stream.read(info.file_size), dtype=dtype)
             return flat.reshape(shape, order="F" if fortran else "C")
 
@@ -155,7 +148,7 @@ class Npz(Source):
     def blocks(self, n_rows: int) -> Iterator[Block]:
         """The rows, at most ``n_rows`` at a time."""
         if self.shape[0] == 0:
-            raise FileError(self.path, "X has no rows.")
+            raise self.error("X has no rows.")
         parts = self._dense_blocks(n_rows) if self._prefix is None else self._csr_blocks(n_rows)
         start = 0
         for X in parts:
@@ -167,7 +160,7 @@ class Npz(Source):
         with self._member("X") as stream:
             _, fortran, dtype = self._header("X", stream)
             if dtype.kind not in "biuf":
-                raise FileError(self.path, f"array 'X' holds {dtype}, not plain numbers.")
+                raise self.error(f"array 'X' holds {dtype}, not plain numbers.")
             if not fortran:
                 width = self.shape[1] * dtype.itemsize
                 for start in range(0, self.shape[0], n_rows):

@@ -44,18 +44,13 @@ class Parquet(Table):
     def _check(self) -> None:
         rows = self._file.metadata.num_rows
         if rows == 0:
-            raise FileError(self.path, "it holds no rows.")
+            raise self.error("it holds no rows.")
         if not self.options.stream:
             claimed = 8.0 * rows * len(self.names)
             self.options.check_size(self.path, claimed, f"{rows} rows of {len(self.names)} columns")
         for j in self.roles.features:
             if not self._is_number(j):
-                raise FileError(
-                    self.path,
-                    f"it holds {self._schema.types[j]}, not numbers: name it with --labels, "
-                    "--categorical or --text, or leave it out with --ignore.",
-                    column=self.names[j],
-                )
+                raise self._no_feature(j, f"it holds {self._schema.types[j]}, not numbers")
 
     def _is_number(self, j: int) -> bool:
         types, kind = self.arrow.types, self._schema.types[j]
@@ -95,8 +90,7 @@ class Parquet(Table):
         if all(self._is_number(j) for j in self.roles.labels):
             return np.column_stack([self._numbers(batch.column(n)) for n in self.label_names])
         if len(self.label_names) > 1:
-            raise FileError(
-                self.path,
+            raise self.error(
                 f"{len(self.label_names)} label columns do not hold numbers: name one column.",
                 column=self.label_names[0],
             )

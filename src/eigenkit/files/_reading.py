@@ -14,10 +14,20 @@ from scipy import sparse
 from eigenkit.files._cells import hold_codes
 from eigenkit.files._common import Block, FileError, Reading, Source
 from eigenkit.files._many import ManyFiles, is_pattern
-from eigenkit.files._streams import Origin
+from eigenkit.files._streams import Origin, begins_as
 from eigenkit.files._targets import MOST_CLASSES, as_words
+from eigenkit.late import named
 
-FORMATS = ("csv", "tsv", "svmlight", "arff", "npz", "parquet")
+# Imported on demand: each reader costs start-up time, pyarrow most of all.
+_READERS = {
+    "csv": "eigenkit.files._delimited:Delimited",
+    "tsv": "eigenkit.files._delimited:Delimited",
+    "svmlight": "eigenkit.files._svmlight:SvmLight",
+    "arff": "eigenkit.files._arff:Arff",
+    "npz": "eigenkit.files._npz:Npz",
+    "parquet": "eigenkit.files._parquet:Parquet",
+}
+FORMATS = tuple(_READERS)
 _SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -30,6 +40,10 @@ _SUFFIXES = {
     ".parquet": "parquet",
     ".pq": "parquet",
 }
+# ARFF: comments and blank lines may come first.
+_ARFF = re.compile(rb"([^\S\n]*(%.*)?\n)*[^\S\n]*@relation", re.IGNORECASE)
+# Bytes in which that shows.
+_HEAD = 4096
 _PAIRS = re.compile(rb"\s*[^\s:]*(\s+\d+:\S+)+\s*(#.*)?")
 _BLOCK_BYTES = 8 * 2**20
 # Blocks that are copied and dropped are smaller, so that they reuse the same memory.
@@ -81,7 +95,7 @@ def open_file(path: str, options: Reading | None = None) -> Source:
     if kind not in FORMATS:
         raise FileError(path, f"format {kind!r} is not known: choose one of {', '.join(FORMATS)}.")
     _check_options(path, kind, options)
-    source: Source = _reader(kind)(origin, options)
+    source: Source = named(_READERS[kind])(origin, options)
     source.found["compression"] = origin.compression
     return source
 
@@ -107,35 +121,12 @@ def _check_options(path: str, kind: str, options: Reading) -> None:
             )
 
 
-def _reader(kind: str) -> Callable[[Origin, Reading], Any]:
-    # Imported on demand: each reader costs start-up time, pyarrow most of all.
-    if kind == "svmlight":
-        from eigenkit.files._svmlight import SvmLight
-
-        return SvmLight
-    if kind == "arff":
-        from eigenkit.files._arff import Arff
-
-        return Arff
-    if kind == "npz":
-        from eigenkit.files._npz import Npz
-
-        return Npz
-    if kind == "parquet":
-        from eigenkit.files._parquet import Parquet
-
-        return Parquet
-    from eigenkit.files._delimited import Delimited
-
-    return Delimited
-
-
 def guess_format(origin: Origin) -> str:
     """The format by content where that is certain, else by the name, else by the first line."""
     head = origin.head()
-    for magic, kind in ((b"PK\x03\x04", "npz"), (b"PAR1", "parquet")):
-        if head.startswith(magic):
-            return kind
+    kind = begins_as(head)
+    if kind in ("npz", "parquet"):
+        return kind
     _refuse_programs(origin.path, head)
     name = re.sub(r"\.(gz|bz2)$", "", origin.path.lower())
     by_name = _SUFFIXES.get(Path(name).suffix)
@@ -152,10 +143,29 @@ def _refuse_programs(path: str, head: bytes) -> None:
 
 
 def _by_first_line(head: bytes) -> str:
-    lines = [line for line in head.split(b"\n")[:200] if line.strip()]
-    if any(line.lstrip().lower().startswith(b"@relation") for line in lines):
+    if _ARFF.match(head):
         return "arff"
-    return "svmlight" if lines and _PAIRS.fullmatch(lines[0].rstrip(b"\r")) else "csv"
+    first = next((line for line in head.split(b"\n")[:200] if line.strip()), b"")
+    return "svmlight" if _PAIRS.fullmatch(first.rstrip(b"\r")) else "csv"
+
+
+def check_lines(path: str, text: bytes | None = None) -> None:
+    """Refuse a file that does not grow by lines of text, by how it begins."""
+    if text is None:
+        with open(path, "rb") as stream:
+            text = stream.read(_HEAD)
+    kind = begins_as(text) or ("arff" if _ARFF.match(text[:_HEAD]) else None)
+    if kind is not None:
+        raise not_lines(path, {"npz": "NPZ", "parquet": "Parquet", "arff": "ARFF"}.get(kind, kind))
+
+
+def not_lines(path: str, kind: str) -> FileError:
+    """The error that says so."""
+    return FileError(
+        path,
+        f"{kind} files cannot be followed: give a text file that grows by lines (CSV, TSV or "
+        "svmlight, not compressed), or fit this one.",
+    )
 
 
 def rows_per_block(source: Source) -> int:
@@ -224,6 +234,15 @@ def _is_mostly_zero(X: np.ndarray) -> bool:
     return True
 
 
+def stacked(parts: Sequence[Any]) -> Any:
+    """Blocks of rows as one."""
+    if len(parts) == 1:
+        return parts[0]
+    if sparse.issparse(parts[0]):
+        return sparse.csr_array(sparse.vstack(parts, format="csr"))
+    return np.vstack(parts)
+
+
 def join_labels(parts: Iterable[Any]) -> Any:
     """The labels of consecutive blocks as those of one."""
     parts = list(parts)
@@ -274,7 +293,6 @@ class _Rows:
         if self.n == 0:
             raise FileError(self.source.path, "it holds no rows.")
         if self.dense is None:
-            one = len(self.sparse) == 1
-            return self.sparse[0] if one else sparse.vstack(self.sparse, format="csr")
+            return stacked(self.sparse)
         self.dense.resize((self.n, self.dense.shape[1]), refcheck=False)
         return self.dense

@@ -32,6 +32,8 @@ _BOMS = [
 ]
 # Encodings that contain ASCII unchanged.
 _HAVE_ASCII = {"ascii", "utf-8", "utf-8-sig", "cp1252", "latin-1", "iso8859-1"}
+# How files begin that are no text.
+_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"PK\x03\x04": "npz", b"PAR1": "parquet"}
 _DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
@@ -50,7 +52,8 @@ class Origin:
             self.n_bytes = stream.seek(0, io.SEEK_END)
         if not magic:
             raise FileError(path, "the file is empty.")
-        self.compression = _compression(magic)
+        kind = begins_as(magic)
+        self.compression = kind if kind in ("gzip", "bz2") else None
 
     def __del__(self) -> None:
         if self._kept is not None:
@@ -265,10 +268,9 @@ def _spool(path: str, stream: Any, max_bytes: int) -> IO[bytes]:
     return kept
 
 
-def _compression(magic: bytes) -> str | None:
-    if magic.startswith(b"\x1f\x8b"):
-        return "gzip"
-    return "bz2" if magic.startswith(b"BZh") else None
+def begins_as(head: bytes) -> str | None:
+    """The kind of a file that is no text, by its first bytes."""
+    return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
 
 
 def guess_encoding(origin: Origin, options: Reading) -> str:

@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.files._common import Block, FileError, Reading, Source
-from eigenkit.files._digits import decimal_numbers, whole_numbers
+from eigenkit.files._common import Block, Reading, Source
 from eigenkit.files._streams import Origin
 from eigenkit.shell import shown
 
+# A number of at most 15 digits is m / 10^s with m below 2^53 and s at most 22, both exact in
+# float64, so that one division gives the nearest float64: the same bits as strtod.
+_DIGITS = 15
 _QUERY = re.compile(rb"(?:^|\s)qid:\S*")
 
 
@@ -42,11 +44,11 @@ class SvmLight(Source):
             return self.options.expected.index_base, self.options.expected.n_features
         lowest, highest = self._range()
         if highest < lowest:
-            raise FileError(self.path, "it holds no features.")
+            raise self.error("it holds no features.")
         base = self.options.index_base
         base = (0 if lowest == 0 else 1) if base is None else base
         if lowest < base:
-            raise FileError(self.path, f"it holds the feature 0, but --index-base is {base}.")
+            raise self.error(f"it holds the feature 0, but --index-base is {base}.")
         return base, highest + 1 - base
 
     def _range(self) -> tuple[int, int]:
@@ -88,10 +90,9 @@ class SvmLight(Source):
         columns = indices - self.index_base
         if len(columns) and (columns.max() >= self.n_features or columns.min() < 0):
             strange = columns[(columns >= self.n_features) | (columns < 0)]
-            raise FileError(
-                self.path,
+            raise self.error(
                 f"it holds the feature {int(strange[0]) + self.index_base}, but the model was "
-                f"fitted on features {self.index_base} to {self.n_features + self.index_base - 1}.",
+                f"fitted on features {self.index_base} to {self.n_features + self.index_base - 1}."
             )
         small = max(self.n_features, len(values)) < 2**31
         X = sparse.csr_array(
@@ -149,26 +150,22 @@ class SvmLight(Source):
                 if not word.startswith(b"qid:"):
                     index = self._check_pair(number, word)
                     if index in seen:
-                        raise FileError(
-                            self.path,
+                        raise self.error(
                             f"the row holds feature {index} twice: give every feature one value.",
                             line=number,
                         )
                     seen.add(index)
-        raise FileError(self.path, "it cannot be read as svmlight.", line=first)
+        raise self.error("it cannot be read as svmlight.", line=first)
 
     def _check_pair(self, line: int, word: bytes) -> int:
         """The index of a pair, if it is one."""
         text = word.decode("latin-1")
         index, colon, value = text.partition(":")
         if not colon or not index.isascii() or not index.isdigit():
-            raise FileError(
-                self.path, f"{shown(text)} is not a pair index:value of numbers.", line=line
-            )
+            raise self.error(f"{shown(text)} is not a pair index:value of numbers.", line=line)
         digits = index.lstrip("0")
         if len(digits) > 15 or int(digits or "0") > self.options.max_features:
-            raise FileError(
-                self.path,
+            raise self.error(
                 f"feature {shown(index)} is beyond the limit of {self.options.max_features}: "
                 "raise it with --max-features.",
                 line=line,
@@ -178,9 +175,7 @@ class SvmLight(Source):
         except ValueError:
             fine = False
         if not fine:
-            raise FileError(
-                self.path, f"{shown(value)} is not a finite number.", line=line, column=index
-            )
+            raise self.error(f"{shown(value)} is not a finite number.", line=line, column=index)
         return int(index)
 
 
@@ -231,3 +226,55 @@ def _values(text: bytes, codes: np.ndarray, first: np.ndarray, last: np.ndarray)
     except ValueError:
         return None
     return values
+
+
+def whole_numbers(codes: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray | None:
+    """Numbers of 1 to 15 digits in ``codes[first:last]``; None if anything else is there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.files._svmlight import whole_numbers
+    >>> codes = np.frombuffer(b"12 345", dtype=np.uint8)
+    >>> whole_numbers(codes, np.array([0, 3]), np.array([2, 6]))
+    array([ 12, 345])
+    """
+    length = last - first
+    if length.size and (length.min() < 1 or length.max() > _DIGITS):
+        return None
+    numbers = np.zeros(len(first), dtype=np.int64)
+    for k in range(int(length.max(initial=0))):
+        alive = slice(None) if k < length.min() else np.flatnonzero(length > k)
+        digit = codes[first[alive] + k] - np.uint8(48)  # wraps below "0"
+        if np.any(digit > 9):
+            return None
+        numbers[alive] = numbers[alive] * 10 + digit
+    return numbers
+
+
+def decimal_numbers(
+    codes: np.ndarray, first: np.ndarray, last: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers with sign and point in ``codes[first:last]``, and which of them were read.
+
+    Those with an exponent or more than 15 digits, and whatever is not a number, are not.
+    """
+    lead = codes[np.minimum(first, len(codes) - 1)]
+    begin = first + ((lead == ord("-")) | (lead == ord("+")))
+    length = last - begin
+    mantissa = np.zeros(len(first), dtype=np.int64)
+    digits, places = np.zeros(len(first), dtype=np.int8), np.full(len(first), -1, dtype=np.int8)
+    fine = (length > 0) & (length <= _DIGITS + 1)
+    for k in range(min(int(length.max(initial=0)), _DIGITS + 1)):
+        alive = np.flatnonzero(fine & (length > k))
+        digit = codes[begin[alive] + k] - np.uint8(48)
+        number, point = digit <= 9, digit == 254  # "." is two below "0"
+        fine[alive] = number | (point & (places[alive] < 0))
+        places[alive[point]] = digits[alive[point]]
+        alive, digit = alive[number], digit[number]
+        mantissa[alive] = mantissa[alive] * 10 + digit
+        digits[alive] += 1
+    fine &= (digits > 0) & (digits <= _DIGITS)
+    after = np.where(places < 0, 0, digits - places)
+    values = mantissa / 10.0 ** np.clip(after, 0, 22)
+    return np.where(lead == ord("-"), -values, values), fine

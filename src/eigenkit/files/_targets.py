@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files._cells import as_class
-from eigenkit.files._common import Block, FileError, Reading
+from eigenkit.files._common import Block, FileError, Reading, Source
 from eigenkit.shell import shown
 
 TASKS = ("classes", "labels", "numbers")
@@ -79,6 +79,10 @@ class Target:
                     Y[i, place[label]] = 1.0
         return Y
 
+    def in_parts(self) -> dict[str, Any]:
+        """What ``partial_fit`` must be told, where a part of the rows may lack a class."""
+        return {"classes": np.array(self.names)} if self.kind == "classes" else {}
+
     def check_known(self, path: Any, y: np.ndarray) -> None:
         """Refuse classes that are not among these."""
         strange = sorted(set(y) - set(self.names)) if self.kind == "classes" else []
@@ -91,15 +95,6 @@ class Target:
         """Options by which the labels of another file are read as these were."""
         words = self.kind == "classes" and not all(map(_plain_number, self.names))
         return replace(options, label_separator=self.separator, words=words, truth=True)
-
-    def describe(self, y: np.ndarray) -> dict[str, Any]:
-        """Counts for the reader of a report."""
-        known: dict[str, Any] = {"kind": self.kind, "names": [str(n) for n in self.names]}
-        if self.kind == "labels":
-            known["counts"] = [int(c) for c in y.sum(axis=0)]
-        elif self.kind == "classes":
-            known["counts"] = [int(np.sum(y == name)) for name in self.names]
-        return known
 
 
 def target_of(
@@ -128,13 +123,18 @@ def target_of(
     return Target(kind, names, tuple(columns), separator)
 
 
+def target_in(source: Source, labels: Any, task: str | None, *, part: bool = False) -> Target:
+    """:func:`target_of` for the labels of a file that is open."""
+    separator = source.options.label_separator
+    return target_of(source.path, labels, source.label_names, task, separator, part=part)
+
+
 def _check_separator(path: Any, labels: Any, separator: str) -> None:
     """Warn of a separator that separates nothing: it is probably a mistake."""
     if not isinstance(labels, np.ndarray) and all(len(cell) < 2 for cell in labels):
         warnings.warn(
             f"{path}: no row has several labels with {separator!r} between them: is that the "
             "--label-separator of this file?",
-            UserWarning,
             stacklevel=3,
         )
 
@@ -148,7 +148,6 @@ def _suspect_separator(path: Any, names: tuple[str, ...]) -> None:
             warnings.warn(
                 f"{path}: {len(names)} classes such as {shown(names[-1])} look like sets of "
                 f"{len(parts)} labels: if they are, give --label-separator {mark!r}.",
-                UserWarning,
                 stacklevel=3,
             )
             return

@@ -54,7 +54,7 @@ def atomic(path: str | Path) -> Iterator[IO[bytes]]:
     name = place.with_name(f".{place.name[:100]}.{secrets.token_hex(8)}.part")
     try:
         with open(name, "xb", opener=_private) as stream:
-            _lock(stream)
+            lock(stream.fileno())
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
@@ -73,13 +73,17 @@ def _private(name: str, flags: int) -> int:
     return os.open(name, flags, 0o600)
 
 
-def _lock(stream: IO[bytes]) -> bool:
-    """Lock a file until it is closed or its process ends; False where another one holds it."""
+def lock(handle: int) -> bool | None:
+    """Lock a file until it is closed or its process ends.
+
+    False where another one holds it, or the file system has no locks; None where no file can be
+    locked (Windows).
+    """
     if fcntl is None:
-        return False
+        return None
     try:
-        fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # held, or a file system without locks
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
         return False
     return True
 
@@ -95,7 +99,7 @@ def _remove_stale(place: Path) -> None:
             if time.time() - left.stat().st_mtime < _YOUNG:
                 continue
             with left.open("rb") as stream:
-                if _lock(stream):
+                if lock(stream.fileno()):
                     left.unlink()
 
 

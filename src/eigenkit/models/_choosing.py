@@ -56,7 +56,9 @@ def scores_by_components(estimator: Any, folds: Iterable[tuple[Any, Any]], kind:
         whole = _whole(train)
         fitted = _fitted(estimator, whole)
         if kind == "classes" and is_classifier(fitted):
-            rows.append(_own_accuracy(fitted, whole, test))
+            widths = range(1, len(fitted.get_feature_names_out()) + 1)
+            models = (clone(fitted).set_params(n_components=l).fit(*whole) for l in widths)
+            rows.append([_score_of(model, train, test, kind) for model in models])
             continue
         (Z, y), (Z_new, y_new) = (_of_all(fitted.transform, part) for part in (train, test))
         widths = range(1, Z.shape[1] + 1)
@@ -114,17 +116,6 @@ def _score_of(fitted: Any, train: Any, test: Any, kind: str) -> float:
 def fits_per_fold(kind: str) -> int:
     """How many fits the choice makes at most: of a classifier one for every number."""
     return 1 + MOST_COMPONENTS if kind == "classifier" else 1
-
-
-def _own_accuracy(fitted: Any, train: Any, test: Iterable[tuple[Any, Array]]) -> list[float]:
-    """Accuracy with 1, 2, ... components of a method that predicts classes itself."""
-    width = len(fitted.get_feature_names_out())
-    found = []
-    for l in range(1, width + 1):
-        model = clone(fitted).set_params(n_components=l).fit(*train)
-        hits = np.concatenate([model.predict(X) == y for X, y in test])
-        found.append(float(np.mean(hits)))
-    return found
 
 
 def _of_all(function: Any, part: Iterable[tuple[Any, Array]]) -> tuple[Array, Array]:

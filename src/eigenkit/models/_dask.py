@@ -23,7 +23,6 @@ from scipy import sparse
 
 from eigenkit.data import Passes
 from eigenkit.data.passes import FAN_IN
-from eigenkit.models._chunks import row_chunks
 from eigenkit.models._worker import (
     aligned,
     applied,
@@ -311,13 +310,31 @@ def _as_future(client: Any, part: Any) -> Any:
 
 def _collection(client: Any, X: Any, y: Any) -> list[Any]:
     """A dask array or dataframe, cut between rows only."""
-    rows = row_chunks("X", X)
-    others = [None] * len(rows) if y is None else row_chunks("y", y)
+    rows = _row_chunks("X", X)
+    others = [None] * len(rows) if y is None else _row_chunks("y", y)
     if len(others) != len(rows):
         raise ValueError(
             f"X has {len(rows)} chunks of rows and y has {len(others)}: rechunk y as X is."
         )
     return [_checked(client, pair) for pair in zip(rows, others, strict=True)]
+
+
+def _row_chunks(name: str, collection: Any) -> list[Any]:
+    """The chunks of rows of an array or a frame, each still to be made."""
+    delayed = collection.to_delayed()
+    if not hasattr(collection, "chunks"):
+        return list(delayed)
+    chunks = collection.chunks
+    if any(np.isnan(size) for size in chunks[0]):
+        raise ValueError(
+            f"{name} has chunks of unknown lengths: call {name}.compute_chunk_sizes() first."
+        )
+    if len(chunks) > 1 and len(chunks[1]) > 1:
+        raise ValueError(
+            f"{name} is cut between columns ({len(chunks[1])} chunks): rechunk it to whole rows, "
+            f"{name}.rechunk({{1: -1}})."
+        )
+    return list(np.ravel(delayed))
 
 
 def _files(

@@ -74,14 +74,12 @@ class TextColumn:
             strange.remove("")
             warnings.warn(
                 f"column {shown(self.name)} misses the category of some rows: they count as none.",
-                UserWarning,
                 stacklevel=2,
             )
         if strange:
             warnings.warn(
                 f"column {shown(self.name)} holds categories that were not there when the model "
                 f"was fitted ({listed(strange, 3)}): they count as none.",
-                UserWarning,
                 stacklevel=2,
             )
         known = np.flatnonzero(found >= 0)

@@ -22,8 +22,8 @@ from eigenkit.models._row_blocks import RowBlocks
 from eigenkit.models._scratch import Scratch, Stored
 
 
-def unsaid(sentence: str) -> None:
-    pass
+def unsaid(*told: Any) -> None:
+    """Where nobody listens."""
 
 
 def in_memory(source: Source, data: Data | None, tick: Tick) -> Blocks:
@@ -62,8 +62,11 @@ class FitRows:
         target: Target,
         stream: bool,
         prepare: Preparation,
+        cv: int,
+        seed: int,
     ) -> None:
         self.path, self.features, self.target, self.prepare = path, features, target, prepare
+        self.cv, self.seed = cv, seed  # folds, and how they are drawn
         self._blocks, self.stream = blocks, stream
         self.checkpoint: str | Path | None = None
         self.fingerprint = ""
@@ -99,15 +102,16 @@ class FitRows:
         """Of X."""
         return self.n, self.features.n_features
 
-    def folds(self, n: int, seed: int) -> Iterator[tuple[Any, Any]]:
+    def folds(self) -> Iterator[tuple[Any, Any]]:
         """Rows to fit on and to measure on, as blocks (X, y).
 
         What fills in and scales is learned from the rows to fit on.
         """
         if self.stream:
-            return self._prepared(self.store(raw=self.prepare.learns).folds(n, seed=seed))
+            rows = self.store(raw=self.prepare.learns)
+            return self._prepared(rows.folds(self.cv, seed=self.seed))
         ((X, y),) = self._make(raw=True) if self.prepare.learns else self
-        return folds_in_memory(self.target.kind, X, y, n, seed, self.prepare)
+        return folds_in_memory(self.target.kind, X, y, self.cv, self.seed, self.prepare)
 
     def _prepared(
         self, folds: Iterator[tuple[RowBlocks, RowBlocks]]

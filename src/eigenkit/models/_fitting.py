@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
 from eigenkit.estimators._folds import best_of
-from eigenkit.files import Data, FileError, Source, Target, target_of
+from eigenkit.files import Data, FileError, Source, Target
 from eigenkit.files._reading import are_names, join_labels, rows_per_block
+from eigenkit.files._targets import target_in
 from eigenkit.models._choosing import (
     SCORES,
     choose_components,
@@ -29,7 +29,7 @@ from eigenkit.models._fit_rows import FitRows, in_blocks, in_memory, noted, time
 from eigenkit.models._linear import fit_linear
 from eigenkit.models._model import Model, how_fitted
 from eigenkit.models._parsed import Tick
-from eigenkit.models._preparing import Preparation
+from eigenkit.models._preparing import Blocks, Preparation
 from eigenkit.models._stream import Stream
 from eigenkit.models._views import view_columns, view_params
 from eigenkit.registry import Method, comparable, find, gap_params, usual
@@ -114,24 +114,13 @@ def fit_model(
     -------
     Model
     """
-    tick = tick or _quiet
-    found = find(method)
+    tick, found, begun = tick or unsaid, find(method), time.monotonic()
     if task == "classes":
         source.take_labels_as_words()
     blocks = in_blocks(source, tick) if stream else in_memory(source, data, tick)
-    begun = time.monotonic()
-    kept = checkpoint if stream else None
-    values = hashlib.sha256()
-    given = partial(complete, blocks, missing, source.categorical_names)
-    seen = given() if kept is None else noted(given(), values)
-    labels = join_labels([block.labels for block in seen])
-    if are_names([source], labels):  # which only all rows together show
-        labels = join_labels([block.labels for block in given()])
-    if labels is not None and len(labels) == 0:
-        raise FileError(source.path, "every row has a missing value: nothing is left to fit.")
-    target = target_of(
-        source.path, labels, source.label_names, task, source.options.label_separator
-    )
+    values = hashlib.sha256() if stream and checkpoint is not None else None
+    labels = _labels(source, blocks, missing, values)
+    target = target_in(source, labels, task)
     check_target(source.path, found, target)
     features = learn_features(
         source,
@@ -143,23 +132,16 @@ def fit_model(
         ngrams=ngrams,
     )
     prepare = Preparation(missing, scale, features.n_numbers)
-    rows = FitRows(source.path, blocks, features, target, stream, prepare)
+    rows = FitRows(source.path, blocks, features, target, stream, prepare, cv, seed)
     rows.say, rows.seconds = say or unsaid, time.monotonic() - begun
-    if kept is not None:
-        rows.checkpoint = kept
+    if values is not None:
+        rows.checkpoint = checkpoint
         rows.fingerprint = _fingerprint(source, labels, features, values.hexdigest())
     told = view_params(found, view_columns(source.path, features.feature_names(), views))
-    told |= gap_params(found, missing)
+    told |= {**gap_params(found, missing), **(params or {})}
     if not stream and (alphas is not None or components == "cv"):
-        made = found.make(**{**told, **(params or {})})
-        grid = 0 if alphas is None else _GRID if callable(alphas) else len(alphas)
-        most = cv * (grid + int(quality)) + 1
-        most += cv * fits_per_fold(found.kind) if components == "cv" else 0
-        _forecast(made, rows, most, cv, seed)
-    estimator, searches = _fit(
-        found, {**told, **(params or {})}, rows, alphas, cv, components, seed
-    )
-    linear = _on_top(found, estimator, rows)
+        _forecast(found, told, rows, alphas, components, quality)
+    estimator, searches = _fit(found, told, rows, alphas, components)
     how = {
         **how_fitted(source, source.path, estimator, rows.n, missing),
         **searches,
@@ -168,21 +150,47 @@ def fit_model(
         "seed": seed,
         "views": list(views),
     }
+    linear = _on_top(found, estimator, rows)
     if quality and not stream:
-        how["quality"] = _quality(estimator, rows, cv, seed)
+        how["quality"] = _quality(estimator, rows)
     return Model(found.name, features, estimator, linear, target, how)
 
 
-def _forecast(estimator: Any, rows: FitRows, n_fits: int, cv: int, seed: int) -> None:
+def _labels(source: Source, blocks: Blocks, missing: str, values: Any) -> Any:
+    """The labels of all rows that are used, whose other values go into a checksum if there is one.
+
+    Only all of them together show whether digits are names.
+    """
+    given = partial(complete, blocks, missing, source.categorical_names)
+    seen = given() if values is None else noted(given(), values)
+    labels = join_labels([block.labels for block in seen])
+    if are_names([source], labels):
+        labels = join_labels([block.labels for block in given()])
+    if labels is not None and len(labels) == 0:
+        raise FileError(source.path, "every row has a missing value: nothing is left to fit.")
+    return labels
+
+
+def _forecast(
+    method: Method,
+    params: dict[str, Any],
+    rows: FitRows,
+    alphas: Any,
+    components: str | None,
+    quality: bool,
+) -> None:
     """Measure one fit of many, and say how long all of them will take if that is long."""
     ((X, y),) = rows
-    if (X.nnz if hasattr(X, "nnz") else X.size) < _LARGE:
+    if _n_entries(X) < _LARGE:
         return
-    train, _ = folds_of(rows.target.kind, y, cv, seed)[0]
+    grid = 0 if alphas is None else _GRID if callable(alphas) else len(alphas)
+    per_fold = fits_per_fold(method.kind) if components == "cv" else 0
+    n_fits = rows.cv * (grid + int(quality) + per_fold) + 1
+    train, _ = folds_of(rows.target.kind, y, rows.cv, rows.seed)[0]
     begun = time.monotonic()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        clone(estimator).fit(X[train], y[train])
+        method.make(**params).fit(X[train], y[train])
     one = time.monotonic() - begun
     if one * n_fits > _WORTH_SAYING:
         rows.say(
@@ -191,8 +199,8 @@ def _forecast(estimator: Any, rows: FitRows, n_fits: int, cv: int, seed: int) ->
         )
 
 
-def _quiet(step: str, rows: int) -> None:
-    pass
+def _n_entries(X: Any) -> int:
+    return int(X.nnz if hasattr(X, "nnz") else X.size)
 
 
 def check_target(path: str, method: Method, target: Target) -> None:
@@ -209,60 +217,52 @@ def check_target(path: str, method: Method, target: Target) -> None:
 
 
 def _fit(
-    method: Method,
-    params: dict[str, Any],
-    rows: FitRows,
-    alphas: Any,
-    cv: int,
-    components: str | None,
-    seed: int,
+    method: Method, params: dict[str, Any], rows: FitRows, alphas: Any, components: str | None
 ) -> tuple[Any, dict[str, Any]]:
     estimator = method.make(**params)
     searches: dict[str, Any] = {}
     if components == "cv":
-        folds = rows.folds(cv, seed)
-        l, scores = choose_components(estimator, folds, rows.target.kind, rows.shape, cv)
+        kind = rows.target.kind
+        l, scores = choose_components(estimator, rows.folds(), kind, rows.shape, rows.cv)
         estimator.set_params(n_components=l)
-        told = _searched(scores.mean(axis=0), scores.std(axis=0, ddof=1), rows.target, cv)
-        searches["component_search"] = {"values": list(range(1, scores.shape[1] + 1)), **told}
+        told = {"values": list(range(1, scores.shape[1] + 1)), **_searched(scores, rows)}
+        searches["component_search"] = told
     if rows.stream:
-        return _fit_blocks(method, estimator, rows, alphas, cv, seed, searches)
+        return _fit_blocks(method, estimator, rows, alphas, searches), searches
     ((X, y),) = rows
     if alphas is not None:
-        alpha, searches["alpha_search"] = _widening(estimator, X, alphas, rows, cv, seed)
+        alpha, searches["alpha_search"] = _widening(estimator, X, alphas, rows)
         estimator.set_params(alpha=alpha)
     return estimator.fit(X, y), searches
 
 
-def _searched(mean: Any, std: Any, target: Target, cv: int) -> dict[str, Any]:
+def _searched(scores: np.ndarray, rows: FitRows) -> dict[str, Any]:
     """What a model file keeps of a search."""
-    scores = {"mean_score": mean.tolist(), "std_score": std.tolist()}
-    return {**scores, "score": SCORES[target.kind], "folds": cv}
+    mean, std = scores.mean(axis=0), scores.std(axis=0, ddof=1)
+    found = {"mean_score": mean.tolist(), "std_score": std.tolist()}
+    return {**found, "score": SCORES[rows.target.kind], "folds": rows.cv}
 
 
-def _quality(estimator: Any, rows: FitRows, cv: int, seed: int) -> dict[str, Any] | None:
+def _quality(estimator: Any, rows: FitRows) -> dict[str, Any] | None:
     """The score on rows left out; None where it cannot be computed or would take too long."""
     ((X, y),) = rows
-    entries = X.nnz if hasattr(X, "nnz") else X.size
-    if entries > _MOST_ENTRIES or len(y) < 2 * cv:
+    if _n_entries(X) > _MOST_ENTRIES or len(y) < 2 * rows.cv:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = cross_validated(estimator, rows.folds(cv, seed), rows.target.kind)
+            found = cross_validated(estimator, rows.folds(), rows.target.kind)
         except ValueError:  # a fold without one of the classes, say
             return None
     score = {"mean": float(found.mean()), "std": float(found.std(ddof=1))}
-    return {"score": SCORES[rows.target.kind], **score, "folds": cv}
+    return {"score": SCORES[rows.target.kind], **score, "folds": rows.cv}
 
 
-def _widening(
-    estimator: Any, X: Any, alphas: Any, rows: FitRows, cv: int, seed: int
-) -> tuple[float, dict[str, Any]]:
+def _widening(estimator: Any, X: Any, alphas: Any, rows: FitRows) -> tuple[float, dict[str, Any]]:
     """The search for alpha; a grid of our own grows until the best value lies inside it."""
     grid = sorted(alphas(X) if callable(alphas) else alphas)
     for _ in range(_MOST_GRIDS):
-        alpha, told = _search(estimator, rows, grid, cv, seed)
+        alpha, told = _search(estimator, rows, grid)
         place = grid.index(alpha)
         if not callable(alphas) or 0 < place < len(grid) - 1:
             break
@@ -273,20 +273,12 @@ def _widening(
 
 
 def _fit_blocks(
-    method: Method,
-    estimator: Any,
-    rows: FitRows,
-    alphas: Any,
-    cv: int,
-    seed: int,
-    searches: dict[str, Any],
-) -> tuple[Any, dict[str, Any]]:
+    method: Method, estimator: Any, rows: FitRows, alphas: Any, searches: dict[str, Any]
+) -> Any:
     """In one pass where the moments are small, by passes over a scratch file elsewhere."""
     if not hasattr(estimator, "partial_fit"):
         raise ValueError(f"{method.name} cannot be fitted in blocks: raise --max-memory.")
-    extra: dict[str, Any] = {}
-    if rows.target.kind == "classes":
-        extra["classes"] = np.array(rows.target.names)
+    extra = rows.target.in_parts()
     if rows.checkpoint is not None:
         with Stream(estimator, rows.checkpoint, source=rows.fingerprint) as stream:
             for position, (X, y) in enumerate(rows):
@@ -294,8 +286,8 @@ def _fit_blocks(
     elif alphas is not None:
         # A grid of our own comes from the first block.
         grid = sorted(alphas(next(iter(rows))[0]) if callable(alphas) else alphas)
-        alpha, searches["alpha_search"] = _search(estimator, rows, grid, cv, seed)
-        return estimator.set_params(alpha=alpha).fit(rows.store()), searches
+        alpha, searches["alpha_search"] = _search(estimator, rows, grid)
+        return estimator.set_params(alpha=alpha).fit(rows.store())
     elif rows.width <= _FEW:
         rows.say(f"one more pass over the file fits it, which takes about {time_of(rows.seconds)}")
         for X, y in rows:
@@ -304,9 +296,9 @@ def _fit_blocks(
         blocks = rows.store()
         if hasattr(estimator, "plan"):
             rows.say(estimator.plan(blocks).reason)
-        return estimator.fit(blocks), searches
+        return estimator.fit(blocks)
     estimator._intake_.fitted()  # a stream is solved when it is first asked: now
-    return estimator, searches
+    return estimator
 
 
 def _fingerprint(source: Source, labels: Any, features: Features, values: str) -> str:
@@ -320,17 +312,14 @@ def _fingerprint(source: Source, labels: Any, features: Features, values: str) -
     return f"{name}, {blocks}, checksum {mark}"
 
 
-def _search(
-    estimator: Any, rows: FitRows, alphas: Sequence[float], cv: int, seed: int
-) -> tuple[float, dict[str, Any]]:
+def _search(estimator: Any, rows: FitRows, alphas: Sequence[float]) -> tuple[float, dict[str, Any]]:
     """The alpha that is best on rows left out, and the scores of all."""
     if "alpha" not in estimator.get_params(deep=False):
         raise ValueError(
             f"{type(estimator).__name__} has no alpha to choose: leave --alpha cv out."
         )
-    scores = scores_by_alpha(estimator, rows.folds(cv, seed), rows.target.kind, alphas)
-    told = _searched(scores.mean(axis=0), scores.std(axis=0, ddof=1), rows.target, cv)
-    return alphas[best_of(scores)], {"alphas": list(alphas), **told}
+    scores = scores_by_alpha(estimator, rows.folds(), rows.target.kind, alphas)
+    return alphas[best_of(scores)], {"alphas": list(alphas), **_searched(scores, rows)}
 
 
 def _on_top(method: Method, estimator: Any, rows: FitRows) -> Any:

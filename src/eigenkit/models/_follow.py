@@ -19,13 +19,14 @@ from sklearn.exceptions import NotFittedError
 
 from eigenkit.files import Block, FileError, Reading, Source, open_file
 from eigenkit.files._delimited import Delimited
-from eigenkit.files._reading import rows_per_block
-from eigenkit.models._lines import check_lines, not_lines
+from eigenkit.files._reading import check_lines, not_lines, rows_per_block, stacked
 from eigenkit.models._model import Model, of_more_rows, save
 from eigenkit.models._parsed import numbered
 from eigenkit.models._stream import Stream
 from eigenkit.shell import shown
 
+# Seconds between looks at a file that has not grown.
+_POLL = 1.0
 # Text that is taken in at once.
 _CHUNK = 2**22
 # Bytes by which a file is recognized, at its beginning and where it was left.
@@ -45,7 +46,7 @@ class Batch:
     end: int
 
 
-def lines_from(path: str, position: int, poll: float, once: bool) -> Iterator[Batch | None]:
+def lines_from(path: str, position: int, once: bool) -> Iterator[Batch | None]:
     """New whole lines of a growing file or of standard input; None while there are none.
 
     Standard input ends when its writer closes it, a file only if ``once``.
@@ -79,7 +80,7 @@ def lines_from(path: str, position: int, poll: float, once: bool) -> Iterator[Ba
             position += len(whole)
             continue
         yield None
-        time.sleep(poll)
+        time.sleep(_POLL)
 
 
 def _tell_of_rest(path: str, rest: bytes) -> None:
@@ -88,7 +89,6 @@ def _tell_of_rest(path: str, rest: bytes) -> None:
         warnings.warn(
             f"{path}: the last line has no end, so that it may be half written: it counts once it "
             "has one; if it is whole, add a line end, or give the file as standard input.",
-            UserWarning,
             stacklevel=2,
         )
 
@@ -147,14 +147,7 @@ class Follower:
         self._n_passed = 0  # lines of rows that came, whether they were taken or skipped
         self._saved = time.monotonic()
 
-    def follow(
-        self,
-        path: str,
-        *,
-        poll: float = 1.0,
-        once: bool = False,
-        say: Callable[[str], None] = print,
-    ) -> None:
+    def follow(self, path: str, *, once: bool, say: Callable[[str], None]) -> None:
         """Take in what there is and what comes, until the file or the user ends it."""
         kind = self.options.format or ("svmlight" if self.model.features.names is None else "csv")
         if kind not in _LINES:
@@ -166,7 +159,6 @@ class Follower:
                 f"{self.place.name} keeps no stream, so its {self.model.how['n_rows']} rows do not "
                 "count: the model begins anew with the first row that comes; fit --checkpoint "
                 "gives one that goes on.",
-                UserWarning,
                 stacklevel=2,
             )
             how = {**self.model.how, "data": "rows of standard input" if path == "-" else path}
@@ -174,7 +166,7 @@ class Follower:
         begun = self.stream.position or 0
         self._n_passed = self._count_passed(path, kind, begun)
         try:
-            for batch in lines_from(path, begun, poll, once):
+            for batch in lines_from(path, begun, once):
                 if batch is not None:
                     self._take(path, kind, batch)
                 if time.monotonic() - self._saved >= self.every:
@@ -294,7 +286,7 @@ class _Rows:
         return [left.as_fed(), right.as_fed()]
 
     def __call__(self) -> tuple[Any, np.ndarray, dict[str, Any]]:
-        model, options = self.follower.model, self.follower.options
+        options = self.follower.options
         with tempfile.NamedTemporaryFile(suffix=f".{self.kind}") as file:
             file.write(self.header + self.text)
             file.flush()
@@ -309,11 +301,8 @@ class _Rows:
                 alone = 1 + int(_LINES[self.kind]) if self.text.count(b"\n") < 2 else None
                 line = self._line(error.line or alone)
                 raise FileError(self.path, error.problem, line=line, column=error.column) from error
-        X = parts[0][0] if len(parts) == 1 else _stacked([X for X, _ in parts])
-        extra = {}
-        if model.target.kind == "classes":
-            extra["classes"] = np.array(model.target.names)
-        return X, np.concatenate([y for _, y in parts]), extra
+        X = stacked([X for X, _ in parts])
+        return X, np.concatenate([y for _, y in parts]), self.follower.model.target.in_parts()
 
     def _check_layout(self, source: Source) -> None:
         """That a few rows are not taken for a table of another kind than the whole file is."""
@@ -380,11 +369,3 @@ class _Rows:
         """The line of the file that a line of the text is."""
         known = self.path != "-" or self.begin == 0
         return None if line is None or not known else self.n_before + line
-
-
-def _stacked(parts: list[Any]) -> Any:
-    from scipy import sparse
-
-    if sparse.issparse(parts[0]):
-        return sparse.csr_array(sparse.vstack(parts, format="csr"))
-    return np.vstack(parts)

@@ -7,11 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from eigenkit.files import FileError
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from eigenkit.files._writing import lock
 
 
 class Lock:
@@ -63,24 +59,19 @@ class Lock:
 
 
 def _locked(handle: int) -> bool:
-    if fcntl is None:
+    found = lock(handle)
+    if found is None:
         holder = os.read(handle, 20)
         os.lseek(handle, 0, os.SEEK_SET)
         return not holder or int(holder) == os.getpid() or not _alive(int(holder))
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+    return found
 
 
 def _alive(process: int) -> bool:
     try:
         os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
+    except OSError as error:
+        return not isinstance(error, ProcessLookupError)
     return True
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from eigenkit.files import Block, FileError, Source, Target, target_of
+from eigenkit.files import Block, FileError, Source, Target
 from eigenkit.files._many import widened
 from eigenkit.files._reading import are_names, join_labels, rows_per_block
-from eigenkit.files._targets import check_complete
-from eigenkit.models._features import Features, drop_missing, learn_features
+from eigenkit.files._targets import check_complete, target_in
+from eigenkit.models._features import drop_missing, learn_features
 from eigenkit.models._scratch import Scratch, Stored
 
 Tick = Callable[[str, int], None]
@@ -32,60 +33,48 @@ def parsed(
     The files are parsed once where nothing must be learned of the features before they are known
     (scales, means in place of missing values, words); otherwise once more for each of those.
     """
-    scratch = Scratch(folder)
-    first = sources[0]
+    scratch, first = Scratch(folder), sources[0]
     for source in sources if task == "classes" else ():
         source.take_labels_as_words()
     simple = scale == "none" and missing == "error" and not first.text_names
-    kept: list[tuple[str, Stored]] = []
-    labels: list[Any] = []
+    kept: list[tuple[str, Any]] = []
+    stored: list[Stored] = []
     width = 0
-    for path, block in blocks_of(sources):
-        block = drop_missing(block, first.categorical_names) if missing == "drop" else block
+    for path, block in _rows(sources, missing):
         width = max(width, block.X.shape[1])
         if missing != "drop":
             check_complete(path, block.labels, block.start)
-        labels.append(block.labels)
-        if simple and len(block):
-            if not kept:
-                plain = learn_features(first, lambda block=block: [block])  # type: ignore[misc]
-            X = _plain_matrix(plain, path, block)
-            kept.append((path, Stored.of(scratch, X)))
-    seen = join_labels(labels)
-    if are_names(sources, seen):
-        return parsed(sources, task, scale, missing, folder, part=part)
-    if seen is not None and len(seen) == 0:
-        raise FileError(first.path, "every row has a missing value: nothing is left to fit.")
-    target = None
-    if seen is not None:
-        how = task, first.options.label_separator
-        target = target_of(first.path, seen, first.label_names, *how, part=part)
-    if simple:
-        cells = [part for part in labels if part is None or len(part)]
-        found = [
-            replace(block, **_y_of(scratch, target, path, part))
-            for (path, block), part in zip(kept, cells, strict=True)
-        ]
-        return found, target
-
-    def wide() -> Iterator[Block]:
-        return (replace(block, X=widened(block.X, width)) for _, block in blocks_of(sources))
-
-    features = learn_features(first, wide, scale=scale, missing=missing)
-    stored = []
-    for path, block in blocks_of(sources):
-        block = replace(block, X=widened(block.X, width))
-        block = drop_missing(block, first.categorical_names) if missing == "drop" else block
         if len(block):
-            held = Stored.of(scratch, features.matrix(path, block))
-            stored.append(replace(held, **_y_of(scratch, target, path, block.labels)))
-    return stored, target
+            kept.append((path, block.labels))
+        if simple and len(block):  # what is missing or not a number is refused by its place
+            plain = learn_features(first, partial(iter, [block]))
+            stored.append(Stored.of(scratch, plain.matrix(path, block)))
+    labels = join_labels(cells for _, cells in kept)
+    if are_names(sources, labels):
+        return parsed(sources, task, scale, missing, folder, part=part)
+    if not kept:
+        raise FileError(first.path, "every row has a missing value: nothing is left to fit.")
+    target = None if labels is None else target_in(first, labels, task, part=part)
+    if not simple:
+        wide = partial(_rows, sources, missing, width)
+        blocks = lambda: (block for _, block in wide())  # noqa: E731
+        features = learn_features(first, blocks, scale=scale, missing=missing)
+        some = ((path, block) for path, block in wide() if len(block))
+        stored = [Stored.of(scratch, features.matrix(path, block)) for path, block in some]
+    found = [
+        replace(block, **_y_of(scratch, target, path, cells))
+        for block, (path, cells) in zip(stored, kept, strict=True)
+    ]
+    return found, target
 
 
-def _plain_matrix(features: Features, path: str, block: Block) -> Any:
-    """X, with what is missing or not a number refused by its place."""
-    wider = replace(features, n_numbers=block.X.shape[1])
-    return wider.matrix(path, block)
+def _rows(sources: Sequence[Source], missing: str, width: int = 0) -> Iterator[tuple[str, Block]]:
+    """The blocks of all files with the names of the files; sparse ones as wide as the widest."""
+    for source in sources:
+        for block in numbered(source.blocks(rows_per_block(source))):
+            block = replace(block, X=widened(block.X, width))
+            names = sources[0].categorical_names
+            yield source.path, drop_missing(block, names) if missing == "drop" else block
 
 
 def _y_of(scratch: Scratch, target: Target | None, path: str, labels: Any) -> dict[str, Any]:
@@ -99,13 +88,6 @@ def stored_y(scratch: Scratch, target: Target, y: np.ndarray) -> dict[str, Any]:
         codes = np.array([place[str(cell)] for cell in y], dtype=np.int32)
         return {"y": scratch.put(codes), "names": np.array(target.names)}
     return {"y": scratch.put(y.astype(np.uint8) if target.kind == "labels" else y)}
-
-
-def blocks_of(sources: Sequence[Source]) -> Iterator[tuple[str, Block]]:
-    """The blocks of all files, with the names of the files."""
-    for source in sources:
-        for block in numbered(source.blocks(rows_per_block(source))):
-            yield source.path, block
 
 
 def numbered(blocks: Iterable[Block]) -> Iterator[Block]:

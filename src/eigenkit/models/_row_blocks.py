@@ -68,6 +68,15 @@ class RowBlocks(Blocks):
         self._parts = lambda: ([_triple(block)] for block in ask())
         self._classes = classes
 
+    @classmethod
+    def _of(
+        cls, parts: Callable[[], Iterable[Iterable[Any]]], classes: np.ndarray | None = None
+    ) -> RowBlocks:
+        """From a function that gives blocks in parts, for threads to share."""
+        made = cls(tuple, classes)
+        made._parts = parts
+        return made
+
     def passes(self) -> Passes:
         return LocalPasses(self._parts)
 
@@ -106,10 +115,8 @@ class RowBlocks(Blocks):
         if not len(parts):
             raise ValueError("parts is empty: give a list of (X, y), or of X.")
         given = [part if isinstance(part, tuple) else (part,) for part in parts]
-        blocks = cls(lambda: ())
         if all(callable(part[0]) for part in given):
-            blocks._parts = lambda: (_asked(part[0]) for part in given)
-            return blocks
+            return cls._of(lambda: (_asked(part[0]) for part in given))
         triples = [_sliceable(*_triple(part)) for part in given]
         for i, (X, *others) in enumerate(triples):
             for name, other in zip(("y", "weights"), others, strict=True):
@@ -120,8 +127,7 @@ class RowBlocks(Blocks):
                     )
         cut = [piece for part in triples for piece in _cut(*part, block_bytes)]
         groups = grouped(cut, [size for size, _ in cut])
-        blocks._parts = lambda: ((make() for _, make in group) for group in groups)
-        return blocks
+        return cls._of(lambda: ((make() for _, make in group) for group in groups))
 
     @classmethod
     def from_files(
@@ -213,10 +219,9 @@ class RowBlocks(Blocks):
     @classmethod
     def stored(cls, blocks: Sequence[Stored], classes: np.ndarray | None = None) -> RowBlocks:
         """From blocks in a scratch file."""
-        made = cls(lambda: (), classes)
         width = max((block.shape[1] for block in blocks), default=0)
         groups = grouped(blocks, [block.n_bytes for block in blocks])
-        made._parts = lambda: ((block.read(width) for block in group) for group in groups)
+        made = cls._of(lambda: ((b.read(width) for b in group) for group in groups), classes)
         if blocks:
             made.scratch_ = blocks[0].scratch.folder, blocks[0].scratch.n_bytes
         return made
@@ -249,9 +254,8 @@ class RowBlocks(Blocks):
                 if len(rows):
                     yield tuple(_taken(each, rows) for each in (X, *others))
 
-        made = RowBlocks(lambda: (), self.classes())
-        made._parts = lambda: (some(p, part) for p, part in enumerate(self._parts()))
-        return made
+        parts = lambda: (some(p, part) for p, part in enumerate(self._parts()))  # noqa: E731
+        return RowBlocks._of(parts, self.classes())
 
     def apply(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         """``function`` of the X of every block: a model's ``transform`` or ``predict``."""
@@ -268,9 +272,7 @@ class RowBlocks(Blocks):
         def mapped(part: Iterable[Any]) -> Iterator[Any]:
             return ((function(X), *others) for X, *others in part)
 
-        made = RowBlocks(lambda: (), self._classes)
-        made._parts = lambda: (mapped(part) for part in self._parts())
-        return made
+        return RowBlocks._of(lambda: (mapped(part) for part in self._parts()), self._classes)
 
     def write(self, path: str | Path, names: Sequence[str] | None = None) -> int:
         """Write X and y as a table, as a whole or not at all.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from importlib import import_module
 from inspect import signature
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.estimators._streams import Intake, Result
+from eigenkit.late import named
 from eigenkit.registry import METHODS
 from eigenkit.shell import is_fitted_name, with_article
 
@@ -74,10 +74,7 @@ class TreeError(ValueError):
 def trusted(name: str) -> Any:
     """The class that a model file may mean by a name; None for a name that it may not use."""
     path = _paths().get(name)
-    if path is None:
-        return None
-    module, _, attribute = path.partition(":")
-    return getattr(import_module(module), attribute)
+    return None if path is None else named(path)
 
 
 @functools.cache
