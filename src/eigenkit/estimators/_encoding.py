@@ -290,7 +290,7 @@ def as_numbers(model: Any, y: Any) -> Any:
     """y in the form that ``predict`` returns: strings as indicator columns of the classes."""
     check_y_names(model, y)
     if not hasattr(model, "classes_"):
-        return y
+        return y.toarray() if sparse.issparse(y) else y
     labels = as_labels(y)
     return encode_classes(model, labels, len(labels), None, False, instead="give one string each")
 

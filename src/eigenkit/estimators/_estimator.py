@@ -13,7 +13,13 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    clone,
+    is_classifier,
+)
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,7 +28,7 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._notebook import fitted_table
 from eigenkit.estimators._validation import check_weight, check_X, has_no_rows, owned
-from eigenkit.moments import BlockedRows, Blocks, Rows
+from eigenkit.moments import BlockedRows, Blocks, Rows, dense
 from eigenkit.shell import Instead, forget, lacks, unchanged_on_error
 
 
@@ -226,6 +232,7 @@ class ScoresByName:
         """
         scored: Any = super()
         labels = labels_of(self, y, reset=False)
+        labels = labels if is_classifier(self) else dense(labels)
         return float(scored.score(X, labels, sample_weight=sample_weight))
 
 

@@ -29,7 +29,7 @@ from eigenkit.estimators._validation import check_weight
 from eigenkit.estimators.splits import LabelStratifiedKFold
 from eigenkit.exceptions import EigenkitWarning
 from eigenkit.linalg import Array
-from eigenkit.moments import Blocks
+from eigenkit.moments import Blocks, dense
 from eigenkit.shell import lacks
 from eigenkit.tolerances import SUM_ROUNDING
 
@@ -124,6 +124,7 @@ def fit_head(head: Any, T: Array, y: Any, weight: Array | None = None) -> Any:
     By default least squares; on classes with a little ridge, and scaled, as scores may be so
     short that the ridge is all there is.
     """
+    y = dense(y)
     if head is None and y.ndim == 2:
         head = sklearn.linear_model.LinearRegression()
     elif head is None:
@@ -268,7 +269,18 @@ class CrossValidated(Estimator):
             splitter = sklearn.model_selection.check_cv(
                 self.cv, y if classifier else None, classifier=classifier
             )
-        return iter(splitter.split(X, y, **to_splitter))
+        return row_numbers(splitter.split(X, y, **to_splitter))
+
+
+def row_numbers(splits: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Pairs of parts as the numbers of their rows, which may come as masks."""
+    for pair in splits:
+        train, test = map(np.asarray, pair)
+        yield _numbers(train), _numbers(test)
+
+
+def _numbers(rows: np.ndarray) -> np.ndarray:
+    return np.flatnonzero(rows) if rows.dtype == bool else rows
 
 
 class Samples(NamedTuple):
@@ -303,7 +315,7 @@ class Search(CrossValidated, BestEstimator):
                 _safe_indexing(y, train),
                 None if weight is None else weight[train],
                 _safe_indexing(X, test),
-                _safe_indexing(y, test),
+                dense(_safe_indexing(y, test)),  # as scores are made
             )
 
     def _keep_best(self, samples: Samples, **parameters: Any) -> None:

@@ -16,6 +16,7 @@ from eigenkit.estimators._folds import RULES, Fold, Samples, Search, best_of
 from eigenkit.estimators.sparse_cca import SparseCCA
 from eigenkit.estimators.sparse_pls import SparsePLS, SparsePLSDA
 from eigenkit.linalg import Array
+from eigenkit.moments import dense
 from eigenkit.shell import check_choice, check_count, check_real, with_article
 
 
@@ -156,7 +157,8 @@ def selection_frequency(
     """How often each variable of X is selected on random parts of the samples.
 
     A variable that is selected in nearly every draw matters; one that comes and goes is one of
-    many that would do as well. Samples are drawn without replacement, within each class.
+    many that would do as well. Samples are drawn without replacement, within each class where they
+    have one.
 
     Parameters
     ----------
@@ -193,9 +195,10 @@ def selection_frequency(
     check_count("n_resamples", n_resamples)
     check_real("fraction", fraction, high=1.0)
     check_count("n_components", estimator.n_components)
-    X, y = indexable(X, as_labels(y))
+    X, y = indexable(X, dense(as_labels(y)))
     random = check_random_state(random_state)
-    strata = np.unique(y, return_inverse=True)[1] if is_classifier(estimator) else np.zeros(len(y))
+    one_class = is_classifier(estimator) and y.size == len(y)
+    strata = np.unique(y, return_inverse=True)[1].ravel() if one_class else np.zeros(len(y))
     draws = []
     for _ in range(n_resamples):
         rows = _drawn(strata, fraction, random)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sklearn
 from scipy import sparse
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import stored
@@ -20,12 +20,13 @@ from eigenkit.estimators._encoding import (
     class_columns,
 )
 from eigenkit.estimators._estimator import Estimator, ScoresByName
+from eigenkit.estimators._folds import row_numbers
 from eigenkit.estimators._validation import check_X, plain_words, tabular
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
-from eigenkit.shell import check_count
+from eigenkit.shell import check_count, what_is
 from eigenkit.threads import one_blas_thread
 
 # Votes are counted for as many new samples at a time as this many neighbours make.
@@ -53,8 +54,9 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     Parameters
     ----------
     projection : projection of eigenkit, optional
-        Has ``transform`` and ``eigenvalues_``. By default orthonormalized PLS with at most 100
-        components, and with ``label_rank=200`` where there are more than 2000 labels.
+        Has ``transform`` and ``eigenvalues_``, or is a search for one. By default orthonormalized
+        PLS with at most 100 components, and with ``label_rank=200`` where there are more than 2000
+        labels.
     n_neighbors : int
         How many neighbours vote; as many as there are samples where those are fewer.
     cv : int, splitter or iterable
@@ -146,7 +148,15 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         own = self.projection is None
         rank = MAIN_DIRECTIONS if J.shape[1] > MANY_LABELS else None
         projection = OrthonormalizedPLS(label_rank=rank) if own else clone(self.projection)
-        self.projection_ = projection.fit(X, J, sample_weight=weight)
+        # What takes one class per sample is told which.
+        y = J.indices if hasattr(self, "classes_") and is_classifier(projection) else J
+        fitted = projection.fit(X, y, sample_weight=weight)
+        self.projection_ = getattr(fitted, "best_estimator_", fitted)  # of a search
+        if not hasattr(self.projection_, "eigenvalues_"):
+            raise TypeError(
+                f"projection is {what_is(projection)}, whose components have no eigenvalues to be "
+                "weighed by: give a projection with eigenvalues_, such as OrthonormalizedPLS."
+            )
         found = self.projection_.n_components_
         self._n_used_ = min(COMPONENTS, found) if own else found
         self._labels_ = J
@@ -163,7 +173,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     def _folds(self, J: sparse.csr_array, kept: np.ndarray) -> Iterator[Split]:
         """Row numbers of the training and of the test part, of the rows that are kept."""
         if np.iterable(self.cv) or hasattr(self.cv, "split"):
-            for train, test in sklearn.model_selection.check_cv(self.cv).split(J, J):
+            for train, test in row_numbers(sklearn.model_selection.check_cv(self.cv).split(J, J)):
                 yield np.intersect1d(train, kept), np.intersect1d(test, kept)
             return
         folds = min(int(self.cv), len(kept) // 2)

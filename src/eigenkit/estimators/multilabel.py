@@ -12,7 +12,7 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels, check_indicator, encode_labels
 from eigenkit.estimators._validation import check_X, warn_degenerate
 from eigenkit.linalg import Array, distinct_rows
-from eigenkit.moments import Problem, Rows
+from eigenkit.moments import Problem, Rows, dense
 from eigenkit.targets import TARGETS, Target
 
 
@@ -137,7 +137,7 @@ def label_powerset(y: Any) -> tuple[np.ndarray, np.ndarray]:
     array([[0, 1],
            [1, 1]])
     """
-    y = as_labels(y)
+    y = dense(as_labels(y))
     J = check_indicator(y, y.shape[0])
     label_sets, classes = distinct_rows(J.astype(np.int64))
     return classes, label_sets

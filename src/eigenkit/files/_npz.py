@@ -15,6 +15,7 @@ import numpy as np
 from numpy.lib import format as npy
 from scipy import sparse
 
+from eigenkit.files._cells import hold_codes
 from eigenkit.files._common import Block, FileError, Reading, Source
 from eigenkit.files._streams import Origin, guarded
 from eigenkit.shell import shown
@@ -99,6 +100,10 @@ class Npz(Source):
         if labels.ndim not in (1, 2) or len(labels) != self.shape[0]:
             raise self.error(f"{keys[0]} has shape {labels.shape}, but X has {self.shape[0]} rows.")
         self.label_names = self._label_names(keys[0], labels)
+        if labels.dtype.kind in "iu" and labels.size == len(labels):
+            written = labels.astype(str)
+            if self.options.words or hold_codes(set(written.ravel().tolist()), len(labels)):
+                return written
         return labels
 
     def _label_names(self, key: str, labels: np.ndarray) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.files._cells import split_labels
+from eigenkit.files._cells import is_code, split_labels
 from eigenkit.files._common import Block, FileError, Reading, Table, check_unique, roles
 from eigenkit.files._streams import Origin, guarded
 
@@ -38,6 +38,8 @@ class Parquet(Table):
             self.names = list(self._schema.names)
         check_unique(self.path, self.names)
         self._assign(roles(self.path, self.names, True, options))
+        if options.words:
+            self.take_labels_as_words()
         self._check()
         self.found = {"format": "parquet", "columns": len(self.names)}
 
@@ -74,7 +76,7 @@ class Parquet(Table):
         return Block(X, text, self._labels(batch), kept)
 
     def _cells(self, batch: Any, name: str) -> list[str]:
-        return ["" if v is None else str(v) for v in batch.column(name).to_pylist()]
+        return [_text(value) for value in batch.column(name).to_pylist()]
 
     def _numbers(self, column: Any) -> np.ndarray:
         if self.arrow.types.is_temporal(column.type):  # days, as in tables of text
@@ -87,6 +89,12 @@ class Parquet(Table):
     def _labels(self, batch: Any) -> Any:
         if not self.label_names:
             return None
+        types, kinds = self.arrow.types, [self._schema.types[j] for j in self.roles.labels]
+        if len(kinds) == 1 and types.is_integer(kinds[0]):
+            written = self._cells(batch, self.label_names[0])
+            if not self.numeric_labels:
+                return written
+            self.whole_labels |= set(filter(is_code, written))
         if all(self._is_number(j) for j in self.roles.labels):
             return np.column_stack([self._numbers(batch.column(n)) for n in self.label_names])
         if len(self.label_names) > 1:
@@ -95,8 +103,15 @@ class Parquet(Table):
                 column=self.label_names[0],
             )
         cells = batch.column(self.label_names[0]).to_pylist()
-        if self.arrow.types.is_list(self._schema.types[self.roles.labels[0]]):
-            return [tuple(str(v) for v in cell or ()) for cell in cells]
-        cells = ["" if cell is None else str(cell) for cell in cells]
+        if types.is_list(kinds[0]):
+            return [tuple(map(_text, cell or ())) for cell in cells]
+        cells = [_text(cell) for cell in cells]
         separator = self.options.label_separator
         return cells if separator is None else [split_labels(c, separator) for c in cells]
+
+
+def _text(value: Any) -> str:
+    """What is in a cell; bytes are text that says not how it is encoded."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return "" if value is None else str(value)

@@ -154,6 +154,7 @@ def write_table(
     names: Sequence[str],
     blocks: Iterable[Sequence[Any]],
     keep_formulas: bool = False,
+    n_labels: int = 0,
 ) -> int:
     """Write blocks of columns as a table; return how many rows there were.
 
@@ -168,6 +169,8 @@ def write_table(
         One array or list per column.
     keep_formulas : bool
         Leave text that begins with = + - @ as it is, in CSV and TSV.
+    n_labels : int
+        How many of the last columns are labels, which NPZ keeps apart from X.
     """
     if kind in ("csv", "tsv"):
         return _write_delimited(
@@ -176,7 +179,7 @@ def write_table(
     parts = list(blocks)
     columns = [_joined([part[j] for part in parts]) for j in range(len(names))]
     if kind == "npz":
-        _write_npz(stream, names, columns)
+        _write_npz(stream, names, columns, n_labels)
     else:
         _write_parquet(stream, names, columns)
     return len(columns[0]) if columns else 0
@@ -214,17 +217,25 @@ def _joined(parts: list[Any]) -> Any:
     return [value for part in parts for value in part]
 
 
-def _write_npz(stream: IO[bytes], names: Sequence[str], columns: list[Any]) -> None:
-    """Numbers as one matrix ``X`` with ``feature_names``, text as arrays of strings."""
-    numbers = [c for c in columns if isinstance(c, np.ndarray)]
+def _write_npz(stream: IO[bytes], names: Sequence[str], columns: list[Any], n_labels: int) -> None:
+    """Numbers as one matrix ``X`` with ``feature_names``, text as arrays of strings.
+
+    Labels that are numbers: one column of them as ``y``, several as ``Y`` with ``label_names``.
+    """
     arrays: dict[str, Any] = {}
-    if numbers:
-        arrays["X"] = np.column_stack(numbers)
-        kept = [n for n, c in zip(names, columns, strict=True) if isinstance(c, np.ndarray)]
-        arrays["feature_names"] = np.array(kept, dtype=str)
-    for name, column in zip(names, columns, strict=True):
-        if not isinstance(column, np.ndarray):
+    numbers: tuple[dict[str, Any], dict[str, Any]] = {}, {}
+    for i, (name, column) in enumerate(zip(names, columns, strict=True)):
+        if isinstance(column, np.ndarray):
+            numbers[i >= len(columns) - n_labels][name] = column
+        else:
             arrays[name] = np.array([str(v) for v in column], dtype=str)
+    X, Y = numbers
+    if X:
+        arrays |= {"X": np.column_stack(list(X.values())), "feature_names": np.array(list(X))}
+    if len(Y) == 1:
+        (arrays["y"],) = Y.values()
+    elif Y:
+        arrays |= {"Y": np.column_stack(list(Y.values())), "label_names": np.array(list(Y))}
     np.savez_compressed(stream, **arrays)
 
 

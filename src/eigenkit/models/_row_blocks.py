@@ -14,7 +14,7 @@ from scipy import sparse
 from eigenkit.data import LocalPasses, Passes
 from eigenkit.estimators._validation import has_no_rows, plain_words, readable, tabular
 from eigenkit.files import Reading, atomic, open_file, output_format, write_table
-from eigenkit.files._common import python_words
+from eigenkit.files._common import check_unique, python_words
 from eigenkit.files._many import open_alike
 from eigenkit.files._targets import class_values
 from eigenkit.models._anew import anew
@@ -143,7 +143,8 @@ class RowBlocks(Blocks):
     ) -> RowBlocks:
         """From files of the same columns: CSV, svmlight, NPZ, Parquet, ARFF.
 
-        Classes are whole numbers where all of them are, and strings otherwise.
+        Classes are whole numbers where all of them are, and strings otherwise. Features are known
+        by their order: blocks, and models that are fitted to them, do not keep their names.
 
         They are parsed once, into a scratch file without a name that vanishes with the blocks, or
         with the process; ``scratch_`` says where it is and how large.
@@ -275,7 +276,7 @@ class RowBlocks(Blocks):
         return RowBlocks._of(lambda: (mapped(part) for part in self._parts()), self._classes)
 
     def write(self, path: str | Path, names: Sequence[str] | None = None) -> int:
-        """Write X and y as a table, as a whole or not at all.
+        """Write X and y, without weights, as a table: as a whole or not at all.
 
         Parameters
         ----------
@@ -295,9 +296,11 @@ class RowBlocks(Blocks):
         columns = list(names) if names is not None else _names("x", X)
         if len(columns) != len(_columns(X)):
             raise ValueError(f"names has {len(columns)} names for {len(_columns(X))} columns of X.")
-        columns += [] if y is None else _names("y", y)
+        labels = [] if y is None else _names("y", y)
+        check_unique(path, columns + labels)
         with atomic(path) as stream:
-            return write_table(stream, kind, columns, (_table(*block) for block in self))
+            tables = (_table(*block) for block in self)
+            return write_table(stream, kind, columns + labels, tables, n_labels=len(labels))
 
 
 def _asked(function: Callable[[], Any]) -> Iterator[tuple[Any, Any, Any]]:

@@ -200,10 +200,10 @@ class Stream:
     def _place(self, position: int | None, after: int | None) -> tuple[int, int]:
         if position is None:
             position = 0 if self.position is None else self.position + 1
-        after = position - 1 if after is None else after
         for name, value in (("position", position), ("after", after)):
-            if isinstance(value, bool) or not hasattr(value, "__index__"):
+            if isinstance(value, bool) or not hasattr(0 if value is None else value, "__index__"):
                 raise TypeError(f"{name}={value!r} is not valid: give an integer.")
+        after = position - 1 if after is None else after
         if after >= position:
             raise ValueError(f"after={after} is not before position={position}: swap them.")
         return int(position), int(after)
