@@ -120,21 +120,17 @@ class Centered(Scaled):
 
     X: Any
 
-    # What a kind says: whether X is of it, and how to keep X in the form that products need;
-    takes: ClassVar[Any]
-    _take: Callable[[Any], None]
-    # all numbers of X, w'X / sum(w), the largest number of each column, in absolute value, and
-    # whether squares certainly neither overflow nor vanish (False asks for a closer look);
-    _stored: Any
-    _mean: Callable[[], Array]
-    _column_sizes: Callable[[], Array]
-    _is_safe: Callable[[], bool]
-    # to set shift where the means dwarf the spread, and find the constant columns;
-    _tame_offset: Callable[[], None]
-    # Z'H for a sparse target; P'P; P P' and P delta.
-    _sparse_cross: Callable[[SparseTarget], Array]
-    _plain_gram: Callable[[], Array]
-    _plain_outer: Callable[[], tuple[Array, Array]]
+    # What a kind says:
+    takes: ClassVar[Any]  # whether X is of it
+    _take: Callable[[Any], None]  # keeps X in the form that products need
+    _stored: Any  # all numbers of X
+    _mean: Callable[[], Array]  # w'X / sum(w)
+    _column_sizes: Callable[[], Array]  # the largest number of each, in absolute value
+    _is_safe: Callable[[], bool]  # squares certainly stay in range; False asks for a closer look
+    _tame_offset: Callable[[], None]  # sets shift where means dwarf the spread, finds constants
+    _sparse_cross: Callable[[SparseTarget], Array]  # Z'H
+    _plain_gram: Callable[[], Array]  # P'P
+    _plain_outer: Callable[[], tuple[Array, Array]]  # P P' and P delta
 
     _kinds: ClassVar[list[type[Centered]]] = []
 

@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 from scipy import sparse
 
-from eigenkit.threads import ahead, available, blas_threads
+from eigenkit.threads import ahead, available, one_blas_thread
 
 # Sums are added in groups of so many, their sums again, and so on: one sum of each level is kept.
 FAN_IN = 8
@@ -160,7 +160,7 @@ class LocalPasses(Passes):
         self.parts = parts
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
-        with blas_threads(0):
+        with one_blas_thread():
             found = ahead(lambda part: function(part, *shared), self.parts(), available())
             return tree_sum(value for _, value in found)
 

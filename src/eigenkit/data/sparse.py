@@ -15,7 +15,7 @@ from eigenkit.data.costs import BLOCK_RATE, DENSE_LIMIT_BYTES, SPARSE_RATE
 from eigenkit.data.label_matrix import SparseTarget
 from eigenkit.data.sparse_rows import SparseRows
 from eigenkit.linalg import Array
-from eigenkit.threads import blas_threads
+from eigenkit.threads import one_blas_thread
 from eigenkit.tolerances import ROUNDING
 
 # Numbers between this and its inverse, and their products, are well inside the range of float32.
@@ -161,7 +161,7 @@ class Sparse(Centered):
 
         Otherwise its idle threads, which wait actively, take the cores from ours.
         """
-        return blas_threads(0)
+        return one_blas_thread()
 
     @property
     def fast_in_single(self) -> bool:  # type: ignore[override]

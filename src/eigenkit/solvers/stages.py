@@ -81,7 +81,7 @@ class Settings:
 
     def cut(self, solution: Solution) -> Solution:
         """The components that may stand for all labels."""
-        return cut(solution, self.label_rank if self.by_eigenvalues else None)
+        return cut(solution, self.label_rank) if self.by_eigenvalues else solution
 
 
 def solve(pencil: Pencil, settings: Settings | None = None) -> Solution:
