@@ -18,11 +18,10 @@ from sklearn.cross_decomposition import CCA as SklearnCCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.preprocessing import normalize
 
-from benchmarks.race import RESULTS, race, seconds
+from benchmarks.race import RESULTS, load, race, seconds
 from benchmarks.real import labels
 from benchmarks.table import Table, at_least, at_most
 from eigenkit import CCA, LDA, OrthonormalizedPLS, alpha_path
-from eigenkit.datasets import Dataset, DatasetNotFound, load_dataset
 from eigenkit.moments import Rows
 from eigenkit.solvers import Settings, solve
 from eigenkit.targets import TARGETS
@@ -56,15 +55,6 @@ def wide(table: Table) -> None:
     )
     work = "ridge LDA, 300 x 3000"
     table.add(work, "scikit-learn, eigen", best["ours"], best["eigen"], at_least(50))
-
-
-def load(name: str) -> Dataset | None:
-    """A data set, or None with a note if it is not to be had."""
-    try:
-        return load_dataset(name)
-    except DatasetNotFound as error:
-        print(f"(skipped: {error})")
-        return None
 
 
 SPARSE: dict[str, Any] = {"news20": LDA, "rcv1": CCA, "yahoo_arts": OrthonormalizedPLS}

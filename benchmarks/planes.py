@@ -20,9 +20,8 @@ from sklearn.model_selection import cross_val_score, train_test_split
 from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
-from benchmarks.race import seconds
+from benchmarks.race import load, seconds
 from eigenkit import GEPSVM, ReGEC
-from eigenkit.datasets import DatasetNotFound, load_dataset
 
 RIDGES = (0.001, 0.1, 1.0, 10.0, 100.0)
 REPEATS = 3
@@ -66,10 +65,8 @@ def table(title: str, X: Any, y: np.ndarray) -> None:
 
 
 def main() -> None:
-    try:
-        data = load_dataset("news20")
-    except DatasetNotFound as error:
-        print(error)
+    data = load("news20")
+    if data is None:
         return
     warnings.simplefilter("ignore")
     groups = np.asarray(data.target)

@@ -1,4 +1,4 @@
-"""Running peers side by side: interleaved, best of several."""
+"""Running peers side by side: interleaved, best of several, on data that are at hand."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import numpy as np
 import scipy
 import sklearn
 from threadpoolctl import threadpool_info
+
+from eigenkit.datasets import Dataset, DatasetNotFound, load_dataset
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -52,6 +54,15 @@ def race(
                 rest()
                 times[name].append(seconds(run))
     return {name: min(values) for name, values in times.items()}
+
+
+def load(name: str) -> Dataset | None:
+    """A data set, or None with a note if it is not to be had."""
+    try:
+        return load_dataset(name)
+    except DatasetNotFound as error:
+        print(f"(skipped: {error})")
+        return None
 
 
 def machine() -> dict[str, Any]:

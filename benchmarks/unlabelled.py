@@ -16,8 +16,8 @@ from sklearn.datasets import load_digits, make_moons
 from sklearn.model_selection import StratifiedKFold, train_test_split
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
+from benchmarks.race import load
 from eigenkit import LDA, PCA, GraphRegularized, KernelLDA
-from eigenkit.datasets import DatasetNotFound, load_dataset
 
 PER_CLASS = 3
 GRID = [0.0, 0.1, 1.0, 10.0]
@@ -133,10 +133,8 @@ def kernel_makers(gamma: float, alpha: float, mu: float, components: int | None 
 
 
 def text(seeds: range) -> None:
-    try:
-        data = load_dataset("news20")
-    except DatasetNotFound as error:
-        print(f"\ntext: {error}")
+    data = load("news20")
+    if data is None:
         return
     y = np.asarray(data.target)
     keep = np.isin(y, np.unique(y)[:5])

@@ -18,11 +18,11 @@ from eigenkit.evaluation.detail import RECALL_GRID, ROC_GRID
 from eigenkit.evaluation.glance import describe
 from eigenkit.evaluation.kept import KeptSteps, identity
 from eigenkit.evaluation.metrics import METRICS
-from eigenkit.evaluation.responses import number_baselines, run_number_trial
+from eigenkit.evaluation.responses import number_baselines, run_numbers
 from eigenkit.evaluation.samples import Prepare, Samples, auto_alphas, has_gaps, read_samples
 from eigenkit.evaluation.splits import make_splits
 from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
-from eigenkit.evaluation.trial import Outcome, Plan, run_trial
+from eigenkit.evaluation.trial import Outcome, Plan, run_labels, run_trial
 from eigenkit.record import to_dict
 from eigenkit.record.schema import SCHEMA, VERSION, Model, Points, Protocol, Run
 from eigenkit.shell import check_choice, check_count, check_real, what_is
@@ -207,8 +207,8 @@ class _Steps:
 
     def _step(self, i: int, key: str) -> None:
         start = time.perf_counter()
-        one = run_number_trial if self.samples.numbers else run_trial
-        outcome = one(self.methods[key], self.samples, self.splits[i], self.plan)
+        run = run_numbers if self.samples.numbers else run_labels
+        outcome = run_trial(self.methods[key], self.samples, self.splits[i], self.plan, run)
         model = None
         if i == 0 and outcome.error is None:
             model = describe_model(outcome.model, self.samples, self.splits[0], self.points)

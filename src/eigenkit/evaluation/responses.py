@@ -12,7 +12,7 @@ from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.detail import MAX_RESPONSES, MAX_WORST, Detail, by_components
 from eigenkit.evaluation.metrics import NUMBER_METRICS, score_numbers
 from eigenkit.evaluation.samples import Part, Samples
-from eigenkit.evaluation.trial import Outcome, Plan, choose_alpha, clock, trial
+from eigenkit.evaluation.trial import Outcome, Plan, choose_alpha, clock
 from eigenkit.linalg import Array
 from eigenkit.record.schema import Worst
 
@@ -25,12 +25,10 @@ def number_baselines() -> dict[str, Any]:
     }
 
 
-def run_number_trial(estimator: Any, samples: Samples, split: Split, plan: Plan) -> Outcome:
-    """One method on one split; what goes wrong inside it is part of the outcome."""
-    return trial(lambda outcome: _run(estimator, samples, split, plan, outcome))
-
-
-def _run(estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome) -> None:
+def run_numbers(
+    estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome
+) -> None:
+    """One method on one split: choose alpha, fit, predict, measure."""
     (X, Y), (X_new, Y_new) = samples.parts(split)
     if plan.alphas and "alpha" in estimator.get_params():
         estimator = choose_alpha(estimator, samples, split[0], plan, outcome, _flat, _judge)

@@ -63,31 +63,10 @@ class Outcome:
     error: str | None = None
 
 
-def run_trial(estimator: Any, samples: Samples, split: Split, plan: Plan) -> Outcome:
-    """Whatever goes wrong inside the method is part of the outcome."""
-    return trial(lambda outcome: _run(estimator, samples, split, plan, outcome))
-
-
-def trial(work: Callable[[Outcome], None]) -> Outcome:
-    """What a piece of work leaves, its warnings, and the sentence it ended with if it failed."""
-    outcome = Outcome()
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        try:
-            work(outcome)
-        except Exception as error:
-            outcome.error = one_sentence(error)
-    outcome.warnings = list(dict.fromkeys(str(w.message).split("\n")[0][:300] for w in told))
-    return outcome
-
-
-def one_sentence(error: Exception) -> str:
-    """The first line of an error, or its class where it says nothing."""
-    lines = str(error).strip().splitlines()
-    return lines[0][:300] if lines else type(error).__name__
-
-
-def _run(estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome) -> None:
+def run_labels(
+    estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome
+) -> None:
+    """Labels: choose alpha, project, classify, measure."""
     (X, Y), (X_new, Y_new) = samples.parts(split)
     single = samples.single
     if plan.alphas and hasattr(estimator, "transform") and "alpha" in estimator.get_params():
@@ -118,6 +97,26 @@ def _run(estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Ou
             return score_one("auc", Y_new, *found)
 
         outcome.detail.by_components = by_components(Z, auc_with)
+
+
+def run_trial(
+    estimator: Any,
+    samples: Samples,
+    split: Split,
+    plan: Plan,
+    run: Callable[..., None] = run_labels,
+) -> Outcome:
+    """Whatever goes wrong inside the method is part of the outcome, and what it warns of."""
+    outcome = Outcome()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            run(estimator, samples, split, plan, outcome)
+        except Exception as error:
+            lines = str(error).strip().splitlines()
+            outcome.error = lines[0][:300] if lines else type(error).__name__
+    outcome.warnings = list(dict.fromkeys(str(w.message).split("\n")[0][:300] for w in told))
+    return outcome
 
 
 @contextmanager

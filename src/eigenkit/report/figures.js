@@ -65,7 +65,7 @@ function hover(i) {
 }
 
 function scatter(c) {
-  const m = run.methods[Number(find("scatter-method").value)];
+  const m = methodOf("scatter-method");
   const spots = m.model.coordinates, width = spots[0].length;
   document.querySelector("input[name=dimensions][value='3']").disabled = width < 3;
   const three = checked("dimensions") === "3" && width > 2, part = checked("part");
@@ -135,58 +135,42 @@ function paintChips() {
 
 function scree(c) {
   const shown = methods.filter((m) => m.model && m.model.eigenvalues.length);
-  const relative = checked("scale") === "first";
-  const traces = lines(c, shown, (m) => {
+  const relative = checked("scale") === "first", few = Math.max(...shown.map((m) => m.model.eigenvalues.length)) < 15;
+  return lines(c, "scree", shown, (m) => {
     const raw = m.model.eigenvalues;
     return {
       x: raw.map((_, i) => i + 1), y: relative ? raw.map((v) => v / (raw[0] || 1)) : raw,
       told: raw.map((v, i) => `<b>${methodName(m)}</b><br>component ${i + 1}: ${round(v, 4)}`),
     };
-  });
-  const whole = Math.max(...shown.map((m) => m.model.eigenvalues.length)) < 15;
-  return draw("scree", traces, layout(c, {
-    height: 360, showlegend: true,
-    xaxis: axis(c, { title: titled(c, "component"), ...(whole ? { dtick: 1 } : {}) }),
-    yaxis: axis(c, { title: titled(c, relative ? "eigenvalue / first eigenvalue" : "eigenvalue"), rangemode: "tozero" }),
-    margin: { l: 8, r: 8, t: 40, b: 48 },
-  }));
+  }, { title: titled(c, "component"), ...(few ? { dtick: 1 } : {}) },
+  { title: titled(c, relative ? "eigenvalue / first eigenvalue" : "eigenvalue"), rangemode: "tozero" });
 }
 
 function alpha(c) {
-  const traces = lines(c, methods.filter((m) => m.alpha), (m) => {
+  const metric = names.metrics[run.protocol.alpha_score];
+  return lines(c, "alpha", methods.filter((m) => m.alpha), (m) => {
     const a = m.alpha, times = a.alphas.map((value) => a.chosen.filter((v) => v === value).length);
     return {
       x: a.alphas.map((value) => (value > 0 ? value : null)), y: a.mean, sizes: times.map((t) => (t ? 13 : 5)),
       told: a.alphas.map((v, i) =>
         `<b>${methodName(m)}</b><br>alpha ${v}: ${round(a.mean[i], 4)} ± ${round(a.std[i], 2)}<br>chosen ${times[i]}x`),
     };
-  });
-  const metric = names.metrics[run.protocol.alpha_score];
-  return draw("alpha", traces, layout(c, {
-    height: 360, showlegend: true,
-    xaxis: axis(c, { type: "log", title: titled(c, "alpha"), exponentformat: "power", dtick: 1 }),
-    yaxis: axis(c, { title: titled(c, metric ? metric.words : "score") }),
-    margin: { l: 8, r: 8, t: 40, b: 48 },
-  }));
+  }, { type: "log", title: titled(c, "alpha"), exponentformat: "power", dtick: 1 },
+  { title: titled(c, metric ? metric.words : "score") });
 }
 
 function components(c) {
   const shown = methods.filter((m) => m.by_components);
-  const traces = lines(c, shown, (m) => {
+  const most = Math.max(...shown.map((m) => Math.max(...m.by_components.components)));
+  return lines(c, "components", shown, (m) => {
     const b = m.by_components;
     return {
       x: b.components, y: b.mean,
       told: b.components.map((l, i) =>
         `<b>${methodName(m)}</b><br>${l} component${l > 1 ? "s" : ""}: ${round(b.mean[i], 4)} ± ${round(b.std[i], 2)}`),
     };
-  });
-  const most = Math.max(...shown.map((m) => Math.max(...m.by_components.components)));
-  return draw("components", traces, layout(c, {
-    height: 360, showlegend: true,
-    xaxis: axis(c, { title: titled(c, "number of components"), ...(most > 30 ? { type: "log", dtick: "D2" } : most < 15 ? { dtick: 1 } : {}) }),
-    yaxis: axis(c, { title: titled(c, plain(names.metrics[names.main].words)) }),
-    margin: { l: 8, r: 8, t: 40, b: 48 },
-  }));
+  }, { title: titled(c, "number of components"), ...(most > 30 ? { type: "log", dtick: "D2" } : most < 15 ? { dtick: 1 } : {}) },
+  { title: titled(c, plain(names.metrics[names.main].words)) });
 }
 
 function differences(c) {

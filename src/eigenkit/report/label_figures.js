@@ -12,7 +12,6 @@ const area = (m, curve) => {
   const found = (m.labels || []).find((s) => s.label === curve.label);
   return found ? found.average_precision : null;
 };
-const share = (j) => run.data.labels[j].count / run.data.n_samples;
 
 function roc(c) {
   const view = find("roc-view").value, which = Number(view.slice(1)), place = find("plot-roc");
@@ -73,10 +72,10 @@ function confusion(c) {
   const m = methodOf("confusion-method"), shown = names.shown, at = new Map(run.data.shown.map((j, i) => [j, i]));
   const C = shown.map((a) => shown.map((b) => m.confusion[at.get(a)][at.get(b)])), total = C.map((row) => row.reduce((s, n) => s + n, 0));
   const z = C.map((row, i) => row.map((n) => (total[i] ? n / total[i] : 0))), few = shown.length <= 15, ticks = shown.map((_, i) => i);
-  const told = C.map((row, i) => row.map((n, j) => `<b>${labelName(shown[i])}</b> told to be <b>${labelName(shown[j])}</b><br>${n.toLocaleString("en")} of ${total[i].toLocaleString("en")} samples`));
+  const told = C.map((row, i) => row.map((n, j) => `<b>${labelName(shown[i])}</b> told to be <b>${labelName(shown[j])}</b><br>${whole(n)} of ${whole(total[i])} samples`));
   return draw("confusion", [{
     type: "heatmap", z, x: ticks, y: ticks, hovertext: told, hoverinfo: "text", zmin: 0, zmax: 1, xgap: 1, ygap: 1, colorscale: [[0, c.wash], [1, c.heat]],
-    ...(few ? { text: C.map((row) => row.map((n) => (n ? n.toLocaleString("en") : ""))), texttemplate: "%{text}" } : {}),
+    ...(few ? { text: C.map((row) => row.map((n) => (n ? whole(n) : ""))), texttemplate: "%{text}" } : {}),
     colorbar: { thickness: 10, outlinewidth: 0, tickformat: ".0%", tickfont: { color: c.soft }, len: 0.6 },
   }], square(c, "confusion", shown, "true class", "predicted class"));
 }
@@ -96,9 +95,9 @@ function counts(c) {
   const numbers = shown.map((j) => run.data.labels[j].count);
   return draw("counts", [{
     type: "bar", orientation: "h", x: numbers, y: shown.map((_, i) => i), marker: { color: c.series[0] },
-    text: numbers.map((n) => n.toLocaleString("en")), textposition: "outside", cliponaxis: false,
+    text: numbers.map(whole), textposition: "outside", cliponaxis: false,
     textfont: { color: c.soft, size: 12 }, hoverinfo: "text",
-    hovertext: shown.map((j, i) => `<b>${labelName(j)}</b><br>${numbers[i].toLocaleString("en")} samples, ${(100 * numbers[i] / run.data.n_samples).toFixed(1)} %`),
+    hovertext: shown.map((j, i) => `<b>${labelName(j)}</b><br>${whole(numbers[i])} samples, ${(100 * numbers[i] / run.data.n_samples).toFixed(1)} %`),
   }], layout(c, {
     height: 94 + 22 * shown.length, bargap: 0.35, margin: { l: 8, r: 56, t: 32, b: 30 },
     xaxis: axis(c, {}), yaxis: axis(c, { tickvals: shown.map((_, i) => i), ticktext: shown.map(labelName), ticklen: 4, tickcolor: c.paper, showgrid: false }),
@@ -110,7 +109,7 @@ function cooccurrence(c) {
   const C = order.map((i) => order.map((j) => run.data.co_occurrence[i][j]));
   const z = C.map((row, i) => row.map((n, j) => (i === j || !C[i][i] ? null : n / C[i][i])));
   const told = C.map((row, i) => row.map((n, j) =>
-    `<b>${labelName(shown[i])}</b> with <b>${labelName(shown[j])}</b><br>${n.toLocaleString("en")} of ${C[i][i].toLocaleString("en")} samples`));
+    `<b>${labelName(shown[i])}</b> with <b>${labelName(shown[j])}</b><br>${whole(n)} of ${whole(C[i][i])} samples`));
   return draw("cooccurrence", [{
     type: "heatmap", z, x: ticks, y: ticks, text: told, hoverinfo: "text", xgap: 1, ygap: 1,
     zmin: 0, colorscale: [[0, c.wash], [1, c.heat]], hoverongaps: false,
@@ -135,14 +134,14 @@ function hypergraph(c) {
   }
   traces.push({
     type: "scatter", mode: "markers", x: g.set_positions.map((p) => p[0]), y: g.set_positions.map((p) => p[1]),
-    hoverinfo: "text", hovertext: g.sets.map((s) => `<b>${s.count.toLocaleString("en")} samples</b><br>${s.labels.map(labelName).join("<br>")}`),
+    hoverinfo: "text", hovertext: g.sets.map((s) => `<b>${whole(s.count)} samples</b><br>${s.labels.map(labelName).join("<br>")}`),
     marker: { color: c.series[1], symbol: "diamond", size: g.sets.map((s) => 5 + 8 * Math.sqrt(s.count / most)) },
   });
   const largest = Math.max(...g.labels.map((j) => run.data.labels[j].count));
   traces.push({
     type: "scatter", mode: "markers+text", x: g.label_positions.map((p) => p[0]), y: g.label_positions.map((p) => p[1]),
     text: g.labels.map(labelName), textposition: "top center", textfont: { color: c.ink, size: 12 }, cliponaxis: false,
-    hoverinfo: "text", hovertext: g.labels.map((j) => `<b>${labelName(j)}</b><br>${run.data.labels[j].count.toLocaleString("en")} samples`),
+    hoverinfo: "text", hovertext: g.labels.map((j) => `<b>${labelName(j)}</b><br>${whole(run.data.labels[j].count)} samples`),
     marker: { color: c.series[0], size: g.labels.map((j) => 10 + 26 * Math.sqrt(run.data.labels[j].count / largest)), line: { color: c.paper, width: 2 } },
   });
   const hidden = { visible: false, range: [-0.08, 1.08] };

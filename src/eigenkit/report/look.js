@@ -11,6 +11,8 @@ const labelName = (j) => plain(names.labels[j]);
 const methodName = (m) => plain(names.methods[m.index]);
 // Rows are counted from 1; those of a test file by themselves.
 const rowName = (i) => `row ${run.points.rows[i] + 1 - (run.points.held_out[i] ? run.protocol.test_begins || 0 : 0)}`;
+const whole = (n) => n.toLocaleString("en");
+const share = (j) => run.data.labels[j].count / run.data.n_samples;
 const round = (x, digits = 3) => (x === null ? "–" : Number(x).toPrecision(digits));
 
 // -- look ---------------------------------------------------------------------------
@@ -75,8 +77,8 @@ const checked = (name) => {
 const methodOf = (id) => run.methods[Number(find(id).value)];
 
 // Curves of methods against something, with a legend.
-function lines(c, shown, points) {
-  return shown.map((m) => {
+function lines(c, key, shown, points, x, y) {
+  const traces = shown.map((m) => {
     const { x, y, told, sizes } = points(m), colour = methodColour(c, m);
     return {
       type: "scatter", mode: "lines+markers", name: methodName(m), x, y, hovertext: told, hoverinfo: "text",
@@ -84,4 +86,7 @@ function lines(c, shown, points) {
       marker: { color: colour, opacity: 1, size: sizes || 7, symbol: methodSymbol(m) },
     };
   });
+  return draw(key, traces, layout(c, {
+    height: 360, showlegend: true, xaxis: axis(c, x), yaxis: axis(c, y), margin: { l: 8, r: 8, t: 40, b: 48 },
+  }));
 }

@@ -36,8 +36,7 @@ function setTheme(theme) {
 
 // To begin with, labels that the best method tells well and that not nearly all samples carry.
 function telling() {
-  const n = run.data.n_samples, curves = (methods.find((m) => m.model && !m.baseline) || methods[0]).roc;
-  const share = (j) => run.data.labels[j].count / n;
+  const curves = (methods.find((m) => m.model && !m.baseline) || methods[0]).roc;
   const fair = curves.filter((r) => share(r.label) > 0.02 && share(r.label) < 0.5);
   const known = (fair.length ? fair : curves).slice().sort((a, b) => b.auc - a.auc).map((r) => r.label);
   return (known.length ? known : run.data.shown).slice(0, 3);
