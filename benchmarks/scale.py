@@ -203,12 +203,17 @@ def dense_part(seed: int, rows: int = 20_000, d: int = 800) -> tuple[Any, np.nda
 
 
 # A pass costs the cluster tens of milliseconds, whatever it does: the first job has short passes,
-# the second longer ones, and the third only a few.
+# the second longer ones, the third only a few, and the fourth as few as rows that hardly fit one
+# machine would have, at a tolerance that ten passes reach.
 _BY_PASSES: dict[str, Any] = {"alpha": 1e3, "regression": "cg", "tol": 1e-6}
 JOBS: dict[str, tuple[Callable[[int], Any], dict[str, Any]]] = {
     "sparse, 4 classes": (partial(sparse_part, classes=4), _BY_PASSES),
     "sparse, 20 classes": (partial(sparse_part, classes=20), _BY_PASSES),
     "dense": (dense_part, {"alpha": 1e3}),
+    "sparse, four times the rows": (
+        partial(sparse_part, classes=4, rows=160_000),
+        {"alpha": 1e4, "regression": "cg", "tol": 1e-3},
+    ),
 }
 
 
@@ -335,6 +340,7 @@ def main() -> None:
     parser.add_argument("--tol", type=float, default=1e-6, help="of the iterative solver")
     parser.add_argument("--seconds", type=float, default=100.0, help="of the stream")
     parser.add_argument("--folder", type=Path, help="for the data, which stay there")
+    parser.add_argument("--jobs", nargs="+", choices=JOBS, default=list(JOBS), help="of the cluster")
     parser.add_argument("--child", type=Path)
     given = parser.parse_args()
     limit = given.limit or (2.0 if given.kind == "csr" else 0.5)
@@ -345,7 +351,7 @@ def main() -> None:
         print(f", with checkpoints {found['with']:.1f} s ({share:+.1%})")
         return
     if given.kind == "cluster":
-        for job in JOBS:
+        for job in given.jobs:
             found = cluster(job)
             here, one, two = found["here"], found["workers 1"], found["workers 2"]
             print(f"{job}: one thread here {here:.2f} s, one worker {one:.2f} s", end="")
