@@ -23,6 +23,7 @@ from eigenkit.images import (
     save_annotator,
 )
 from eigenkit.images.cache import Cache
+from eigenkit.images.committee import fit_committee
 from eigenkit.images.comparison import compare
 from eigenkit.images.extraction import extract
 from eigenkit.images.kernels import fit_kernels
@@ -228,8 +229,72 @@ def test_learned_weights_find_the_kernel_that_tells():
     best, scores = choose(fold_trials(both, Y, 0), ways)
     assert best is ways[int(np.argmax(scores))]
     first = Candidate("first", np.array([1.0, 0.0]))
-    np.testing.assert_array_equal(first.theta(both, Y), [1, 0])
+    np.testing.assert_array_equal(first.thetas(both, Y), [[1, 0]])
     assert choose(fold_trials(both, Y, 0), [first, ways[1]])[0] is ways[1]
+
+
+def test_each_part_has_a_regression_beside_the_sum():
+    base = np.array([0.25, 0.25, 0.0, 0.5])
+    found = Candidate("some", base, "each", ["a", "a", "b", "c"]).thetas(np.ones((4, 2, 2)), None)
+    np.testing.assert_allclose(found, [base, [0.5, 0.5, 0, 0], [0, 0, 0, 1]])
+    alone = Candidate("one", np.array([0.0, 1.0]), "each").thetas(np.ones((2, 2, 2)), None)
+    np.testing.assert_array_equal(alone, [[0, 1]])
+
+
+def _two_kernels():
+    """Terms 0 to 2 are seen by the first kernel, terms 3 to 5 by the second."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(160, 12))
+    Y = (X[:, [0, 1, 2, 6, 7, 8]] > 0.5).astype(float)
+    return [rbf_kernel(X[:, :6], gamma=0.1), rbf_kernel(X[:, 6:], gamma=0.1)], Y
+
+
+def test_log_odds_of_a_committee_add_up_and_stay_when_they_are_calibrated_again():
+    kernels, Y = _two_kernels()
+    train, new = slice(0, 100), slice(100, 160)
+    committee = fit_committee([K[train, train] for K in kernels], Y[train])
+    rows = [K[new, train] for K in kernels]
+    S = committee.scores(rows)
+    first = sum(m.scores(K) for m, K in zip(committee.members, rows, strict=True))
+    np.testing.assert_allclose(S, first + committee.second.scores(first))
+    slopes, offsets = np.linspace(0.5, 2, 6), np.linspace(-1, 1, 6)
+    again = committee.calibrated(slopes, offsets)
+    np.testing.assert_allclose(again.scores(rows), slopes * S + offsets, atol=1e-10)
+    np.testing.assert_allclose(again.held_out, slopes * committee.held_out + offsets)
+    assert fit_committee([kernels[0][train, train]], Y[train]).second is None
+
+
+def test_a_kernel_that_says_nothing_of_a_term_counts_for_little_in_a_committee():
+    kernels, Y = _two_kernels()
+    train, new = slice(0, 100), slice(100, 160)
+    committee = fit_committee([K[train, train] for K in kernels], Y[train])
+    parts = [m.scores(K[new, train]) for m, K in zip(committee.members, kernels, strict=True)]
+    spread = np.array([part.std(axis=0) for part in parts])
+    assert np.all(spread[0, :3] > 2 * spread[1, :3])
+    assert np.all(spread[1, 3:] > 2 * spread[0, 3:])
+    S = committee.scores([K[new, train] for K in kernels])
+    both = (kernels[0] + kernels[1]) / 2
+    on_sum = fit_ridge(both[train, train], Y[train]).scores(both[new, train])
+    assert mean_auc(Y[new], S) > mean_auc(Y[new], on_sum) + 0.01
+
+
+def test_scores_of_a_committee_come_from_its_parts_and_its_file(shapes, tmp_path):
+    sets, Y, terms = shapes
+    plans = ["hsv", "thumbnail", Plan("sift-16", "pyramid")]
+    model = ImageAnnotator(plans, size=(64, 64), weights="each").fit(sets, Y, terms)
+    new = make_shapes(6, size=64, seed=3)[0]
+    S = model.decision_function(new)
+    assert len(model._thetas_) == 4
+    assert sum(model.weights_.values()) == pytest.approx(1)
+    for one, s in zip(new, S, strict=True):
+        why = model.explain(one)
+        np.testing.assert_allclose(why.base + sum(why.kernels.values()), s, atol=1e-5)
+        points = sum(piece.shares.sum(axis=0) for piece in why.evidence)
+        np.testing.assert_allclose(points, why.kernels["sift-16 pyramid"], atol=1e-4)
+    assert "all terms" in why.kernels
+    save_annotator(model, tmp_path / "each.ek")
+    again = load_annotator(tmp_path / "each.ek")
+    np.testing.assert_array_equal(again.decision_function(new), S)
 
 
 def test_a_view_that_is_missing_shrinks_nothing():
@@ -473,16 +538,20 @@ def test_unlabelled_sets_and_few_sets(shapes):
 
 
 @pytest.mark.filterwarnings("ignore::eigenkit.images.ImageWarning")
-def test_a_set_of_unknown_views_gets_the_means_of_the_terms(shapes):
+@pytest.mark.parametrize("weights", ["equal", "each"])
+def test_a_set_of_unknown_views_gets_the_means_of_the_terms(shapes, weights):
     """A kernel of zeros would say that it is unlike all others, which is much to say."""
     sets, Y, terms = shapes
     seen = [
         ImageSet.from_arrays(s.name, [p.pixels() for p in s.pictures[:2]], ["front", "side"][:2])
         for s in sets
     ]
-    model = ImageAnnotator(["thumbnail", "hsv"], size=(64, 64), views=True).fit(seen, Y, terms)
-    K = model.training_kernel()
-    mean = (K @ model._coefficients_).mean(axis=0) + model._intercept_
+    model = ImageAnnotator(["thumbnail", "hsv"], size=(64, 64), views=True, weights=weights)
+    model.fit(seen, Y, terms)
+    means = [(model.training_kernel(m) @ A).mean(axis=0) for m, A in enumerate(model._coefficients_)]
+    mean = sum(means) + model._intercept_
+    if weights == "each":
+        mean = mean + model._second_.scores(mean[None])[0]
     new = [ImageSet.from_arrays("x", [sets[0].pictures[0].pixels()], ["top"]), seen[0]]
     S = model.decision_function(new)
     np.testing.assert_allclose(S[0], mean, rtol=1e-5)

@@ -264,7 +264,7 @@ def test_evidence_of_a_training_set_is_that_of_the_others():
     model.fit(sets, Y, terms, groups=np.arange(24) // 2)
     K = model.training_kernel()
     shown = np.tile(np.arange(len(terms)), (24, 1))
-    pieces = _held_out_evidence(model, sets, K, shown, None)[5]
+    pieces = _held_out_evidence(model, sets, shown, None)[5]
     shares = sum(piece.shares.sum(axis=0) for piece in pieces)
     rest = np.delete(np.arange(24), [4, 5])
     others, targets = Spectrum.of(K[np.ix_(rest, rest)]), Targets.of(Y)
@@ -276,7 +276,7 @@ def test_evidence_of_a_training_set_is_that_of_the_others():
 
 def _slopes(model, raw):
     """Of the log-odds, from the raw coefficients of all sets."""
-    return np.sum(model._coefficients_ * raw, axis=0) / np.sum(raw * raw, axis=0)
+    return np.sum(model._coefficients_[0] * raw, axis=0) / np.sum(raw * raw, axis=0)
 
 
 def test_figures_of_the_training_sets_are_not_taken_for_those_of_new_ones():

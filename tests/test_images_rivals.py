@@ -37,7 +37,7 @@ def fold(n=60, new=20, seed=0, groups=None):
         kernels[:, :n, :n],
         kernels[:, n:, :n],
         np.ones((2, new)),
-        np.array([0.8, 0.2]),
+        np.array([[0.8, 0.2]]),
         np.array([0.5, 0.5]),
         Y[:n],
         pictures[:n],

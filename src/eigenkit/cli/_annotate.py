@@ -37,7 +37,7 @@ Kernels = Annotated[
         "its kind of set kernel, as sift-16:pyramid,hsv:mean_map."
     ),
 ]
-Weights = Annotated[str, typer.Option(help="auto, equal, learned, half or best.")]
+Weights = Annotated[str, typer.Option(help="auto, equal, learned, half, best or each.")]
 Views = Annotated[
     bool | None,
     typer.Option(

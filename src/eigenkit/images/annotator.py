@@ -20,6 +20,7 @@ from eigenkit.images.checks import (
     check_terms,
     name_new_views,
 )
+from eigenkit.images.committee import Committee, Second, fit_committee
 from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.explain import Explainer, Explanation
 from eigenkit.images.extraction import Progress, Vectors, common_size, extract, fitted, subset
@@ -32,7 +33,7 @@ from eigenkit.images.kernels import (
     subsets,
     with_views,
 )
-from eigenkit.images.ridge import Ridge, calibrate, fit_ridge, probabilities, thresholds
+from eigenkit.images.ridge import calibrate, probabilities, thresholds
 from eigenkit.images.term_reports import few_terms, is_learnable, term_reports
 from eigenkit.images.unseen import rows_of_views, unseen_trials
 from eigenkit.images.weights import (
@@ -56,8 +57,9 @@ class ImageAnnotator(BaseEstimator):
 
     Every image becomes vectors (:class:`Descriptor`), every kind of vectors a kernel between
     sets (:mod:`eigenkit.kernels.sets`), and their weighted sum is the kernel of a centred ridge
-    regression for all terms and their principal components. Alphas, thresholds and log-odds come
-    from leave-one-out scores in closed form; the weights are chosen by cross-validation.
+    regression for all terms and their principal components; or each kernel has a regression of
+    its own. Alphas, thresholds and log-odds come from leave-one-out scores in closed form; the
+    weights are chosen by cross-validation.
 
     Parameters
     ----------
@@ -66,9 +68,11 @@ class ImageAnnotator(BaseEstimator):
         ("pooled"); whichever of these, both, or those without colour does best in
         cross-validation ("auto"); the 23 of the thesis; or plans of your own (a name of a
         descriptor stands for its mean map).
-    weights : {"auto", "equal", "learned", "half", "best"}
+    weights : {"auto", "equal", "learned", "half", "best", "each"}
         Equal; learned by the semi-infinite program for the clique expansion; the mean of both;
-        the one best kernel; or chosen among the first three by cross-validation.
+        the one best kernel; a regression for each kernel beside that on the equal sum, and one on
+        what these say of all terms (:mod:`eigenkit.images.committee`); or chosen among all but
+        the best kernel by cross-validation.
     descriptors : sequence of Descriptor
         Descriptors of your own that ``kernels`` names; with a name in ``kernels`` they are added.
     size : (int, int), optional
@@ -100,7 +104,7 @@ class ImageAnnotator(BaseEstimator):
         What was chosen from -> its mean quality in cross-validation.
     alpha_ : array of shape (2 n_terms,)
         That of the least squared error, sets being left out: of each term, then of each
-        principal component of the terms.
+        principal component of the terms; in the regression on the sum of kernels.
     thresholds_ : array of shape (n_terms,)
     report_ : list of TermReport
         Leave-one-out figures of every term.
@@ -120,9 +124,10 @@ class ImageAnnotator(BaseEstimator):
 
     size_: tuple[int, int]
     weights_scores_: dict[str, float]
-    _theta_: Array
+    _thetas_: Array
     _base_: Array
     _own_: Array
+    _second_: Second | None
     _kernels_: list[ViewKernel]
     _descriptors_: list[Descriptor]
 
@@ -215,9 +220,9 @@ class ImageAnnotator(BaseEstimator):
 
     def _forget_unused(self) -> None:
         """Kernels without weight, and descriptors that no kernel needs, are not kept."""
-        used = self._theta_ > 0
+        used = self._thetas_.any(axis=0)
         self._kernels_ = [k for k, has in zip(self._kernels_, used, strict=True) if has]
-        self._theta_, self._base_ = self._theta_[used], self._base_[used]
+        self._thetas_, self._base_ = self._thetas_[:, used], self._base_[used]
         needed = {kernel.plan.descriptor for kernel in self._kernels_}
         self._descriptors_ = [d for d in self._descriptors_ if d.name in needed]
 
@@ -256,19 +261,21 @@ class ImageAnnotator(BaseEstimator):
             raise ValueError("no term is carried by two sets and missing from another.")
         chosen = self._choose(K, Y[:, learnable], groups, unseen)
         self.kernels_chosen_, self.weights_chosen_ = chosen.kernels, chosen.how
-        self._base_, self._theta_ = chosen.base, chosen.theta(K, Y[:, learnable])
+        self._base_, self._thetas_ = chosen.base, chosen.thetas(K, Y[:, learnable])
         self.weights_ = {
-            kernel.name: float(t) for kernel, t in zip(self._kernels_, self._theta_, strict=True)
+            kernel.name: float(t)
+            for kernel, t in zip(self._kernels_, self._thetas_.mean(axis=0), strict=True)
         }
-        self._own_ = np.diagonal(mix(K, self._theta_)).copy()
-        ridge = fit_ridge(mixed(K, self._theta_), Y, groups)
-        truth, held_out = Y, ridge.held_out
+        own = np.array([np.diagonal(k) for k in K], dtype=np.float64)
+        self._own_ = self._thetas_ @ own
+        fitted = fit_committee((mixed(K, theta) for theta in self._thetas_), Y, groups)
+        truth, held_out = Y, fitted.held_out
         if unseen is not None:
             truth = np.vstack([trial.Y_new for trial in unseen])
-            held_out = np.vstack([trial.scores(self._theta_) for trial in unseen])
+            held_out = np.vstack([trial.scores(self._thetas_) for trial in unseen])
             slopes, offsets = calibrate(truth, held_out)
-            ridge, held_out = ridge.calibrated(slopes, offsets), slopes * held_out + offsets
-        self._keep(ridge, truth, held_out, Y_sets)
+            fitted, held_out = fitted.calibrated(slopes, offsets), slopes * held_out + offsets
+        self._keep(fitted, truth, held_out, Y_sets)
 
     def _choose(
         self, K: np.ndarray, Y: Array, groups: Any, unseen: list[Trial] | None
@@ -285,20 +292,25 @@ class ImageAnnotator(BaseEstimator):
         ]
         best, scores = choose(trials(), kernels)
         found = {c.kernels: score for c, score in zip(kernels, scores, strict=False)}
-        hows = [self.weights] if self.weights != "auto" else ["equal", "half", "learned"]
+        hows = [self.weights] if self.weights != "auto" else ["equal", "half", "learned", "each"]
         if np.count_nonzero(best.base) == 1:
             hows = ["equal"]
-        weights = [Candidate(best.kernels, best.base, how) for how in hows]
+        parts = [kernel.plan.name for kernel in self._kernels_]
+        weights = [Candidate(best.kernels, best.base, how, parts) for how in hows]
         best, scores = choose(trials(), weights)
         found |= {f"{c.how} weights": score for c, score in zip(weights, scores, strict=False)}
         self.weights_scores_ = found
         return best
 
-    def _keep(self, ridge: Ridge, Y: Array, held_out: Array, Y_sets: Array) -> None:
-        """The regression, and what the scores of sets left out say of its terms."""
-        self._coefficients_, self._intercept_ = ridge.coefficients, ridge.intercept
-        self._held_out_, self.alpha_ = ridge.held_out, ridge.alpha
-        self._targets_ = ridge.targets
+    def _keep(self, fitted: Committee, Y: Array, held_out: Array, Y_sets: Array) -> None:
+        """The regressions, and what the scores of sets left out say of their terms."""
+        members = fitted.members
+        self._coefficients_ = np.array([member.coefficients for member in members])
+        self._intercept_ = np.sum([member.intercept for member in members], axis=0)
+        self._alphas_ = np.array([member.alpha for member in members])
+        self._targets_ = [member.targets for member in members]
+        self._second_, self._held_out_ = fitted.second, fitted.held_out
+        self.alpha_ = self._alphas_[0]
         self._spread_ = np.array([held_out.mean(axis=0), held_out.std(axis=0)])
         support = Y_sets.sum(axis=0)
         usual = np.where(Y_sets.all(axis=0), -NEVER, NEVER)
@@ -313,13 +325,17 @@ class ImageAnnotator(BaseEstimator):
         check_is_fitted(self)
         sets = check_sets(sets)
         K, own = self._each_kernel(sets, self._vectors(sets))
-        return unit_diagonal(mix(K, self._theta_), self._theta_ @ own, self._own_)
+        return self._rows(K, own, 0)
 
-    def training_kernel(self) -> Array:
+    def _rows(self, K: Array, own: Array, member: int) -> Array:
+        theta = self._thetas_[member]
+        return unit_diagonal(mix(K, theta), theta @ own, self._own_[member])
+
+    def training_kernel(self, member: int = 0) -> Array:
         """The mixed kernel between the labelled sets, from what is kept of them."""
-        labelled = np.ix_(self._labelled_, self._labelled_)
-        K = np.array([kernel.kernel_of_fit()[labelled] for kernel in self._kernels_])
-        return mixed(K, self._theta_)
+        labelled, theta = np.ix_(self._labelled_, self._labelled_), self._thetas_[member]
+        used = [kernel for kernel, t in zip(self._kernels_, theta, strict=True) if t]
+        return mixed(np.array([k.kernel_of_fit()[labelled] for k in used]), theta[theta != 0])
 
     def _each_kernel(self, sets: Sequence[ImageSet], vectors: Vectors) -> tuple[Array, Array]:
         """Kernels of new sets with the labelled ones, and whether sets have the views."""
@@ -339,7 +355,7 @@ class ImageAnnotator(BaseEstimator):
         """What can be compared with no set is like them as sets are on average, not unlike all."""
         lost = ~own.any(axis=0)
         if lost.any():
-            labelled, size = np.ix_(self._labelled_, self._labelled_), np.sqrt(self._own_)[:, None]
+            labelled, size = np.ix_(self._labelled_, self._labelled_), np.sqrt(self._own_[0])[:, None]
             for j, kernel in enumerate(self._kernels_):
                 K[j, lost] = (kernel.kernel_of_fit()[labelled] / size).mean(axis=0)
             own[:, lost] = 1
@@ -347,7 +363,12 @@ class ImageAnnotator(BaseEstimator):
 
     def decision_function(self, sets: Sequence[ImageSet]) -> Array:
         """Log-odds of terms; those above ``thresholds_`` are predicted."""
-        return self.kernel_rows(sets) @ self._coefficients_ + self._intercept_
+        check_is_fitted(self)
+        sets = check_sets(sets)
+        K, own = self._each_kernel(sets, self._vectors(sets))
+        parts = [self._rows(K, own, m) @ A for m, A in enumerate(self._coefficients_)]
+        S = np.sum(parts, axis=0) + self._intercept_
+        return S if self._second_ is None else S + self._second_.scores(S)
 
     def predict_proba(self, sets: Sequence[ImageSet]) -> Array:
         """Probabilities of terms, calibrated on leave-one-out scores."""

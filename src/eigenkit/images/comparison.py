@@ -209,7 +209,7 @@ def _fold(
         K,
         K_new,
         own_new,
-        model._theta_,
+        model._thetas_,
         _set_kernel_weights(model),
         Y[train],
         [pictures[int(i)] for i in train],

@@ -1,7 +1,8 @@
 """Why a set of images got its terms: parts of the score, exactly.
 
-The score of a term is linear in the mixed kernel, f(S) = sum_T a_T K(S, T) + b, so every kernel
-has its part of it. The pyramid kernel is linear in its features (bin b, number t): with
+The score of a term is linear in the kernels, f(S) = sum_T a_T K(S, T) + b for each sum of them that
+is regressed on, so every kernel has its part of it (and a regression on what the others say of all
+terms has one). The pyramid kernel is linear in its features (bin b, number t): with
 
     g(b, t) = sum_T a_T sqrt(step_b) [T has more than t points in b] / |T|
 
@@ -23,6 +24,8 @@ from eigenkit.images.files import ImageSet
 from eigenkit.images.kernels import ViewKernel
 
 NEIGHBOURS = 5
+# The name of the part that a regression on what kernels say of all terms has.
+ALL_TERMS = "all terms"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,7 @@ class Explanation:
         The part of the scores that does not depend on the set.
     kernels : dict
         Name of a kernel -> its part of the scores (n_terms,); with ``base`` they sum to them.
+        "all terms" is the part that follows from what the kernels say of all terms.
     neighbours : list of (name, similarity, terms)
         The labelled sets that are most alike.
     evidence : list of Evidence
@@ -99,7 +103,7 @@ class Explainer:
         self.pyramids = [
             (j, _Pyramid(model, kernel))
             for j, kernel in enumerate(model._kernels_)
-            if kernel.plan.kind == "pyramid" and model._theta_[j] > 0
+            if kernel.plan.kind == "pyramid" and model._thetas_[:, j].any()
         ]
 
     @property
@@ -112,10 +116,12 @@ class Explainer:
         model = self.model
         vectors = vectors or model._vectors([one])
         K, own = model._each_kernel([one], vectors)
-        factors = _factors(model, own[:, 0])
-        alike = factors[:, None] * (K[:, 0] / np.sqrt(model._own_))
-        by_kernel = alike @ model._coefficients_
-        scores = by_kernel.sum(axis=0) + model._intercept_
+        A = _coefficients(model, own[:, 0], model._coefficients_)
+        parts = {k.name: K[j, 0] @ A[j] for j, k in enumerate(model._kernels_)}
+        scores = sum(parts.values()) + model._intercept_
+        if model._second_ is not None:
+            parts[ALL_TERMS] = model._second_.scores(scores[None])[0]
+            scores = scores + parts[ALL_TERMS]
         return Explanation(
             name=one.name,
             terms=model.terms_,
@@ -123,19 +129,19 @@ class Explainer:
             probabilities=model.probabilities(scores),
             predicted=scores > model.thresholds_,
             base=model._intercept_,
-            kernels={k.name: p for k, p in zip(model._kernels_, by_kernel, strict=True)},
-            neighbours=nearest_sets(model, alike.sum(axis=0)),
+            kernels=parts,
+            neighbours=nearest_sets(model, model._rows(K, own, 0)[0]),
             evidence=self.evidence(one, vectors, model._coefficients_),
         )
 
     def evidence(self, one: ImageSet, vectors: Vectors, A: Array) -> list[Evidence]:
-        """Where the parts of the pyramid kernels lie; A: coefficients of the labelled sets."""
+        """Where the parts of the pyramid kernels lie; A: coefficients of all regressions."""
         own = [k.view is None or k.view in one.views for k in self.model._kernels_]
-        factors = _factors(self.model, np.array(own, dtype=float))
+        each = _coefficients(self.model, np.array(own, dtype=float), A)
         return [
             piece
             for j, pyramid in self.pyramids
-            for piece in pyramid.evidence(one, vectors, factors[j] * A)
+            for piece in pyramid.evidence(one, vectors, each[j])
         ]
 
 
@@ -146,7 +152,7 @@ class _Pyramid:
         self.model, self.kernel = model, kernel
         self.descriptor = next(d for d in model._descriptors_ if d.name == kernel.plan.descriptor)
         counts = kernel.kernel_.counts_[model._labelled_]
-        self.sizes = np.sqrt(kernel.kernel_._square(counts) * model._own_)
+        self.sizes = np.sqrt(kernel.kernel_._square(counts))
         self.features = kernel.kernel_.features(counts).tocsc()
         self.most = kernel.kernel_.counts_.max(axis=0).toarray().ravel()
         self.start = np.cumsum(self.most) - self.most
@@ -194,10 +200,15 @@ class _Pyramid:
         return np.asarray(np.sqrt(steps)[:, None] * parts)
 
 
-def _factors(model: Any, own: Array) -> Array:
-    """theta over the root of the self-similarity of the set."""
-    size = float(model._theta_ @ own)
-    return np.asarray(model._theta_ / np.sqrt(size if size > 0 else 1.0))
+def _coefficients(model: Any, own: Array, A: Array) -> Array:
+    """Of every kernel and labelled set, from those of the regressions on sums of kernels.
+
+    In a sum, a kernel counts by theta over the roots of the self-similarities of both sets.
+    """
+    sizes = model._thetas_ @ own
+    factors = model._thetas_ / np.sqrt(np.where(sizes > 0, sizes, 1))[:, None]
+    labelled = np.sqrt(np.where(model._own_ > 0, model._own_, 1))
+    return np.einsum("mj,mnt->jnt", factors, A / labelled[:, :, None])
 
 
 def nearest_sets(model: Any, similarity: Array) -> list[tuple[str, float, list[str]]]:

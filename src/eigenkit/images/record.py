@@ -64,7 +64,7 @@ def fitted_record(
     labelled = [sets[int(i)] for i in model._labelled_]
     K = model.training_kernel()
     shown = _shown_terms(model, model._held_out_)
-    evidence = _held_out_evidence(model, labelled, K, shown, tell)
+    evidence = _held_out_evidence(model, labelled, shown, tell)
     np.fill_diagonal(K, -np.inf)
     unseen = f"; for the figures of terms, {UNSEEN}" if model.views == "unseen" else ""
     return {
@@ -77,7 +77,6 @@ def fitted_record(
 def _held_out_evidence(
     model: ImageAnnotator,
     labelled: Sequence[ImageSet],
-    K: Array,
     shown: np.ndarray,
     tell: Tell | None,
 ) -> list[list[Evidence]]:
@@ -86,16 +85,25 @@ def _held_out_evidence(
     if not explainer.pyramids:
         return []
     vectors = model._vectors(labelled, explainer.descriptors)
-    spectrum, targets = Spectrum.of(K), model._targets_
-    A = spectrum.coefficients_of_each(model._Y_ @ targets.R, model.alpha_)
     group = np.arange(len(labelled)) if model._groups_ is None else model._groups_[model._labelled_]
     parts = [np.flatnonzero(group == name) for name in group]
-    lefts = spectrum.without(A, model.alpha_, parts)
+    used = [j for j, _ in explainer.pyramids]
+    members = np.flatnonzero(model._thetas_[:, used].any(axis=1))
+    lefts = [_lefts(model, int(m), parts) for m in members]
     found = []
     for i in _told("evidence", range(len(labelled)), tell):
-        others = next(lefts) @ targets.back[:, shown[i]]
-        found.append(explainer.evidence(labelled[i], subset(vectors, [i]), others))
+        A = np.zeros((len(model._thetas_), len(labelled), shown.shape[1]))
+        for m, left in zip(members, lefts, strict=True):
+            A[m] = next(left) @ model._targets_[m].back[:, shown[i]]
+        found.append(explainer.evidence(labelled[i], subset(vectors, [i]), A))
     return found
+
+
+def _lefts(model: ImageAnnotator, m: int, parts: list[np.ndarray]) -> Iterator[Array]:
+    """The coefficients of a regression when sets are left out, one part after the other."""
+    spectrum, alpha = Spectrum.of(model.training_kernel(m)), model._alphas_[m]
+    A = spectrum.coefficients_of_each(model._Y_ @ model._targets_[m].R, alpha)
+    return spectrum.without(A, alpha, parts)
 
 
 def _shown_terms(model: ImageAnnotator, S: Array) -> np.ndarray:

@@ -27,7 +27,7 @@ class Fold(Kernels):
 
     Parameters
     ----------
-    theta : array of shape (n_kernels,)
+    thetas : array of shape (n_regressions, n_kernels)
         The weights that the annotator chose.
     base : array of shape (n_kernels,)
         Equal weights for the kernels between sets, zero for others.
@@ -38,7 +38,7 @@ class Fold(Kernels):
     seed : int
     """
 
-    theta: Array
+    thetas: Array
     base: Array
     Y: Array
     pictures: list[Array]
@@ -52,17 +52,18 @@ Scores = tuple[Array, Array]  # scores of new sets, thresholds
 
 def chosen(fold: Fold) -> Scores:
     """What the annotator chose."""
-    return on_sum(fold, fold.theta)
+    return on_sum(fold, fold.thetas)
 
 
 def by_weights(fold: Fold, how: str) -> Scores:
     """Ridge regression on the sum of the set kernels with these weights."""
-    return on_sum(fold, Candidate("set kernels", fold.base, how).theta(fold.K, fold.Y))
+    return on_sum(fold, Candidate("set kernels", fold.base, how).thetas(fold.K, fold.Y))
 
 
-def on_sum(fold: Fold, theta: Array) -> Scores:
-    """Ridge regression on the sum of kernels."""
-    return on_kernel(*fold.mixed(theta), fold)
+def on_sum(fold: Fold, thetas: Array) -> Scores:
+    """Ridge regression on sums of kernels."""
+    committee, S = fold.annotated(thetas, fold.Y, fold.groups)
+    return S, thresholds(fold.Y, committee.held_out)
 
 
 def on_kernel(K: Array, K_new: Array, fold: Fold) -> Scores:
@@ -104,8 +105,8 @@ def one_program_per_term(fold: Fold, C: float = 1.0, tol: float = 0.05, most: in
 
     def annotate(j: int) -> None:
         found = silp(SvmBank(bank, fold.Y[:, j], C), tol, most)  # type: ignore[arg-type]
-        theta = np.zeros(len(used))
-        theta[used] = found.weights * scales
+        theta = np.zeros((1, len(used)))
+        theta[0, used] = found.weights * scales
         alone = Fold(**{**vars(fold), "Y": fold.Y[:, [j]]})
         scores, limit = on_sum(alone, theta / theta.sum())
         S[:, j], limits[j] = scores[:, 0], limit[0]

@@ -1,4 +1,4 @@
-"""Weights of the kernels: equal, learned by the semi-infinite program, or half of each."""
+"""Weights of the kernels: equal, learned, half of each; or a regression for every kernel."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy as np
 from eigenkit.data import CenteredKernel
 from eigenkit.evaluation.splits import k_fold
 from eigenkit.images.arrays import Array
-from eigenkit.images.ridge import fit_ridge, quality
+from eigenkit.images.committee import Committee, fit_committee
+from eigenkit.images.ridge import quality
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
 from eigenkit.targets import TARGETS, Labels
 
-WEIGHTS = ("equal", "learned", "half", "best")
+WEIGHTS = ("equal", "learned", "half", "best", "each")
 TOL, MAX_ITER, ALPHA = 1e-2, 100, 3.0
 # Rows of kernels that are summed at a time.
 MIX_ROWS = 64
@@ -54,19 +55,33 @@ class Candidate:
         Which kernels, in words.
     base : array of shape (n_kernels,)
         What counts as equal weights; zero for kernels that are left out.
-    how : {"equal", "learned", "half", "best"}
+    how : {"equal", "learned", "half", "best", "each"}
+    parts : sequence, optional
+        A name for every kernel; those of one name share a regression with "each".
     """
 
     kernels: str
     base: Array
     how: str = "equal"
+    parts: Sequence[str] | None = None
 
-    def theta(self, K: np.ndarray, Y: Array) -> Array:
-        """Factors of all kernels, with sum one."""
+    def thetas(self, K: np.ndarray, Y: Array) -> Array:
+        """Factors of all kernels, with sum one: a row for each regression, the sum of all first."""
+        if self.how == "each":
+            return self._each()
         used = self.base > 0
-        theta = np.zeros(len(K))
-        theta[used] = kernel_weights(K[used] if not used.all() else K, Y, self.how, self.base[used])
+        theta = np.zeros((1, len(K)))
+        theta[:, used] = kernel_weights(
+            K[used] if not used.all() else K, Y, self.how, self.base[used]
+        )
         return theta
+
+    def _each(self) -> Array:
+        names = np.arange(len(self.base)) if self.parts is None else np.array(self.parts)
+        names = np.where(self.base > 0, names, names[np.argmax(self.base > 0)])
+        alone = [self.base * (names == name) for name in dict.fromkeys(names.tolist())]
+        rows = np.array([self.base, *alone] if len(alone) > 1 else [self.base])
+        return np.asarray(rows / rows.sum(axis=1, keepdims=True))
 
 
 def kernel_weights(
@@ -128,6 +143,19 @@ class Kernels:
         new = unit_diagonal(mix(self.K_new, theta), theta @ self.own_new, own)
         return unit_diagonal(K, own, own), new
 
+    def annotated(self, thetas: Array, Y: Array, groups: Any) -> tuple[Committee, Array]:
+        """Regressions for the terms Y of the sets, and the log-odds of the new ones."""
+        rows: list[Array] = []
+
+        def kernels() -> Iterator[Array]:
+            for theta in thetas:
+                K, K_new = self.mixed(theta)
+                rows.append(K_new)
+                yield K
+
+        committee = fit_committee(kernels(), Y, groups)
+        return committee, committee.scores(rows)
+
 
 @dataclass(frozen=True, eq=False)
 class Trial(Kernels):
@@ -143,12 +171,11 @@ class Trial(Kernels):
     Y_new: Array
     groups: Any = None
 
-    def scores(self, theta: Array) -> Array:
+    def scores(self, thetas: Array) -> Array:
         """Log-odds of the new sets, with these weights."""
-        K, K_new = self.mixed(theta)
         groups = self.groups
         known = None if groups is None or np.all(groups == groups[0]) else groups
-        return fit_ridge(K, self.Y, known).scores(K_new)
+        return self.annotated(thetas, self.Y, known)[1]
 
 
 def fold_trials(K: np.ndarray, Y: Array, seed: int, groups: Any = None) -> Iterator[Trial]:
@@ -167,7 +194,7 @@ def choose(
     if len(candidates) == 1:
         return candidates[0], []
     scores = [
-        [quality(t.Y_new, t.scores(candidate.theta(t.K, t.Y))) for candidate in candidates]
+        [quality(t.Y_new, t.scores(candidate.thetas(t.K, t.Y))) for candidate in candidates]
         for t in trials
     ]
     means = np.mean(scores, axis=0)

@@ -50,6 +50,8 @@ CLASSES = {
     "TermReport": "eigenkit.images:TermReport",
     "ViewKernel": "eigenkit.images.kernels:ViewKernel",
     "Targets": "eigenkit.images.ridge:Targets",
+    "Ridge": "eigenkit.images.ridge:Ridge",
+    "Second": "eigenkit.images.committee:Second",
     "Preparation": "eigenkit.images.kernels:Preparation",
 }
 # Parameters that estimators had when earlier files were written; predictions do not need them.

@@ -1,0 +1,110 @@
+"""Several regressions for the same terms, whose log-odds add up.
+
+A sum of kernels has one alpha and one set of weights for a term, whatever each kernel knows about
+it. Where every kernel has a regression of its own, one that says nothing of a term gives all sets
+nearly the same log-odds, and counts for little in the mean.
+
+What all terms get is a description of a set, too: the terms of sets with like descriptions are
+like. A second regression has a Gaussian of the roots of the probabilities as its kernel, and the
+scores are halfway between both. The training sets are described by scores that they were left
+out of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from eigenkit.images.arrays import Array
+from eigenkit.images.ridge import Ridge, calibrate, fit_ridge, probabilities
+from eigenkit.kernels.sets import MeanMap
+
+# Inverse width of the second kernel, in units of the median of squared distances.
+GAMMA = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Second:
+    """The regression on what the first ones say of all terms.
+
+    Parameters
+    ----------
+    kernel : MeanMap
+        A Gaussian, with the training sets.
+    ridge : Ridge
+    slopes, offsets : arrays of shape (n_terms,)
+        What makes log-odds of the scores that it is given.
+    """
+
+    kernel: MeanMap
+    ridge: Ridge
+    slopes: Array
+    offsets: Array
+
+    def scores(self, S: Array) -> Array:
+        """Its part of the scores, from those of the first regressions."""
+        X = roots(self.slopes * S + self.offsets)
+        return self.ridge.scores(self.kernel.transform_block(X, np.ones(len(X), dtype=np.intp)))
+
+    def calibrated(self, slopes: Array, offsets: Array) -> Second:
+        """Slopes times its scores, where those that it is given are ``slopes * S + offsets``."""
+        own = self.slopes / slopes
+        ridge = self.ridge.calibrated(slopes, np.zeros_like(slopes))
+        return Second(self.kernel, ridge, own, self.offsets - own * offsets)
+
+
+@dataclass(frozen=True, eq=False)
+class Committee:
+    """Fitted regressions whose scores add up.
+
+    Parameters
+    ----------
+    members : tuple of Ridge
+        One for each kernel.
+    held_out : array of shape (n, n_terms)
+        Log-odds of every set by all others.
+    second : Second, optional
+    """
+
+    members: tuple[Ridge, ...]
+    held_out: Array
+    second: Second | None = None
+
+    def scores(self, rows: Sequence[Array]) -> Array:
+        """Log-odds of new sets, from a kernel with the training sets for every member."""
+        S = sum(member.scores(K_new) for member, K_new in zip(self.members, rows, strict=True))
+        return np.asarray(S if self.second is None else S + self.second.scores(S))
+
+    def calibrated(self, slopes: Array, offsets: Array) -> Committee:
+        """With log-odds that are a line of the present ones."""
+        n = len(self.members)
+        members = tuple(m.calibrated(slopes, offsets / n) for m in self.members)
+        second = self.second.calibrated(slopes, offsets) if self.second else None
+        return Committee(members, slopes * self.held_out + offsets, second)
+
+
+def roots(S: Array) -> Array:
+    """Of the probabilities: rare terms are told from absent ones."""
+    return np.sqrt(probabilities(S))
+
+
+def fit_committee(kernels: Iterable[Array], Y: Array, groups: Any = None) -> Committee:
+    """A regression for every kernel; of several the mean, and a second one on what they say."""
+    members = tuple(fit_ridge(K, Y, groups) for K in kernels)
+    first = Committee(members, np.sum([m.held_out for m in members], axis=0))
+    if len(members) == 1:
+        return first
+    first = first.calibrated(*calibrate(Y, first.held_out))
+    X = roots(first.held_out)
+    kernel = MeanMap(GAMMA, random_state=0).fit_blocks(X, [(X, np.ones(len(X), dtype=np.intp))])
+    ridge = fit_ridge(kernel.kernel_of_fit(), Y, groups)
+    one, nothing = np.ones(Y.shape[1]), np.zeros(Y.shape[1])
+    both = replace(
+        first,
+        held_out=first.held_out + ridge.held_out,
+        second=Second(kernel, ridge, one, nothing),
+    )
+    return both.calibrated(*calibrate(Y, both.held_out))
