@@ -64,15 +64,15 @@ class ImageAnnotator(BaseEstimator):
     Parameters
     ----------
     kernels : {"auto", "default", "pooled", "thesis"} or sequence of Plan and str
-        Which kernels: ten between sets ("default"); one on pooled vectors, the plain way
+        Which kernels: fourteen between sets ("default"); one on pooled vectors, the plain way
         ("pooled"); whichever of these, both, or those without colour does best in
         cross-validation ("auto"); the 23 of the thesis; or plans of your own (a name of a
         descriptor stands for its mean map).
     weights : {"auto", "equal", "learned", "half", "best", "each"}
         Equal; learned by the semi-infinite program for the clique expansion; the mean of both;
         the one best kernel; a regression for each kernel beside that on the equal sum, and one on
-        what these say of all terms (:mod:`eigenkit.images.committee`); or chosen among all but
-        the best kernel by cross-validation.
+        what these say of all terms (:mod:`eigenkit.images.committee`); or the better of equal
+        and each in cross-validation.
     descriptors : sequence of Descriptor
         Descriptors of your own that ``kernels`` names; with a name in ``kernels`` they are added.
     size : (int, int), optional
@@ -292,7 +292,7 @@ class ImageAnnotator(BaseEstimator):
         ]
         best, scores = choose(trials(), kernels)
         found = {c.kernels: score for c, score in zip(kernels, scores, strict=False)}
-        hows = [self.weights] if self.weights != "auto" else ["equal", "half", "learned", "each"]
+        hows = [self.weights] if self.weights != "auto" else ["equal", "each"]
         if np.count_nonzero(best.base) == 1:
             hows = ["equal"]
         parts = [kernel.plan.name for kernel in self._kernels_]

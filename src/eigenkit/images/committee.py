@@ -2,12 +2,12 @@
 
 A sum of kernels has one alpha and one set of weights for a term, whatever each kernel knows about
 it. Where every kernel has a regression of its own, one that says nothing of a term gives all sets
-nearly the same log-odds, and counts for little in the mean.
+nearly the same log-odds, and counts for little in the mean. In it, a kernel counts by the square of
+what its mean AUC is above chance.
 
-What all terms get is a description of a set, too: the terms of sets with like descriptions are
-like. A second regression has a Gaussian of the roots of the probabilities as its kernel, and the
-scores are halfway between both. The training sets are described by scores that they were left
-out of.
+What all terms get is a description of a set, too: sets with like descriptions have like terms. A
+second regression has a Gaussian of the roots of the probabilities as its kernel, and is a quarter
+of the scores. Training sets are described by what regressions without them say.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.estimators._auc import mean_auc
 from eigenkit.images.arrays import Array
 from eigenkit.images.ridge import Ridge, calibrate, fit_ridge, probabilities
 from eigenkit.kernels.sets import MeanMap
 
-# Inverse width of the second kernel, in units of the median of squared distances.
-GAMMA = 1.0
+# The part of the second regression in the scores.
+SHARE = 0.25
+# What counts as an AUC above chance where there is none.
+LEAST = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,19 +95,27 @@ def roots(S: Array) -> Array:
 
 
 def fit_committee(kernels: Iterable[Array], Y: Array, groups: Any = None) -> Committee:
-    """A regression for every kernel; of several the mean, and a second one on what they say."""
-    members = tuple(fit_ridge(K, Y, groups) for K in kernels)
-    first = Committee(members, np.sum([m.held_out for m in members], axis=0))
+    """A regression for every kernel; of several a mean, and a second one on what they say."""
+    members = [fit_ridge(K, Y, groups) for K in kernels]
     if len(members) == 1:
-        return first
-    first = first.calibrated(*calibrate(Y, first.held_out))
+        return Committee((members[0],), members[0].held_out)
+    first = _mean(members, Y)
     X = roots(first.held_out)
-    kernel = MeanMap(GAMMA, random_state=0).fit_blocks(X, [(X, np.ones(len(X), dtype=np.intp))])
+    kernel = MeanMap(random_state=0).fit_blocks(X, [(X, np.ones(len(X), dtype=np.intp))])
     ridge = fit_ridge(kernel.kernel_of_fit(), Y, groups)
-    one, nothing = np.ones(Y.shape[1]), np.zeros(Y.shape[1])
-    both = replace(
-        first,
-        held_out=first.held_out + ridge.held_out,
-        second=Second(kernel, ridge, one, nothing),
-    )
-    return both.calibrated(*calibrate(Y, both.held_out))
+    one, zero = np.ones(Y.shape[1]), np.zeros(Y.shape[1])
+    ridge = ridge.calibrated(one * SHARE / (1 - SHARE), zero)
+    held_out = first.held_out + ridge.held_out
+    both = replace(first, held_out=held_out, second=Second(kernel, ridge, one, zero))
+    return both.calibrated(*calibrate(Y, held_out))
+
+
+def _mean(members: Sequence[Ridge], Y: Array) -> Committee:
+    above = np.array([mean_auc(Y, m.held_out) for m in members]) - 0.5
+    counts = np.maximum(above, LEAST) ** 2
+    scaled = [
+        m.calibrated(np.full(Y.shape[1], count), np.zeros(Y.shape[1]))
+        for m, count in zip(members, counts / counts.sum(), strict=True)
+    ]
+    first = Committee(tuple(scaled), np.sum([m.held_out for m in scaled], axis=0))
+    return first.calibrated(*calibrate(Y, first.held_out))

@@ -52,11 +52,12 @@ class Plan:
 
 
 # Descriptors that say nothing of grey pictures, and little where colours are a matter of style.
-COLOUR = ("hsv", "lab", "thumbnail", "dense_colours-16")
+COLOUR = ("hsv", "lab", "thumbnail", "dense_colours-16", "correlogram")
 # Uniform cubes are of no use to vectors of many numbers.
 _PYRAMID = {"bins": "vocabulary", "n_levels": 5}
 DEFAULT = (
     *(Plan(name) for name in ("hog-8", "hog-4", "hsv", "lab", "thumbnail", "gabor-fine", "lbp")),
+    *(Plan(name) for name in ("spectrum", "spectrum_edges", "spectrum_turned", "correlogram")),
     Plan("dense_sift-16", "fisher", {"n_gaussians": 64}),
     Plan("dense_colours-16", "fisher", {"n_gaussians": 64}),
     Plan("sift-16", "pyramid"),

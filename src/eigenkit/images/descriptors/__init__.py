@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from eigenkit.images.arrays import Array
-from eigenkit.images.descriptors import whole
+from eigenkit.images.descriptors import spectra, whole
 from eigenkit.images.descriptors.frame import Frame, grid, unit
 from eigenkit.images.descriptors.local import DENSE, LOCAL, dense, local
 
@@ -127,6 +127,10 @@ DESCRIPTORS: dict[str, Callable[[Frame], Array]] = {
     "lab": whole.lab_histogram,
     "thumbnail": whole.thumbnail,
     "lbp": whole.lbp,
+    "spectrum": spectra.spectrum,
+    "spectrum_edges": spectra.spectrum_edges,
+    "spectrum_turned": spectra.spectrum_turned,
+    "correlogram": spectra.correlogram,
 }
 
 
