@@ -112,7 +112,7 @@ def unseen_vendor(folds: int, cache: Path, vendors: Any = VENDORS) -> dict[str, 
             sets, *_ = emoji([v for v in VENDORS if v != vendor])
             new, *_ = emoji([vendor])
             for name, given in params.items():
-                model = ImageAnnotator(weights="equal", cache=cache, n_jobs=-1, **given)
+                model = ImageAnnotator(cache=cache, n_jobs=-1, **given)
                 model.fit([sets[i] for i in train], Y[train], terms, groups[train])
                 shown = [new[i] for i in test]
                 for more, used in (("", model), (ADAPTED, adapt(model, shown))):

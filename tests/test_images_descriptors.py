@@ -251,6 +251,37 @@ def test_histograms_are_roots_of_shares(image):
         np.testing.assert_allclose(np.sum(v**2, axis=1), 1, rtol=1e-5)
 
 
+def _thing(x=40, y=30):
+    """A red bar and a blue square on white."""
+    image = np.full((128, 128, 3), 255, dtype=np.uint8)
+    image[y : y + 12, x : x + 40] = (200, 30, 30)
+    image[y + 20 : y + 36, x : x + 16] = (30, 60, 200)
+    return image
+
+
+@pytest.mark.parametrize("name", ["spectrum", "spectrum_edges", "spectrum_turned", "correlogram"])
+def test_spectra_stay_when_things_move(name):
+    there, moved, other = Descriptor(name).transform(
+        [_thing(), _thing(52, 58), 255 - np.tile(_thing()[::2, ::2], (2, 2, 1))]
+    )
+    np.testing.assert_allclose(moved, there, atol=1e-2)
+    assert np.abs(other - there).max() > 0.1
+
+
+def test_a_spectrum_stays_when_things_turn():
+    turned = Descriptor("spectrum_turned").transform([_thing(), np.rot90(_thing())])
+    np.testing.assert_allclose(*turned, atol=1e-2)
+    flat = Descriptor("spectrum").transform([_thing(), np.rot90(_thing())])
+    assert np.abs(flat[0] - flat[1]).max() > 0.1
+
+
+def test_a_flat_colour_meets_itself_everywhere():
+    v = Descriptor("correlogram").transform([np.full((128, 320, 3), 40, dtype=np.uint8)])[0]
+    shares = v.reshape(4, 64) ** 2
+    assert np.count_nonzero(shares) == 4
+    np.testing.assert_allclose(shares.sum(axis=1), 1 - np.array([1, 3, 6, 12]) / 64, rtol=1e-5)
+
+
 def test_directions_share_the_strength(image):
     g = Frame(image).gradient(16)
     np.testing.assert_allclose(orientations(g, 8).sum(axis=0), np.hypot(*g), rtol=1e-4, atol=1e-7)

@@ -37,7 +37,7 @@ Kernels = Annotated[
         "its kind of set kernel, as sift-16:pyramid,hsv:mean_map."
     ),
 ]
-Weights = Annotated[str, typer.Option(help="auto, equal, learned, half, best or each.")]
+Weights = Annotated[str, typer.Option(help="each, equal, learned, half or best.")]
 Views = Annotated[
     bool | None,
     typer.Option(
@@ -76,7 +76,7 @@ def fit(
     out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")],
     report: ReportFile = None,
     kernels: Kernels = "auto",
-    weights: Weights = "auto",
+    weights: Weights = "each",
     views: Views = None,
     unseen_views: Unseen = False,
     size: Size = None,

@@ -58,21 +58,21 @@ class ImageAnnotator(BaseEstimator):
     Every image becomes vectors (:class:`Descriptor`), every kind of vectors a kernel between
     sets (:mod:`eigenkit.kernels.sets`), and their weighted sum is the kernel of a centred ridge
     regression for all terms and their principal components; or each kernel has a regression of
-    its own. Alphas, thresholds and log-odds come from leave-one-out scores in closed form; the
-    weights are chosen by cross-validation.
+    its own. Alphas, thresholds and log-odds come from leave-one-out scores in closed form; which
+    kernels take part is chosen by cross-validation.
 
     Parameters
     ----------
     kernels : {"auto", "default", "pooled", "thesis"} or sequence of Plan and str
         Which kernels: fourteen between sets ("default"); one on pooled vectors, the plain way
-        ("pooled"); whichever of these, both, or those without colour does best in
-        cross-validation ("auto"); the 23 of the thesis; or plans of your own (a name of a
+        ("pooled"); both, with or without those of colour, by cross-validation ("auto"; where
+        kernels have one regression, also either alone); the 23 of the thesis; or plans of your own (a name of a
         descriptor stands for its mean map).
-    weights : {"auto", "equal", "learned", "half", "best", "each"}
-        Equal; learned by the semi-infinite program for the clique expansion; the mean of both;
-        the one best kernel; a regression for each kernel beside that on the equal sum, and one on
-        what these say of all terms (:mod:`eigenkit.images.committee`); or the better of equal
-        and each in cross-validation.
+    weights : {"each", "equal", "learned", "half", "best"}
+        A regression for each kernel beside that on their equal sum, and one on what these say of
+        all terms (:mod:`eigenkit.images.committee`); or one regression on a sum with weights that
+        are equal, learned by the semi-infinite program for the clique expansion, the mean of
+        both, or zero for all but the best kernel.
     descriptors : sequence of Descriptor
         Descriptors of your own that ``kernels`` names; with a name in ``kernels`` they are added.
     size : (int, int), optional
@@ -101,7 +101,7 @@ class ImageAnnotator(BaseEstimator):
     weights_chosen_, kernels_chosen_ : str
         In words.
     weights_scores_ : dict
-        What was chosen from -> its mean quality in cross-validation.
+        Kernels to choose from -> their mean quality in cross-validation, summed with equal weights.
     alpha_ : array of shape (2 n_terms,)
         That of the least squared error, sets being left out: of each term, then of each
         principal component of the terms; in the regression on the sum of kernels.
@@ -135,7 +135,7 @@ class ImageAnnotator(BaseEstimator):
         self,
         kernels: Any = "auto",
         *,
-        weights: str = "auto",
+        weights: str = "each",
         descriptors: Sequence[Descriptor] = (),
         size: tuple[int, int] | None = None,
         views: bool | str = "auto",
@@ -181,7 +181,7 @@ class ImageAnnotator(BaseEstimator):
         -------
         self
         """
-        check_choice("weights", self.weights, ("auto", *WEIGHTS))
+        check_choice("weights", self.weights, WEIGHTS)
         if not isinstance(self.views, bool):
             check_choice("views", self.views, ("auto", "unseen", True, False))
         sets = check_sets(sets)
@@ -280,27 +280,21 @@ class ImageAnnotator(BaseEstimator):
     def _choose(
         self, K: np.ndarray, Y: Array, groups: Any, unseen: list[Trial] | None
     ) -> Candidate:
-        """Which kernels, with equal weights; then which weights."""
+        """Which kernels, by their sum with equal weights."""
 
         def trials() -> Iterable[Trial]:
             return unseen or fold_trials(K, Y, int(self.random_state), groups)
 
         kernels = [
             Candidate(name + words, equal_weights(used, self._kernels_, within))
-            for name, used in subsets(self.kernels, self._kernels_).items()
+            for name, used in subsets(self.kernels, self._kernels_, self.weights).items()
             for words, within in with_views(self._kernels_, used)
         ]
         best, scores = choose(trials(), kernels)
-        found = {c.kernels: score for c, score in zip(kernels, scores, strict=False)}
-        hows = [self.weights] if self.weights != "auto" else ["equal", "each"]
-        if np.count_nonzero(best.base) == 1:
-            hows = ["equal"]
+        self.weights_scores_ = {c.kernels: x for c, x in zip(kernels, scores, strict=False)}
+        single = np.count_nonzero(best.base) == 1
         parts = [kernel.plan.name for kernel in self._kernels_]
-        weights = [Candidate(best.kernels, best.base, how, parts) for how in hows]
-        best, scores = choose(trials(), weights)
-        found |= {f"{c.how} weights": score for c, score in zip(weights, scores, strict=False)}
-        self.weights_scores_ = found
-        return best
+        return Candidate(best.kernels, best.base, "equal" if single else self.weights, parts)
 
     def _keep(self, fitted: Committee, Y: Array, held_out: Array, Y_sets: Array) -> None:
         """The regressions, and what the scores of sets left out say of their terms."""

@@ -223,7 +223,7 @@ def _fold(
 def _set_kernel_weights(model: ImageAnnotator) -> Array:
     """Equal weights for the kernels between sets; those within views if they were chosen."""
     kernels = model._kernels_
-    used = next(iter(subsets(model.kernels, kernels).values()))
+    used = next(iter(subsets(model.kernels, kernels, "equal").values()))
     within = any(k.view is not None for k, b in zip(kernels, model._base_, strict=True) if b)
     return equal_weights(used, kernels, within)
 

@@ -88,20 +88,28 @@ def plans_of(kernels: Any, descriptors: Sequence[Descriptor] = ()) -> tuple[Plan
     return plans
 
 
-def subsets(kernels: Any, fitted: Sequence[ViewKernel]) -> dict[str, np.ndarray]:
-    """The kernels to choose from, in words: which of them take part."""
+def subsets(kernels: Any, fitted: Sequence[ViewKernel], weights: str) -> dict[str, np.ndarray]:
+    """The kernels to choose from, in words: which of them take part.
+
+    Where each has a regression, those that tell little count for little: only colour is a choice.
+    """
     everything = np.ones(len(fitted), dtype=bool)
     if not (isinstance(kernels, str) and kernels == "auto"):
         return {"all kernels": everything}
     pooled = np.array([k.plan == POOLED for k in fitted])
     coloured = np.array([k.plan.descriptor in COLOUR for k in fitted])
-    return {
-        "set kernels": ~pooled,
-        "set kernels without colour": ~pooled & ~coloured,
-        "plain pooling": pooled,
+    both = {
         "set kernels and plain pooling": everything,
         "set kernels without colour and plain pooling": ~coloured,
     }
+    if weights == "each":
+        return both
+    alone = {
+        "set kernels": ~pooled,
+        "set kernels without colour": ~pooled & ~coloured,
+        "plain pooling": pooled,
+    }
+    return {**alone, **both}
 
 
 def equal_weights(used: np.ndarray, fitted: Sequence[ViewKernel], within: bool) -> Array:

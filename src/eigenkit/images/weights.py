@@ -16,7 +16,7 @@ from eigenkit.images.ridge import quality
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
 from eigenkit.targets import TARGETS, Labels
 
-WEIGHTS = ("equal", "learned", "half", "best", "each")
+WEIGHTS = ("each", "equal", "learned", "half", "best")
 TOL, MAX_ITER, ALPHA = 1e-2, 100, 3.0
 # Rows of kernels that are summed at a time.
 MIX_ROWS = 64
