@@ -548,7 +548,9 @@ def test_a_set_of_unknown_views_gets_the_means_of_the_terms(shapes, weights):
     ]
     model = ImageAnnotator(["thumbnail", "hsv"], size=(64, 64), views=True, weights=weights)
     model.fit(seen, Y, terms)
-    means = [(model.training_kernel(m) @ A).mean(axis=0) for m, A in enumerate(model._coefficients_)]
+    means = [
+        (model.training_kernel(m) @ A).mean(axis=0) for m, A in enumerate(model._coefficients_)
+    ]
     mean = sum(means) + model._intercept_
     if weights == "each":
         mean = mean + model._second_.scores(mean[None])[0]

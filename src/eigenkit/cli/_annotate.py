@@ -32,7 +32,7 @@ LabelFile = Annotated[
 Kernels = Annotated[
     str,
     typer.Option(
-        help="auto (by cross-validation), default (ten between sets), pooled (plain), thesis "
+        help="auto (by cross-validation), default (fourteen between sets), pooled (plain), thesis "
         "(23 pyramids), or descriptors with commas, each with "
         "its kind of set kernel, as sift-16:pyramid,hsv:mean_map."
     ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -20,27 +20,23 @@ from eigenkit.images.checks import (
     check_terms,
     name_new_views,
 )
-from eigenkit.images.committee import Committee, Second, fit_committee
+from eigenkit.images.committee import Committee, Second, fit_committee, with_second
 from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.explain import Explainer, Explanation
 from eigenkit.images.extraction import Progress, Vectors, common_size, extract, fitted, subset
 from eigenkit.images.files import ImageSet, small_pictures
 from eigenkit.images.kernels import (
     ViewKernel,
-    equal_weights,
     fit_kernels,
     plans_of,
-    subsets,
-    with_views,
 )
 from eigenkit.images.ridge import calibrate, probabilities, thresholds
 from eigenkit.images.term_reports import few_terms, is_learnable, term_reports
 from eigenkit.images.unseen import rows_of_views, unseen_trials
 from eigenkit.images.weights import (
     WEIGHTS,
-    Candidate,
     Trial,
-    choose,
+    choose_kernels,
     fold_trials,
     mix,
     mixed,
@@ -65,9 +61,9 @@ class ImageAnnotator(BaseEstimator):
     ----------
     kernels : {"auto", "default", "pooled", "thesis"} or sequence of Plan and str
         Which kernels: fourteen between sets ("default"); one on pooled vectors, the plain way
-        ("pooled"); both, with or without those of colour, by cross-validation ("auto"; where
-        kernels have one regression, also either alone); the 23 of the thesis; or plans of your own (a name of a
-        descriptor stands for its mean map).
+        ("pooled"); both, with or without those of colour, by cross-validation ("auto"; with one
+        regression on a sum, also either alone); the 23 of the thesis; or plans of your own (a
+        name of a descriptor stands for its mean map).
     weights : {"each", "equal", "learned", "half", "best"}
         A regression for each kernel beside that on their equal sum, and one on what these say of
         all terms (:mod:`eigenkit.images.committee`); or one regression on a sum with weights that
@@ -220,7 +216,7 @@ class ImageAnnotator(BaseEstimator):
 
     def _forget_unused(self) -> None:
         """Kernels without weight, and descriptors that no kernel needs, are not kept."""
-        used = self._thetas_.any(axis=0)
+        used = np.count_nonzero(self._thetas_, axis=0) > 0
         self._kernels_ = [k for k, has in zip(self._kernels_, used, strict=True) if has]
         self._thetas_, self._base_ = self._thetas_[:, used], self._base_[used]
         needed = {kernel.plan.descriptor for kernel in self._kernels_}
@@ -259,7 +255,12 @@ class ImageAnnotator(BaseEstimator):
         learnable = is_learnable(Y_sets)
         if not learnable.any():
             raise ValueError("no term is carried by two sets and missing from another.")
-        chosen = self._choose(K, Y[:, learnable], groups, unseen)
+        chosen, self.weights_scores_ = choose_kernels(
+            self.kernels,
+            self.weights,
+            self._kernels_,
+            lambda: unseen or fold_trials(K, Y[:, learnable], int(self.random_state), groups),
+        )
         self.kernels_chosen_, self.weights_chosen_ = chosen.kernels, chosen.how
         self._base_, self._thetas_ = chosen.base, chosen.thetas(K, Y[:, learnable])
         self.weights_ = {
@@ -276,25 +277,6 @@ class ImageAnnotator(BaseEstimator):
             slopes, offsets = calibrate(truth, held_out)
             fitted, held_out = fitted.calibrated(slopes, offsets), slopes * held_out + offsets
         self._keep(fitted, truth, held_out, Y_sets)
-
-    def _choose(
-        self, K: np.ndarray, Y: Array, groups: Any, unseen: list[Trial] | None
-    ) -> Candidate:
-        """Which kernels, by their sum with equal weights."""
-
-        def trials() -> Iterable[Trial]:
-            return unseen or fold_trials(K, Y, int(self.random_state), groups)
-
-        kernels = [
-            Candidate(name + words, equal_weights(used, self._kernels_, within))
-            for name, used in subsets(self.kernels, self._kernels_, self.weights).items()
-            for words, within in with_views(self._kernels_, used)
-        ]
-        best, scores = choose(trials(), kernels)
-        self.weights_scores_ = {c.kernels: x for c, x in zip(kernels, scores, strict=False)}
-        single = np.count_nonzero(best.base) == 1
-        parts = [kernel.plan.name for kernel in self._kernels_]
-        return Candidate(best.kernels, best.base, "equal" if single else self.weights, parts)
 
     def _keep(self, fitted: Committee, Y: Array, held_out: Array, Y_sets: Array) -> None:
         """The regressions, and what the scores of sets left out say of their terms."""
@@ -349,7 +331,10 @@ class ImageAnnotator(BaseEstimator):
         """What can be compared with no set is like them as sets are on average, not unlike all."""
         lost = ~own.any(axis=0)
         if lost.any():
-            labelled, size = np.ix_(self._labelled_, self._labelled_), np.sqrt(self._own_[0])[:, None]
+            labelled, size = (
+                np.ix_(self._labelled_, self._labelled_),
+                np.sqrt(self._own_[0])[:, None],
+            )
             for j, kernel in enumerate(self._kernels_):
                 K[j, lost] = (kernel.kernel_of_fit()[labelled] / size).mean(axis=0)
             own[:, lost] = 1
@@ -361,8 +346,7 @@ class ImageAnnotator(BaseEstimator):
         sets = check_sets(sets)
         K, own = self._each_kernel(sets, self._vectors(sets))
         parts = [self._rows(K, own, m) @ A for m, A in enumerate(self._coefficients_)]
-        S = np.sum(parts, axis=0) + self._intercept_
-        return S if self._second_ is None else S + self._second_.scores(S)
+        return with_second(np.sum(parts, axis=0) + self._intercept_, self._second_)
 
     def predict_proba(self, sets: Sequence[ImageSet]) -> Array:
         """Probabilities of terms, calibrated on leave-one-out scores."""

@@ -78,8 +78,8 @@ class Committee:
 
     def scores(self, rows: Sequence[Array]) -> Array:
         """Log-odds of new sets, from a kernel with the training sets for every member."""
-        S = sum(member.scores(K_new) for member, K_new in zip(self.members, rows, strict=True))
-        return np.asarray(S if self.second is None else S + self.second.scores(S))
+        parts = [member.scores(K_new) for member, K_new in zip(self.members, rows, strict=True)]
+        return with_second(np.sum(parts, axis=0), self.second)
 
     def calibrated(self, slopes: Array, offsets: Array) -> Committee:
         """With log-odds that are a line of the present ones."""
@@ -87,6 +87,11 @@ class Committee:
         members = tuple(m.calibrated(slopes, offsets / n) for m in self.members)
         second = self.second.calibrated(slopes, offsets) if self.second else None
         return Committee(members, slopes * self.held_out + offsets, second)
+
+
+def with_second(S: Array, second: Second | None) -> Array:
+    """Scores with what the second regression, if there is one, makes of them."""
+    return S if second is None else S + second.scores(S)
 
 
 def roots(S: Array) -> Array:

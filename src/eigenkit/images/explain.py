@@ -208,7 +208,7 @@ def _coefficients(model: Any, own: Array, A: Array) -> Array:
     sizes = model._thetas_ @ own
     factors = model._thetas_ / np.sqrt(np.where(sizes > 0, sizes, 1))[:, None]
     labelled = np.sqrt(np.where(model._own_ > 0, model._own_, 1))
-    return np.einsum("mj,mnt->jnt", factors, A / labelled[:, :, None])
+    return np.asarray(np.einsum("mj,mnt->jnt", factors, A / labelled[:, :, None]))
 
 
 def nearest_sets(model: Any, similarity: Array) -> list[tuple[str, float, list[str]]]:

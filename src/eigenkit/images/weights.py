@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from eigenkit.data import CenteredKernel
 from eigenkit.evaluation.splits import k_fold
 from eigenkit.images.arrays import Array
 from eigenkit.images.committee import Committee, fit_committee
+from eigenkit.images.kernels import ViewKernel, equal_weights, subsets, with_views
 from eigenkit.images.ridge import quality
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
 from eigenkit.targets import TARGETS, Labels
@@ -199,6 +200,24 @@ def choose(
     ]
     means = np.mean(scores, axis=0)
     return candidates[int(np.argmax(means))], [float(mean) for mean in means]
+
+
+def choose_kernels(
+    kernels: Any,
+    weights: str,
+    fitted: Sequence[ViewKernel],
+    trials: Callable[[], Iterable[Trial]],
+) -> tuple[Candidate, dict[str, float]]:
+    """Which kernels, by their sum with equal weights; and the quality of every choice."""
+    candidates = [
+        Candidate(name + words, equal_weights(used, fitted, within))
+        for name, used in subsets(kernels, fitted, weights).items()
+        for words, within in with_views(fitted, used)
+    ]
+    best, scores = choose(trials(), candidates)
+    how = "equal" if np.count_nonzero(best.base) == 1 else weights
+    chosen = Candidate(best.kernels, best.base, how, [kernel.plan.name for kernel in fitted])
+    return chosen, {c.kernels: x for c, x in zip(candidates, scores, strict=False)}
 
 
 def folds_of(Y: Array, groups: Any, folds: int, seed: int) -> Iterator[tuple[Any, Any]]:
