@@ -77,7 +77,7 @@ def compared(name: str, data: Any, rivals: Any, folds: int, cache: Path) -> dict
         each=_fold_lines,
     )
     for model, _ in found.held_out:
-        print(f"  chosen on a fold: {model.kernels_chosen_}, {model.weights_chosen_} weights")
+        print(f"  chosen on a fold: {model.kernels_chosen_}")
     print(f"\n{name}: {len(sets)} sets, {len(terms)} terms, {folds} folds")
     for row in as_records(found):
         print(_line(row["name"], *(row[key] for key in ("auc", "p1", "f1"))), flush=True)

@@ -355,6 +355,7 @@ def _described(model: ImageAnnotator) -> dict[str, Any]:
 def _summary(model: ImageAnnotator) -> list[str]:
     """A table of the terms, and the weights of the kernels."""
     from eigenkit.images.term_reports import OTHERS, UNSEEN
+    from eigenkit.images.weights import IN_WORDS
 
     figures = ("f1", "precision", "recall", "auc")
     rows = [
@@ -366,7 +367,7 @@ def _summary(model: ImageAnnotator) -> list[str]:
     return [
         f"{len(model.set_names_)} sets, {len(model._labelled_)} with labels; images brought to "
         f"{model.size_[0]} x {model.size_[1]}",
-        f"chosen: {model.kernels_chosen_}, {model.weights_chosen_} weights",
+        f"chosen: {model.kernels_chosen_}, {IN_WORDS[model.weights_chosen_]}",
         "weights of the kernels: "
         + ", ".join(f"{clean(name)} {w:.3f}" for name, w in weights if f"{w:.3f}" != "0.000"),
         f"{UNSEEN if model.views == 'unseen' else OTHERS}:",

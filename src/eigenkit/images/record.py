@@ -21,6 +21,7 @@ from eigenkit.images.files import ImageSet
 from eigenkit.images.ridge import Spectrum
 from eigenkit.images.term_reports import OTHERS, UNSEEN, TermReport, term_reports
 from eigenkit.images.unseen import views_apart
+from eigenkit.images.weights import IN_WORDS
 
 # Pictures of a set that are shown, their longer side, and terms whose evidence is drawn.
 PICTURES, SIDE, EVIDENCE = 4, 96, 3
@@ -182,7 +183,7 @@ def _head(model: ImageAnnotator, title: str, what: str) -> dict[str, Any]:
         "what": what,
         "n_train": len(model._labelled_),
         "weights": [[name, weight] for name, weight in model.weights_.items()],
-        "weights_chosen": f"{model.kernels_chosen_}, {model.weights_chosen_} weights",
+        "weights_chosen": f"{model.kernels_chosen_}, {IN_WORDS[model.weights_chosen_]}",
         "few": model.few_,
     }
 

@@ -18,6 +18,7 @@ from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
 from eigenkit.targets import TARGETS, Labels
 
 WEIGHTS = ("each", "equal", "learned", "half", "best")
+IN_WORDS = {how: f"{how} weights" for how in WEIGHTS} | {"each": "a regression for each"}
 TOL, MAX_ITER, ALPHA = 1e-2, 100, 3.0
 # Rows of kernels that are summed at a time.
 MIX_ROWS = 64
