@@ -66,7 +66,7 @@ class ImageAnnotator(BaseEstimator):
         name of a descriptor stands for its mean map).
     weights : {"each", "equal", "learned", "half", "best"}
         A regression for each kernel beside that on their equal sum, and one on what these say of
-        all terms (:mod:`eigenkit.images.committee`); or one regression on a sum with weights that
+        all terms (``eigenkit.images.committee``); or one regression on a sum with weights that
         are equal, learned by the semi-infinite program for the clique expansion, the mean of
         both, or zero for all but the best kernel.
     descriptors : sequence of Descriptor
