@@ -340,7 +340,9 @@ def main() -> None:
     parser.add_argument("--tol", type=float, default=1e-6, help="of the iterative solver")
     parser.add_argument("--seconds", type=float, default=100.0, help="of the stream")
     parser.add_argument("--folder", type=Path, help="for the data, which stay there")
-    parser.add_argument("--jobs", nargs="+", choices=JOBS, default=list(JOBS), help="of the cluster")
+    parser.add_argument(
+        "--jobs", nargs="+", choices=JOBS, default=list(JOBS), help="of the cluster"
+    )
     parser.add_argument("--child", type=Path)
     given = parser.parse_args()
     limit = given.limit or (2.0 if given.kind == "csr" else 0.5)
