@@ -5,6 +5,9 @@ RUN := $(VENV)/bin/python
 # Two test processes on two cores, each with one BLAS thread: faster than the other way round.
 ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 
+# Compiled once, not again in every process that the tests start.
+unexport PYTHONDONTWRITEBYTECODE
+
 PAPERS ?= papers/results
 
 # Kernels that OpenBLAS can replay on any machine with AVX2, and one for those with AVX-512.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,6 +14,7 @@ import pytest
 import sklearn
 from hypothesis import settings
 from scipy import sparse
+from typer import testing
 
 from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
 
@@ -21,11 +25,25 @@ collect_ignore = ["references"]
 settings.register_profile("eigenkit", derandomize=True, deadline=None)
 settings.load_profile("eigenkit")
 
+# Built once, not at every call: that took half of the time of the tests of the command line.
+testing._get_command = cache(testing._get_command)  # type: ignore[attr-defined]
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--shuffle", type=int, metavar="SEED", help="run the tests in random order")
     parser.addoption("--kills", type=int, default=200, help="kills of a stream in the slow test")
     parser.addoption("--dask-fits", type=int, default=2, help="fits with killed Dask workers")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Thousands of tests that stay to the end need no collector of garbage to walk over them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -36,6 +54,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def slow_but(values: Iterable[str], *quick: str) -> list[Any]:
     """All values as parameters of a test, all but some of them slow."""
     return [v if v in quick else pytest.param(v, marks=pytest.mark.slow) for v in values]
+
+
+def some_of(*axes: Iterable[Any], every: int = 3) -> list[Any]:
+    """All combinations as parameters, all but every third one slow.
+
+    Each value is among the quick ones, and there each meets many values of the other axes.
+    """
+    combinations = product(*(enumerate(axis) for axis in axes))
+    return [
+        pytest.param(*values, marks=() if sum(places) % every == 0 else pytest.mark.slow)
+        for places, values in (zip(*pairs, strict=True) for pairs in combinations)
+    ]
 
 
 ESTIMATORS: dict[str, Callable[..., Any]] = {

@@ -137,7 +137,16 @@ def _statistic(model, name):
 # -- exactness ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [CCA(alpha=1.0), PLSSVD(1), OrthonormalizedPLS(alpha=0.1)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        CCA(alpha=1.0),
+        *(
+            pytest.param(model, marks=pytest.mark.slow)
+            for model in (PLSSVD(1), OrthonormalizedPLS(alpha=0.1))
+        ),
+    ],
+)
 def test_p_values_over_all_permutations_are_uniform(model) -> None:
     """Whichever order of y is the observed one: each p-value comes up once."""
     rng = np.random.default_rng(3)
@@ -287,7 +296,11 @@ def test_wide_data_with_one_component_have_one() -> None:
 
 @pytest.mark.parametrize(
     "model",
-    [CanonicalRidge(2, gamma_x=0.9, gamma_y=0.9), PLSSVD(2), MultiviewCCA(2, alpha=10.0)],
+    [
+        pytest.param(CanonicalRidge(2, gamma_x=0.9, gamma_y=0.9), marks=pytest.mark.slow),
+        PLSSVD(2),
+        pytest.param(MultiviewCCA(2, alpha=10.0), marks=pytest.mark.slow),
+    ],
     ids=["ridge on both sides", "pls", "three views"],
 )
 def test_a_null_second_component_is_seldom_called_real(model) -> None:

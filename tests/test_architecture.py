@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import eigenkit
@@ -31,7 +32,11 @@ LAYERS = [
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 MAY_PRINT = {"demo", "__main__", "cli"}
 FILES = sorted(PACKAGE.rglob("*.py"))
-TREES = {path: ast.parse(path.read_text()) for path in FILES}
+
+
+@cache
+def _trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text()) for path in FILES}
 
 
 def _part(path: Path) -> str:
@@ -59,7 +64,7 @@ def test_imports_point_downwards() -> None:
     assert {_part(path) for path in FILES} <= RANK.keys(), "give every part a layer"
     upward = [
         f"{_named(path)} imports {name}"
-        for path, tree in TREES.items()
+        for path, tree in _trees().items()
         for name in _imports(tree)
         if RANK[name] > RANK[_part(path)]
     ]
@@ -87,7 +92,7 @@ def _union(imports: dict[Path, set[Path]]) -> set[Path]:
 def test_no_files_import_each_other() -> None:
     """Nor in a circle of several: a file can be read after those that it imports."""
     modules = {_module(path).removesuffix(".__init__"): path for path in FILES}
-    left = {path: _files_imported(tree, modules) for path, tree in TREES.items()}
+    left = {path: _files_imported(tree, modules) for path, tree in _trees().items()}
     del left[PACKAGE / "__init__.py"]  # the front door: what asks it for a name asks the others
     # What imports nothing that is left, or is imported by nothing that is left, is in no circle.
     while free := left.keys() - ({p for p in left if left[p] & left.keys()} & _union(left)):
@@ -99,7 +104,7 @@ def test_no_files_import_each_other() -> None:
 def test_only_the_command_line_prints() -> None:
     calls = [
         (path, node.func)
-        for path, tree in TREES.items()
+        for path, tree in _trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
     ]
@@ -149,7 +154,7 @@ def test_every_tolerance_has_a_name_and_a_reason() -> None:
     """In eigenkit.tolerances, or above the algorithm that it belongs to."""
     found = [
         f"{_named(path)}:{number.lineno}: {number.value:g}"
-        for path, tree in TREES.items()
+        for path, tree in _trees().items()
         if _part(path) in CORE
         for number in _unnamed(tree)
     ]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from conftest import ESTIMATORS, ZOO, dense, labels_for, make_X
+from conftest import ESTIMATORS, ZOO, dense, labels_for, make_X, some_of
 from eigenkit import (
     CCA,
     LDA,
@@ -101,9 +101,7 @@ def test_the_triangle_keeps_the_digits_of_the_rows(condition, rng):
     np.testing.assert_allclose(found, reference, rtol=1e-14 * condition)
 
 
-@pytest.mark.parametrize("kind", ZOO)
-@pytest.mark.parametrize("weights", ["none", "shares"])
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize(("name", "weights", "kind"), some_of(MAKERS, ["none", "shares"], ZOO))
 def test_every_projection_on_every_kind_of_data(name, weights, kind, rng):
     X = _csr(make_X(kind, rng))
     n = X.shape[0]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from conftest import some_of
 from eigenkit import Stream
 from eigenkit.cli import app
 from eigenkit.files import Block
@@ -84,8 +85,7 @@ def test_a_state_of_other_data_is_refused() -> None:
     assert "now it is 'data.csv, 2 features" in said
 
 
-@pytest.mark.parametrize("row", [0, 39, 40, 69])
-@pytest.mark.parametrize("interrupted", [False, True])
+@pytest.mark.parametrize(("interrupted", "row"), some_of([False, True], [0, 39, 40, 69], every=2))
 def test_a_state_of_other_values_is_refused(
     interrupted: bool, row: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

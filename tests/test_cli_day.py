@@ -762,23 +762,18 @@ def test_a_column_that_counts_the_rows_is_told_of(folder: Path) -> None:
     assert "counts the rows" not in run("score", "m.ek", "a.csv")  # it is too late
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
+def test_what_is_no_table_is_not_written_to_a_file_named_minus(folder: Path) -> None:
+    run("example", "flowers.csv")
+    run("fit", "flowers.csv", "--labels", "species", "-m", "lda", "-o", "m.ek")
+    for arguments in (
         ("fit", "flowers.csv", "--labels", "species", "-m", "lda", "--out", "-"),
         ("export", "m.ek", "--csv", "-"),
         ("export", "m.ek", "--onnx", "-"),
         ("inspect", "m.ek", "--report", "-"),
         ("compare", "flowers.csv", "--labels", "species", "--report", "-"),
-    ],
-)
-def test_what_is_no_table_is_not_written_to_a_file_named_minus(
-    folder: Path, arguments: tuple[str, ...]
-) -> None:
-    run("example", "flowers.csv")
-    run("fit", "flowers.csv", "--labels", "species", "-m", "lda", "-o", "m.ek")
-    assert "needs a file: name one" in run(*arguments, code=1)
-    assert not Path("-").exists()
+    ):
+        assert "needs a file: name one" in run(*arguments, code=1)
+        assert not Path("-").exists()
 
 
 def test_a_narrow_table_stays_a_table_on_a_narrow_terminal(monkeypatch) -> None:

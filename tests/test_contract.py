@@ -72,10 +72,14 @@ ESTIMATORS = _public()
 PROJECTIONS = [cls for cls in ESTIMATORS if hasattr(cls, "transform")]
 # Each of their fits is many.
 LONG = ("AlphaSearchCV", "BayesianCCA", "KeepSearchCV", "MultipleKernelProjection")
+LONG += ("GraphRegularized",)
+# One of each base class: most of what is checked is written there.
+FIRST = {cls.__bases__[-1]: cls for cls in reversed(ESTIMATORS)}.values()
 
 
-def _slow_if_long(cls: type, value: Any) -> Any:
-    return pytest.param(value, marks=pytest.mark.slow) if cls.__name__ in LONG else value
+def _quick_if_first(cls: type, value: Any) -> Any:
+    quick = cls in FIRST and cls.__name__ not in LONG
+    return value if quick else pytest.param(value, marks=pytest.mark.slow)
 
 
 EACH = pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda c: c.__name__)
@@ -142,7 +146,7 @@ def _described(estimator: Any) -> str:
 @pytest.mark.parametrize(
     "estimator",
     [
-        *(_slow_if_long(cls, default(cls)) for cls in ESTIMATORS),
+        *(_quick_if_first(cls, default(cls)) for cls in ESTIMATORS),
         *(pytest.param(further, marks=pytest.mark.slow) for further in FURTHER),
     ],
     ids=_described,
@@ -159,7 +163,7 @@ def test_scikit_learn_checks(estimator):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "cls", [_slow_if_long(cls, cls) for cls in PROJECTIONS], ids=lambda c: c.__name__
+    "cls", [_quick_if_first(cls, cls) for cls in PROJECTIONS], ids=lambda c: c.__name__
 )
 @pytest.mark.filterwarnings("ignore")  # the checks mix frames and arrays on purpose
 def test_checks_of_transformers_pass_under_another_name(cls):
@@ -191,7 +195,7 @@ def test_fit_transform_gives_the_scores_of_x(cls):
 
 
 @pytest.mark.parametrize(
-    "cls", [_slow_if_long(cls, cls) for cls in PROJECTIONS], ids=lambda c: c.__name__
+    "cls", [_quick_if_first(cls, cls) for cls in PROJECTIONS], ids=lambda c: c.__name__
 )
 def test_projections_are_steps_of_everything(cls):
     X, y = data_for(default(cls))
@@ -266,7 +270,7 @@ def _same(a: Any, b: Any) -> bool:
 @pytest.mark.parametrize("everywhere", [False, True], ids=["set_output", "config"])
 @pytest.mark.parametrize(
     "estimator",
-    [*(_slow_if_long(cls, default(cls)) for cls in ESTIMATORS), *FURTHER_OUTPUT],
+    [*(_quick_if_first(cls, default(cls)) for cls in ESTIMATORS), *FURTHER_OUTPUT],
     ids=_described,
 )
 @pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
@@ -316,7 +320,7 @@ def _takes_a_frame(estimator: Any, X: np.ndarray) -> pd.DataFrame | None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "cls", [_slow_if_long(cls, cls) for cls in MATRIX_Y], ids=lambda c: c.__name__
+    "cls", [_quick_if_first(cls, cls) for cls in MATRIX_Y], ids=lambda c: c.__name__
 )
 @pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
 def test_columns_of_y_in_another_order_are_refused(cls):

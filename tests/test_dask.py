@@ -317,6 +317,7 @@ def _unlike(seed):
     return sparse.csr_array(np.random.default_rng(seed).normal(size=(50, 30001))), None
 
 
+@pytest.mark.slow
 def test_arrays_come_from_other_processes_at_whole_addresses():
     """A sum of numbers at odd addresses has other digits."""
     with (
@@ -332,6 +333,7 @@ def _sums_of_columns(blocks):
     return sum(np.asarray(X.sum(axis=0)) for X, _, _ in blocks)
 
 
+@pytest.mark.slow
 def test_workers_know_the_sizes_of_sparse_parts():
     """In a process of its own, as workers are."""
     code = (

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import eigenkit
-from conftest import projector_distance
+from conftest import projector_distance, some_of
 from eigenkit import (
     CCA,
     LDA,
@@ -447,9 +447,10 @@ def test_minus_one_is_a_number_among_responses(rng):
     assert GraphRegularized(OrthonormalizedPLS(), mu=0.0).fit(X, y).labelled_.sum() == 35
 
 
-@pytest.mark.parametrize("own", [False, True])
-@pytest.mark.parametrize("kind", ["dense", "sparse"])
-@pytest.mark.parametrize("estimator", [LDA(), KernelLDA(gamma=0.5)])
+@pytest.mark.parametrize(
+    ("estimator", "kind", "own"),
+    some_of([LDA(), KernelLDA(gamma=0.5)], ["dense", "sparse"], [False, True], every=2),
+)
 def test_rows_of_zero_weight_are_no_nodes(estimator, kind, own, rng):
     """Neither those with labels nor those without; whatever stands in them."""
     X = rng.normal(size=(40, 3)) + np.repeat([[0.0], [1.0]], 20, axis=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ def house():
     spec = importlib.util.spec_from_file_location("house", ROOT / "docs" / "house.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    module.house = cache(module.house)
     return module
 
 

@@ -7,23 +7,12 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from eigenkit import HypergraphClustering, HypergraphSpectral
 from eigenkit.estimators.hypergraph import EXPANSIONS, PLAIN
 from eigenkit.targets import TARGETS, Labels
 
 EACH = pytest.mark.parametrize("expansion", EXPANSIONS)
-
-
-NEGATIVE = {"check_clustering": "an incidence matrix has no negative entries, the check's X does"}
-
-
-@parametrize_with_checks(
-    [HypergraphClustering(random_state=0)], expected_failed_checks=lambda _: NEGATIVE
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
 
 
 def planted(rng, n=90, m=120):

@@ -10,6 +10,7 @@ from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
+from conftest import some_of
 from eigenkit.files import FileError
 from eigenkit.images import (
     Descriptor,
@@ -620,8 +621,9 @@ def test_two_processes_give_the_same(shapes):
 
 
 @pytest.mark.filterwarnings("ignore::eigenkit.images.ImageWarning")
-@pytest.mark.parametrize("groups", [None, np.arange(9) // 2, np.arange(9) // 5])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("seed", "groups"), some_of(range(3), [None, np.arange(9) // 2, np.arange(9) // 5])
+)
 def test_few_sets_and_folds_without_terms(shapes, seed, groups):
     Y = (np.random.default_rng(seed).random((9, 3)) < 0.25).astype(float)
     Y[:3, 0] = [1, 1, 0]

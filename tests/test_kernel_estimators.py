@@ -23,6 +23,7 @@ from sklearn.feature_selection import RFE
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
+from conftest import some_of
 from eigenkit import (
     CCA,
     GEPSVM,
@@ -77,9 +78,10 @@ def scores(model: Any, X: np.ndarray) -> np.ndarray:
 # -- against the linear estimators ------------------------------------------------------
 
 
-@pytest.mark.parametrize("approximation", [None, "cholesky", "nystroem"])
-@pytest.mark.parametrize("alpha", [0.0, 1e-6, 1e-2, 1.0, 1e3])
-@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize(
+    ("name", "alpha", "approximation"),
+    some_of(PAIRS, [0.0, 1e-6, 1e-2, 1.0, 1e3], [None, "cholesky", "nystroem"]),
+)
 def test_linear_kernel_is_the_linear_estimator(
     name: str, alpha: float, approximation: str | None
 ) -> None:
@@ -494,9 +496,11 @@ KERNELS_WITHOUT_RANK = [
 ]
 
 
-@pytest.mark.parametrize("how", KERNELS_WITHOUT_RANK, ids=str)
-@pytest.mark.parametrize("solver", ["two_stage", "direct"])
-@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize(
+    ("how", "solver", "scaled"),
+    some_of(KERNELS_WITHOUT_RANK, ["two_stage", "direct"], [False, True]),
+    ids=str,
+)
 def test_rounding_is_no_component(how: dict[str, Any], solver: str, scaled: bool) -> None:
     """Three classes have two directions, whatever the kernel, the ridge and the solver."""
     X, y = load_wine(return_X_y=True)

@@ -55,7 +55,7 @@ def _stream(model, X, y, parts, **declared):
 
 
 @pytest.mark.filterwarnings("ignore::eigenkit.exceptions.ConditionWarning")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     name=st.sampled_from(sorted(ESTIMATORS)),
@@ -77,7 +77,7 @@ def test_any_partition_in_any_order(seed, name, shape, kind, alpha, data):
     np.testing.assert_allclose(streamed.mean_, whole.mean_, atol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     name=st.sampled_from(sorted(ESTIMATORS)),
@@ -94,7 +94,7 @@ def test_merge_equals_one_stream(seed, name, split):
     assert projector_distance(left.merge(right).components_.T, whole.components_.T) < 1e-10
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     name=st.sampled_from(sorted(ESTIMATORS)),
@@ -318,7 +318,7 @@ def test_a_stream_without_label_sets_says_what_it_cannot_become(rng):
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     name=st.sampled_from(["pca", *sorted(ESTIMATORS)]),

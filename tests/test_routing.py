@@ -15,6 +15,7 @@ from sklearn.model_selection import GroupKFold, KFold, cross_validate
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from conftest import some_of
 from eigenkit import (
     LDA,
     AlphaSearchCV,
@@ -96,8 +97,7 @@ def _scores(search: Any) -> np.ndarray:
     return search.cv_results_["mean_test_score"]
 
 
-@EACH_SEARCH
-@pytest.mark.parametrize("routed", [False, True])
+@pytest.mark.parametrize(("name", "routed"), some_of(SEARCHES, [False, True], every=2))
 def test_searches_keep_groups_together(name, routed):
     X, y = _data(name)
     splits = list(GroupKFold(3).split(X, y, GROUPS))

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file
 
-from conftest import ESTIMATORS, labels_for
+from conftest import ESTIMATORS, labels_for, some_of
 from eigenkit import (
     CCA,
     LDA,
@@ -161,8 +161,9 @@ def test_least_squares_models_are_those_of_all_rows(target, l1_ratio, rng):
     np.testing.assert_allclose(np.abs(model.transform(X)), np.abs(whole.transform(X)), atol=1e-8)
 
 
-@pytest.mark.parametrize("target", ["lda", "zhou", "cca", "star", "opls"])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    ("seed", "target"), some_of(range(6), ["lda", "zhou", "cca", "star", "opls"], every=6)
+)
 def test_a_class_that_the_others_determine_is_no_direction_of_its_own(seed, target, monkeypatch):
     """The columns of H are dependent: products of rows, and sums of many, must not hide that."""
     monkeypatch.setattr("eigenkit.moments.stream.BLOCK_BYTES", 0)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import linalg as sla
 from scipy import sparse
 
-from conftest import ZOO, dense, labels_for, make_X, projector_distance
+from conftest import ZOO, dense, labels_for, make_X, projector_distance, some_of
 from eigenkit.data import GRAM_LIMIT_BYTES, Centered
 from eigenkit.exceptions import ConditionWarning, ConvergenceWarning
 from eigenkit.moments import Rows
@@ -39,9 +39,8 @@ def explicit(pencil: Pencil) -> tuple[np.ndarray, np.ndarray]:
     return A, Z.T @ Z + pencil.alpha * np.eye(Z.shape[1])
 
 
-@pytest.mark.parametrize("kind", ZOO)
-@pytest.mark.parametrize("target", TARGETS)
-def test_two_stage_equals_direct(kind, target, rng):
+@pytest.mark.parametrize(("target", "kind"), some_of(TARGETS, ZOO))
+def test_two_stage_equals_direct(target, kind, rng):
     pencil = pencil_of(kind, target, 0.0, rng)
     for alpha in ALPHAS:
         problem = Pencil(pencil.Z, pencil.H, alpha)

@@ -20,7 +20,7 @@ from scipy import sparse
 from sklearn.decomposition import IncrementalPCA
 
 import eigenkit
-from conftest import ESTIMATORS, labels_for
+from conftest import ESTIMATORS, labels_for, some_of
 from eigenkit import CCA, LDA, PCA, HypergraphSpectral, KernelLDA, ReGEC, RowBlocks, Stream
 from eigenkit.exceptions import RepeatedBatchWarning
 from eigenkit.files import FileError
@@ -69,9 +69,10 @@ def _same_bits(a, b):
 # -- going on ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse", "fortran", "float32"])
-@pytest.mark.parametrize("small", [False, True], ids=["rows", "factor"])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("name", "small", "kind"),
+    some_of(NAMES, [False, True], ["dense", "sparse", "fortran", "float32"], every=4),
+)
 def test_a_stream_goes_on_with_the_same_bits(name, small, kind, tmp_path, monkeypatch):
     if small:
         monkeypatch.setattr("eigenkit.moments.stream.BLOCK_BYTES", 0)
