@@ -169,19 +169,26 @@ def test_a_stream_factors_rows_as_soon_as_that_takes_less_room():
 
 
 @pytest.mark.parametrize("storage", ["dense", "sparse"])
-@pytest.mark.parametrize("weights", [None, "integers", "shares"])
+@pytest.mark.parametrize("weights", [None, "integers", "shares", "one share"])
 @pytest.mark.parametrize("scaled", [False, True])
 def test_a_survey_says_what_the_columns_are(storage, weights, scaled, rng):
     A = np.where(rng.random((30, 4)) < 0.5, rng.normal(size=(30, 4)), 0.0)
     A[:, 3] = rng.normal(size=30) + 4.0
-    w = {None: None, "integers": rng.integers(1, 4, 30) * 1.0, "shares": rng.random(30)}[weights]
+    w = rng.random(30) if weights == "shares" else rng.integers(1, 4, 30) * 1.0
+    if weights == "one share":
+        w[20] = 1.5
+    w = w if weights else None
     m = np.array([2.0, 4.0, 0.5, 1.0]) if scaled else None
     X = sparse.csr_array(A) if storage == "sparse" else A
     cuts = [slice(0, 11), slice(11, 12), slice(12, 30)]
     blocks = [(X[rows], None, None if w is None else w[rows]) for rows in cuts]
     s = survey_of(iter(blocks), m)
     P, u = A if m is None else A * m, np.ones(30) if w is None else w
-    assert (s.n_rows, s.counted, s.is_sparse) == (30, weights != "shares", storage == "sparse")
+    assert (s.n_rows, s.counted, s.is_sparse) == (
+        30,
+        weights in (None, "integers"),
+        storage == "sparse",
+    )
     assert s.total == pytest.approx(u.sum())
     np.testing.assert_allclose(s.mean, u @ P / u.sum(), atol=1e-13)
     np.testing.assert_allclose(s.squares, u @ P**2, atol=1e-12)
