@@ -9,14 +9,16 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eigenkit import PLSRegressionCV, SparseCCA
-from eigenkit.data import Blocked, Centered, LocalPasses, survey_of
+from eigenkit import PLSRegression, PLSRegressionCV, SparseCCA
+from eigenkit.data import Blocked, Centered, CenteredKernel, LocalPasses, survey_of
 from eigenkit.linalg import plus_product
 from eigenkit.moments import Factor, Rows
 from eigenkit.pencil import Pencil
-from eigenkit.solvers import Settings, label_rank, solve
+from eigenkit.solvers import Settings, label_rank, solve, spectral
 from eigenkit.solvers.krylov import block_cg
+from eigenkit.solvers.least_squares import targets
 from eigenkit.solvers.regression import REGRESSIONS, _refined
+from eigenkit.tolerances import EPS
 
 
 @pytest.mark.parametrize("inner", [0, 1, 2])
@@ -142,3 +144,43 @@ def test_main_directions_of_many_labels_are_nearly_the_best(shape, rng, monkeypa
     r = int(np.searchsorted(np.cumsum(s**2) / np.sum(s**2), 0.99)) + 1
     assert T.shape[1] == r
     assert np.linalg.norm(H - H @ T @ T.T, 2) <= 1.01 * s[r]
+
+
+def test_targets_do_not_depend_on_the_size_of_labels(rng):
+    H = rng.normal(size=(30, 3))
+    H[:, 2] = H[:, 0]  # one target for both
+    for size in (2.0**-40, 2.0**40):
+        np.testing.assert_allclose(targets(size * H), targets(H), atol=1e-12)
+    assert targets(H).shape == (30, 2)
+
+
+@pytest.mark.parametrize("method", ["gram", "svd", "lanczos"])
+def test_only_an_iterative_answer_is_measured(method, rng):
+    X = rng.normal(size=(60, 20))
+    report = spectral.principal_axes(Centered(X), 3, method, 1e-10, 100).report
+    assert np.isnan(report.residual) == (method != "lanczos")
+
+
+def test_pairs_that_are_not_iterated_for_take_one_step(rng):
+    model = PLSRegression(2).fit(rng.normal(size=(20, 4)), rng.normal(size=(20, 3)))
+    assert list(model.n_iter_) == [1, 1]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_kernel_of_large_entries_is_centred_to_the_digits_of_small_ones(weighted, rng):
+    F = rng.normal(size=(30, 4))
+    weight = rng.integers(1, 4, 30) * 1.0 if weighted else None
+    K = CenteredKernel(F @ F.T + 1e10, weight).K
+    r = np.ones(30) if weight is None else np.sqrt(weight)
+    assert np.abs(r @ K).max() < 1e-11
+
+
+def test_rounding_of_a_kernel_is_that_of_its_heaviest_sample(rng):
+    K = np.eye(4) * 3.0
+    noise = [CenteredKernel(K, np.array([1.0, 2.0, 1.0, w])).noise(0.0) for w in (2.0, 6.0)]
+    assert noise[0] == pytest.approx((4 * EPS + 32 * EPS) * 3.0 * 2.0)
+    assert noise[1] == pytest.approx(3 * noise[0])
+    given = CenteredKernel(K, rounding=0.5).noise(0.0)
+    assert (given, CenteredKernel(np.zeros((2, 2))).vanishes) == (0.5, True)
+    near = [CenteredKernel(np.ones((2, 2)) + np.eye(2) * gap).vanishes for gap in (8e-16, 1e-14)]
+    assert near == [True, False]

@@ -47,3 +47,12 @@ def test_what_changes_nothing_is_not_tried(tool, tmp_path, monkeypatch) -> None:
     assert tool.mutants_of(Path("f.py")) == []
     (tmp_path / "f.py").write_text(code.replace("sign", "size"))
     assert [m.new for m in tool.mutants_of(Path("f.py"))] == ["/"]
+
+
+def test_sizes_that_only_steer_speed_are_not_tried(tool, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(tool, "ROOT", tmp_path)
+    (tmp_path / "f.py").write_text("BLOCK_BYTES = 2**18\nway = size <= BLOCK_BYTES\n")
+    assert tool.mutants_of(Path("f.py")) == []
+    code = "step = min(n, max(1, BLOCK_BYTES // (8 * d)))\nroom = n + BLOCK_BYTES\n"
+    (tmp_path / "f.py").write_text(code)
+    assert [m.new for m in tool.mutants_of(Path("f.py"))] == ["max", "-"]

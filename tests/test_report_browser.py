@@ -23,7 +23,11 @@ Image = pytest.importorskip("PIL.Image")
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 BROWSER = next((path for name in NAMES if (path := shutil.which(name))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason=f"none of {', '.join(NAMES)} is installed")
+# Starting a browser takes longer than most tests.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason=f"none of {', '.join(NAMES)} is installed"),
+]
 FLAGS = ["--no-sandbox", "--enable-unsafe-swiftshader", "--disable-background-networking"]
 
 
@@ -78,7 +82,6 @@ def coloured(pixels: np.ndarray) -> int:
     return int(np.sum(np.ptp(pixels, axis=2) > 60))
 
 
-@pytest.mark.slow
 def test_every_figure_is_drawn_without_error_or_request(visit, path):
     assert visit.errors == []
     assert visit.requests == [path.as_uri()]
@@ -95,7 +98,6 @@ def test_names_are_shown_as_text(visit):
     assert "<b>&amp;</b>" in drawn
 
 
-@pytest.mark.slow
 def test_selecting_a_label_changes_the_scatter(visit):
     before = visit.pixels("#plot-scatter")
     boxes = visit.page.locator("#chips input")
@@ -109,7 +111,6 @@ def test_selecting_a_label_changes_the_scatter(visit):
     assert coloured(visit.pixels("#plot-scatter")) > 200
 
 
-@pytest.mark.slow
 def test_fewer_samples_three_dimensions_and_another_method(visit):
     count = "document.getElementById('plot-scatter').data.reduce((n, t) => n + t.x.length, 0)"
     assert visit.page.evaluate(count) == 150
@@ -125,7 +126,6 @@ def test_fewer_samples_three_dimensions_and_another_method(visit):
     assert visit.page.evaluate(count) == 150
 
 
-@pytest.mark.slow
 def test_tables_are_sorted_and_searched(browser, tmp_path):
     visit = Visit(browser, write_html(many(), tmp_path / "many.html"))
     table = visit.page.locator("table.sortable", has_text="By label").first
@@ -143,7 +143,6 @@ def test_tables_are_sorted_and_searched(browser, tmp_path):
     visit.context.close()
 
 
-@pytest.mark.slow
 def test_many_labels_are_shown_by_the_hardest_or_in_small(browser, tmp_path):
     visit = Visit(browser, write_html(many(), tmp_path / "many.html"))
     assert visit.page.evaluate("document.getElementById('plot-roc').data.length") == 9
@@ -162,7 +161,6 @@ SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
 
 
 @needs_axe
-@pytest.mark.slow
 @SCHEMES
 @pytest.mark.parametrize("make", [hostile, classes, numbers, many])
 def test_axe_finds_nothing(browser, tmp_path, make, scheme):
@@ -206,7 +204,6 @@ def model_page(folder: Path) -> Path:
 PAGES = pytest.mark.parametrize("make", [side_by_side, model_page])
 
 
-@pytest.mark.slow
 @PAGES
 def test_other_pages_fit_a_narrow_screen_and_ask_for_nothing(browser, tmp_path, make):
     visit = Visit(browser, make(tmp_path), width=400)
@@ -217,14 +214,12 @@ def test_other_pages_fit_a_narrow_screen_and_ask_for_nothing(browser, tmp_path, 
 
 
 @needs_axe
-@pytest.mark.slow
 @SCHEMES
 @PAGES
 def test_axe_finds_nothing_in_other_pages(browser, tmp_path, make, scheme):
     assert narrow_violations(browser, make(tmp_path), scheme) == []
 
 
-@pytest.mark.slow
 def test_titles_of_tables_are_not_cut_on_a_narrow_screen(browser, tmp_path):
     visit = Visit(browser, write_html(hostile(), tmp_path / "page.html"), width=400)
     ends = visit.page.evaluate(
@@ -245,7 +240,6 @@ def test_metric_and_curves_follow_their_menus(visit):
         assert before.shape != after.shape or np.any(before != after)
 
 
-@pytest.mark.slow
 def test_the_theme_follows_the_system_and_the_button_by_keyboard(browser, path):
     visit = Visit(browser, path, color_scheme="dark")
     corner = "#plot-scree"
@@ -279,7 +273,6 @@ def test_figures_follow_the_width_of_the_window(browser, path):
     visit.context.close()
 
 
-@pytest.mark.slow
 def test_the_policy_holds_against_scripts_and_the_network(browser, path):
     visit = Visit(browser, path)
     visit.page.evaluate(
@@ -303,7 +296,6 @@ def test_the_record_can_be_saved_from_the_page(visit):
     assert json.loads(Path(waiting.value.path()).read_text()) == hostile()
 
 
-@pytest.mark.slow
 def test_printing_is_light_and_opens_what_is_folded(browser, path, tmp_path):
     visit = Visit(browser, path)
     visit.page.pdf(path=tmp_path / "report.pdf")
@@ -314,7 +306,6 @@ def test_printing_is_light_and_opens_what_is_folded(browser, path, tmp_path):
     visit.context.close()
 
 
-@pytest.mark.slow
 def test_classes_are_all_coloured_at_first(browser, tmp_path):
     visit = Visit(browser, write_html(classes(), tmp_path / "classes.html"))
     assert visit.page.locator("#chips input:checked").count() == 3
@@ -322,7 +313,6 @@ def test_classes_are_all_coloured_at_first(browser, tmp_path):
     visit.context.close()
 
 
-@pytest.mark.slow
 def test_without_scripts_the_tables_say_it_all(browser, path):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
@@ -333,7 +323,6 @@ def test_without_scripts_the_tables_say_it_all(browser, path):
     context.close()
 
 
-@pytest.mark.slow
 def test_fifty_thousand_points(browser, tmp_path):
     record = classes()
     rng = np.random.default_rng(0)

@@ -74,6 +74,11 @@ NAMES |= {"False": "True", "argmin": "argmax", "argmax": "argmin", "any": "all",
 # change no result.
 SWITCHES = {"strict", "copy", "check_finite", "clean", "stacklevel"}
 SWITCHES |= {"overwrite", *(f"overwrite_{name}" for name in "abcx")}
+# Sizes of blocks, and those from which on another way is taken to the same numbers: time and
+# memory depend on them, but no answer. What they are, and quotients and comparisons with them, is
+# left alone; `tests/test_blocks_and_costs.py` says how large blocks may be.
+SPEED = {"BLOCK", "BLOCK_BYTES", "CACHE_BYTES", "PARTS", "WORTH_PARTS", "READING", "FAN_IN"}
+SPEED |= {"DENSE_ORDER", "GRAM_ORDER", "LANCZOS_ORDER"}
 # Factors of 1 and -1, by which a product is a quotient.
 SIGNS = {"sign", "sign[:, None]"}
 
@@ -123,7 +128,7 @@ def mutants_of(path: Path) -> list[Mutant]:
 
 
 def _code(tree: ast.AST) -> Iterator[ast.AST]:
-    """Nodes that compute: no annotations, docstrings or switches, nothing inside a raise."""
+    """Nodes that compute: no annotations, docstrings, switches or sizes, nothing inside a raise."""
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list"):
             continue
@@ -132,8 +137,24 @@ def _code(tree: ast.AST) -> Iterator[ast.AST]:
                 continue
             if isinstance(node, ast.keyword) and node.arg in SWITCHES:
                 continue
+            if _only_speed(node):
+                continue
             yield node
             yield from _code(node)
+
+
+def _only_speed(node: ast.AST) -> bool:
+    """Whether this sets one of SPEED, divides it into rows of blocks, or is a choice by it."""
+    if isinstance(node, ast.Assign):
+        return _mentions_speed(node.targets[0])
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "max":  # a row at least
+        return any(isinstance(part, ast.BinOp) and _only_speed(part) for part in node.args)
+    quotient = isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv)
+    return (quotient or isinstance(node, ast.Compare)) and _mentions_speed(node)
+
+
+def _mentions_speed(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.Name) and part.id in SPEED for part in ast.walk(node))
 
 
 def _changes(node: ast.AST, at, text: str) -> Iterator[tuple[int, int, str]]:
