@@ -141,6 +141,11 @@ def dense(X: Any) -> np.ndarray:
     return np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64)
 
 
+def near(value: float, rel: float = 1e-9) -> Any:
+    """Equal up to rounding, however small: pytest's own takes all within 1e-12 for equal."""
+    return pytest.approx(value, rel=rel, abs=0.0)
+
+
 def projector_distance(W: np.ndarray, W0: np.ndarray) -> float:
     """||W W' - W0 W0'||_2 relative to ||W0 W0'||_2: blind to signs and order."""
     reference = W0 @ W0.T
