@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eigenkit import PLSRegression, PLSRegressionCV, SparseCCA
+from eigenkit import RGCCA, PLSRegression, PLSRegressionCV, SparseCCA
 from eigenkit.data import Blocked, Centered, CenteredKernel, LocalPasses, survey_of
 from eigenkit.linalg import plus_product
 from eigenkit.moments import Factor, Rows
@@ -186,3 +186,21 @@ def test_what_sums_over_many_rows_leave_is_no_target(rng):
     for gap, rank in ((40, 2), (1e5, 3)):
         H[:, 2] = H[:, 0] + H[:, 1] + gap * EPS * rng.normal(size=2000)
         assert np.linalg.matrix_rank(targets(H), tol=1e-3) == rank
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_axes_of_covariance_do_not_depend_on_the_size_of_the_target(offset, rng):
+    low, H = rng.normal(size=(40, 2)) @ rng.normal(size=(2, 5)), rng.normal(size=(40, 3))
+    Z, H = Centered(low + offset), H - H.mean(axis=0)
+    for size in (2.0**-30, 1.0, 2.0**30):
+        found = spectral.covariance_axes(Pencil(Z, size * H, 0.0))
+        true = np.linalg.svd((low - low.mean(axis=0)).T @ H, compute_uv=False)[:2]
+        np.testing.assert_allclose(found.eigenvalues, (size * true) ** 2, rtol=1e-6)
+
+
+def test_blocks_of_unlike_size_have_the_pair_of_blocks_of_one_size(rng):
+    X, groups = rng.normal(size=(40, 6)), [0, 0, 0, 1, 1, 1]
+    plain = RGCCA(1, groups=groups).fit(X).view_components_
+    unlike = RGCCA(1, groups=groups).fit(X * 2.0 ** np.repeat([200, -200], 3)).view_components_
+    for a, b in zip(plain, unlike, strict=True):
+        np.testing.assert_allclose(b / np.linalg.norm(b), a / np.linalg.norm(a), atol=1e-10)
