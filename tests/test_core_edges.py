@@ -204,3 +204,12 @@ def test_blocks_of_unlike_size_have_the_pair_of_blocks_of_one_size(rng):
     unlike = RGCCA(1, groups=groups).fit(X * 2.0 ** np.repeat([200, -200], 3)).view_components_
     for a, b in zip(plain, unlike, strict=True):
         np.testing.assert_allclose(b / np.linalg.norm(b), a / np.linalg.norm(a), atol=1e-10)
+
+
+@pytest.mark.parametrize("sizes", [(1e155, 1e150), (1e-158, 1e-164)])
+def test_one_squared_covariance_beyond_the_range_is_enough_to_be_refused(sizes, rng):
+    H = rng.normal(size=(20, 2))
+    H = np.linalg.qr(H - H.mean(axis=0))[0]
+    assert len(spectral.covariance_axes(Pencil(Centered(H * [1.0, 1e-5]), H, 0.0)).eigenvalues) == 2
+    with pytest.raises(ValueError, match="leave the range of floating point"):
+        spectral.covariance_axes(Pencil(Centered(H * sizes), H, 0.0))
