@@ -59,7 +59,7 @@ def slow_but(values: Iterable[str], *quick: str) -> list[Any]:
 def some_of(*axes: Iterable[Any], every: int = 3) -> list[Any]:
     """All combinations as parameters, all but every third one slow.
 
-    Each value is among the quick ones, and there each meets many values of the other axes.
+    Of several axes each value is among the quick ones, and there meets many of the others.
     """
     combinations = product(*(enumerate(axis) for axis in axes))
     return [

@@ -12,6 +12,7 @@ import pytest
 from sklearn.datasets import load_linnerud
 from sklearn.utils import get_tags
 
+from conftest import some_of
 from eigenkit import CCA, LDA, PCA, AlphaSearchCV, KernelPCA, PLSRegression, ReGEC, alpha_path
 from eigenkit.exceptions import EigenkitWarning
 from test_contract import ESTIMATORS, WRAPPERS, data_for, default
@@ -61,8 +62,7 @@ X_CASES = {
 }
 
 
-@EACH
-@pytest.mark.parametrize("case", X_CASES)
+@pytest.mark.parametrize(("cls", "case"), some_of(ESTIMATORS, X_CASES))
 def test_what_is_not_a_matrix_of_numbers(cls, case):
     X, y = data_for(default(cls))
     make, sentence = X_CASES[case]

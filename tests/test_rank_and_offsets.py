@@ -186,8 +186,7 @@ WITH_RIDGE = [
 ]
 
 
-@pytest.mark.parametrize("alpha", [1e-8, 1e-3, 1.0])
-@pytest.mark.parametrize("name", WITH_RIDGE)
+@pytest.mark.parametrize(("name", "alpha"), some_of(WITH_RIDGE, [1e-8, 1e-3, 1.0]))
 def test_a_ridge_makes_no_components_of_rounding(name: str, alpha: float) -> None:
     make, y, most = METHODS[name]
     rng = np.random.default_rng(0)
