@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eigenkit import RGCCA, PLSRegression, PLSRegressionCV, SparseCCA
+from eigenkit import RGCCA, PLSRegression, PLSRegressionCV, SparseCCA, SparsePLS
 from eigenkit.data import Blocked, Centered, CenteredKernel, LocalPasses, survey_of
 from eigenkit.linalg import plus_product
 from eigenkit.moments import Factor, Rows
@@ -213,3 +213,10 @@ def test_one_squared_covariance_beyond_the_range_is_enough_to_be_refused(sizes, 
     assert len(spectral.covariance_axes(Pencil(Centered(H * [1.0, 1e-5]), H, 0.0)).eigenvalues) == 2
     with pytest.raises(ValueError, match="leave the range of floating point"):
         spectral.covariance_axes(Pencil(Centered(H * sizes), H, 0.0))
+
+
+def test_what_is_near_enough_at_once_took_one_step(rng):
+    X, Y = rng.normal(size=(20, 4)), rng.normal(size=(20, 3))
+    assert SparsePLS(2, keep_x=2, tol=10.0).fit(X, Y).n_iter_ == 1
+    for method in ("pmd", "alternating"):
+        assert SparseCCA(1, method=method, tol=10.0).fit(X, Y).n_iter_ == 1
