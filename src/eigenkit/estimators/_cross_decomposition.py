@@ -177,12 +177,8 @@ class CrossDecomposition(BothSides):
             kept |= {
                 "x_loadings_": found.x_loadings,
                 "y_loadings_": found.y_loadings * to_y,
-                "x_explained_variance_ratio_": (
-                    found.x_norms * np.sum(found.x_loadings**2, axis=0) / fit.squares[0]
-                ),
-                "y_explained_variance_ratio_": (
-                    found.y_norms * np.sum(found.y_loadings**2, axis=0) / fit.squares[1]
-                ),
+                "x_explained_variance_ratio_": found.x_taken / fit.squares[0],
+                "y_explained_variance_ratio_": found.y_taken / fit.squares[1],
             }
         for name, value in kept.items():
             setattr(self, name, self._cast(value))

@@ -195,7 +195,8 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
     coef_path_ : array of shape (n_components_, n_targets, n_features)
         Coefficients for every number of components.
     x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
-        Share of the variance of (scaled) X and y in each component.
+        Share of the variance of (scaled) X and y in each component; of the squares of the observed
+        entries where X has gaps.
     x_mean_, y_mean_, x_std_, y_std_ : array
         What is subtracted and divided by; x_std_ is 1 without scaling and for constants.
     n_components_ : int
