@@ -307,7 +307,8 @@ def test_with_gaps_a_share_is_what_leaves_the_observed_entries(cls, scale):
     left = [np.nansum((E - T[:, :i] @ P[:, :i].T) ** 2) for i in range(3)]
     share = model.x_explained_variance_ratio_
     np.testing.assert_allclose(share, -np.diff(left) / left[0], atol=1e-10)
-    assert share.min() > 0 and share.sum() < 1
+    assert share.min() > 0
+    assert share.sum() < 1
 
 
 def test_without_gaps_skipping_changes_nothing(data):

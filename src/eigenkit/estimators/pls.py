@@ -71,7 +71,7 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         if l < self.n_components_ and not self._nested:
             raise error(
                 f"{type(self).__name__} with fewer than the {self.n_components_} components that "
-                "were fitted is another model, not a part of this one: fit it with that n_components."
+                "were fitted is another model: fit it with that n_components."
             )
 
     def predict(self, X: Any, n_components: int | None = None) -> Array:
