@@ -332,16 +332,14 @@ def greedy(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]
 def _best_pair(x: View, y: View) -> tuple[int, int] | None:
     """The variables of largest absolute correlation, or None where there is none."""
     found: list[tuple[float, float, int, int]] = []
-    usable_x, usable_y = (
-        v.whole > np.maximum(DEPENDENT * v.whole.max(), v.grain**2) for v in (x, y)
-    )
+    usable = [v.whole > np.maximum(DEPENDENT * v.whole.max(), v.grain**2) for v in (x, y)]
     step = max(1, CROSS_LIMIT // x.width)
     Y = y.toarray()
     for start in range(0, y.width, step):
         columns = np.arange(y.width)[start : start + step]
         C = x.rmatmat(Y[:, columns])
         size = np.sqrt(np.outer(x.whole, y.whole[columns]))
-        r = ratio(np.abs(C), size, np.outer(usable_x, usable_y[columns]))
+        r = ratio(np.abs(C), size, np.outer(usable[0], usable[1][columns]))
         i, j = map(int, np.unravel_index(_largest(r.ravel(), size.ravel()), r.shape))
         found.append((float(r[i, j]), float(size[i, j]), i, start + j))
     gain, left = (np.array(part) for part in list(zip(*found, strict=True))[:2])
