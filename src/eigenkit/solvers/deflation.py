@@ -270,9 +270,9 @@ def components_of(x: Side, y: Side, values: Array, n_iter: list[int]) -> Compone
     """The arrays with components as columns, the largest entry of every x-weight positive."""
     l = len(values)
     sign = signs(x.W[:l].T)
-    xs, ys = ([A[:l].T * sign for A in (s.W, s.R, s.P)] for s in (x, y))
-    x_squares, y_squares = ((s.norms[:l], s.taken[:l]) for s in (x, y))
-    return Components(*xs, *x_squares, *ys, *y_squares, values, tuple(n_iter))
+    xw, xr, xp, yw, yr, yp = (A[:l].T * sign for s in (x, y) for A in (s.W, s.R, s.P))
+    of_x, of_y = (xw, xr, xp, x.norms[:l], x.taken[:l]), (yw, yr, yp, y.norms[:l], y.taken[:l])
+    return Components(*of_x, *of_y, values, tuple(n_iter))
 
 
 def inverse_rotations(weights: Array, loadings: Array) -> Array:
