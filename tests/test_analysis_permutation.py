@@ -11,6 +11,7 @@ import pytest
 from joblib import parallel_config
 from scipy import sparse
 from sklearn.cross_decomposition import CCA as TheirCCA
+from sklearn.datasets import load_linnerud
 
 from eigenkit import (
     CCA,
@@ -373,6 +374,28 @@ def test_result_reads_well() -> None:
     assert lines[1].split() == ["component", "value", "wilks", "p"]
     assert lines[-1] == "1 of 2 components at level 0.05"
     assert repr(test).startswith("<PermutationTest of CCA: p = 0.01, ")
+
+
+@pytest.mark.parametrize("name", ["trace", "roy"])
+def test_statistics_are_those_of_the_singular_values(name) -> None:
+    """They were in units of their own."""
+    A, B = load_linnerud(return_X_y=True)
+    for model in (CCA(alpha=0), OrthonormalizedPLS(), PLSRegression(3), PLSDA(None)):
+        y = np.arange(20) % 3 if isinstance(model, PLSDA) else B
+        test = permutation_test(model, A, y, statistic=name, n_permutations=19)
+        s = test.singular_values
+        expected = s**2 if name == "roy" else np.cumsum((s**2)[::-1])[::-1]
+        np.testing.assert_allclose(test.statistics, expected)
+        reached = np.mean(np.append(test.null[0], test.statistics[0]) >= test.statistics[0])
+        np.testing.assert_allclose(test.p_values[0], reached)
+
+
+def test_the_number_of_permutations_made_is_told() -> None:
+    A, B = load_linnerud(return_X_y=True)
+    test = permutation_test(CCA(1), A[:5], B[:5])
+    assert test.exact == (True,)
+    assert "5 samples, 120 permutations" in str(test)
+    assert "5 samples, 6 to 120 permutations" in str(permutation_test(CCA(2), A[:5], B[:5]))
 
 
 def test_perfect_correlations_of_wide_data_mean_nothing() -> None:

@@ -59,7 +59,20 @@ def test_vip_finds_the_feature_that_matters():
 
 
 def test_t2_is_the_mahalanobis_distance_of_the_scores(data):
+    wine, kind = load_wine(return_X_y=True)
+    for coding in ("indicator", "reduced", "between"):  # the last has correlated scores
+        for scale in (True, False):
+            model = PLSDA(2, coding=coding, scale=scale).fit(wine, kind)
+            T = model.x_scores_
+            expected = np.einsum("ij,jk,ik->i", T, np.linalg.inv(np.cov(T.T)), T)
+            np.testing.assert_allclose(hotelling_t2(model, wine), expected)
     X, Y = data
+    holed = np.where(np.random.default_rng(1).random(X.shape) < 0.1, np.nan, X)
+    model = PLSRegression(3, algorithm="nipals").fit(holed, Y)
+    T = model.x_scores_
+    new = model.transform(X)
+    expected = 299 * np.einsum("ij,jk,ik->i", new, np.linalg.inv(T.T @ T), new)
+    np.testing.assert_allclose(hotelling_t2(model, X), expected)
     model = PLSRegression(3).fit(X, Y)
     T = model.x_scores_
     expected = np.einsum("ij,jk,ik->i", T, np.linalg.inv(np.cov(T.T)), T)

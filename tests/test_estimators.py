@@ -24,7 +24,15 @@ from sklearn.svm import LinearSVC
 
 import eigenkit
 from conftest import ESTIMATORS, labels_for, needs_lda_by_n, projector_distance
-from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
+from eigenkit import (
+    CCA,
+    LDA,
+    RGCCA,
+    CanonicalRidge,
+    HypergraphSpectral,
+    MultiviewCCA,
+    OrthonormalizedPLS,
+)
 from eigenkit.exceptions import ConditionWarning, DegenerateDataWarning, EigenkitWarning
 
 # -- references --------------------------------------------------------------------------
@@ -121,6 +129,18 @@ def test_correlations_of_one_by_construction_are_named(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         CCA(alpha=1.0).fit(X, Y)
+        CanonicalRidge(gamma_x=0.5, gamma_y=0).fit(X, Y)
+        MultiviewCCA(alpha=1.0).fit([X, Y])
+    with pytest.warns(ConditionWarning, match=r"gamma_x=0 .* are 1 by construction.* gamma_x > 0"):
+        CanonicalRidge(gamma_x=0, gamma_y=0).fit(X, Y)
+    with pytest.warns(ConditionWarning, match=r"and gamma_x=0 .* depend on y alone"):
+        depends = CanonicalRidge(gamma_x=0, gamma_y=0.5).fit(X, Y)
+    with pytest.warns(ConditionWarning, match=r"depend on y alone"):
+        other = CanonicalRidge(gamma_x=0, gamma_y=0.5).fit(X[::-1, :11], Y)
+    np.testing.assert_allclose(other.canonical_correlations_, depends.canonical_correlations_)
+    for model in (MultiviewCCA(alpha=[0.0, 1.0]), RGCCA(tau=[0.0, 1.0])):
+        with pytest.warns(ConditionWarning, match=r"40 features and (alpha|tau)=0 view 0 agrees"):
+            model.fit([X, Y])
 
 
 # -- numbers and containers --------------------------------------------------------------

@@ -15,7 +15,7 @@ from scipy import linalg as sla
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.cross_decomposition import PLSRegression
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.decomposition import KernelPCA as TheirKernelPCA
 from sklearn.exceptions import NotFittedError
@@ -28,6 +28,8 @@ from eigenkit import (
     CCA,
     GEPSVM,
     LDA,
+    AlphaSearchCV,
+    GraphRegularized,
     HypergraphSpectral,
     KernelCCA,
     KernelHypergraphSpectral,
@@ -35,6 +37,7 @@ from eigenkit import (
     KernelOrthonormalizedPLS,
     KernelPCA,
     KernelPLS,
+    ManyLabelClassifier,
     OrthonormalizedPLS,
     ReGEC,
     alpha_path,
@@ -605,3 +608,38 @@ def test_coefficients_of_samples_are_not_taken_for_those_of_features(rng, cls):
     if cls is not KernelLDA:
         scores = (model.kernel_(X, model.X_fit_) - model.mean_) @ model.dual_coef_.T
         np.testing.assert_allclose((scores + model.intercept_)[:, 0], model.predict(X), atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda kernel: GraphRegularized(KernelLDA(kernel=kernel), mu=0.0),
+        lambda kernel: GraphRegularized(KernelLDA(kernel=kernel), mu=1.0),
+        lambda kernel: GraphRegularized(KernelLDA(kernel=kernel), mu=[0.0, 1.0]),
+        lambda kernel: AlphaSearchCV(KernelLDA(kernel=kernel), alphas=[0.1, 10.0]),
+        lambda kernel: AlphaSearchCV(KernelCCA(kernel=kernel), alphas=[0.1, 10.0]),
+        lambda kernel: ManyLabelClassifier(KernelHypergraphSpectral(kernel=kernel), n_neighbors=9),
+    ],
+)
+def test_what_cuts_rows_cuts_the_columns_of_a_precomputed_kernel(made) -> None:
+    """And neighbours in it are as far apart as the samples are, not as its rows."""
+    X, y = load_iris(return_X_y=True)
+    X, y = X[::2] - X.mean(axis=0), y[::2]
+    X += 0.05 * np.random.default_rng(1).normal(size=X.shape)  # so that no distances are tied
+    K = X @ X.T
+    if isinstance(made("linear"), GraphRegularized):
+        few = np.where(np.random.default_rng(0).random(len(y)) < 0.5, -1, y)
+        weight = None
+    else:
+        few = np.eye(3)[y] if isinstance(made("linear"), ManyLabelClassifier) else y
+        weight = np.random.default_rng(0).integers(0, 3, len(y))
+    by_samples = made("linear").fit(X, few, sample_weight=weight)
+    by_kernel = made("precomputed").fit(K, few, sample_weight=weight)
+    assert by_kernel.n_features_in_ == len(K)
+    for name in ("transform", "predict"):
+        if hasattr(by_samples, name):
+            expected, found = getattr(by_samples, name)(X), getattr(by_kernel, name)(K)
+            np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+    for name in ("best_score_", "fold_scores_", "thresholds_"):
+        expected = getattr(by_samples, name, 0.0)
+        np.testing.assert_allclose(getattr(by_kernel, name, 0.0), expected, rtol=1e-9)

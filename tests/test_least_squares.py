@@ -24,9 +24,11 @@ from eigenkit import (
     LeastSquaresProjection,
     MultilabelLDA,
     OrthonormalizedPLS,
+    RowBlocks,
     alpha_path,
     l1_path,
 )
+from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.solvers.least_squares import targets
 from eigenkit.targets import TARGETS
 
@@ -281,6 +283,35 @@ def test_sparse_data_may_have_long_indices(form, l1_ratio):
             strict=True,
         ):
             np.testing.assert_allclose(a[1], b[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("l1_ratio", [0.0, 1.0])
+@pytest.mark.parametrize("target", ["lda", "cca"])
+def test_constant_and_extreme_columns_of_blocks_are_those_in_memory(target, l1_ratio):
+    """Blocks with a constant column were refused."""
+    X, y = load_iris(return_X_y=True)
+    unit = np.ones(4) if l1_ratio else [1.0, 1e-120, 1e140, 1.0]
+    X = np.column_stack([X * unit, np.full(150, 7.0)])
+    y = y if target == "lda" else np.eye(3)[y]
+    blocks = RowBlocks.from_arrays([(X[::2], y[::2]), (X[1::2], y[1::2])])
+    found = []
+    for given in ((X, y), (blocks,)):
+        model = LeastSquaresProjection(target=target, alpha=0.1, l1_ratio=l1_ratio)
+        with pytest.warns(DegenerateDataWarning, match="1 of 5 features are constant"):
+            found.append(model.fit(*given).transform(X))
+    np.testing.assert_allclose(found[1], found[0], atol=1e-9)
+
+
+def test_predictions_follow_the_target_that_was_fitted():
+    X, y = load_iris(return_X_y=True)
+    model = LeastSquaresProjection(target="lda").fit(X, y)
+    expected, score = model.predict(X), model.score(X, y)
+    for target in ("opls", "star"):
+        model.set_params(target=target)
+        np.testing.assert_array_equal(model.predict(X), expected)
+        assert model.predict_proba(X).shape == (150, 3)
+        assert model.score(X, y) == score
+    assert not hasattr(model.fit(X, np.eye(3)[y]), "predict")
 
 
 def test_components_of_one_feature_are_tied_and_keep_the_order_of_their_labels():

@@ -73,6 +73,21 @@ def test_orthogonal_scores_are_orthogonal_to_y_and_to_the_predictive_ones(rng, k
     assert model.orthogonal_variance_ratio_.sum() < 1
 
 
+def test_fewer_components_are_another_model_and_refused(rng):
+    """The filter depends on all of them: predictions with the first few were of no model."""
+    X, Y = data(rng, k=3)
+    model = OrthogonalPLS(2).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X, n_components=2), model.predict(X))
+    with pytest.raises(ValueError, match="fewer than the 2 components"):
+        model.predict(X, n_components=1)
+    with pytest.raises(ValueError, match="fewer than the 2 components"):
+        next(model.staged_predict(X))
+    assert not hasattr(model, "coef_path_")
+    one = OrthogonalPLS(1).fit(X, Y)
+    np.testing.assert_allclose(next(one.staged_predict(X)), one.predict(X))
+    np.testing.assert_allclose(one.coef_path_[0], one.coef_)
+
+
 def test_sparse_weights_and_precision(rng):
     X, y = data(rng)
     X[X < 2] = 0

@@ -50,13 +50,13 @@ def test_a_view_is_the_matrix_without_the_scores_taken_out(storage, scale, rng):
     )
     assert view.width == 6
     np.testing.assert_allclose(view.squares, np.sum(A * A, axis=0), rtol=1e-12)
-    whole = view.squares
+    whole, whole_gram = view.squares, A.T @ A
     for _ in range(3):
         np.testing.assert_allclose(view.toarray(), A, atol=1e-12)
         V, U = rng.normal(size=(6, 2)), rng.normal(size=(42, 2))
         np.testing.assert_allclose(view.matmat(V), A @ V, atol=1e-12)
         np.testing.assert_allclose(view.rmatmat(U), A.T @ U, atol=1e-12)
-        np.testing.assert_allclose(view.gram(), A.T @ A, atol=1e-12)
+        np.testing.assert_allclose(view.gram(), whole_gram, atol=1e-12)
         np.testing.assert_allclose(view.squares, np.sum(A * A, axis=0), atol=1e-12)
         np.testing.assert_allclose(view.whole, whole)
         np.testing.assert_allclose(X @ view.in_units_of_X(V), X @ (V * view.X.factor[:, None]))
@@ -155,7 +155,7 @@ def test_chosen_variables_have_one_orthonormal_vector_each(rng):
 def test_what_is_left_is_compared_with_the_most_that_is_left(left, rng):
     x = View.of(Centered(rng.normal(size=(30, 4))), True)
     squares = left * np.array([1.0, 0.5, 0.99e-10, 1.01e-10])
-    side = module._Side(replace(x, squares=squares, grain=np.zeros(4)), 4)
+    side = module._Side(replace(x, whole=squares, grain=np.zeros(4)), 4)
     assert (side.free() > 0).tolist() == [True, True, False, True]
 
 
@@ -305,11 +305,8 @@ class _Matrix:
     def __init__(self, A):
         self.A, self.width = A, A.shape[1]
 
-    def matmat(self, V):
-        return self.A @ V
-
-    def rmatmat(self, U):
-        return self.A.T @ U
+    def gram_product(self, w):
+        return self.A.T @ (self.A @ w)
 
     def gram(self):
         return self.A.T @ self.A

@@ -13,6 +13,7 @@ from scipy import linalg as sla
 from scipy import sparse
 from sklearn import decomposition
 from sklearn.base import clone
+from sklearn.datasets import load_wine
 
 from eigenkit import PCA
 from eigenkit.data import Centered
@@ -331,12 +332,28 @@ def test_gaps_are_skipped_as_the_textbook_skips_them() -> None:
     sign = np.sign(np.sum(P * model.components_, axis=1))
     np.testing.assert_allclose(model.components_, P * sign[:, None], atol=1e-8)
     np.testing.assert_allclose(model.transform(X), T * sign, atol=1e-8)
-    np.testing.assert_allclose(model.singular_values_, np.linalg.norm(T, axis=0), rtol=1e-8)
     np.testing.assert_allclose(model.mean_, np.nanmean(X, axis=0))
+    left = [np.nansum((X - model.mean_ - T[:, :i] @ P[:i]) ** 2) for i in range(3)]
+    np.testing.assert_allclose(model.explained_variance_ratio_, -np.diff(left) / left[0], rtol=1e-8)
     total = np.nanvar(X, axis=0, ddof=1).sum()
     np.testing.assert_allclose(
         model.explained_variance_ratio_, model.explained_variance_ / total, rtol=1e-10
     )
+
+
+def test_with_gaps_components_explain_no_more_than_there_is() -> None:
+    """Scores of rows with gaps may be huge, and a share of 1.8 came out."""
+    full, _ = load_wine(return_X_y=True)
+    X = np.where(np.random.default_rng(1).random(full.shape) < 0.05, np.nan, full)
+    model = PCA(3, solver="nipals").fit(X)
+    assert 0.9 < model.explained_variance_ratio_.sum() < 1
+    assert np.isfinite(model.score(full))
+    total = np.nanvar(X, axis=0, ddof=1).sum()
+    left = total - model.explained_variance_.sum()
+    np.testing.assert_allclose(model.noise_variance_, left / 10)
+    by_share = PCA(float(model.explained_variance_ratio_[:2].sum()) + 1e-9, solver="nipals").fit(X)
+    assert by_share.n_components_ == 3
+    np.testing.assert_allclose(by_share.noise_variance_, model.noise_variance_)
 
 
 def test_what_is_missing_of_a_plane_is_found() -> None:

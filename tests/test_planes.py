@@ -10,7 +10,7 @@ from scipy import linalg as sla
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.datasets import make_classification, make_moons
+from sklearn.datasets import load_iris, make_classification, make_moons
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -549,3 +549,14 @@ def test_samples_in_several_planes_go_to_the_first_class_however_it_was_fitted(r
     exact = np.all(whole.distances(X[y < 2])[:, :2] == 0, axis=0)
     assert exact.all()
     np.testing.assert_array_equal(whole.predict(X), stream.predict(X))
+
+
+@pytest.mark.parametrize("cls", BOTH)
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
+def test_distances_are_those_of_the_kernel_that_was_fitted(cls, kernel):
+    X, y = load_iris(return_X_y=True)
+    X = X @ X.T if kernel == "precomputed" else X
+    model = cls(kernel=kernel).fit(X, y)
+    expected = model.distances(X)
+    for other in ("linear", "rbf", "precomputed"):
+        np.testing.assert_array_equal(model.set_params(kernel=other).distances(X), expected)

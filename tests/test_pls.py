@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn import cross_decomposition as theirs
 from sklearn.base import clone
-from sklearn.datasets import load_linnerud
+from sklearn.datasets import load_linnerud, load_wine
 from sklearn.exceptions import NotFittedError
 
 from eigenkit import PLSSVD, SIMPLS, PLSCanonical, PLSRegression, RowBlocks
@@ -78,10 +78,28 @@ def test_svd_agrees_with_scikit_learn(data, scale):
 def test_nipals_gives_the_same_model(data, cls):
     X, Y = data
     ours, reference = cls(4).fit(X, Y), cls(4, algorithm="nipals", tol=1e-13).fit(X, Y)
-    for name in [*ARRAYS, "x_scores_", "y_scores_", "x_explained_variance_ratio_"]:
+    shares = ["x_explained_variance_ratio_", "y_explained_variance_ratio_"]
+    for name in [*ARRAYS, "x_scores_", "y_scores_", *shares]:
         a, b = getattr(ours, name), getattr(reference, name)
         np.testing.assert_allclose(a, b, atol=1e-9 * np.abs(b).max(), err_msg=name)
     assert max(reference.n_iter_) > 1
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("algorithm", ["kernel", "nipals"])
+def test_shares_of_y_add_up_to_r2_in_any_unit_of_y(data, algorithm, scale, weighted):
+    X, Y = data
+    weight = np.random.default_rng(0).uniform(0.5, 2, len(X)) if weighted else None
+    for y in (Y, Y[:, :1]):
+        model = PLSRegression(3, scale=scale, algorithm=algorithm).fit(X, y, sample_weight=weight)
+        w = np.ones(len(X)) if weight is None else weight
+        left = w @ ((y - model.predict(X).reshape(y.shape)) / model.y_std_) ** 2
+        total = w @ ((y - model.y_mean_) / model.y_std_) ** 2
+        share = model.y_explained_variance_ratio_
+        np.testing.assert_allclose(share.sum(), 1 - left.sum() / total.sum())
+        model.fit(X, 100 * y, sample_weight=weight)
+        np.testing.assert_allclose(model.y_explained_variance_ratio_, share)
 
 
 def test_nipals_takes_many_components_without_overflow():
@@ -277,6 +295,23 @@ def test_gaps_are_skipped(data, cls):
         model.x_mean_, np.nanmean(holed, axis=0), atol=1e-12 * np.abs(X).max()
     )
     np.testing.assert_allclose(model.x_std_, np.nanstd(holed, axis=0, ddof=1))
+
+
+@pytest.mark.parametrize("cls", [PLSRegression, PLSCanonical])
+@pytest.mark.parametrize("scale", [False, True])
+def test_with_gaps_a_share_is_what_leaves_the_observed_entries(cls, scale):
+    """Scores of rows with gaps may be huge, and shares above 1 came out."""
+    X, y = load_wine(return_X_y=True)
+    X[np.random.default_rng(1).random(X.shape) < 0.05] = np.nan
+    Y = np.column_stack([y == j for j in range(3)]).astype(float)
+    model = cls(2, algorithm="nipals", scale=scale).fit(X, Y)
+    E = (X - model.x_mean_) / model.x_std_
+    T, P = model.transform(X), model.x_loadings_
+    left = [np.nansum((E - T[:, :i] @ P[:, :i].T) ** 2) for i in range(3)]
+    share = model.x_explained_variance_ratio_
+    np.testing.assert_allclose(share, -np.diff(left) / left[0], atol=1e-10)
+    assert share.min() > 0
+    assert share.sum() < 1
 
 
 def test_without_gaps_skipping_changes_nothing(data):

@@ -19,6 +19,7 @@ from eigenkit import (
     HypergraphSpectral,
     LeastSquaresProjection,
     OrthonormalizedPLS,
+    RowBlocks,
     alpha_path,
     l1_path,
 )
@@ -27,13 +28,24 @@ from eigenkit.evaluation import LabelStratifiedKFold
 from eigenkit.exceptions import EigenkitWarning
 
 
+@pytest.mark.parametrize("kind", ["tall", "in blocks"])
 @pytest.mark.parametrize("name", list(ESTIMATORS))
-def test_a_path_equals_separate_fits(name, rng):
+def test_a_path_equals_separate_fits(name, kind, rng):
+    """In everything that they keep: `covariance_` was that of the smallest alpha."""
     X, y = rng.normal(size=(60, 8)), labels_for(name, 60, rng)
-    for model in alpha_path(ESTIMATORS[name](n_components=2), X, y, [0.01, 1.0, 50.0]):
-        alone = ESTIMATORS[name](n_components=2, alpha=model.alpha).fit(X, y)
+    more = {"store_covariance": True} if name == "lda" else {}
+    given = (
+        (X, y)
+        if kind == "tall"
+        else (RowBlocks.from_arrays([(X[:30], y[:30]), (X[30:], y[30:])]), None)
+    )
+    for model in alpha_path(ESTIMATORS[name](n_components=2, **more), *given, [0.01, 1.0, 50.0]):
+        alone = ESTIMATORS[name](n_components=2, alpha=model.alpha, **more).fit(*given)
         np.testing.assert_allclose(model.transform(X), alone.transform(X), atol=1e-10)
         assert vars(model).keys() == vars(alone).keys()
+        for key, value in vars(alone).items():
+            if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+                np.testing.assert_allclose(getattr(model, key), value, atol=1e-9, err_msg=key)
 
 
 def test_a_path_makes_one_gram_matrix(rng, monkeypatch):

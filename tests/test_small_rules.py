@@ -68,13 +68,13 @@ def test_what_is_left_of_a_variable_is_compared_with_its_grain(left, free, rng):
     """A grain of 1e-3 is a length: squares from 1e-6 on are more than that."""
     view = _view(rng, 1e-3)
     squares = np.array([1.0, left, 1.0, 1.0])
-    side = pairs._Side(replace(view, squares=squares), 4)
+    side = pairs._Side(replace(view, whole=squares), 4)
     assert (side.free() > 0).tolist() == [True, free, True, True]
-    only = replace(view, squares=np.full(4, left))
+    only = replace(view, squares=np.full(4, left), whole=np.full(4, left))
     assert only.is_exhausted is not free
-    found = pairs._best_pair(only, only, only.squares, only.squares)
+    found = pairs._best_pair(only, only)
     assert (found is not None) is free
-    half = pairs._best_pair(only, view, only.squares, view.squares)
+    half = pairs._best_pair(only, view)
     assert (half is not None) is free
 
 

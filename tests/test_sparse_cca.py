@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import linalg as sla
 from scipy import sparse
 from sklearn.cross_decomposition import PLSSVD
+from sklearn.datasets import load_linnerud
 from sklearn.linear_model import Lasso
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
@@ -249,8 +250,27 @@ def test_deflation_takes_scores_out() -> None:
     t = view.matmat(rng.normal(size=(30, 1)))[:, 0]
     after = view.without(t)
     assert np.allclose(t @ after.matmat(np.eye(30)), 0, atol=1e-12)
-    assert np.allclose(after.gram(), after.matmat(np.eye(30)).T @ after.matmat(np.eye(30)))
-    assert np.allclose(after.squares, np.diag(after.gram()))
+    assert np.allclose(after.squares, np.sum(after.matmat(np.eye(30)) ** 2, axis=0))
+    assert np.allclose(after.gram(), view.gram())  # weights are for the columns as they are
+
+
+@pytest.mark.parametrize("method", ["alternating", "greedy"])
+def test_without_sparsity_all_pairs_are_those_of_cca(method) -> None:
+    """Weights that were found beside earlier scores are for X itself: pairs came twice."""
+    A, B = load_linnerud(return_X_y=True)
+    how = {"n_nonzero_x": 3, "n_nonzero_y": 3} if method == "greedy" else {}
+    how = how or {"penalty_x": 0, "penalty_y": 0, "tol": 1e-10, "max_iter": 5000}
+    model, cca = SparseCCA(3, method=method, **how).fit(A, B), CCA(3, alpha=0).fit(A, B)
+    np.testing.assert_allclose(model.canonical_correlations_, cca.canonical_correlations_, 1e-6)
+    np.testing.assert_allclose(np.corrcoef(model.transform(A).T), np.eye(3), atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["alternating", "greedy"])
+def test_scores_overlap_only_as_far_as_sparsity_costs(method) -> None:
+    A, B = load_linnerud(return_X_y=True)
+    A, B = np.hstack([A, A**2]), np.hstack([B, B**2])
+    T, U = SparseCCA(2, method=method, n_nonzero_x=3, n_nonzero_y=3).fit(A, B).transform(A, B)
+    assert max(abs(np.corrcoef(S.T)[0, 1]) for S in (T, U)) < 0.5  # was above 0.9
 
 
 def test_penalty_by_cross_validation() -> None:

@@ -93,12 +93,14 @@ def vip_scores(model: Any) -> Array:
 
 @described
 def hotelling_t2(model: Any, X: Any) -> Array:
-    """Distance of samples from the centre of the model: ``sum_a t_a^2 / var(t_a)``.
+    """Distance of samples from the centre of the model: ``t' cov(t)^-1 t``.
+
+    The squared Mahalanobis distance of the scores; ``sum_a t_a^2 / var(t_a)`` where these are
+    uncorrelated, as they are unless ``coding="between"`` or X had gaps.
 
     Parameters
     ----------
     model : fitted PLSRegression, SIMPLS, PLSCanonical, PLSDA or PCA
-        Their scores are uncorrelated, so this is the squared Mahalanobis distance.
     {each_sample}
 
     {diabetes}
@@ -108,7 +110,7 @@ def hotelling_t2(model: Any, X: Any) -> Array:
     """
     plane = _Plane.of(model, "T2")
     T = plane.scores(check_X(model, X, reset=False))
-    return np.asarray(np.sum((T / plane.std) ** 2, axis=1))
+    return np.asarray(np.sum((T @ plane.whitener) ** 2, axis=1))
 
 
 @described
@@ -142,7 +144,7 @@ def t2_limit(model: Any, level: float = 0.95, X: Any = None) -> float:
     plane = _Plane.of(model, "T2")
     if X is not None:
         return _limit(hotelling_t2(model, X), level)
-    l, n = len(plane.std), plane.n
+    l, n = plane.whitener.shape[1], plane.n
     return float(l * (n**2 - 1) / (n * (n - l)) * special.fdtri(l, n - l, level))
 
 
@@ -247,20 +249,21 @@ class _Plane:
     unit: Array
     rotations: Array
     loadings: Array
-    std: Array
+    whitener: Array
     n: float
 
     @classmethod
     def of(cls, model: Any, what: str) -> _Plane:
-        """The plane of a fitted model whose scores are uncorrelated."""
+        """The plane of a fitted model."""
         if isinstance(model, PCA):
             check_is_fitted(model)
             W, d = model.components_.T, model.n_features_in_
-            std = np.sqrt(model.explained_variance_)
-            return cls(model.mean_, np.ones(d), W, W, std, model._n_samples_)
-        names = ("x_mean_", "x_std_", "x_rotations_", "x_loadings_", "_score_std_", "_n_samples_")
-        check_has(model, what, "a fitted PLSRegression, SIMPLS, PLSCanonical, PLSDA or PCA", *names)
-        return cls(*(getattr(model, name) for name in names))
+            white = np.diag(1 / np.sqrt(model.explained_variance_))
+            return cls(model.mean_, np.ones(d), W, W, white, model._n_samples_)
+        names = ("x_mean_", "x_std_", "x_rotations_", "x_loadings_")
+        kept = (*names, "_score_whitener_", "_n_samples_")
+        check_has(model, what, "a fitted PLSRegression, SIMPLS, PLSCanonical, PLSDA or PCA", *kept)
+        return cls(*(getattr(model, name) for name in kept))
 
     def scores(self, X: Any) -> Array:
         """The scores of some samples."""

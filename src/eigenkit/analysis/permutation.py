@@ -40,13 +40,14 @@ class PermutationTest:
         What the sides share along each component: canonical correlations (shrunken by a
         ridge), or covariances not divided by the number of samples.
     statistics : array of shape (n_tested,)
-        The observed statistic of each step.
+        The observed statistic of each step, of the singular values as they stand above.
     p_values : array of shape (n_tested,)
         Never decreasing: a component counts only if all before it do, which keeps the
         family-wise error at the level.
     null : list of array
         The statistics of the permutations, for every step.
     n_samples, n_permutations, n_blocks : int
+        Permutations as they were asked for; ``null`` holds those that were made.
     exact : tuple of bool
         For every step, whether all permutations were made rather than random ones.
     """
@@ -69,9 +70,11 @@ class PermutationTest:
     def summary(self, level: float = 0.05) -> str:
         """A table of the components, and how many count at ``level``."""
         blocks = f" within {self.n_blocks} blocks" if self.n_blocks > 1 else ""
+        made = sorted({len(draws) for draws in self.null})
+        count = f"{made[0]}" if len(made) == 1 else f"{made[0]} to {made[-1]}"
         lines = [
             f"Permutation test of {self.method}: {self.n_samples} samples, "
-            f"{self.n_permutations} permutations{blocks}",
+            f"{count} permutations{blocks}",
             f"{'component':>9}  {'value':>10}  {self.statistic:>10}  {'p':>8}",
         ]
         table = zip(self.singular_values, self.statistics, self.p_values, strict=True)
@@ -128,7 +131,8 @@ HypergraphSpectral, PLSRegression, PLSCanonical, PLSSVD, SIMPLS, PLSDA, or a ker
     statistic : {"auto", "wilks", "trace", "roy"}
         Of the singular values s from j on: Wilks' ``-sum log(1 - s^2)``, the trace ``sum s^2``,
         or the largest ``s^2`` (Roy). "auto" is Wilks where they are correlations, and the
-        trace otherwise.
+        trace otherwise. Of more than two views, with all eigenvalues e of the block matrix that
+        is left: ``-sum log(1 + e)``, ``sum e^2 / 2``, or the largest e.
     n_permutations : int
         Where there are no more permutations than that, all of them are made.
     random_state : int, RandomState or None
@@ -186,13 +190,14 @@ HypergraphSpectral, PLSRegression, PLSCanonical, PLSSVD, SIMPLS, PLSDA, or a ker
     observed, null, exact = _run(plan, name, int(n_permutations), random_state, n_jobs, progress)
     # To the units of the data; of more views, to correlations.
     factor = rows[0][1] * rows[1][1] if len(rows) == 2 else 1.0 / (len(rows) - 1)
+    square = factor**2 if len(rows) == 2 and name != "wilks" else 1.0
     return PermutationTest(
         method=type(estimator).__name__,
         statistic=name,
         singular_values=found.values[:n_steps] * factor,
-        statistics=observed,
+        statistics=observed * square,
         p_values=_p_values(observed, null, exact),
-        null=null,
+        null=[draws * square for draws in null],
         n_samples=n,
         n_permutations=int(n_permutations),
         n_blocks=len(blocks),

@@ -6,6 +6,7 @@ A projection method is a subclass of :class:`Projection` that names its target a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -270,8 +271,8 @@ def alpha_path(
     problem = first._problem(first._sample(X, y, sample_weight))
     solutions = first._solve_path(problem, alphas, settings)
     models = [like(first, clone(estimator).set_params(alpha=alpha)) for alpha in alphas]
-    for model, solution in zip(models, solutions, strict=True):
-        model._keep(problem, solution)
+    for model, alpha, solution in zip(models, alphas, solutions, strict=True):
+        model._keep(replace(problem, pencil=problem.pencil.at(alpha)), solution)
     return models
 
 

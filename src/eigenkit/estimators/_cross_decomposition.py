@@ -15,7 +15,7 @@ from eigenkit.estimators._gaps import check_gaps, filled, observed_entries
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import check_X_varies, check_y_varies
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, whitener
 from eigenkit.moments import Rows
 from eigenkit.shell import UNCHANGED, check_at_most, check_count
 from eigenkit.solvers.cross_products import Block, blocks
@@ -177,26 +177,26 @@ class CrossDecomposition(BothSides):
             kept |= {
                 "x_loadings_": found.x_loadings,
                 "y_loadings_": found.y_loadings * to_y,
-                "x_explained_variance_ratio_": (
-                    found.x_norms * np.sum(found.x_loadings**2, axis=0) / fit.squares[0]
-                ),
-                "y_explained_variance_ratio_": (
-                    found.y_norms * np.sum(found.y_loadings**2, axis=0) / fit.squares[1]
-                ),
+                "x_explained_variance_ratio_": found.x_taken / fit.squares[0],
+                "y_explained_variance_ratio_": found.y_taken / fit.squares[1],
             }
         for name, value in kept.items():
             setattr(self, name, self._cast(value))
         self.n_components_ = len(found)
-        self._keep_spread(fit)
+        self._keep_spread(problem, fit)
         self._keep_more(problem, fit)
 
-    def _keep_spread(self, fit: Fit) -> None:
-        """How far the scores of X spread, and how many samples that is known from."""
-        Z, found = fit.X.Z, fit.components
-        squares = found.x_norms
-        if self._deflation == "svd":
-            squares = np.sum(fit.X.matmat(found.x_rotations) ** 2, axis=0)
-        self._score_std_ = self._cast(np.sqrt(squares / Z.freedom) / fit.X.unit)
+    def _keep_spread(self, pair: Pair, fit: Fit) -> None:
+        """What brings the scores of X to unit covariance, and how many samples it is known from."""
+        Z, found, unit = fit.X.Z, fit.components, fit.X.unit
+        if pair.observed is not None:  # scores of rows with gaps overlap
+            T = Z.weighted(self._x_scores(pair.rows.X))
+            white = whitener(T)
+        elif self._deflation == "svd":
+            white = whitener(fit.X.matmat(found.x_rotations)) * unit
+        else:
+            white = np.diag(unit / np.sqrt(found.x_norms))
+        self._score_whitener_ = self._cast(white * np.sqrt(Z.freedom))
         self._n_samples_ = float(Z.total / (Z.total - Z.freedom))
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
@@ -284,7 +284,7 @@ class StreamedPLS(Streaming, CrossDecomposition):
     x_scores_ = Result(_NO_SCORES)
     y_scores_ = Result(_NO_SCORES)
     n_components_ = Result()
-    _score_std_ = Result()
+    _score_whitener_ = Result()
     _n_samples_ = Result()
     coef_ = Result()
     intercept_ = Result()

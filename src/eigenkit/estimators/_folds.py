@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from eigenkit.estimators._encoding import as_labels, check_groups, check_y_names
 from eigenkit.estimators._estimator import Estimator, check_y_given, refuse_blocks
-from eigenkit.estimators._validation import check_weight
+from eigenkit.estimators._validation import check_weight, part_of
 from eigenkit.estimators.splits import LabelStratifiedKFold
 from eigenkit.exceptions import EigenkitWarning
 from eigenkit.linalg import Array
@@ -311,10 +311,10 @@ class Search(CrossValidated, BestEstimator):
             if weight is not None:
                 test = test[weight[test] > 0]  # rows of zero weight are not there
             yield Fold(
-                _safe_indexing(X, train),
+                part_of(self.estimator, X, train, train),
                 _safe_indexing(y, train),
                 None if weight is None else weight[train],
-                _safe_indexing(X, test),
+                part_of(self.estimator, X, test, train),
                 dense(_safe_indexing(y, test)),  # as scores are made
             )
 

@@ -123,4 +123,6 @@ def axes_with_gaps(problem: Problem, k: int | None, settings: Settings) -> Solut
     reason = "as asked" if observed is None else f"{np.mean(~observed):.1%} of X is missing"
     n_iter = max(found.n_iter, default=1)
     report = Report("spectral", "nipals", reason, n_iter=n_iter, converged=found.converged)
-    return Solution(found.V * signs(found.V), found.s, np.empty((0, len(found.s))), report)
+    # Shares of what is observed, as parts of the whole.
+    s = found.s if observed is None else found.s * np.sqrt(total_squares(problem) / np.sum(A * A))
+    return Solution(found.V * signs(found.V), s, np.empty((0, len(s))), report)

@@ -324,13 +324,14 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
         """
         check_is_fitted(self)
         X = self._check_X(X, reset=False)
-        if self._is_linear:
+        # What was fitted: parameters may have changed since.
+        if not hasattr(self, "dual_coef_"):
             D = np.asarray(np.abs(project(X, self._center_, self.coef_.T) + self._bias_))
             return _beyond_rounding(D, X, np.abs(self._center_).max() + np.abs(self._bias_))
-        if self._is_precomputed:
-            K = X[:, self.X_fit_]
-        else:
+        if hasattr(self, "kernel_"):
             K = refuse_overflow(self.kernel_(X, self.X_fit_))
+        else:
+            K = X[:, self.X_fit_]
         return np.asarray(
             np.abs(K @ self.dual_coef_.T + self._bias_).astype(self._dtype_, copy=False)
         )

@@ -15,6 +15,7 @@ import scipy
 import sklearn
 from sklearn.base import clone
 
+from eigenkit.estimators._validation import part_of
 from eigenkit.linalg import Array
 
 N_FOLDS = 5
@@ -35,13 +36,11 @@ def held_out_distances(model: Any, X: Any, y: Any, weight: Array | None) -> Arra
     folds = sklearn.model_selection.StratifiedKFold(
         min(N_FOLDS, int(counts.min())), shuffle=True, random_state=0
     )
-    pairwise = model.__sklearn_tags__().input_tags.pairwise
     for train, test in folds.split(np.empty((len(y), 0)), y):
         part = clone(model).set_params(probability=False)
-        rows = X[np.ix_(train, train)] if pairwise else X[train]
+        rows = part_of(model, X, train, train)
         part.fit(rows, y[train], None if weight is None else weight[train])
-        new = X[np.ix_(test, train)] if pairwise else X[test]
-        distances[test] = part.distances(new)
+        distances[test] = part.distances(part_of(model, X, test, train))
     return distances
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array, validate_data
 
 from eigenkit.data import SAFE_RANGE, check_finite, stored
@@ -278,3 +279,10 @@ def _check_sparse(name: str, X: Any) -> None:
         X.check_format(full_check=True)
     except (ValueError, TypeError, IndexError) as error:
         raise ValueError(f"{name} is a corrupt sparse matrix: {error}.") from error
+
+
+def part_of(model: Any, X: Any, rows: np.ndarray, fitted: np.ndarray) -> Any:
+    """Rows of X for a model of the rows ``fitted``: those are columns of a precomputed kernel."""
+    part = _safe_indexing(X, rows)
+    pairwise = model is not None and model.__sklearn_tags__().input_tags.pairwise
+    return _safe_indexing(part, fitted, axis=1) if pairwise else part

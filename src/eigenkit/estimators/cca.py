@@ -143,14 +143,26 @@ class CCA(BothSides, ResponseProjection):
         for name, value in found.items():
             setattr(self, name, self._cast(value))
         self.n_iter_ = [self.n_iter_] * l  # scikit-learn's CCA counts by component
-        n, d = problem.n_rows, len(problem.mean)
-        if n <= d and self._x_penalty()[1] == 0:
-            warnings.warn(
-                f"with {n} samples, {d} features and alpha=0 canonical correlations are 1 by "
-                "construction, whatever the data: set alpha > 0",
-                ConditionWarning,
-                stacklevel=2,
-            )
+        self._warn_of_exact_fit(problem.n_rows, len(problem.mean))
+
+    _x_ridge = "alpha"
+
+    def _warn_of_exact_fit(self, n: int, d: int) -> None:
+        """X that fits any y says nothing."""
+        if n > d + 1 or self._x_penalty()[1] > 0:
+            return
+        name, ridge_of_y = self._x_ridge, self._y_penalty()[1]
+        what = (
+            "are 1 by construction, whatever the data"
+            if ridge_of_y == 0
+            else ("depend on y alone, whatever X holds")
+        )
+        warnings.warn(
+            f"with {n} samples, {d} features and {name}=0 canonical correlations {what}: "
+            f"set {name} > 0",
+            ConditionWarning,
+            stacklevel=3,
+        )
 
     @property
     def x_rotations_(self) -> Array:
@@ -179,7 +191,7 @@ class CCA(BothSides, ResponseProjection):
         """
         pencil, there = problem.pencil, values > 0
         C = pencil.Z.from_X(pencil.C)  # which may be in units of its own
-        alpha = self._x_penalty()[1]  # one problem serves a whole path of alphas
+        alpha = pencil.alpha
         part = np.sqrt(alpha) * W  # alpha W'W is at most I, whatever the units of X
         inverse = np.linalg.pinv((np.eye(len(there)) - part.T @ part) * there * there[:, None])
         to_C = np.divide(basis, np.sqrt(values), out=np.zeros_like(basis), where=there)
@@ -299,6 +311,8 @@ class CanonicalRidge(CCA):
         self.regression = regression
         self.tol = tol
         self.max_iter = max_iter
+
+    _x_ridge = "gamma_x"
 
     def _check_ridges(self) -> None:
         check_real("gamma_x", self.gamma_x, high=1.0)

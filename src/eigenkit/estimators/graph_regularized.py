@@ -17,7 +17,7 @@ from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._estimator import check_y_given, refuse_blocks
 from eigenkit.estimators._folds import BestEstimator, best_of, estimator_has, fit_head
 from eigenkit.estimators._validation import check_weight, check_X
-from eigenkit.kernels import near_zero
+from eigenkit.kernels import kernel_distances, near_zero
 from eigenkit.linalg import Array
 from eigenkit.moments import Rows
 from eigenkit.shell import check_choice, check_count, check_real, what_is
@@ -44,12 +44,12 @@ class GraphRegularized(BestEstimator):
         one is chosen by cross-validation over the labelled rows, the largest of equally good
         ones: have 0 among them.
     n_neighbors : int
-        Every sample is joined to this many nearest ones (Euclidean), and to those that it is
-        among the nearest of.
+        Every sample is joined to this many nearest ones (Euclidean, or as far apart as a
+        precomputed kernel says), and to those that it is among the nearest of.
     weights : {"heat", "uniform"}
         "heat" gives an edge of length d the weight ``exp(-d^2 / (2 s^2))``, s half the mean
-        length, so that the long ones, which bridge classes, say little; "uniform" gives all the
-        same. The mean weight is 1 in both cases.
+        distance of a sample from its nearest ones, so that long edges, which bridge classes, say
+        little; "uniform" gives all the same. The mean weight is 1 in both cases.
     graph : array or sparse matrix of shape (n_samples, n_samples), optional
         Weights of the edges, symmetric and not negative, instead of nearest neighbours.
     cv : int, splitter or iterable, optional
@@ -203,7 +203,7 @@ class GraphRegularized(BestEstimator):
 
     def _counting(self, weight: Array) -> np.ndarray:
         """The rows that have a weight."""
-        if getattr(self.estimator, "kernel", None) == "precomputed":
+        if _is_precomputed(self.estimator):
             raise ValueError(
                 "sample_weight holds zeros, but a precomputed kernel cannot be cut here: leave "
                 "those samples out of X, rows and columns, and of y."
@@ -223,7 +223,8 @@ class GraphRegularized(BestEstimator):
         if not np.any(self.mu):
             return None
         if A is None:
-            A = _nearest(X, min(int(self.n_neighbors), X.shape[0] - 1), self.weights)
+            count = min(int(self.n_neighbors), X.shape[0] - 1)
+            A = _nearest(X, count, self.weights, kernel=_is_precomputed(self.estimator))
         return laplacian(A)
 
     def _graph(self, n: int) -> sparse.csr_array | None:
@@ -261,14 +262,20 @@ class GraphRegularized(BestEstimator):
         return grid[down[best_of(self.fold_scores_[:, down])]]
 
 
-def _nearest(X: Any, n_neighbors: int, weights: str) -> Any:
-    """The graph of nearest neighbours: symmetric weights of mean 1.
+def _is_precomputed(estimator: Any) -> bool:
+    return bool(estimator.__sklearn_tags__().input_tags.pairwise)
+
+
+def _nearest(X: Any, n_neighbors: int, weights: str, kernel: bool = False) -> Any:
+    """The graph of nearest neighbours: symmetric weights of mean 1; X may be a ``kernel``.
 
     Without the means of X, or distances of sparse rows far from zero would have no digits.
     """
-    X = near_zero(X)
+    X, metric = (kernel_distances(X), "precomputed") if kernel else (near_zero(X), "minkowski")
     with one_blas_thread():
-        A = sklearn.neighbors.kneighbors_graph(X, n_neighbors, mode="distance", include_self=False)
+        A = sklearn.neighbors.kneighbors_graph(
+            X, n_neighbors, mode="distance", metric=metric, include_self=False
+        )
     # All lengths are zero where all samples are equal: any unit will do.
     unit = max(float(A.data.mean()), np.finfo(float).tiny)
     A.data = np.exp(-2 * (A.data / unit) ** 2) if weights == "heat" else np.ones_like(A.data)
@@ -339,17 +346,18 @@ class _Problem:
 
     def fitted(self, known: np.ndarray, mu: float) -> Any:
         """The projection with the labels of ``known`` and this weight of the graph."""
+        model, n = clone(self.estimator), len(known)
+        # Rows without labels borrow one, where they have to be there.
+        borrowed = np.where(known, np.arange(n), np.flatnonzero(known)[0])
+        if mu == 0 and _is_precomputed(model):  # new rows have a column for all of these
+            counted = known * (1.0 if self.weight is None else self.weight)
+            return model.fit(self.X, _safe_indexing(self.y, borrowed), counted)
         if mu == 0:
             parts = (_safe_indexing(A, np.flatnonzero(known)) for A in (self.X, self.y))
-            weight = None if self.weight is None else self.weight[known]
-            return clone(self.estimator).fit(*parts, weight)
-        model = clone(self.estimator)
-        n = len(known)
+            return model.fit(*parts, None if self.weight is None else self.weight[known])
         if getattr(model, "approximation", "linear") is None:
             model.set_params(approximation="cholesky", n_landmarks=n)
         settings = model._settings()
-        # Rows without labels borrow one until the features of all rows are there.
-        borrowed = np.where(known, np.arange(n), np.flatnonzero(known)[0])
         take = model._rows if hasattr(model, "kernel") else model._all_rows
         rows = take(self.X, _safe_indexing(self.y, borrowed), None)
         counts = rows.weights() if self.weight is None else rows.weights() * self.weight

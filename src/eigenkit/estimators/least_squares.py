@@ -44,7 +44,7 @@ CLASSES = ("lda",)
 
 def _for(*targets: str) -> Callable[[Callable[..., Any]], Any]:
     """Methods that there are for some targets only."""
-    found: Callable[[Callable[..., Any]], Any] = available_if(lambda self: self.target in targets)
+    found: Callable[[Callable[..., Any]], Any] = available_if(lambda self: self._learned in targets)
     return found
 
 
@@ -160,7 +160,14 @@ class LeastSquaresProjection(Projection):
     def _target(self) -> Target:
         return TARGETS[self.target]
 
+    @property
+    def _learned(self) -> str:
+        """The target that was fitted; the parameter, which may change, until then."""
+        return str(getattr(self, "_fitted_target_", self.target))
+
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
+        if reset:
+            self._fitted_target_ = self.target
         if self.target in CLASSES:
             instead = "for several labels take target='star' or 'cca'"
             return encode_classes(self, y, n, classes, reset, instead)
@@ -225,7 +232,7 @@ class LeastSquaresProjection(Projection):
         -------
         array of shape (n_samples,) or (n_samples, n_targets)
         """
-        if self.target in CLASSES:
+        if self._learned in CLASSES:
             return most_probable(self.decision_function(X), self.classes_)
         values = self._values(X)
         return values[:, 0] if getattr(self, "_one_response_", False) else values
@@ -252,7 +259,7 @@ class LeastSquaresProjection(Projection):
 
         {scored}
         """
-        if self.target in CLASSES:
+        if self._learned in CLASSES:
             truth, measure = labels_of(self, y, reset=False), sklearn.metrics.accuracy_score
         else:
             truth, measure = as_numbers(self, y), sklearn.metrics.r2_score

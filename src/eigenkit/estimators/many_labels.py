@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from eigenkit.estimators._encoding import (
 )
 from eigenkit.estimators._estimator import Estimator, ScoresByName
 from eigenkit.estimators._folds import row_numbers
-from eigenkit.estimators._validation import check_X, plain_words, tabular
+from eigenkit.estimators._validation import check_X, part_of, plain_words, tabular
 from eigenkit.estimators.opls import OrthonormalizedPLS
 from eigenkit.estimators.splits import LabelStratifiedKFold, Split
 from eigenkit.linalg import Array
@@ -131,8 +132,9 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         votes, truth = [], []
         for train, test in folds:
             trial = clone(self)
-            trial._memorize(problem.take(train))
-            votes.append(trial._votes(problem.X[test]))
+            rows = part_of(self.projection, problem.X, train, train)
+            trial._memorize(replace(problem.take(train), X=rows))
+            votes.append(trial._votes(part_of(self.projection, problem.X, test, train)))
             truth.append(problem.Y[test])
         return best_thresholds(
             sparse.csc_array(sparse.vstack(truth)), sparse.csc_array(sparse.vstack(votes))
@@ -140,11 +142,12 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
 
     def _keep(self, problem: Rows, solution: Array) -> None:
         self.thresholds_ = solution
-        self._memorize(problem.positive())
+        self._memorize(problem)
 
     def _memorize(self, rows: Rows) -> None:
         """Learn the projection, and keep the scores and labels of the rows."""
         X, J, weight = rows.X, rows.Y, rows.weight
+        there = rows.positive()
         own = self.projection is None
         rank = MAIN_DIRECTIONS if J.shape[1] > MANY_LABELS else None
         projection = OrthonormalizedPLS(label_rank=rank) if own else clone(self.projection)
@@ -159,10 +162,10 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
             )
         found = self.projection_.n_components_
         self._n_used_ = min(COMPONENTS, found) if own else found
-        self._labels_ = J
-        self._counts_ = None if weight is None else _as_counts(weight)
+        self._labels_ = there.Y
+        self._counts_ = None if weight is None else _as_counts(there.weights())
         self._neighbors_ = sklearn.neighbors.NearestNeighbors(algorithm="brute").fit(
-            self._coordinates(X)
+            self._coordinates(there.X)
         )
 
     def _coordinates(self, X: Any) -> Array:
@@ -265,6 +268,8 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        if self.projection is not None:
+            tags.input_tags.pairwise = self.projection.__sklearn_tags__().input_tags.pairwise
         tags.classifier_tags.multi_label = True
         return tags
 

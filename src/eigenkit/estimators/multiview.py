@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from eigenkit.data import Centered, SideBySide, project
 from eigenkit.estimators._estimator import Estimator, Transformer
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import check_X_varies
+from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.pencil import Solution
 from eigenkit.shell import check_at_most, check_count, check_real
@@ -143,6 +145,18 @@ def per_view(name: str, given: Any, n_views: int) -> list[float]:
     return [check_real(name, value) for value in given]
 
 
+def warn_of_exact_fits(name: str, ridges: list[float], columns: list[np.ndarray], n: int) -> None:
+    """A view that agrees with any other says nothing."""
+    for view, (ridge, own) in enumerate(zip(ridges, columns, strict=True)):
+        if ridge == 0 and n <= len(own) + 1:
+            warnings.warn(
+                f"with {n} samples, {len(own)} features and {name}=0 view {view} agrees with any "
+                f"other by construction, whatever the data: set {name} > 0",
+                ConditionWarning,
+                stacklevel=4,
+            )
+
+
 @dataclass(frozen=True)
 class Views:
     """Centred data, the columns of each view, and their ridges."""
@@ -253,6 +267,7 @@ class MultiviewCCA(Streaming, ManyViews):
 
     def _solve(self, problem: Views, settings: int | None) -> Solution:
         solution = solve_views(problem.Z, problem.columns, problem.alphas, settings)
+        warn_of_exact_fits("alpha", problem.alphas, problem.columns, problem.Z.n_samples)
         shared = "the number of components that the views share"
         check_at_most("n_components", settings, len(solution.eigenvalues), shared)
         return solution

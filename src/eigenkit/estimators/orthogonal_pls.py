@@ -49,7 +49,8 @@ class OrthogonalPLS(PLSRegressor):
     orthogonal_variance_ratio_ : array of shape (n_orthogonal_,)
         Share of the variance of (scaled) X that each takes out.
     y_weights_, y_loadings_, y_rotations_, coef_, intercept_, coef_path_, x_scores_, y_scores_
-        As in :class:`PLSRegression`.
+        As in :class:`PLSRegression`. What is taken out of X depends on all predictive components:
+        with several of them there is no ``coef_path_``, and ``predict`` takes no fewer.
     x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
     x_mean_, y_mean_, x_std_, y_std_ : array
         What is subtracted and divided by.
@@ -71,6 +72,7 @@ class OrthogonalPLS(PLSRegressor):
     """
 
     _deflation = "regression"
+    _nested = False  # what is orthogonal to y depends on all predictive components
 
     def __init__(
         self,

@@ -101,7 +101,9 @@ class PCA(Density):
 
     With gaps, means and the total variance are those of what is observed, and a score of a row
     with gaps is the regression of its observed entries on the component, after those before
-    it. The components are kept orthonormal (Gram and Schmidt).
+    it. The components are kept orthonormal (Gram and Schmidt). The share of a component is that
+    of the squares of all observed entries which it takes out, and its variance is that share of
+    the total variance.
 
     Examples
     --------
@@ -258,7 +260,8 @@ class PCA(Density):
         n = round(problem.total / problem.labels.one)  # weights that are counts are so many rows
         l = self._count(s**2, total, freedom, n)
         bound = min(n, self.n_features_in_)
-        left = s[l:] @ s[l:] if len(s) > l else max(total - float(s[:l] @ s[:l]), 0.0)
+        whole = len(s) > l and not isinstance(problem, Gapped)  # all axes leave nothing
+        left = s[l:] @ s[l:] if whole else max(total - float(s[:l] @ s[:l]), 0.0)
         if l == bound or left <= EPS * bound * total:
             left = 0.0  # rounding of the sums: nothing is left out
         with np.errstate(over="ignore", under="ignore"):

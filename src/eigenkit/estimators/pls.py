@@ -33,6 +33,9 @@ ALGORITHMS = ("kernel", "nipals")
 class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecomposition):
     """The members of the family that predict y; see the subclasses."""
 
+    # Whether the first components are those of a fit with fewer of them.
+    _nested = True
+
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
         with np.errstate(over="ignore", under="ignore"):
             self.coef_ = self._coef(self.n_components_)
@@ -50,6 +53,7 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
     def coef_path_(self) -> Array:
         """Coefficients for 1, 2, ..., n_components_: (n_components_, n_targets, n_features)."""
         check_is_fitted(self)
+        self._check_nested(1, AttributeError)
         terms = np.einsum("kl,dl->lkd", self.y_loadings_, self.x_rotations_)
         np.cumsum(terms, axis=0, out=terms)
         return np.asarray(terms * self.y_std_[:, None] / self.x_std_)
@@ -57,9 +61,18 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
     def _checked_l(self, n_components: Any) -> int:
         if n_components is not None:
             check_count("n_components", n_components, hint=", or None for all")
-        return check_at_most(
+        l = check_at_most(
             "n_components", n_components, self.n_components_, "the number that was fitted"
         )
+        self._check_nested(l, ValueError)
+        return l
+
+    def _check_nested(self, l: int, error: type[Exception]) -> None:
+        if l < self.n_components_ and not self._nested:
+            raise error(
+                f"{type(self).__name__} with fewer than the {self.n_components_} components that "
+                "were fitted is another model: fit it with that n_components."
+            )
 
     def predict(self, X: Any, n_components: int | None = None) -> Array:
         """Predict y, with all components or with the first few.
@@ -91,6 +104,7 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         array of shape (n_samples,) or (n_samples, n_targets)
         """
         check_is_fitted(self)
+        self._check_nested(1, ValueError)
         T = self._x_scores(self._check_X(X, reset=False))
         prediction = np.tile(self.intercept_, (len(T), 1))
         for t, q in zip(T.T, self.y_loadings_.T, strict=True):
@@ -195,7 +209,8 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
     coef_path_ : array of shape (n_components_, n_targets, n_features)
         Coefficients for every number of components.
     x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
-        Share of the variance of (scaled) X and y in each component.
+        Share of the variance of (scaled) X and y in each component; of the squares of the observed
+        entries where X has gaps.
     x_mean_, y_mean_, x_std_, y_std_ : array
         What is subtracted and divided by; x_std_ is 1 without scaling and for constants.
     n_components_ : int

@@ -15,7 +15,7 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_indicator, check_two_classes, encode_classes
 from eigenkit.estimators._estimator import ScoresByName
 from eigenkit.estimators._validation import warn_degenerate
-from eigenkit.linalg import Array, whitener
+from eigenkit.linalg import Array, symmetric_whitener
 from eigenkit.moments import Rows
 from eigenkit.shell import check_choice
 
@@ -34,11 +34,13 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     ============ ===================================== ===============================
     "indicator"  a 0/1 column for every class          sum_j n_j^2 (m_j-m)(m_j-m)'
     "reduced"    the same without the last class       the same, over j < k
-    "between"    indicators with their variance        Sb = sum_j n_j (m_j-m)(m_j-m)'
-                 removed, Yc (Yc'Yc)^(-1/2)
+    "between"    indicators of unit variance           Sb = sum_j n_j (m_j-m)(m_j-m)'
+                 that are uncorrelated,
+                 Yc D^-1 R^(-1/2)
     ============ ===================================== ===============================
 
-    With the first two the components are those of :class:`PLSRegression`; with "between"
+    D holds the lengths of the centred indicators Yc and R their correlations. With the first two
+    the components are those of :class:`PLSRegression`; with "between"
     all weights are eigenvectors of the between-class scatter Sb, at most k - 1 of them.
     Responses are then predicted by least squares on the scores.
 
@@ -136,7 +138,7 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     def _coding(self, pair: Pair) -> Array:
         """What y is multiplied with."""
         if self.coding == "between":
-            return whitener(pair.Y.toarray(), pair.Y.grain())
+            return symmetric_whitener(pair.Y.toarray(), pair.Y.grain(), pair.Y.n_samples)[0]
         M = np.eye(pair.Y.shape[1])
         return M[:, :-1] if self.coding == "reduced" else M
 

@@ -11,7 +11,7 @@ import numpy as np
 from eigenkit.data import Centered
 from eigenkit.estimators._encoding import encode_responses, labels_of
 from eigenkit.estimators._validation import NO_VARIANCE
-from eigenkit.estimators.multiview import ManyViews, per_view
+from eigenkit.estimators.multiview import ManyViews, per_view, warn_of_exact_fits
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import Rows
@@ -178,6 +178,8 @@ class RGCCA(ManyViews):
         while len(found) < settings and (one := next_component(problem.blocks, rule)) is not None:
             found.append(one)
         check_at_most("n_components", settings, len(found), "the rank of a view", hint="")
+        taus = per_view("tau", self.tau, len(problem.columns))
+        warn_of_exact_fits("tau", taus, problem.columns, problem.Z.n_samples)
         if not all(np.isfinite(component.criterion) for component in found):
             raise ValueError(
                 "X holds numbers so large that squares of covariances exceed float64: divide it "

@@ -24,8 +24,9 @@ from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
 class SparseCCA(BothSides):
     """Canonical correlation analysis with few variables in each projection.
 
-    Pairs of projections are found one after the other; the scores of a pair are taken out of
-    both views before the next is looked for.
+    Pairs of projections are found one after the other. In the covariance of a pair only counts
+    what the scores of earlier pairs do not explain: without sparsity, pairs of "alternating" and
+    "greedy" are those of :class:`CCA`.
 
     Parameters
     ----------
@@ -66,9 +67,10 @@ class SparseCCA(BothSides):
 
     Notes
     -----
-    Scores of different pairs are uncorrelated only up to what sparsity costs. To choose the
-    penalties by cross-validation, search over them: :meth:`score` is the mean correlation of
-    the pairs on new data.
+    Scores of different pairs are uncorrelated only up to what sparsity costs, and with "pmd" and
+    "least_squares" only where the variables within each view, or the regressions of different
+    targets, are. To choose the penalties by cross-validation, search over them: :meth:`score` is
+    the mean correlation of the pairs on new data.
 
     Examples
     --------

@@ -19,6 +19,7 @@ from eigenkit.kernels.functions import (
     KernelRows,
     PrecomputedKernel,
     gaussian,
+    kernel_distances,
     near_zero,
 )
 from eigenkit.kernels.rounding import rounding
@@ -34,6 +35,7 @@ __all__ = [
     "check_positive",
     "checked_kernel",
     "gaussian",
+    "kernel_distances",
     "landmark_map",
     "near_zero",
     "pivots",

@@ -155,6 +155,14 @@ def near_zero(X: Any) -> Any:
     return X if shift is None else _shifted(X, shift) if sparse.issparse(X) else X - shift
 
 
+def kernel_distances(K: Array) -> Array:
+    """sqrt(k(x, x) + k(y, y) - 2 k(x, y)) of all pairs of samples."""
+    own = np.asarray(K.diagonal(), dtype=np.float64)
+    squares = own[:, None] + own - 2.0 * K
+    np.fill_diagonal(squares, 0.0)
+    return np.sqrt(np.maximum(squares, 0.0))
+
+
 def _shift(X: Any, weight: Array | None) -> Array | None:
     """The means of columns; of sparse ones the means of the entries where most are stored."""
     w = np.ones(X.shape[0]) if weight is None else weight

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eigenkit.data import Blocked, Passes, Survey, Targets, survey_of
+from eigenkit.data import Blocked, Centered, Passes, Survey, Targets, survey_of
 from eigenkit.data.blocked import Block
 from eigenkit.linalg import Array, symmetric_whitener
 from eigenkit.moments.factor import Factor
@@ -99,9 +99,7 @@ class BlockedRows:
         """The factor of all rows, with the local part of a linear target."""
         stated, sums, factor = self._stated(target, 1.0, 0.0)
         Z = stated.pencil.Z
-        small, H = _compressed(stated.pencil, factor)
-        unit = Z.to_X(np.ones((Z.shape[1], 1)))[:, 0]
-        R = np.hstack([small.toarray() / np.where(unit == 0, 1.0, unit), H])
+        R = np.hstack(_triangle(stated.pencil, factor))
         mean = np.append(stated.mean, sums.mean)
         return replace(sums, d=Z.shape[1], mean=mean, R=R, eps=Z.eps)
 
@@ -133,14 +131,18 @@ class BlockedRows:
 
 
 def _on_triangle(problem: Problem, factor: Array) -> Problem:
-    Z = problem.pencil.Z
-    if not np.all(Z.to_X(np.ones((Z.shape[1], 1))) == 1.0):
-        raise ValueError(
-            "X holds columns that are constant or of extreme sizes: leave them out, or scale them, "
-            "to fit this method to blocks of rows."
-        )
-    pencil = problem.pencil
-    return replace(problem, pencil=Pencil(*_compressed(pencil, factor), pencil.alpha))
+    pencil, Z = problem.pencil, problem.pencil.Z
+    R, H = _triangle(pencil, factor)
+    known = Z.total, Z.total - Z.freedom, Z.n_samples, Z.eps
+    small = Centered.behind(R, problem.mean, *known)
+    return replace(problem, pencil=Pencil(small, H, pencil.alpha))
+
+
+def _triangle(pencil: Pencil, factor: Array) -> tuple[Array, Array]:
+    """Rows of X, centred and in its own units, and of H with the same products; constants are 0."""
+    Z, H = _compressed(pencil, factor)
+    unit = pencil.Z.to_X(np.ones((pencil.Z.shape[1], 1)))[:, 0]
+    return np.asarray(Z.toarray() / np.where(unit == 0, 1.0, unit)), H
 
 
 def _compressed(pencil: Pencil, factor: Array) -> tuple[Any, Array]:

@@ -50,17 +50,20 @@ class Components:
     """What a decomposition finds, component by component.
 
     ``rotations`` map the undeflated block to scores, ``norms`` are the squared lengths of the
-    scores; ``singular_values`` those of S when each pair was taken.
+    scores, ``taken`` those of the block that go with them; ``singular_values`` those of S when each
+    pair was taken.
     """
 
     x_weights: Array
     x_rotations: Array
     x_loadings: Array
     x_norms: Array
+    x_taken: Array
     y_weights: Array
     y_rotations: Array
     y_loadings: Array
     y_norms: Array
+    y_taken: Array
     singular_values: Array
     n_iter: tuple[int, ...]
 
@@ -81,7 +84,7 @@ class Side:
 
     def __init__(self, size: int, n: int) -> None:
         self.W, self.R, self.P = (np.zeros((n, size)) for _ in range(3))
-        self.norms = np.zeros(n)
+        self.norms, self.taken = np.zeros(n), np.zeros(n)
         self.n = 0
 
     def rotate(self, w: Array) -> Array:
@@ -90,9 +93,10 @@ class Side:
         r = w - (P @ w) @ R
         return r - (P @ r) @ R
 
-    def keep(self, w: Array, r: Array, p: Array, norm: float) -> None:
+    def keep(self, w: Array, r: Array, p: Array, norm: float, taken: float | None = None) -> None:
         i = self.n
         self.W[i], self.R[i], self.P[i], self.norms[i] = w, r, p, norm
+        self.taken[i] = norm * (p @ p) if taken is None else taken
         self.n += 1
 
 
@@ -267,7 +271,8 @@ def components_of(x: Side, y: Side, values: Array, n_iter: list[int]) -> Compone
     l = len(values)
     sign = signs(x.W[:l].T)
     xw, xr, xp, yw, yr, yp = (A[:l].T * sign for s in (x, y) for A in (s.W, s.R, s.P))
-    return Components(*(xw, xr, xp, x.norms[:l], yw, yr, yp, y.norms[:l]), values, tuple(n_iter))
+    of_x, of_y = (xw, xr, xp, x.norms[:l], x.taken[:l]), (yw, yr, yp, y.norms[:l], y.taken[:l])
+    return Components(*of_x, *of_y, values, tuple(n_iter))
 
 
 def inverse_rotations(weights: Array, loadings: Array) -> Array:

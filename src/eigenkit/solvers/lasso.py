@@ -91,7 +91,7 @@ def _gram_product(X: Any) -> Callable[[Array], Array]:
     if X.width <= GRAM_ORDER:
         G = X.gram()
         return lambda w: G @ w
-    return lambda w: X.rmatmat(X.matmat(w[:, None]))[:, 0]
+    return lambda w: X.gram_product(w)
 
 
 def _proximal(

@@ -54,10 +54,12 @@ def nipals(
         q = Y.T @ t / (t @ t) if deflation == "regression" else Y.T @ u / (u @ u)
         X -= np.outer(t, p) if M is None else M * np.outer(t, p)
         Y -= np.outer(t if deflation == "regression" else u, q)
-        c = q if deflation == "regression" else c
-        x.keep(w, r, p, float(t @ t))
-        # Where t deflates y, rotations of y follow no recursion: q is not biorthogonal to itself.
-        y.keep(c, q if deflation == "regression" else y.rotate(c), q, float(u @ u))
+        x.keep(w, r, p, float(t @ t), None if M is None else float(t**2 @ (M @ p**2)))
+        if deflation == "regression":
+            # Rotations of y follow no recursion: q is not biorthogonal to itself.
+            y.keep(q, q, q, float(t @ t))
+        else:
+            y.keep(c, y.rotate(c), q, float(u @ u))
         values.append(sigma)
         n_iter.append(steps)
     return components_of(x, y, np.array(values), n_iter)
@@ -108,7 +110,10 @@ def skip_missing_scores(X: Array, observed: np.ndarray, W: Array, P: Array) -> A
 
 @dataclass(frozen=True)
 class Axes:
-    """Orthonormal axes (d x r), the lengths of their scores, and steps taken for each."""
+    """Orthonormal axes (d x r), the root of the squares of X that each takes out, and its steps.
+
+    Where nothing is missing, the roots are the lengths of the scores.
+    """
 
     V: Array
     s: Array
@@ -139,7 +144,7 @@ def nipals_axes(
     for i, start in enumerate(starts[: len(V)]):
         V[i], t, n, done = _axis(X, M, start, V[:i], tol, max_iter)
         X -= np.outer(t, V[i]) if M is None else M * np.outer(t, V[i])
-        s[i] = np.linalg.norm(t)
+        s[i] = np.linalg.norm(t if M is None else t * np.sqrt(M @ V[i] ** 2))
         steps.append(n)
         settled &= done
     order = np.argsort(-s, kind="stable")

@@ -1,11 +1,13 @@
 """Pairs of sparse projections (w_x, w_y), one after the other.
 
-A pair is found on views with columns of unit length; then the scores of the pair are taken
-out of both views, and the next pair is found on what is left:
+A pair is found on views with columns of unit length. With T and U orthonormal bases of the
+scores of earlier pairs, it has a large
 
-    X <- (I - t t') X,   Y <- (I - u u') Y,      t = X w_x / |X w_x|,  u likewise
+    w_x'X' (I - T T') (I - U U') Y w_y / (|X w_x| |Y w_y|)
 
-which is done implicitly, so sparse views stay sparse. Ways to find a pair:
+Only what earlier scores do not explain counts, but all of a score is its length, as weights are
+for X and Y themselves: without sparsity the pairs are those of CCA, and sparse scores overlap as
+little as pays. Projections are implicit, so sparse views stay sparse. Ways to find a pair:
 
 ============= ==========================================================================
 pmd           soft-thresholded singular vectors of X'Y (views taken as uncorrelated within)
@@ -41,7 +43,7 @@ FREE_SWEEPS = 20
 
 @dataclass(frozen=True)
 class View:
-    """The columns of X = Z diag(factor) at unit length, without the span of the orthonormal T.
+    """The columns of X = Z diag(factor) at unit length, and the orthonormal T to leave out.
 
     ``squares`` holds the squared lengths of what is left of the columns, ``whole`` those of all,
     ``grain`` the lengths that they may have by rounding.
@@ -68,24 +70,30 @@ class View:
     def width(self) -> int:
         return len(self.squares)
 
+    def outside(self, S: Array) -> Array:
+        """(I - T T') S."""
+        return np.asarray(S - self.T @ (self.T.T @ S))
+
     def matmat(self, V: Array) -> Array:
         """(I - T T') X V."""
-        S = self.X.matmat(V)
-        return S - self.T @ (self.T.T @ S)
+        return self.outside(self.X.matmat(V))
 
     def rmatmat(self, U: Array) -> Array:
         """X'(I - T T') U."""
-        return self.X.rmatmat(U - self.T @ (self.T.T @ U))
+        return self.X.rmatmat(self.outside(U))
 
     def toarray(self) -> Array:
         """(I - T T') X as a dense matrix: for y, which is dense anyway."""
-        S = self.X.toarray()
-        return S - self.T @ (self.T.T @ S)
+        return self.outside(self.X.toarray())
 
     def gram(self) -> Array:
-        """X'(I - T T') X."""
-        gone, factor = self.X.rmatmat(self.T), self.X.factor
-        return self.X.Z.gram() * np.outer(factor, factor) - gone @ gone.T
+        """X'X, of the columns as they are."""
+        factor = self.X.factor
+        return np.asarray(self.X.Z.gram() * np.outer(factor, factor))
+
+    def gram_product(self, w: Array) -> Array:
+        """X'X w."""
+        return self.X.gram_product(w)
 
     @property
     def is_exhausted(self) -> bool:
@@ -94,7 +102,8 @@ class View:
 
     def without(self, t: Array) -> View:
         """The view without the direction of the score t (in its span already)."""
-        t = t[:, None] / norm(t)
+        t = self.outside(t[:, None] / norm(t))  # once more, against rounding where little is left
+        t /= norm(t)
         taken = self.rmatmat(t)[:, 0]
         left = np.maximum(self.squares - taken**2, 0.0)
         return replace(self, T=np.hstack([self.T, t]), squares=left)
@@ -140,7 +149,7 @@ def sparse_pairs(
     while len(columns_x) < l and not x.is_exhausted and not y.is_exhausted:
         a, b, n_iter, done = FINDERS[method](x, y, request)
         t, u = x.matmat(a[:, None])[:, 0], y.matmat(b[:, None])[:, 0]
-        if not np.any(t) or not np.any(u) or abs(t @ u) <= RANK_TOL * norm(t) * norm(u):
+        if abs(t @ u) <= RANK_TOL * norm(x.X.matmat(a[:, None])) * norm(y.X.matmat(b[:, None])):
             break
         columns_x.append(a)
         columns_y.append(b)
@@ -214,13 +223,14 @@ def alternating(x: View, y: View, request: Request) -> tuple[Array, Array, int, 
     if request.y.nonnegative:
         b = np.abs(b)
     a = np.zeros(x.width)
-    t, u = np.zeros(len(x.T)), normalized(y.matmat(b[:, None])[:, 0])
+    t, u = np.zeros(len(x.T)), normalized(y.X.matmat(b[:, None])[:, 0])
     fit_x, fit_y = lasso(x, request.x), lasso(y, request.y)
     for sweep in range(1, request.max_iter + 1):
         last = 0.0 if sweep <= FREE_SWEEPS else 1.0
-        a_new, t_new = _regressed(x, fit_x, u, a)
+        a_new, t_new = _regressed(x, fit_x, y.outside(u), a)
         t = normalized(t_new + last * t)
-        b_new, u_new = _regressed(y, fit_y, t, b if sweep > 1 else np.zeros(y.width))
+        start = b if sweep > 1 else np.zeros(y.width)
+        b_new, u_new = _regressed(y, fit_y, x.outside(t), start)
         u = normalized(u_new + last * u)
         change = max(float(np.abs(a_new - a).max()), float(np.abs(b_new - b).max()))
         size = max(float(np.abs(a_new).max()), float(np.abs(b_new).max()))
@@ -233,7 +243,7 @@ def alternating(x: View, y: View, request: Request) -> tuple[Array, Array, int, 
 def _regressed(view: View, fit: Fit, target: Array, start: Array) -> tuple[Array, Array]:
     """Sparse weights for a target, and their score at unit length."""
     w = fit(view.rmatmat(target[:, None])[:, 0], start)
-    score = view.matmat(w[:, None])[:, 0]
+    score = view.X.matmat(w[:, None])[:, 0]
     size = norm(score)
     return (w / size, score / size) if size else (w, score)
 
@@ -247,15 +257,14 @@ class _Side:
     def __init__(self, view: View, limit: int) -> None:
         self.view, self.limit = view, min(limit, view.width)
         self.chosen: list[int] = []
-        self.squares = view.squares
         self.Q = np.empty((len(view.T), 0))
         self.onto_own = np.empty((view.width, 0))
         self.onto_other = np.empty((view.width, 0))
 
     def free(self) -> Array:
         """Squared length of every variable outside the span of the chosen; 0 where none is left."""
-        rest = self.squares - np.sum(self.onto_own**2, axis=1)
-        least = DEPENDENT * self.squares.max()
+        rest = self.view.whole - np.sum(self.onto_own**2, axis=1)
+        least = DEPENDENT * self.view.whole.max()
         rest[rest <= np.maximum(least, self.view.grain**2)] = 0.0
         rest[self.chosen] = 0.0
         return np.asarray(rest)
@@ -274,35 +283,40 @@ class _Side:
     def add(self, index: int, other: _Side) -> None:
         one = np.zeros((self.view.width, 1))
         one[index] = 1.0
-        q = self.view.matmat(one)
+        q = self.view.X.matmat(one)
         for _ in range(2):
             q -= self.Q @ (self.Q.T @ q)
         q /= norm(q)
         self.chosen.append(index)
         self.Q = np.column_stack([self.Q, q])
-        self.onto_own = np.column_stack([self.onto_own, self.view.rmatmat(q)])
-        other.onto_other = np.column_stack([other.onto_other, other.view.rmatmat(q)])
+        self.onto_own = np.column_stack([self.onto_own, self.view.X.rmatmat(q)])
+        onto_other = other.view.rmatmat(self.view.outside(q))
+        other.onto_other = np.column_stack([other.onto_other, onto_other])
+
+    def product(self, other: _Side) -> Array:
+        """Q'(I - T T') (I - U U') Q of both sides."""
+        return np.asarray(self.view.outside(self.Q).T @ other.view.outside(other.Q))
 
     def weights(self, score: Array) -> Array:
         """Weights of the chosen variables that give the score."""
         units = np.zeros((self.view.width, len(self.chosen)))
         units[self.chosen, np.arange(len(self.chosen))] = 1.0
         w = np.zeros(self.view.width)
-        w[self.chosen] = np.linalg.lstsq(self.view.matmat(units), score)[0]
+        w[self.chosen] = np.linalg.lstsq(self.view.X.matmat(units), score)[0]
         return w
 
 
 def greedy(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]:
     """Add the variable that raises the canonical correlation most, until both sides are full."""
     left, right = _Side(x, request.x.n_nonzero or 1), _Side(y, request.y.n_nonzero or 1)
-    first = _best_pair(x, y, left.squares, right.squares)
+    first = _best_pair(x, y)
     if first is None:
         return np.zeros(x.width), np.zeros(y.width), 0, True
     left.add(first[0], right)
     right.add(first[1], left)
     steps = 1
     while True:
-        M = left.Q.T @ right.Q
+        M = left.product(right)
         (gain_x, i), (gain_y, j) = left.best(M), right.best(M.T)
         if max(gain_x, gain_y) < 0:
             break
@@ -311,23 +325,21 @@ def greedy(x: View, y: View, request: Request) -> tuple[Array, Array, int, bool]
         else:
             right.add(j, left)
         steps += 1
-    P, _, Rt = sla.svd(left.Q.T @ right.Q)
+    P, _, Rt = sla.svd(left.product(right))
     return left.weights(left.Q @ P[:, 0]), right.weights(right.Q @ Rt[0]), steps, True
 
 
-def _best_pair(x: View, y: View, squares_x: Array, squares_y: Array) -> tuple[int, int] | None:
+def _best_pair(x: View, y: View) -> tuple[int, int] | None:
     """The variables of largest absolute correlation, or None where there is none."""
     found: list[tuple[float, float, int, int]] = []
-    floor_x = np.maximum(DEPENDENT * squares_x.max(), x.grain**2)
-    floor_y = np.maximum(DEPENDENT * squares_y.max(), y.grain**2)
+    usable = [v.whole > np.maximum(DEPENDENT * v.whole.max(), v.grain**2) for v in (x, y)]
     step = max(1, CROSS_LIMIT // x.width)
     Y = y.toarray()
     for start in range(0, y.width, step):
-        columns = np.arange(start, min(start + step, y.width))
+        columns = np.arange(y.width)[start : start + step]
         C = x.rmatmat(Y[:, columns])
-        size = np.sqrt(np.outer(squares_x, squares_y[columns]))
-        usable = np.outer(squares_x > floor_x, squares_y[columns] > floor_y[columns])
-        r = ratio(np.abs(C), size, usable)
+        size = np.sqrt(np.outer(x.whole, y.whole[columns]))
+        r = ratio(np.abs(C), size, np.outer(usable[0], usable[1][columns]))
         i, j = map(int, np.unravel_index(_largest(r.ravel(), size.ravel()), r.shape))
         found.append((float(r[i, j]), float(size[i, j]), i, start + j))
     gain, left = (np.array(part) for part in list(zip(*found, strict=True))[:2])
@@ -338,7 +350,7 @@ def _best_pair(x: View, y: View, squares_x: Array, squares_y: Array) -> tuple[in
 def _largest(gain: Array, left: Array) -> int:
     """The variable of largest gain; of equal ones that of which most is left, or the first.
 
-    What is left of a variable is what earlier pairs do not explain. The answer does not depend on
+    What is left of a variable is what those chosen do not explain. The answer does not depend on
     the order of the variables, unless they are alike in both.
     """
     tied = np.flatnonzero(gain >= (1 - GAIN_TIE) * gain.max())
