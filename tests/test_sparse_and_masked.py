@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_linnerud, load_wine
+from sklearn.model_selection import KFold, cross_val_score
 
 import eigenkit as ek
 
@@ -66,6 +67,13 @@ def test_many_labels_by_a_search_and_by_classes() -> None:
     assert by_classes.score(X, classes) > 0.95
     with pytest.raises(TypeError, match="projection is a PLSRegression, whose components have no"):
         ek.ManyLabelClassifier(ek.PLSRegression(2)).fit(X, J)
+
+
+@pytest.mark.parametrize("measure", ["f1_macro", "roc_auc", "accuracy"])
+def test_many_labels_are_measured_by_name(measure: str) -> None:
+    folds = KFold(3, shuffle=True, random_state=0)
+    scores = cross_val_score(ek.ManyLabelClassifier(n_neighbors=5), X, J, scoring=measure, cv=folds)
+    assert np.all(scores > 0.4)
 
 
 def test_variables_are_drawn_for_label_matrices_too() -> None:

@@ -70,7 +70,8 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     thresholds_ : array of shape (n_labels,)
         The share of the votes above which a label is given.
     classes_ : array
-        Where y held one class per sample: then the class with most votes is predicted.
+        Where y held one class per sample, of which that with most votes is predicted; else the
+        numbers of the labels.
     n_features_in_, feature_names_in_
 
     Notes
@@ -108,10 +109,12 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> sparse.csr_array:
         """The labels as a sparse matrix; sparse y is checked as it is stored."""
         self._sparse_labels_ = sparse.issparse(y)
-        if not sparse.issparse(y):
-            if y.ndim == 2 and y.shape[1] > 1:
-                return sparse.csr_array(check_indicator(y, n))
+        self._one_class_ = not self._sparse_labels_ and (y.ndim == 1 or y.shape[1] == 1)
+        if self._one_class_:
             return class_columns(self, y, n, classes, reset, instead="give a 0/1 matrix")
+        self.classes_ = np.arange(y.shape[1])
+        if not self._sparse_labels_:
+            return sparse.csr_array(check_indicator(y, n))
         J = sparse.csr_array(y, dtype=np.float64, copy=True)
         J.eliminate_zeros()
         check_same_rows(n, J.shape[0])
@@ -119,14 +122,14 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         return J
 
     def _check_informative(self, problem: Rows) -> None:
-        if hasattr(self, "classes_"):
+        if self._one_class_:
             check_two_classes(problem.positive().Y.sum(axis=0))
 
     def _solve(self, problem: Rows, settings: None) -> Array:
         """The thresholds, which are best on samples that did not take part."""
         weight = problem.weight
         kept = np.arange(problem.n_rows) if weight is None else np.flatnonzero(weight)
-        folds = [] if hasattr(self, "classes_") else list(self._folds(problem.Y, kept))
+        folds = [] if self._one_class_ else list(self._folds(problem.Y, kept))
         if not folds:
             return np.full(problem.Y.shape[1], 0.5)
         votes, truth = [], []
@@ -152,7 +155,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         rank = MAIN_DIRECTIONS if J.shape[1] > MANY_LABELS else None
         projection = OrthonormalizedPLS(label_rank=rank) if own else clone(self.projection)
         # What takes one class per sample is told which.
-        y = J.indices if hasattr(self, "classes_") and is_classifier(projection) else J
+        y = J.indices if getattr(self, "_one_class_", False) and is_classifier(projection) else J
         fitted = projection.fit(X, y, sample_weight=weight)
         self.projection_ = getattr(fitted, "best_estimator_", fitted)  # of a search
         if not hasattr(self.projection_, "eigenvalues_"):
@@ -199,7 +202,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         """
         check_is_fitted(self)
         votes = self._as_given(self._votes(check_X(self, X, reset=False)))
-        if hasattr(self, "classes_") and len(self.classes_) == 2:
+        if self._one_class_ and len(self.classes_) == 2:
             return votes[:, 1] - votes[:, 0]
         return votes
 
@@ -234,7 +237,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         """
         check_is_fitted(self)
         votes = self._votes(check_X(self, X, reset=False))
-        if hasattr(self, "classes_"):
+        if self._one_class_:
             return self.classes_[top_labels(votes, 1)[:, 0]]
         given = votes.data > self.thresholds_[votes.indices]
         P = sparse.csr_array((given.astype(np.int64), votes.indices, votes.indptr), votes.shape)
