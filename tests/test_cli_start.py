@@ -167,6 +167,18 @@ def test_memory_is_used_again():
     assert kept < plain / 2
 
 
+def test_words_are_taken_without_pydantic(folder):
+    """Later versions of typer convert by it, which takes longer than all of typer."""
+    assert _loaded(folder, "score model.ek tags.csv", ("pydantic",)) == []
+
+
+@pytest.mark.parametrize("number", ["1", "two"])
+def test_what_is_not_a_word_is_converted_by_typer(number):
+    result = CliRunner().invoke(app, ["compare", "no.csv", "--cv", number])
+    assert result.exit_code == 2
+    assert "Invalid value for '--cv'" in result.output
+
+
 _COLLECTED = """
 import gc
 from eigenkit.__main__ import main

@@ -17,7 +17,7 @@ import eigenkit
 from eigenkit.cli import _annotate
 from eigenkit.cli._apply import predict, transform
 from eigenkit.cli._compare import compare, demo, methods, report
-from eigenkit.cli._console import command, speak_any_encoding, terminate
+from eigenkit.cli._console import Group, command, speak_any_encoding, terminate
 from eigenkit.cli._example import example
 from eigenkit.cli._explain import explain, export
 from eigenkit.cli._fit import fit
@@ -29,6 +29,7 @@ from eigenkit.cli._streams import follow, merge
 
 app = typer.Typer(
     name="eigenkit",
+    cls=Group,
     help="Supervised dimensionality reduction by generalized eigenvalue problems.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

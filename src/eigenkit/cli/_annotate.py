@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, clean, command, progress
+from eigenkit.cli._console import Group, Result, clean, command, progress
 from eigenkit.cli._console import table as table_of
 
 if TYPE_CHECKING:
     from eigenkit.images import ImageAnnotator, ImageSet
 
 app = typer.Typer(
+    cls=Group,
     help="Terms for sets of images: fit, predict, compare, demo.",
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from eigenkit.cli._options import talking
-from eigenkit.cli._start import quickly, started
+from eigenkit.cli._start import quickly, started, take_words_as_they_are
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -133,6 +133,16 @@ class _Command(TyperCommand):
         """Say the option again before each of its words, as click wants it."""
         if "--views" in args and any("--views" in p.opts for p in self.params):
             args = _repeated("--views", args)
+        take_words_as_they_are(self.get_params(ctx))
+        return super().parse_args(ctx, args)
+
+
+class Group(TyperGroup):
+    """Commands that start as quickly as each of them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The options of the group itself."""
+        take_words_as_they_are(self.get_params(ctx))
         return super().parse_args(ctx, args)
 
 
