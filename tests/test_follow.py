@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -329,6 +330,30 @@ def test_sites_with_other_classes_are_united_by_name(tmp_path, rng):
     predictions = tmp_path / "p.csv"
     _run("predict", out, tmp_path / "d0.csv", "--out", predictions)
     assert set(pd.read_csv(predictions).iloc[:, -1]) <= set("abce")
+
+
+def test_a_model_is_not_merged_with_itself(tmp_path, rng):
+    frame, data = _frame(rng), tmp_path / "data.csv"
+    model = _start(tmp_path, frame)
+    frame.to_csv(data, index=False)
+    _follow(tmp_path, data, model)
+    copy, link = tmp_path / "copy.ek", tmp_path / "link.ek"
+    copy.write_bytes(Path(model).read_bytes())
+    link.symlink_to(model)
+    for other in (model, copy, link):
+        said = _run("merge", model, other, "--out", tmp_path / "x", code=2)
+        assert "its rows would count twice" in " ".join(said.split())
+
+
+def test_columns_in_another_order_are_not_merged(tmp_path, rng):
+    models = []
+    for order in ("uvw", "wvu"):
+        frame, data = _frame(rng)[[*order, "c"]], tmp_path / f"{order}.csv"
+        models.append(_start(tmp_path, frame, f"{order}.ek"))
+        frame.to_csv(data, index=False)
+        _follow(tmp_path, data, models[-1])
+    said = " ".join(_run("merge", *models, "--out", tmp_path / "x", code=1).split())
+    assert "in another order" in said
 
 
 def test_what_cannot_be_merged_is_said(tmp_path, rng):
