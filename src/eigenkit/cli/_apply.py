@@ -75,7 +75,9 @@ def predict(
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", help="Columns of the file to repeat in the output, as id."),
+        typer.Option(
+            "--keep", help="Columns of the file to repeat in the output, as id or the truth."
+        ),
     ] = None,
     keep_formulas: KeepFormulas = False,
     given: dict[str, Any],

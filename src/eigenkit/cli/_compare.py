@@ -163,7 +163,8 @@ def _check_splits(
 def _code(record: dict[str, Any]) -> int:
     """What to end with: a comparison in which every method failed has failed."""
     asked = [method for method in record["methods"] if not method["baseline"]]
-    return FAILED if asked and not any(method["scores"] for method in asked) else 0
+    scores = [score for method in asked for score in method["scores"].values()]
+    return FAILED if all(score["mean"] is None for score in scores) else 0
 
 
 def _evaluated(

@@ -352,8 +352,8 @@ class Delimited(Table):
         try:
             return self._convert(j)(cell)
         except ValueError:
-            what = IN_WORDS[self.kinds.get(j)]
-            marks, may_be_class = marks_of(cell), [j] == self.roles.labels
+            marks = "" if j in self.kinds else marks_of(cell)
+            may_be_class, what = [j] == self.roles.labels, IN_WORDS[self.kinds.get(j)]
             hint = ", or give --task classes if labels are names" if may_be_class else ""
             hint = f", or give {marks} if numbers are written so" if marks else hint
             raise self.error(
