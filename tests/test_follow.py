@@ -309,6 +309,21 @@ def test_a_label_that_is_missing_is_named(label, numbers, problem, tmp_path, rng
     assert "201 rows" in _follow(tmp_path, data, model, "--on-error", "skip")
 
 
+def test_dates_are_followed_by_dates(tmp_path, rng):
+    frame, data = _frame(rng), tmp_path / "data.csv"
+    frame["u"] = pd.date_range("2024-01-01", periods=len(frame)).strftime("%Y-%m-%d")
+    model = _start(tmp_path, frame)
+    frame.to_csv(data, index=False)
+    assert "200 rows" in _follow(tmp_path, data, model)
+    with data.open("a") as file:
+        file.write("20240101,2.0,3.0,a\n")
+    said = " ".join(_follow(tmp_path, data, model, code=1).split())
+    assert "line 202, column 'u': '20240101' is not a date (YYYY-MM-DD)" in said
+    frame.assign(u=20240101).to_csv(data, index=False)
+    (tmp_path / "m.state").unlink()
+    assert "line 2, column 'u'" in " ".join(_follow(tmp_path, data, model, code=1).split())
+
+
 # -- sites ------------------------------------------------------------------------------
 
 

@@ -101,8 +101,9 @@ def fit(
     check_parameters(found, params, set_)
     wanted = _components(found, components, params)
     views = checked_views(given, [name])
-    if cv is not None and not quality and grid is None and wanted is None:
-        raise o.bad("--cv", "nothing is cross-validated: leave out --cv or --no-quality.")
+    measured = quality and not (stream or checkpoint or dask)
+    if cv is not None and not measured and grid is None and wanted is None:
+        raise o.bad("--cv", "nothing is chosen or measured by cross-validation: leave it out.")
     if unencrypted and dask is None:
         raise o.bad("--unencrypted", "it goes with --dask.")
     if dask is not None:
