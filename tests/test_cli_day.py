@@ -36,9 +36,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def spectra(folder: Path) -> Path:
     """Collinear columns and two responses of five hidden sources."""
-    T = RNG.normal(size=(80, 5))
-    X = T @ RNG.normal(size=(5, 20)) + 0.05 * RNG.normal(size=(80, 20))
-    Y = T @ RNG.normal(size=(5, 2)) + 0.1 * RNG.normal(size=(80, 2))
+    rng = np.random.default_rng(11)  # the same for every test, whichever ran before
+    T = rng.normal(size=(80, 5))
+    X = T @ rng.normal(size=(5, 20)) + 0.05 * rng.normal(size=(80, 20))
+    Y = T @ rng.normal(size=(5, 2)) + 0.1 * rng.normal(size=(80, 2))
     names = [f"nm{j}" for j in range(20)] + ["fat", "water"]
     write_rows("spectra.csv", names, np.hstack([X, Y]).round(5).tolist())
     write_rows("test.csv", names, np.hstack([X, Y])[:20].round(5).tolist())
