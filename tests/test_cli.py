@@ -350,6 +350,31 @@ def test_interruption_leaves_no_half_written_file(
     assert sorted(data.iterdir()) == before
 
 
+EARLY = """
+import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Impatient:
+    def find_spec(self, name, *rest):
+        if name == {name!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+from eigenkit.__main__ import main
+sys.meta_path.insert(0, Impatient())
+sys.argv = ["eigenkit", "inspect", "m.ek"]
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["typer", pytest.param("sklearn", marks=pytest.mark.slow)])
+def test_an_interruption_of_the_start_is_one_sentence(name: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", EARLY.format(name=name)], capture_output=True, env=ENVIRONMENT
+    )
+    assert done.returncode == 130
+    assert done.stderr == b"error: interrupted: no output was written.\n"
+
+
 def test_help_and_methods_import_nothing_heavy() -> None:
     for arguments in (["--help"], ["methods"]):
         program = (

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from eigenkit import PCA, MultiviewCCA, PLSRegression
@@ -16,7 +17,7 @@ from eigenkit.analysis import bootstrap
 from eigenkit.cli._console import Forecast, table
 from eigenkit.files import Reading, open_file
 from eigenkit.models import load
-from test_cli import CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
+from test_cli import CLASS, CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
 
 RNG = np.random.default_rng(11)
 
@@ -35,9 +36,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def spectra(folder: Path) -> Path:
     """Collinear columns and two responses of five hidden sources."""
-    T = RNG.normal(size=(80, 5))
-    X = T @ RNG.normal(size=(5, 20)) + 0.05 * RNG.normal(size=(80, 20))
-    Y = T @ RNG.normal(size=(5, 2)) + 0.1 * RNG.normal(size=(80, 2))
+    rng = np.random.default_rng(11)  # the same for every test, whichever ran before
+    T = rng.normal(size=(80, 5))
+    X = T @ rng.normal(size=(5, 20)) + 0.05 * rng.normal(size=(80, 20))
+    Y = T @ rng.normal(size=(5, 2)) + 0.1 * rng.normal(size=(80, 2))
     names = [f"nm{j}" for j in range(20)] + ["fat", "water"]
     write_rows("spectra.csv", names, np.hstack([X, Y]).round(5).tolist())
     write_rows("test.csv", names, np.hstack([X, Y])[:20].round(5).tolist())
@@ -82,10 +84,14 @@ def test_the_command_after_a_comparison_says_all_that_fit_takes_again(spectra: P
 def test_the_command_after_a_comparison_says_what_fit_has_on_top(data: Path) -> None:  # noqa: F811
     words = ["compare", "data.csv", *TAG_OPTIONS, "-m", "cca", "--cv", "2", "--alphas", "none"]
     told = run(*words, "--classifier", "knn", "--report", "page.html")
-    clause = "(fit predicts by the method itself or by a linear SVM, not by 5 nearest neighbours):"
+    clause = "(fit predicts by a linear SVM, not by 5 nearest neighbours on its scores as here):"
     assert f"To fit cca on all rows {clause}" in " ".join(told.split())
     assert clause in Path("page.html").read_text()
     assert "To fit cca on all rows:" in run(*words)
+    told = run("compare", "data.csv", *CLASS_OPTIONS, "-m", "lda", "--cv", "2", "--no-baselines")
+    clause = "(fit predicts by lda itself, not by linear SVM on its scores as here):"
+    assert f"To fit lda on all rows {clause}" in " ".join(told.split())
+    assert "lda reached 0." in told  # and is not ahead of others
 
 
 def test_a_comparison_on_a_test_file(spectra: Path) -> None:
@@ -805,10 +811,6 @@ def test_what_fit_cannot_fit_is_not_compared(
         assert f"{method} does not learn from" in message
 
 
-def test_a_model_is_not_merged_with_itself(folder: Path) -> None:
-    assert "m.ek is named twice" in run("merge", "m.ek", "n.ek", "m.ek", "-o", "both.ek", code=2)
-
-
 def test_a_test_file_is_read_as_the_training_file_was(folder: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [[*(rng.normal(size=3) + 2 * (i % 2)), "uv"[i % 2], i] for i in range(60)]
@@ -933,11 +935,160 @@ def test_explain_speaks_of_other_features_where_there_are_some(folder: Path) -> 
         (["--components", "cv"], "lda predicts with all components"),
         (["--ngrams", "2"], "it goes with --text"),
         (["--unencrypted"], "it goes with --dask"),
+        (["--cv", "3", "--no-quality"], "--cv: nothing is chosen or measured by cross-validation"),
+        (["--cv", "3", "--stream"], "--cv: nothing is chosen or measured by cross-validation"),
+        (["-m", "lda,cca"], "'lda,cca' names 2 methods: give one"),
+        (["-m", "plsda", "--alpha", "5"], "--alpha: plsda has no parameter 'alpha'"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(data, more, message) -> None:  # noqa: F811
     text = run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "--out", "m.ek", *more, code=2)
     assert message in " ".join(text.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--test", "data.csv", "--cv", "3"], "--test: the test file is the only split: leave out"),
+        (["--test", "data.csv", "--repeats", "1"], "leave out --repeats"),
+        (["--test", "t.csv", "--train-size", "0.5", "--cv", "2"], "out --cv and --train-size"),
+        (["--train-size", "0.5", "--cv", "5"], "random partitions have no folds"),
+        (["--methods", ""], "'' names no method"),
+    ],
+)
+def test_splits_that_exclude_each_other_are_refused(data, more, message) -> None:  # noqa: F811
+    text = run("compare", "data.csv", *CLASS_OPTIONS, "-m", "lda", *more, code=2)
+    assert message in " ".join(text.split())
+
+
+def test_a_comparison_without_a_result_says_why(data: Path, monkeypatch) -> None:  # noqa: F811
+    words = ["compare", "data.csv", *CLASS_OPTIONS, "-m", "lda", "--no-baselines"]
+    text = run(*words, "--train-size", "0.99", "--alphas", "none")
+    assert "The methods cannot be ranked: mean AUC over labels is not defined" in text
+    monkeypatch.setattr("eigenkit.LDA.fit", lambda *args: 1 / 0)
+    text = run(*words, "--cv", "2", "--out", "run.json", code=1)
+    assert "No method gave a result" in text
+    assert "division by zero" in Path("run.json").read_text()
+    assert "No method gave a result" in run("report", "run.json")
+
+
+# -- places ---------------------------------------------------------------------------------
+
+
+def test_no_output_takes_the_place_of_an_input_or_of_another_output(
+    data: Path,  # noqa: F811
+) -> None:
+    words = [*CLASS_OPTIONS, "-m", "lda"]
+    run("fit", "data.csv", *words, "-o", "m.ek", "--no-quality")
+    run("compare", "data.csv", *words, "--cv", "2", "--alphas", "none", "-o", "c.json")
+    Path("link.csv").symlink_to("data.csv")
+    before = {path: path.read_bytes() for path in data.iterdir()}
+    follow = ["follow", "data.csv", "--model"]
+    for command in (
+        ["fit", "data.csv", *words, "-o", "./data.csv", "--force"],
+        ["fit", "dat*.csv", *words, "-o", "link.csv", "--force"],
+        ["fit", "data.csv", *words, "-o", "n.ek", "--checkpoint", "n.ek"],
+        ["predict", "m.ek", "link.csv", "-o", "data.csv", "--force"],
+        ["transform", "m.ek", "data.csv", "-o", str(data / "data.csv"), "--force"],
+        ["compare", "data.csv", *words, "-o", "data.csv", "--force"],
+        ["compare", "data.csv", *words, "-o", "b.x", "--report", "./b.x"],
+        ["compare", "data.csv", *words, "-o", "b.x", "--report", "b.x.partial"],
+        ["compare", "data.csv", *words, "--test", "c.json", "-o", "c.json", "--force"],
+        ["export", "m.ek", "--csv", "m.ek", "--force"],
+        ["export", "m.ek", "--csv", "w.x", "--onnx", "w.x"],
+        ["inspect", "m.ek", "--report", "m.ek", "--force"],
+        ["report", "c.json", "--html", "c.json", "--force"],
+        ["merge", "m.ek", "n.ek", "-o", "m.ek", "--force"],
+        [*follow, "data.csv", "--checkpoint", "s.ek"],
+        [*follow, "m.ek", "--checkpoint", "m.ek"],
+        ["annotate", "fit", ".", "data.csv", "-o", "data.csv", "--force"],
+        ["annotate", "predict", "m.ek", ".", "-o", "m.ek", "--force"],
+        ["annotate", "compare", ".", "data.csv", "--report", "data.csv", "--force"],
+    ):
+        assert "of this command, too: name another file" in run(*command, code=1), command
+    assert {path: path.read_bytes() for path in data.iterdir()} == before
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz", "parquet"])
+def test_what_is_kept_and_what_is_predicted_have_names_of_their_own(
+    data: Path,  # noqa: F811
+    suffix: str,
+) -> None:
+    run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "-o", "m.ek", "--no-quality")
+    names = ["class", "predicted class", "probability blue", "probability green", "probability red"]
+    how = ["--keep", "class", "--proba", "-o", f"p.{suffix}"]
+    assert run_json("predict", "m.ek", "data.csv", *how)["columns"] == names
+    if suffix == "npz":
+        found = np.load("p.npz")
+        assert np.array_equal(found["class"], CLASS)
+        assert set(found["predicted class"]) == {*CLASS}
+    else:
+        told = Reading(labels=("class",), categorical=("predicted class",))
+        assert open_file(f"p.{suffix}", told).feature_names == names[2:]
+    long = ["--keep", "class", "--long", "--force", "-o", f"p.{suffix}"]
+    found = run_json("predict", "m.ek", "data.csv", *long)["columns"]
+    assert found == ["class", "row", "predicted class", "score"]
+
+
+def test_what_has_no_place_in_npz_is_refused(data: Path) -> None:  # noqa: F811
+    Path("x.csv").write_text(Path("data.csv").read_text().replace("class", "X", 1))
+    run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "-o", "m.ek", "--no-quality")
+    message = run("predict", "m.ek", "x.csv", "--keep", "X", "--proba", "-o", "p.npz", code=1)
+    assert "NPZ has no place for a column named 'X'" in message
+    both = ["--long", "--proba", "--scores"]
+    assert "choose --scores or --proba" in run("predict", "m.ek", "data.csv", *both, code=2)
+
+
+def test_fit_says_where_predictions_use_other_components(data: Path) -> None:  # noqa: F811
+    told = run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "--components", "1", "-o", "m.ek")
+    assert "1 component (predictions use all)" in told
+    assert "leave --stream out" in run(
+        "fit", "data.csv", *CLASS_OPTIONS, "-m", "kernel_lda", "--stream", "-o", "k.ek", code=1
+    )
+
+
+def test_scores_that_are_not_defined_are_null(data: Path) -> None:  # noqa: F811
+    run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "-o", "m.ek", "--no-quality")
+    head = Path("data.csv").read_text().splitlines()[:2]
+    Path("one.csv").write_text("\n".join(head))
+    assert run_json("score", "m.ek", "one.csv")["scores"]["mean AUC over labels"] is None
+
+
+# -- kinds of columns -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_model_knows_which_columns_held_dates(folder: Path, suffix: str) -> None:
+    rng = np.random.default_rng(0)
+    days = np.arange(60).astype("datetime64[D]")
+    columns = {"day": days, "ok": rng.random(60) > 0.5, "n": rng.normal(size=60)}
+    classes = np.where(np.arange(60) < 30, "u", "v")
+
+    def write(name: str, **changed: Any) -> str:
+        frame = pd.DataFrame({**columns, **changed, "class": classes})
+        path = f"{name}.{suffix}"
+        frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+        return path
+
+    path = write("a")
+    run("fit", path, "--labels", "class", "-m", "lda", "-o", "m.ek")
+    assert load("m.ek").how["found"]["kinds"] == {"day": "date", "ok": "yes or no"}
+    numbers = np.char.replace(days.astype(str), "-", "").astype(int)
+    for changed, message in (
+        ({"day": numbers}, "date"),
+        ({"ok": columns["ok"] + 1}, "yes or no"),
+        ({"n": days}, "it holds dates, but held numbers"),
+    ):
+        other = write("b", **changed)
+        for command in (["predict", "m.ek", other], ["score", "m.ek", other]):
+            assert message in run(*command, code=1)
+        words = ["compare", path, "--labels", "class", "-m", "lda", "--test", other]
+        assert message in run(*words, code=1)
+    same = write("c", ok=columns["ok"].astype(int))
+    assert run("predict", "m.ek", same) == run("predict", "m.ek", path)
+    write("b", day=numbers)
+    words = ["fit", f"[ab].{suffix}", "--labels", "class", "-m", "lda", "-o", "n.ek"]
+    assert "column 'day': it holds dates where" in " ".join(run(*words, code=1).split())
 
 
 def test_compare_chooses_the_components_of_pls_for_classes_as_fit_does(folder: Path) -> None:

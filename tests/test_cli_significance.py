@@ -66,6 +66,9 @@ def test_classes_groups_and_words() -> None:
 def test_messages() -> None:
     assert "no feature is named 'height'" in run(*OUTPUTS, "--nuisance", "height", code=2)
     assert "not one of auto, wilks, trace, roy" in run(*OUTPUTS, "--statistic", "t", code=2)
+    assert "none is left to test" in run(*OUTPUTS, "--nuisance", "*", code=2)
+    twice = run(*OUTPUTS, "--components", "1", "--set", "n_components=2", code=2)
+    assert "n_components is given by --components as well" in twice
     assert "has no parameter 'beta'" in run(*OUTPUTS, "--set", "beta=1", code=2)
     wrong = run("--labels", "class", "--ignore", "out_*,site", "--method", "regec", code=1)
     assert "estimator is a ReGEC: permutation_test takes CCA" in wrong

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import gc
 import gzip
 import io
 import os
@@ -110,6 +111,33 @@ def test_label_columns_by_name_pattern_and_position(
     source = open_file(str(path), Reading(labels=wanted))
     assert source.label_names == expected
     assert source.feature_names == [n for n in ["x", "y", "t_1", "t_2"] if n not in expected]
+
+
+@pytest.mark.parametrize("role", ["labels", "text", "categorical"])
+def test_a_name_counts_more_than_a_pattern_and_to_leave_out_more_than_to_take(
+    tmp_path: Path, role: str
+) -> None:
+    path = write(tmp_path / "a.csv", "x,t_1,t_2\n1,0,1\n2,1,0\n3,1,1\n")
+
+    def taken(wanted: str, ignored: str) -> tuple[list[str], list[str] | None]:
+        source = open_file(str(path), Reading(**{role: (wanted,)}, ignore=(ignored,)))
+        return source.label_names + source.text_names, source.feature_names
+
+    assert taken("t_*", "t_2") == (["t_1"], ["x"])
+    assert taken("t_*", "?_2") == (["t_1"], ["x"])
+    assert taken("t_1", "t_*") == (["t_1"], ["x"])
+    twice = f"column 't_1' is named by --{role} and by --ignore: choose one."
+    for ignored in ("t_1", "2"):
+        fails(path, twice, ignore=(ignored,), **{role: ("t_1",)})
+    fails(path, f"leaves out all columns that --{role} names", ignore=("t*",), **{role: ("t_*",)})
+
+
+def test_the_column_of_names_is_no_other(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "id,x,c\n1,2,a\n2,5,b\n")
+    fails(
+        path, "'id' is named by --index and by --ignore", index="id", ignore=("id",), labels=("c",)
+    )
+    fails(path, "column 'c' is named by --labels and by --index", index="c", labels=("c",))
 
 
 def test_quoted_cells_with_commas_quotes_and_line_ends(tmp_path: Path) -> None:
@@ -247,7 +275,7 @@ def test_booleans_dates_and_comments(tmp_path: Path) -> None:
     )
     data = get(write(tmp_path / "a.csv", text), comment="#")
     np.testing.assert_array_equal(data.X, [[1, 1, 1], [0, 2.5, 0], [np.nan, np.nan, 0]])
-    fails(write(tmp_path / "b.csv", "a\nyes\nno\nperhaps\n"), "'perhaps' is not a number")
+    fails(write(tmp_path / "b.csv", "a\nyes\nno\nperhaps\n"), "'perhaps' is not yes or no")
 
 
 def test_all_columns_that_cannot_be_used_are_named_at_once(tmp_path: Path) -> None:
@@ -450,6 +478,7 @@ def test_sparse_arff_with_mulan_labels(tmp_path: Path) -> None:
     data = get(write(tmp_path / "a.arff", SPARSE_ARFF))
     assert data.X.toarray().tolist() == [[1.5, 0], [0, 0], [0, -2]]
     assert data.labels.tolist() == [[1, 0], [0, 0], [0, 1]]
+    assert get(tmp_path / "a.arff", ignore=("l1",)).labels.tolist() == [[0], [0], [1]]
 
 
 @pytest.mark.parametrize(
@@ -578,6 +607,27 @@ def test_parquet(tmp_path: Path) -> None:
     fails(tmp_path / "a.parquet", "column 'tags': it holds list<")
     whole = (tmp_path / "a.parquet").read_bytes()
     fails(write(tmp_path / "b.parquet", whole[:-9]), "the Parquet data are damaged.")
+
+
+@pytest.mark.parametrize("kind", ["npz", "parquet"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_archives_come_by_standard_input_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, packed: bool
+) -> None:
+    stream = io.BytesIO()
+    write_table(stream, kind, ["a", "b"], [[np.arange(9.0), np.ones(9)]])
+    given = io.BytesIO(gzip.compress(stream.getvalue()) if packed else stream.getvalue())
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(given))
+    source = open_file("-", Reading(stream=True))
+    gc.collect()
+    for _ in range(2):
+        assert np.vstack([block.X for block in source.blocks(4)]).T.tolist()[0] == list(range(9))
+
+
+def test_a_zip_of_a_table_is_named(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("a.csv", "a,b\n1,2\n")
+    fails(tmp_path / "a.zip", "it is a zip archive, which is not read: unpack it first.")
 
 
 # -- targets ----------------------------------------------------------------------------
@@ -861,6 +911,9 @@ def test_numbers_are_read_to_the_last_bit(words: list[str]) -> None:
         ({"ignore": ("f1",)}, "--ignore means nothing for a file in svmlight format"),
         ({"text": ("f1",)}, "--text means nothing"),
         ({"header": True}, "--header means nothing for a file in svmlight format, only for csv"),
+        ({"encoding": "latin-1"}, "--encoding means nothing for a file in svmlight format"),
+        ({"labels": ("c",)}, "--labels means nothing for a file in svmlight format"),
+        ({"label_separator": "|"}, "--label-separator means nothing"),
         ({"label_list": "labels.xml"}, "--label-list means nothing .* only for arff: leave it out"),
     ],
 )
@@ -870,6 +923,8 @@ def test_options_that_a_format_does_not_know_are_refused(
     path = write(tmp_path / "a.svm", "1 1:2\n2 2:5\n")
     with pytest.raises(FileError, match=message):
         open_file(str(path), Reading(**options))
+    path = write(tmp_path / "a.csv", "a\n1\n2\n")
+    fails(path, "--max-features means nothing for a file in csv format", max_features=5)
 
 
 @pytest.mark.parametrize("mark", ["", "ab", "7", "-", "x"])

@@ -13,6 +13,7 @@ import signal
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -308,6 +309,21 @@ def test_a_label_that_is_missing_is_named(label, numbers, problem, tmp_path, rng
     assert "201 rows" in _follow(tmp_path, data, model, "--on-error", "skip")
 
 
+def test_dates_are_followed_by_dates(tmp_path, rng):
+    frame, data = _frame(rng), tmp_path / "data.csv"
+    frame["u"] = pd.date_range("2024-01-01", periods=len(frame)).strftime("%Y-%m-%d")
+    model = _start(tmp_path, frame)
+    frame.to_csv(data, index=False)
+    assert "200 rows" in _follow(tmp_path, data, model)
+    with data.open("a") as file:
+        file.write("20240101,2.0,3.0,a\n")
+    said = " ".join(_follow(tmp_path, data, model, code=1).split())
+    assert "line 202, column 'u': '20240101' is not a date (YYYY-MM-DD)" in said
+    frame.assign(u=20240101).to_csv(data, index=False)
+    (tmp_path / "m.state").unlink()
+    assert "line 2, column 'u'" in " ".join(_follow(tmp_path, data, model, code=1).split())
+
+
 # -- sites ------------------------------------------------------------------------------
 
 
@@ -329,6 +345,30 @@ def test_sites_with_other_classes_are_united_by_name(tmp_path, rng):
     predictions = tmp_path / "p.csv"
     _run("predict", out, tmp_path / "d0.csv", "--out", predictions)
     assert set(pd.read_csv(predictions).iloc[:, -1]) <= set("abce")
+
+
+def test_a_model_is_not_merged_with_itself(tmp_path, rng):
+    frame, data = _frame(rng), tmp_path / "data.csv"
+    model = _start(tmp_path, frame)
+    frame.to_csv(data, index=False)
+    _follow(tmp_path, data, model)
+    copy, link = tmp_path / "copy.ek", tmp_path / "link.ek"
+    copy.write_bytes(Path(model).read_bytes())
+    link.symlink_to(model)
+    for other in (model, copy, link):
+        said = _run("merge", model, other, "--out", tmp_path / "x", code=2)
+        assert "its rows would count twice" in " ".join(said.split())
+
+
+def test_columns_in_another_order_are_not_merged(tmp_path, rng):
+    models = []
+    for order in ("uvw", "wvu"):
+        frame, data = _frame(rng)[[*order, "c"]], tmp_path / f"{order}.csv"
+        models.append(_start(tmp_path, frame, f"{order}.ek"))
+        frame.to_csv(data, index=False)
+        _follow(tmp_path, data, models[-1])
+    said = " ".join(_run("merge", *models, "--out", tmp_path / "x", code=1).split())
+    assert "in another order" in said
 
 
 def test_what_cannot_be_merged_is_said(tmp_path, rng):

@@ -153,8 +153,26 @@ def test_moments_that_do_not_fit_together_are_refused(
 def test_alpha_by_cross_validation(tmp_path: Path) -> None:
     model = fitted(tmp_path, "star", LABELS, alphas=[1e-3, 1.0, 1e6], cv=3)
     search = model.how["alpha_search"]
-    best = search["alphas"][int(np.argmax(search["mean_score"]))]
-    assert model.estimator.alpha == best < 1e6
+    mean = np.array(search["mean_score"])
+    largest = np.array(search["alphas"])[np.isclose(mean, mean.max(), rtol=1e-12)].max()
+    assert model.estimator.alpha == largest < 1e6
+    assert not search["at_the_end"]
+
+
+@pytest.mark.parametrize(
+    ("scores", "best", "rises"),
+    [([0.5, 0.4], 0, True), ([0.5, 0.5], 1, False), ([0.1, 0.2 + 1e-15, 0.2], 2, False),
+     ([0.1, 0.2], 1, True), ([0.5], 0, False), ([0.1, 0.3, 0.2], 1, False)],
+)  # fmt: skip
+def test_of_equal_alphas_the_largest_and_a_plateau_does_not_rise(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, scores: list[float], best: int, rises: bool
+) -> None:
+    told = lambda *args: np.array([scores, scores])  # noqa: E731
+    monkeypatch.setattr("eigenkit.models._fitting.scores_by_alpha", told)
+    alphas = [10.0**k for k in range(len(scores))]
+    model = fitted(tmp_path, "star", LABELS, alphas=alphas, cv=2)
+    assert model.estimator.alpha == alphas[best]
+    assert model.how["alpha_search"]["at_the_end"] == rises
 
 
 @pytest.mark.parametrize("kind", ["tfidf", "hashing"])

@@ -16,12 +16,13 @@ import typer
 import eigenkit
 from eigenkit.cli import _annotate
 from eigenkit.cli._apply import predict, transform
-from eigenkit.cli._compare import compare, demo, methods, report
+from eigenkit.cli._compare import compare, demo, methods
 from eigenkit.cli._console import command, speak_any_encoding, terminate
 from eigenkit.cli._example import example
 from eigenkit.cli._explain import explain, export
 from eigenkit.cli._fit import fit
 from eigenkit.cli._inspect import inspect
+from eigenkit.cli._report import report
 from eigenkit.cli._score import score
 from eigenkit.cli._significance import significance
 from eigenkit.cli._start import keep_memory

@@ -86,10 +86,9 @@ def fit(
     as_json: o.Json = False,
 ) -> Result:
     """Learn the terms of sets of images and keep the model as a file."""
-    from eigenkit.files import check_output
     from eigenkit.images import read_labels, save_annotator
 
-    place, page = check_output(out, force), o.output(report, force)
+    place, page = o.outputs([labels, given["table"]], force, out, report)
     compared = _views(views, unseen_views)
     model = _annotator(kernels, compared, size, given, seed).set_params(weights=weights)
     sets = _read(images, given)
@@ -130,7 +129,8 @@ def predict(
     from eigenkit.images.comparison import how_good, in_words
     from eigenkit.images.labels import read_known
 
-    place, page = o.output(None if out == "-" else out, force), o.output(report, force)
+    read = [model, labels, given["table"]]
+    place, page = o.outputs(read, force, None if out == "-" else out, report)
     fitted = load_annotator(model)
     sets = _read(images, given)
     known = read_known(labels, sets, fitted.terms_) if labels else None
@@ -178,7 +178,7 @@ def compare(
     from eigenkit.images.labels import read_groups
     from eigenkit.images.rivals import RIVALS
 
-    page = o.output(report, force)
+    (page,) = o.outputs([labels, groups, given["table"]], force, report)
     chosen = [name.strip() for name in rivals.split(";")] if rivals else list(RIVALS)
     for name in chosen:
         o.choice("--rivals", name, RIVALS, "; ")

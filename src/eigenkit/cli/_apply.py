@@ -6,7 +6,6 @@ import io
 import sys
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -54,7 +53,7 @@ def transform(
     def columns(source: Source, block: Block) -> list[Any]:
         return list(fitted.transform(source.path, block).T)
 
-    return _apply(data, out, options, names, columns, force, as_json)
+    return _apply(model, data, out, options, names, columns, force, as_json)
 
 
 @o.takes(o.READING)
@@ -76,7 +75,9 @@ def predict(
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", help="Columns of the file to repeat in the output, as id."),
+        typer.Option(
+            "--keep", help="Columns of the file to repeat in the output, as id or the truth."
+        ),
     ] = None,
     keep_formulas: KeepFormulas = False,
     given: dict[str, Any],
@@ -89,10 +90,14 @@ def predict(
     fitted = load(model)
     options = reading({**given, "keep": keep}, stream=True, expected=fitted.expected())
     if long or top is not None:
+        if scores and proba:
+            raise o.bad("--scores", "a line has one number: choose --scores or --proba.")
         names, columns = _ranked_output(fitted, top, proba)
     else:
         names, columns = _wide_output(fitted, scores, proba)
-    return _apply(data, out, options, names, _with_kept(columns), force, as_json, keep_formulas)
+    return _apply(
+        model, data, out, options, names, _with_kept(columns), force, as_json, keep_formulas
+    )
 
 
 def _wide_output(model: Model, scores: bool, proba: bool) -> tuple[list[str], Any]:
@@ -162,6 +167,7 @@ def _prediction_columns(model: Model, labels: Any) -> list[Any]:
 
 
 def _apply(
+    model: str,
     data: str,
     out: str,
     options: Any,
@@ -172,19 +178,19 @@ def _apply(
     keep_formulas: bool = False,
 ) -> Result:
     """Read in blocks, compute, write; the output appears when all of it is there."""
-    from eigenkit.files import atomic, check_output, open_file, output_format, write_table
+    from eigenkit.files import atomic, open_file, output_format, write_table
 
     if out == "-" and as_json:
         raise o.bad("--out", "--json needs the table in a file.")
     kind = output_format(out)
-    place = Path(out) if out == "-" else check_output(out, force)
+    (place,) = o.outputs([model, data], force, None if out == "-" else out)
     source = open_file(data, options)
-    names = [*source.kept_names, *names]
+    names = _told_apart(source.kept_names, names)
     with progress("working", as_json) as advance:
         blocks = _computed(source, columns, Counter(advance))
         # What goes wrong with the first rows goes wrong before the first byte is written.
         blocks = chain([next(blocks)], blocks)
-        if out == "-":
+        if place is None:
             n = write_table(cast("IO[bytes]", _Screen()), kind, names, blocks, keep_formulas)
             return Result({"rows": n})
         with atomic(place) as stream:
@@ -192,6 +198,23 @@ def _apply(
     record = {"out": str(place), "rows": n, "columns": names, "found": source.found}
     text = f"{found_line(data, source.found)}\nwrote {n} rows to {clean(place)}"
     return Result(record, text)
+
+
+def _told_apart(kept: list[str], names: list[str]) -> list[str]:
+    """The names of all columns: a column of ours beside a kept one of its name says what it is.
+
+    Examples
+    --------
+    >>> from eigenkit.cli._apply import _told_apart
+    >>> _told_apart(["id", "class"], ["class", "score a"])
+    ['id', 'class', 'predicted class', 'score a']
+    """
+    found = list(kept)
+    for name in names:
+        while name in found:
+            name = f"predicted {name}"
+        found.append(name)
+    return found
 
 
 def _computed(source: Source, columns: Any, counter: Counter) -> Iterator[list[Any]]:

@@ -1,11 +1,10 @@
-"""demo, methods, compare and report."""
+"""demo, methods and compare."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,14 +12,13 @@ import typer
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import (
+    FAILED,
     Forecast,
     Result,
-    clean,
     keeping,
     progress,
     saying,
     table,
-    width,
 )
 from eigenkit.cli._data import (
     check_choices,
@@ -31,7 +29,7 @@ from eigenkit.cli._data import (
     reading,
     rows_of,
 )
-from eigenkit.cli._start import quickly
+from eigenkit.cli._report import show
 
 if TYPE_CHECKING:
     from eigenkit.files import Data, Target
@@ -73,8 +71,10 @@ def compare(
             "--methods", "-m", help="Names with commas, or all; by default the usual ones."
         ),
     ] = None,
-    cv: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
-    repeats: Annotated[int, typer.Option(min=1, help="Rounds of folds or partitions.")] = 1,
+    cv: Annotated[int | None, typer.Option(min=2, help="Number of folds; 5 by default.")] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="Rounds of folds or partitions; 1 by default.")
+    ] = None,
     train_size: Annotated[
         float | None,
         typer.Option(min=0, max=1, help="Random partitions with this share for training."),
@@ -111,9 +111,10 @@ def compare(
     What fills in missing values and what scales is learned on the training rows of every split.
     The words of a column of text and their weights come from the whole file, without labels.
     """
+    _check_splits(cv, repeats, train_size, test)
     given = {**given, "data": data, "scale": scale, "components": components}
     given |= {"seed": seed, "alphas": alphas}
-    named = [] if methods == "all" else o.method_names(methods, "--methods")
+    named = [] if methods in (None, "all") else o.method_names(methods, "--methods")
     ridges = _ridges(alphas)
     options = reading(given)
     check_choices(given)
@@ -121,8 +122,7 @@ def compare(
 
     o.choice("--classifier", classifier, CLASSIFIERS)
     views = checked_views(given, named)
-    for place in (out, report):
-        o.output(place, force)
+    o.outputs([data, test, given["label_list"]], force, out, report, state=_partial(out))
     if test is None:
         files = [load_data(data, options, as_json, given["missing"])]
     else:
@@ -134,8 +134,8 @@ def compare(
         scale,
         out,
         as_json,
-        cv=cv,
-        repeats=repeats,
+        cv=cv or 5,
+        repeats=repeats or 1,
         train_size=train_size,
         classifier=classifier,
         alphas=ridges,
@@ -144,7 +144,27 @@ def compare(
     )
     _count_as_in_files(record, files)
     record["next"] = _next_step(given, record)
-    return _show(record, out, report, [found_line(data, files[0].source.found)])
+    shown = show(record, out, report, [found_line(data, files[0].source.found)])
+    return replace(shown, code=_code(record))
+
+
+def _check_splits(
+    cv: int | None, repeats: int | None, train_size: float | None, test: str | None
+) -> None:
+    """Refuse ways to split that exclude each other."""
+    others = {"--cv": cv, "--repeats": repeats, "--train-size": train_size}
+    named = [option for option, value in others.items() if value is not None]
+    if test is not None and named:
+        raise o.bad("--test", f"the test file is the only split: leave out {' and '.join(named)}.")
+    if train_size is not None and cv is not None:
+        raise o.bad("--train-size", "random partitions have no folds: leave out --cv.")
+
+
+def _code(record: dict[str, Any]) -> int:
+    """What to end with: a comparison in which every method failed has failed."""
+    asked = [method for method in record["methods"] if not method["baseline"]]
+    scores = [score for method in asked for score in method["scores"].values()]
+    return FAILED if all(score["mean"] is None for score in scores) else 0
 
 
 def _evaluated(
@@ -159,9 +179,8 @@ def _evaluated(
     from eigenkit.evaluation import evaluate
     from eigenkit.models import Preparation
 
-    partial, left = None, "no output was written"
-    if out is not None:
-        partial = f"{out}.partial"
+    partial, left = _partial(out), "no output was written"
+    if partial is not None:
         left = f"what is done is kept in {partial}, and the same command goes on from there"
     n_splits = how["repeats"] * (1 if how["train_size"] else how["cv"])
     if prepared.split is not None:
@@ -190,6 +209,11 @@ def _evaluated(
             checkpoint=partial,
             command=shlex.join(["eigenkit", *sys.argv[1:]]),
         )
+
+
+def _partial(out: str | None) -> str | None:
+    """Where what is done is kept until all is."""
+    return None if out is None else f"{out}.partial"
 
 
 def _plan_line(prepared: _Prepared, n_methods: int, baselines: bool, n_splits: int) -> str:
@@ -330,55 +354,3 @@ def _ridges(text: str) -> Any:
     if text in ("auto", "none"):
         return None if text == "none" else "auto"
     return o.numbers("--alphas", text)
-
-
-def report(
-    runs: Annotated[
-        list[str],
-        typer.Argument(help="Records of runs, written by compare --out; several side by side."),
-    ],
-    html: Annotated[str | None, typer.Option("--html", help="Write it as one HTML file.")] = None,
-    force: o.Force = False,
-) -> Result:
-    """Show an earlier run again, without computing, or several side by side."""
-    quickly("eigenkit.files")
-    from eigenkit.record import read_record
-
-    o.output(html, force)
-    records = {path: read_record(path) for path in runs}
-    if len(records) == 1:
-        return _show(next(iter(records.values())), None, html, [])
-    from eigenkit.record import write_atomically
-    from eigenkit.report import compare_html, compare_text
-
-    named = dict(zip(_short_names(list(records)), records.values(), strict=True))
-    text = compare_text(named, width=width())
-    if html is not None:
-        write_atomically(html, compare_html(named))
-        text += f"\nwrote {clean(html)}"
-    return Result({"runs": records}, text)
-
-
-def _short_names(paths: list[str]) -> list[str]:
-    """File names, or whole paths where file names are the same."""
-    short = [Path(path).stem for path in paths]
-    return short if len(set(short)) == len(short) else paths
-
-
-def _show(record: dict[str, Any], out: str | None, html: str | None, lines: list[str]) -> Result:
-    """Write what was asked for, and show the rest."""
-    from eigenkit.record import from_dict, write_record
-    from eigenkit.report import render_text, write_html
-    from eigenkit.report.words import before_fit
-
-    lines = [*(textwrap.fill(line, width()) for line in lines), render_text(record, width=width())]
-    if out is not None:
-        write_record(record, out)
-        lines.append(f"wrote {clean(out)}; see it again with: eigenkit report {clean(out)}")
-    if html is not None:
-        write_html(record, html)
-        lines.append(f"wrote {clean(html)}")
-    if record.get("next"):
-        told = textwrap.fill(clean(before_fit(from_dict(record))), width())
-        lines.append(f"{told}\n    {clean(record['next'])}")
-    return Result(record, "\n".join(lines))

@@ -82,10 +82,11 @@ def keeping(words: str) -> Iterator[None]:
 
 @dataclass
 class Result:
-    """What a command found: plain values, and the same for reading."""
+    """What a command found: plain values, the same for reading, and the code to end with."""
 
     record: dict[str, Any]
     text: str = ""
+    code: int = 0
 
 
 def clean(text: Any, length: int = 4000) -> str:
@@ -164,6 +165,8 @@ def _run(work: Callable[[], Result], models: bool, as_json: bool, debug: bool) -
             started()
             result = work()
         _print(result, notes, as_json)
+        if result.code:
+            raise typer.Exit(result.code)
     except (typer.BadParameter, typer.Abort, typer.Exit):
         raise
     except KeyboardInterrupt as stop:
@@ -201,7 +204,10 @@ def sentence(error: BaseException) -> str:
 
 def _print(result: Result, notes: list[str], as_json: bool) -> None:
     if as_json:
-        print(json.dumps({**result.record, "notes": notes}, ensure_ascii=True, default=str))
+        from eigenkit.record import to_dict  # what is no number is null
+
+        told = to_dict({**result.record, "notes": notes})
+        print(json.dumps(told, ensure_ascii=True, allow_nan=False, default=str))
     else:
         for note in notes:
             print(f"note: {clean(note)}", file=sys.stderr)

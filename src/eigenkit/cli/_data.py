@@ -110,6 +110,7 @@ def load_both(path: str, test: str, options: Reading, quiet: bool, missing: str)
         source.found.get("decimal") or ".",
         source.found.get("thousands"),
         tuple(source.categorical_names),
+        source.found.get("kinds"),
     )
     words = isinstance(data.labels, list)
     as_read = replace(

@@ -161,7 +161,7 @@ def export(
 
     if onnx is None and csv is None:
         raise o.bad("--onnx", "say where to: --onnx FILE or --csv FILE.")
-    wrote = [str(place) for name in (onnx, csv) if (place := o.output(name, force))]
+    wrote = [str(place) for place in o.outputs([model], force, onnx, csv) if place]
     fitted = load(model)
     if fitted.features.missing == "keep":
         warnings.warn(

@@ -38,7 +38,10 @@ def fit(
     alphas: Annotated[
         str | None, typer.Option(help="With --alpha cv: the values to choose from, with commas.")
     ] = None,
-    cv: Annotated[int, typer.Option(min=2, help="With --alpha cv: number of folds.")] = 5,
+    cv: Annotated[
+        int | None,
+        typer.Option(min=2, help="Folds of every cross-validation; 5 by default."),
+    ] = None,
     components: o.Components = None,
     quality: Annotated[
         bool,
@@ -86,18 +89,21 @@ def fit(
     values and what scales is learned on the other rows.
     """
     given = {**given, "scale": scale}
-    (name,) = o.method_names(method)
+    name = o.method_name(method)
     params, grid = _parameters(set_, alpha, alphas, components)
     options = reading(given)
     check_choices(given)
-    from eigenkit.files import check_output
     from eigenkit.models import fit_model
     from eigenkit.registry import find
 
-    place, found = check_output(out, force), find(name)
-    _check_parameters(found, params)
+    (place,) = o.outputs([data, given["label_list"]], force, out, state=checkpoint)
+    found = find(name)
+    check_parameters(found, params, set_)
     wanted = _components(found, components, params)
     views = checked_views(given, [name])
+    measured = quality and not (stream or checkpoint or dask)
+    if cv is not None and not measured and grid is None and wanted is None:
+        raise o.bad("--cv", "nothing is chosen or measured by cross-validation: leave it out.")
     if unencrypted and dask is None:
         raise o.bad("--unencrypted", "it goes with --dask.")
     if dask is not None:
@@ -120,7 +126,7 @@ def fit(
             task=given["task"],
             params=params,
             alphas=grid,
-            cv=cv,
+            cv=cv or 5,
             components=wanted,
             views=views,
             quality=quality,
@@ -183,12 +189,19 @@ def _parameters(
     """The parameters that options give, each once, and the values to choose alpha from."""
     ridge, grid = _alpha(alpha, alphas)
     n_components = None if components in (None, "cv") else o.count("--components", components or "")
-    params = o.parameters(set_)
-    said = {"alpha": ("--alpha", alpha), "n_components": ("--components", components)}
-    for name, (option, value) in said.items():
-        if value is not None and name in params:
-            raise o.bad("--set", f"{name} is given by {option} as well: give it once.")
-    return params | _given(n_components=n_components, alpha=ridge), grid
+    check_once(set_, alpha, components)
+    return o.parameters(set_) | _given(n_components=n_components, alpha=ridge), grid
+
+
+# Parameters that have an option of their own.
+_OPTIONS = {"alpha": "--alpha", "n_components": "--components"}
+
+
+def check_once(set_: list[str] | None, alpha: Any, components: Any) -> None:
+    """Refuse a parameter that is given twice."""
+    for name, value in zip(_OPTIONS, (alpha, components), strict=True):
+        if value is not None and name in o.parameters(set_):
+            raise o.bad("--set", f"{name} is given by {_OPTIONS[name]} as well: give it once.")
 
 
 def _components(method: Any, components: str | None, params: dict[str, Any]) -> str | None:
@@ -233,11 +246,12 @@ def _given(**params: Any) -> dict[str, Any]:
     return {name: value for name, value in params.items() if value is not None}
 
 
-def _check_parameters(method: Any, params: dict[str, Any]) -> None:
-    """Refuse a parameter that the method does not have."""
+def check_parameters(method: Any, params: dict[str, Any], set_: list[str] | None) -> None:
+    """Refuse a parameter that the method does not have, as the option says that gave it."""
     known = method.estimator_class()._get_param_names()
-    strange = [name for name in params if name not in known]
-    if strange:
-        raise o.bad(
-            "--set", f"{method.name} has no parameter {strange[0]!r}: it has {', '.join(known)}."
-        )
+    for name in params:
+        if name not in known:
+            option = "--set" if name in o.parameters(set_) else _OPTIONS[name]
+            raise o.bad(
+                option, f"{method.name} has no parameter {name!r}: it has {', '.join(known)}."
+            )

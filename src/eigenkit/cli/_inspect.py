@@ -29,7 +29,7 @@ def inspect(
     """Say what a model is, how it was fitted and on what, and what its components weigh."""
     from eigenkit.models import load
 
-    place = o.output(report, force)
+    (place,) = o.outputs([model], force, report)
     fitted = load(model)
     record = {**describe(fitted), "components": top_features(fitted, top)}
     told = [summary(fitted), *quality_lines(fitted)]
@@ -103,13 +103,22 @@ def summary(model: Model) -> str:
     if d["n_components"]:
         chosen = " (by cross-validation)" if how.get("component_search") else ""
         s = "" if d["n_components"] == 1 else "s"
-        parts.append(f"{d['n_components']} component{s}{chosen}")
+        parts.append(f"{d['n_components']} component{s}{chosen}{_other_than_predicts(model)}")
     if how["params"].get("alpha") is not None:
         chosen = " (by cross-validation)" if how["alpha_search"] else ""
         parts.append(f"alpha {how['params']['alpha']:g}{chosen}")
     if d["classifier"]:
         parts.append(f"then a {d['classifier']}")
     return clean(", ".join(parts))
+
+
+def _other_than_predicts(model: Model) -> str:
+    """Classifiers such as LDA project to as many components as asked for, and predict with all."""
+    from eigenkit.registry import find
+
+    method, n = find(model.method), model.how["params"].get("n_components")
+    alone = method.kind == "classifier" and not method.picks_components
+    return " (predictions use all)" if alone and n is not None else ""
 
 
 def quality_lines(model: Model) -> list[str]:

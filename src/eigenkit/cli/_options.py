@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import re
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
 import typer
@@ -109,8 +109,8 @@ LEARNING: Group = {
     "views": option(
         _WORDS,
         None,
-        "Patterns of features that belong together, one for each view, with commas or blanks: "
-        "for multiview_cca, rgcca and kernels_*.",
+        "Patterns of features that belong together, one for each view, with commas or as words of "
+        "their own: for multiview_cca, rgcca and kernels_*.",
     ),
     "missing": option(
         str,
@@ -242,18 +242,50 @@ def parameters(items: list[str] | None) -> dict[str, Any]:
     return found
 
 
-def output(path: str | None, force: bool) -> Path | None:
-    """The place of an output that is wanted, which must be free."""
+def outputs(
+    inputs: Iterable[str | None], force: bool, *wanted: str | None, state: str | None = None
+) -> list[Any]:
+    """The places of outputs (None where none is wanted), which must be free, and no input.
+
+    A file of ``state`` may be there already.
+    """
     from eigenkit.files import check_output
 
-    return None if path is None else check_output(path, force)
+    places = [None if path is None else check_output(path, force) for path in wanted]
+    check_apart(inputs, [*wanted, state])
+    return places
 
 
-def method_names(text: str | None, option: str = "--method") -> list[str]:
-    """Names of methods with commas, each of them known."""
+def check_apart(inputs: Iterable[str | None], written: Iterable[str | None]) -> None:
+    """Refuse to write where an input is, or another output."""
+    from eigenkit.files import FileError
+    from eigenkit.files._many import is_pattern, paths
+
+    read = [path for path in inputs if path is not None and path != "-"]
+    files = [file for path in read for file in (paths(path) if is_pattern(path) else [path])]
+    taken = dict.fromkeys(map(os.path.realpath, files), "an input")
+    for path in filter(None, written):
+        place = os.path.realpath(path)
+        if place in taken:
+            raise FileError(path, f"it is {taken[place]} of this command, too: name another file.")
+        taken[place] = "an output"
+
+
+def method_name(text: str) -> str:
+    """The name of a method that is known."""
+    name, *more = method_names(text, "--method")
+    if more:
+        raise bad("--method", f"{text!r} names {1 + len(more)} methods: give one.")
+    return name
+
+
+def method_names(text: str, option: str) -> list[str]:
+    """Names of methods with commas, at least one, each of them known."""
     from eigenkit.registry import find
 
-    names = split([text]) if text else ()
+    names = split([text])
+    if not names:
+        raise bad(option, f"{text!r} names no method: see eigenkit methods.")
     try:
         return [find(name).name for name in names]
     except ValueError as error:

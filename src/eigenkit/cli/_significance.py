@@ -10,7 +10,7 @@ import typer
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, progress
 from eigenkit.cli._data import check_choices, checked_views, found_line, load_data, reading, rows_of
-from eigenkit.cli._fit import _check_parameters, _given
+from eigenkit.cli._fit import _given, check_once, check_parameters
 
 if TYPE_CHECKING:
     from eigenkit.analysis import PermutationTest
@@ -37,7 +37,9 @@ def significance(
         typer.Option("--groups", help="Column of groups within which rows may be exchanged."),
     ] = None,
     alpha: Annotated[float | None, typer.Option(min=0.0, help="Ridge.")] = None,
-    components: o.Components = None,
+    components: Annotated[
+        int | None, typer.Option("--components", min=1, help="Number of components; default all.")
+    ] = None,
     set_: o.Set = None,
     jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = 1,
     scale: o.Scale = "none",
@@ -51,9 +53,9 @@ def significance(
     against each other, without labels.
     """
     given = {**given, "scale": scale}
-    (name,) = o.method_names(method)
-    n_components = None if components is None else o.count("--components", components)
-    params = {**o.parameters(set_), **_given(n_components=n_components, alpha=alpha)}
+    name = o.method_name(method)
+    check_once(set_, alpha, components)
+    params = {**o.parameters(set_), **_given(n_components=components, alpha=alpha)}
     # Its cells are wanted, and as a feature it vanishes within groups.
     options = reading(given, groups=groups)
     check_choices(given)
@@ -66,7 +68,7 @@ def significance(
 
     o.choice("--statistic", statistic, STATISTICS)
     chosen = find(name)
-    _check_parameters(chosen, params)
+    check_parameters(chosen, params, set_)
     if given["missing"] == "keep":
         raise o.bad("--missing", "a test needs complete rows: use mean, median or drop.")
     views = checked_views(given, [name])
@@ -106,7 +108,10 @@ def _parted(
             raise o.bad("--nuisance", f"no feature is named {item!r}.")
     aside = [j for j, n in enumerate(names) if any(fnmatchcase(n, item) for item in nuisance)]
     grouped = [j for j, n in enumerate(names) if group is not None and n.startswith(f"{group}=")]
-    return [j for j in range(len(names)) if j not in {*aside, *grouped}], aside
+    own = [j for j in range(len(names)) if j not in {*aside, *grouped}]
+    if not own:
+        raise o.bad("--nuisance", "it names all features: none is left to test.")
+    return own, aside
 
 
 def _record(found: PermutationTest, name: str, level: float) -> dict[str, Any]:

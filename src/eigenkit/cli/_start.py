@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -46,12 +47,15 @@ def keep_memory() -> None:
 def started() -> None:
     """Look for garbage from now on, and not among what the start has imported, which stays.
 
-    To search all of that again and again while it grows, and once more at the end, takes a
+    An interruption is an exception from now on, too, so that work can tidy up. To search all of
+    that again and again while it grows, and once more at the end, takes a
     quarter of the time of a small command. A program that has us as a part looks as it likes.
     """
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
+        if callable(signal.getsignal(signal.SIGINT)):  # and not ignored
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class _StandIn(ModuleType):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -35,6 +37,7 @@ def follow(
 ) -> Result:
     """Feed a model with rows as they arrive at the end of a file, or on standard input."""
     o.choice("--on-error", on_error, ("raise", "skip"))
+    o.check_apart([data], [model, checkpoint])
     from eigenkit.models import load
     from eigenkit.models._follow import Follower
 
@@ -71,16 +74,28 @@ def merge(
     force: o.Force = False,
 ) -> Result:
     """Put models of several sites together: the model of all their rows."""
-    from eigenkit.files import check_output
     from eigenkit.models import load, merge_models, save
 
     if len(models) < 2:
         raise o.bad("MODELS", "give at least two models.")
-    twice = [name for k, name in enumerate(models) if name in models[:k]]
-    if twice:
-        raise o.bad("MODELS", f"{clean(twice[0])} is named twice: its rows would count twice.")
-    place = check_output(out, force)
-    merged = merge_models([(name, load(name)) for name in models])
+    (place,) = o.outputs(models, force, out)
+    loaded = [(name, load(name)) for name in models]
+    _check_distinct(models)
+    merged = merge_models(loaded)
     save(merged, place)
     record = {"model": str(place), **describe(merged)}
     return Result(record, f"{summary(merged)}\nwrote {clean(place)}")
+
+
+def _check_distinct(models: list[str]) -> None:
+    """Refuse a model that is given twice, under whatever name: it is known by its content."""
+    first: dict[str, str] = {}
+    for name in models:
+        mark = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        if mark in first:
+            raise o.bad(
+                "MODELS",
+                f"{clean(name)} is the same model as {clean(first[mark])}: its rows would count "
+                "twice.",
+            )
+        first[mark] = name

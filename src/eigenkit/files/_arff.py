@@ -12,8 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files._cells import as_number, fits, is_code
-from eigenkit.files._common import Block, FileError, Reading, Table, check_unique, roles
+from eigenkit.files._common import Block, FileError, Reading, check_unique
 from eigenkit.files._delimited import Delimited
+from eigenkit.files._roles import Table, pick, roles
 from eigenkit.files._streams import Lines, Origin, guess_encoding, split_lines, without_lines
 from eigenkit.shell import shown
 
@@ -39,15 +40,17 @@ class Arff(Delimited):
         self.origin = origin
         self.encoding = guess_encoding(origin, options)
         self.delimiter, self.header, self.decimal, self.thousands = ",", True, ".", None
-        self.convert, self.kinds = as_number, {}
+        self.convert = as_number
         self._read_header()
         self.options = replace(options, labels=options.labels or self._listed_labels(options))
         self._assign(roles(self.path, self.names, True, self.options))
         self._check_types()
+        kinds = self._settle_kinds({})
         self.found = {
             "format": "arff",
             "encoding": self.encoding,
             "sparse": self.sparse,
+            "kinds": kinds,
             "columns": len(self.names),
         }
 
@@ -110,6 +113,10 @@ class Arff(Delimited):
     def _listed_labels(self, options: Reading) -> tuple[str, ...]:
         if options.expected is not None:
             return ()
+        ignored = self._named(pick(self.path, options.ignore, self.names, "--ignore"))
+        return tuple(name for name in self._all_listed(options) if name not in ignored)
+
+    def _all_listed(self, options: Reading) -> tuple[str, ...]:
         beside = Path(re.sub(r"\.arff(\.gz|\.bz2)?$", ".xml", self.path))
         if options.label_list is not None:
             return read_label_list(options.label_list)

@@ -25,6 +25,11 @@ _DAY = 86400.0
 Convert = Callable[[str], float]
 
 
+def is_missing(cell: str) -> bool:
+    """Whether a cell stands for a missing value."""
+    return cell.strip().lower() in MISSING
+
+
 def as_number(cell: str) -> float:
     """The number in a cell, NaN where it is missing; ValueError if it is something else."""
     try:
@@ -67,13 +72,16 @@ def written_with(decimal: str, thousands: str | None) -> Convert:
 
 
 def as_truth(cell: str) -> float:
-    """1 for true and yes, 0 for false and no."""
+    """1 for true and yes, 0 for false and no; ValueError for other numbers."""
     word = cell.strip().lower()
     if word in MISSING:
         return np.nan
     if word in _TRUTH:
         return _TRUTH[word]
-    return as_number(cell)
+    value = as_number(cell)
+    if value not in (0.0, 1.0):
+        raise ValueError(cell)
+    return value
 
 
 def as_day(cell: str) -> float:
@@ -99,11 +107,13 @@ def as_day(cell: str) -> float:
 
 
 KINDS: dict[str, Convert] = {"yes or no": as_truth, "date": as_day}
+# What a cell is to be, by the kind of its column.
+IN_WORDS = {None: "a number", "date": "a date (YYYY-MM-DD)", "yes or no": "yes or no"}
 
 
 def kind_of(cells: Sequence[str]) -> str | None:
     """The kind of most cells that are not missing: "yes or no", "date", or None."""
-    there = [cell for cell in cells if cell.strip().lower() not in MISSING]
+    there = [cell for cell in cells if not is_missing(cell)]
     for kind, convert in KINDS.items():
         if there and 2 * sum(fits(convert, cell) for cell in there) > len(there):
             return kind

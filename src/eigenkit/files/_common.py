@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-import fnmatch
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from eigenkit.shell import shown
-
-_POSITION = re.compile(r"-?[0-9]{1,9}")
 
 
 class FileError(ValueError):
@@ -87,6 +83,7 @@ class Expected:
     decimal: str = "."  # marks in its numbers
     thousands: str | None = None
     categorical: tuple[str, ...] = ()  # those of the text that are categories
+    kinds: Mapping[str, str | None] | None = None  # see Source.found; None where nobody knows
 
 
 @dataclass(frozen=True)
@@ -204,7 +201,9 @@ class Source(ABC):
 
     def __init__(self, path: str, options: Reading) -> None:
         self.path, self.options = path, options
-        self.found: dict[str, Any] = {}  # what was found out: format, encoding, delimiter, ...
+        # What was found out: format, encoding, delimiter, ..., and as "kinds" what features hold
+        # that is no number: "date", "yes or no", or None where no cell tells.
+        self.found: dict[str, Any] = {}
         self.feature_names: list[str] | None = None
         self.label_names: list[str] = []
         self.text_names: list[str] = []
@@ -228,146 +227,10 @@ class Source(ABC):
         self.late_word = None
 
 
-class Table(Source):
-    """A file whose columns have names and roles."""
-
-    names: list[str]
-
-    def _assign(self, found: Roles) -> None:
-        self.roles = found
-        self.feature_names = self._named(found.features)
-        self.label_names, self.text_names = self._named(found.labels), self._named(found.text)
-        self.categorical_names = self._named(found.categorical)
-        self.kept_names = self._named(found.kept)
-
-    def _no_feature(self, j: int, why: str) -> FileError:
-        """The refusal of a column that is to be a feature."""
-        ways = "name it with --labels, --categorical or --text, or leave it out with --ignore."
-        return self.error(f"{why}: {ways}", column=self.names[j])
-
-    def _named(self, columns: Iterable[int]) -> list[str]:
-        return [self.names[j] for j in columns]
-
-
-@dataclass(frozen=True)
-class Roles:
-    """Which column (by position) is what."""
-
-    features: list[int]
-    text: list[int]
-    labels: list[int]
-    index: int | None = None
-    like_labels: tuple[str, ...] = ()  # features whose names say that they are labels, too
-    kept: tuple[int, ...] = ()
-    categorical: tuple[int, ...] = ()
-
-
-def pick(path: Any, wanted: Iterable[str], names: Sequence[str], what: str) -> list[int]:
-    """Positions of the columns named, by name, pattern or position."""
-    found: list[int] = []
-    for item in wanted:
-        found += [j for j in _matches(path, item, names, what) if j not in found]
-    return found
-
-
-def _matches(path: Any, item: str, names: Sequence[str], what: str) -> list[int]:
-    if item in names:
-        return [j for j, name in enumerate(names) if name == item]
-    hits = [j for j, name in enumerate(names) if fnmatch.fnmatchcase(name, item)]
-    if hits:
-        return hits
-    position = int(item) if _POSITION.fullmatch(item) else 0
-    if 1 <= abs(position) <= len(names):
-        return [position - 1 if position > 0 else len(names) + position]
-    near = difflib.get_close_matches(item, names, n=1)
-    hint = f"did you mean {shown(near[0])}?" if near else f"the columns are {listed(names)}."
-    raise FileError(path, f"no column is named {shown(item)} ({what}): {hint}")
-
-
 def listed(names: Sequence[str], most: int = 8) -> str:
     """Names for a message, the first few of them."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(shown(name) for name in names[:most]) + more
-
-
-def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Roles:
-    """Which column of a table plays which role."""
-    if options.expected is not None:
-        found = _expected_roles(path, names, header, options.expected)
-        if options.truth and found.labels:
-            _check_there(path, names, options.expected.labels, "labels")
-        kept = tuple(pick(path, options.keep, names, "--keep"))
-        return replace(found, labels=found.labels if options.truth else [], kept=kept)
-    labels = pick(path, options.labels, names, "--labels")
-    text = pick(path, options.text, names, "--text")
-    categorical = pick(path, options.categorical, names, "--categorical")
-    groups = [] if options.groups is None else pick(path, [options.groups], names, "--groups")
-    if len(groups) > 1:
-        raise FileError(path, f"--groups {options.groups} names {len(groups)} columns: give one.")
-    for what, columns in (("text", text), ("categorical", categorical), ("groups", groups)):
-        if both := sorted(set(labels) & set(columns)):
-            raise FileError(
-                path,
-                f"column {shown(names[both[0]])} is named by --labels and by --{what}: choose one.",
-            )
-    categorical = [j for j in categorical if j not in groups] + groups
-    text += [j for j in categorical if j not in text]
-    ignored = pick(path, options.ignore, names, "--ignore")
-    index = index_column(path, names, header, options)
-    index = None if index in {*labels, *text} else index
-    taken = {*labels, *text, *ignored, index}
-    features = [j for j in range(len(names)) if j not in taken]
-    alike = _like_labels(names, labels, features, header)
-    return Roles(features, text, labels, index, alike, categorical=tuple(categorical))
-
-
-def index_column(path: Any, names: Sequence[str], header: bool, options: Reading) -> int | None:
-    """The column that names the rows: the one asked for, or a first one without a name."""
-    if options.index is not None:
-        return pick(path, [options.index], names, "--index")[0]
-    nameless = header and names and names[0].strip() in ("", "Unnamed: 0")
-    return 0 if nameless and len(names) > 1 else None
-
-
-def _like_labels(
-    names: Sequence[str], labels: list[int], features: list[int], header: bool
-) -> tuple[str, ...]:
-    """Features whose names begin like those of the labels (tag_a, tag_b), unless most do."""
-    stems = {stem for j in labels if header and (stem := _stem(names[j]))}
-    alike = tuple(names[j] for j in features if _stem(names[j]) in stems)
-    return alike if 2 * len(alike) < len(features) else ()
-
-
-def _stem(name: str) -> str:
-    """The part that related names share: ``tag_`` of ``tag_red``, ``y`` of ``y3``."""
-    found = re.match(r"(.+[_.:\-/])[^_.:\-/]+$|(\D+)\d+$", name)
-    return (found[1] or found[2]) if found else ""
-
-
-def _expected_roles(path: Any, names: Sequence[str], header: bool, model: Expected) -> Roles:
-    wanted = [*(model.features or ()), *model.text]
-    nameless = model.features is None or not header
-    if nameless and len(names) == model.n_features + len(model.text):
-        d = model.n_features
-        return Roles(list(range(d)), list(range(d, len(names))), [])
-    if model.features is None:
-        raise FileError(
-            path, f"it has {len(names)} columns, but the model was fitted on {model.n_features}."
-        )
-    place = {name: j for j, name in enumerate(names)}
-    _check_there(path, names, wanted, "columns that the model was fitted on")
-    labels = [place[name] for name in model.labels if name in place]
-    features = [place[name] for name in model.features]
-    return Roles(features, [place[name] for name in model.text], labels)
-
-
-def _check_there(path: Any, names: Iterable[str], wanted: Sequence[str], what: str) -> None:
-    there = set(names)
-    absent = [name for name in wanted if name not in there]
-    if absent:
-        raise FileError(
-            path, f"{len(absent)} of the {len(wanted)} {what} are not there: {listed(absent)}."
-        )
 
 
 def default_names(n: int) -> list[str]:

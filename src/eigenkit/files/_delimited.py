@@ -17,6 +17,7 @@ import numpy as np
 
 from eigenkit.compiled import NOTHING, NUMBER, TEXT, after_lines, read_table
 from eigenkit.files._cells import (
+    IN_WORDS,
     KINDS,
     Convert,
     as_class,
@@ -24,6 +25,7 @@ from eigenkit.files._cells import (
     fits,
     hold_codes,
     how_to_write,
+    is_missing,
     is_number,
     is_whole,
     kind_of,
@@ -37,13 +39,12 @@ from eigenkit.files._common import (
     Block,
     FileError,
     Reading,
-    Table,
     check_unique,
     default_names,
     listed,
-    roles,
 )
 from eigenkit.files._marks import find_marks, marks_of
+from eigenkit.files._roles import Table, roles
 from eigenkit.files._streams import (
     Lines,
     Origin,
@@ -83,7 +84,7 @@ class Delimited(Table):
         self.decimal, self.thousands = find_marks(self.path, rows, self.delimiter, options)
         self.convert = written_with(self.decimal, self.thousands)
         self._name_columns(rows)
-        self._find_kinds(rows[self.header :])
+        kinds = self._find_kinds(rows[self.header :])
         self.found = {
             "format": "tsv" if self.delimiter == "\t" else "csv",
             "encoding": self.encoding,
@@ -92,6 +93,7 @@ class Delimited(Table):
             "thousands": self.thousands,
             "header": self.header,
             "columns": len(self.names),
+            "kinds": kinds,
             "index": None if self.roles.index is None else self.names[self.roles.index],
             "like_labels": list(self.roles.like_labels),
         }
@@ -142,22 +144,25 @@ class Delimited(Table):
             wanted = {*(self.options.expected.features or ()), *self.options.expected.text}
         return any(name in wanted and not is_number(name) for name in first)
 
-    def _find_kinds(self, rows: list[list[str]]) -> None:
+    def _find_kinds(self, rows: list[list[str]]) -> dict[str, str | None]:
         """What the columns of features hold; those of text must be spoken for, all at once."""
-        self.kinds: dict[int, Convert] = {}
+        here: dict[int, str | None] = {}
         strange: dict[str, list[str]] = {}
         for j in self.roles.features:
             cells = [row[j] for row in rows if j < len(row)]
-            bad = [cell for cell in cells if not self._fits(cell)]
-            if 2 * len(bad) <= len(cells):
-                continue
-            kind = kind_of(cells)
-            if kind is None:
-                strange[self.names[j]] = cells
-            else:
-                self.kinds[j] = KINDS[kind]
+            if all(map(is_missing, cells)):
+                here[j] = None
+            elif 2 * sum(not fits(self.convert, cell) for cell in cells) > len(cells):
+                here[j] = kind_of(cells)
+                strange |= {self.names[j]: cells} if here[j] is None else {}
         if strange:
             raise self._not_numbers(strange)
+        found = self._settle_kinds(here)
+        self._find_labels(rows)
+        return found
+
+    def _find_labels(self, rows: list[list[str]]) -> None:
+        """Whether the labels are numbers."""
         labels, split = self.roles.labels, self.options.label_separator is not None
         columns = {j: [row[j] for row in rows if j < len(row)] for j in labels}
         words = [j for j, cells in columns.items() if self._names_classes(j, cells)]
@@ -178,12 +183,16 @@ class Delimited(Table):
         """Whether a column of labels holds words, or digits that are words."""
         if len(self.roles.labels) == 1:
             return not all(map(self._fits, cells)) or hold_codes(set(cells), len(cells))
-        if kind_of(cells) == "yes or no":
-            self.kinds[j] = KINDS["yes or no"]
-        return any(not self._fits(cell, j) for cell in cells)
+        if not all(map(self._fits, cells)) and kind_of(cells) == "yes or no":
+            self.kinds[j] = "yes or no"
+        return any(not fits(self._convert(j), cell) for cell in cells)
 
-    def _fits(self, cell: str, j: int = -1) -> bool:
-        return fits(self.kinds.get(j, self.convert), cell)
+    def _fits(self, cell: str) -> bool:
+        return fits(self.convert, cell)
+
+    def _convert(self, j: int) -> Convert:
+        """What makes numbers of the cells of a column."""
+        return KINDS[self.kinds[j]] if j in self.kinds else self.convert
 
     def _not_numbers(self, columns: dict[str, list[str]]) -> FileError:
         """All columns that cannot be used as they are, and what to add to the command."""
@@ -249,7 +258,7 @@ class Delimited(Table):
         cells = dict(zip(sorted(words), columns, strict=True))
         try:
             for j in words & wanted:
-                convert = self.kinds.get(j, self.convert)
+                convert = self._convert(j)
                 values = {cell: convert(cell) for cell in set(cells[j])}
                 table[:, j] = [values[cell] for cell in cells[j]]
                 if j in self._watched:
@@ -341,13 +350,14 @@ class Delimited(Table):
 
     def _number(self, line: int, j: int, cell: str) -> float:
         try:
-            return self.kinds.get(j, self.convert)(cell)
+            return self._convert(j)(cell)
         except ValueError:
-            marks, may_be_class = marks_of(cell), [j] == self.roles.labels
+            marks = "" if j in self.kinds else marks_of(cell)
+            may_be_class, what = [j] == self.roles.labels, IN_WORDS[self.kinds.get(j)]
             hint = ", or give --task classes if labels are names" if may_be_class else ""
             hint = f", or give {marks} if numbers are written so" if marks else hint
             raise self.error(
-                f"{shown(cell)} is not a number: correct that cell{hint}.",
+                f"{shown(cell)} is not {what}: correct that cell{hint}.",
                 line=line,
                 column=self.names[j],
             ) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,24 @@ def check_columns(sources: Sequence[Source]) -> None:
             raise FileError(
                 source.path, f"its columns are not those of {first.path}: give files of one kind."
             )
+        if name := other_dates(source.found.get("kinds"), first.found.get("kinds")):
+            raise FileError(
+                source.path,
+                f"it holds dates where {first.path} holds none, or none where that one does: give "
+                "files of one kind.",
+                column=name,
+            )
+
+
+def other_dates(
+    kinds: Mapping[str, str | None] | None, others: Mapping[str, str | None] | None
+) -> str | None:
+    """A column that holds dates in one of two files, and something else in the other."""
+    if kinds is None or others is None:
+        return None
+    both = {name: (kinds.get(name, ""), others.get(name, "")) for name in {**kinds, **others}}
+    found = (n for n, (a, b) in both.items() if a != b and "date" in (a, b) and None not in (a, b))
+    return next(found, None)
 
 
 def open_alike(

@@ -32,6 +32,8 @@ class Npz(Source):
         with guarded(self.path, "the archive is damaged."):
             self._zip = zipfile.ZipFile(self._stream)
         self._members = {i.filename.removesuffix(".npy"): i for i in self._zip.infolist()}
+        if not any(i.filename.endswith(".npy") for i in self._members.values()):
+            raise self.error("it is a zip archive, which is not read: unpack it first.")
         self._find_X()
         self._labels = self._find_labels()
         self.found = {

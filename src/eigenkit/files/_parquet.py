@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from eigenkit.files._cells import is_code, split_labels
-from eigenkit.files._common import Block, FileError, Reading, Table, check_unique, roles
+from eigenkit.files._common import Block, FileError, Reading, check_unique
+from eigenkit.files._roles import Table, roles
 from eigenkit.files._streams import Origin, guarded
 
 _MICROSECONDS = 86400e6  # of a day
@@ -41,7 +42,8 @@ class Parquet(Table):
         if options.words:
             self.take_labels_as_words()
         self._check()
-        self.found = {"format": "parquet", "columns": len(self.names)}
+        kinds = self._settle_kinds(self._kinds())
+        self.found = {"format": "parquet", "columns": len(self.names), "kinds": kinds}
 
     def _check(self) -> None:
         rows = self._file.metadata.num_rows
@@ -53,6 +55,24 @@ class Parquet(Table):
         for j in self.roles.features:
             if not self._is_number(j):
                 raise self._no_feature(j, f"it holds {self._schema.types[j]}, not numbers")
+
+    def _kinds(self) -> dict[int, str | None]:
+        types, kinds = self.arrow.types, self._schema.types
+        dates = [j for j in self.roles.features if types.is_temporal(kinds[j])]
+        truth = [j for j in self.roles.features if types.is_boolean(kinds[j])]
+        return {**dict.fromkeys(dates, "date"), **dict.fromkeys(truth, "yes or no")}
+
+    def _check_kind(self, j: int, values: np.ndarray) -> None:
+        """That a column holds what it held when the model was fitted."""
+        kind, type_ = self.kinds[j], self._schema.types[j]
+        is_date = self.arrow.types.is_temporal(type_)
+        other = not np.all((values == 0) | (values == 1) | np.isnan(values))
+        if (kind == "date" and not is_date) or (kind == "yes or no" and (is_date or other)):
+            raise self.error(
+                f"it holds {type_}, but held {kind.replace('date', 'dates')} when the model was "
+                "fitted: convert it.",
+                column=self.names[j],
+            )
 
     def _is_number(self, j: int) -> bool:
         types, kind = self.arrow.types, self._schema.types[j]
@@ -69,8 +89,10 @@ class Parquet(Table):
 
     def _block(self, batch: Any) -> Block:
         X = np.empty((batch.num_rows, len(self.roles.features)), self.options.dtype)
-        for p, name in enumerate(self.feature_names or []):
-            X[:, p] = self._numbers(batch.column(name))
+        for p, j in enumerate(self.roles.features):
+            X[:, p] = self._numbers(batch.column(self.names[j]))
+            if j in self.kinds:
+                self._check_kind(j, X[:, p])
         text = {name: self._cells(batch, name) for name in self.text_names}
         kept = {name: self._cells(batch, name) for name in self.kept_names}
         return Block(X, text, self._labels(batch), kept)

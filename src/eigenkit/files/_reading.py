@@ -106,14 +106,19 @@ _UNDERSTOOD = {
     **dict.fromkeys(("delimiter", "header", "decimal", "thousands", "comment"), ("csv", "tsv")),
     **dict.fromkeys(("text", "categorical", "groups", "ignore", "index"), _TABLES),
     "keep": ("csv", "tsv", "parquet"),
+    "encoding": ("csv", "tsv", "arff"),
     "label_list": ("arff",),
     "index_base": ("svmlight",),
+    "max_features": ("svmlight", "npz"),
 }
+# Those of the labels: what a model knows of them is said of every file.
+_OF_LABELS = {"labels": (*_TABLES, "npz"), "label_separator": _TABLES}
 
 
 def _check_options(path: str, kind: str, options: Reading) -> None:
-    for name, kinds in _UNDERSTOOD.items():
-        if getattr(options, name) not in (None, ()) and kind not in kinds:
+    understood = _UNDERSTOOD | (_OF_LABELS if options.expected is None else {})
+    for name, kinds in understood.items():
+        if getattr(options, name) != getattr(Reading, name) and kind not in kinds:
             raise FileError(
                 path,
                 f"--{name.replace('_', '-')} means nothing for a file in {kind} format, only for "

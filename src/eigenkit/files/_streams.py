@@ -63,7 +63,7 @@ class Origin:
         """The bytes as they are stored."""
         if self._kept is not None:
             self._kept.seek(0)
-            return cast("IO[bytes]", _Lent(self._kept))
+            return cast("IO[bytes]", _Lent(self._kept, self))
         return open(self.path, "rb")
 
     def open(self) -> IO[bytes]:
@@ -221,10 +221,10 @@ def one_by_one(text: bytes) -> Iterator[str]:
 
 
 class _Lent(io.BufferedIOBase):
-    """A kept file that survives being closed by its reader."""
+    """A kept file that survives being closed by its reader, and lasts as long as it has one."""
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
+    def __init__(self, file: IO[bytes], owner: Origin) -> None:
+        self._file, self._owner = file, owner
 
     def read(self, n: int | None = -1) -> bytes:
         return self._file.read(-1 if n is None else n)

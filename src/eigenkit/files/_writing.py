@@ -222,21 +222,26 @@ def _write_npz(stream: IO[bytes], names: Sequence[str], columns: list[Any], n_la
 
     Labels that are numbers: one column of them as ``y``, several as ``Y`` with ``label_names``.
     """
-    arrays: dict[str, Any] = {}
+    text: dict[str, Any] = {}
     numbers: tuple[dict[str, Any], dict[str, Any]] = {}, {}
     for i, (name, column) in enumerate(zip(names, columns, strict=True)):
         if isinstance(column, np.ndarray):
             numbers[i >= len(columns) - n_labels][name] = column
         else:
-            arrays[name] = np.array([str(v) for v in column], dtype=str)
+            text[name] = np.array([str(v) for v in column], dtype=str)
     X, Y = numbers
+    arrays: dict[str, Any] = {}
     if X:
         arrays |= {"X": np.column_stack(list(X.values())), "feature_names": np.array(list(X))}
     if len(Y) == 1:
         (arrays["y"],) = Y.values()
     elif Y:
         arrays |= {"Y": np.column_stack(list(Y.values())), "label_names": np.array(list(Y))}
-    np.savez_compressed(stream, **arrays)
+    for name in {*arrays, "file"} & {*text}:  # numpy has an argument "file"
+        raise FileError(
+            "the output", f"NPZ has no place for a column named {name!r}: write CSV or Parquet."
+        )
+    np.savez_compressed(stream, **text, **arrays)
 
 
 def _write_parquet(stream: IO[bytes], names: Sequence[str], columns: list[Any]) -> None:

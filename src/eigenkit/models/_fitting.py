@@ -33,6 +33,7 @@ from eigenkit.models._preparing import Blocks, Preparation
 from eigenkit.models._stream import Stream
 from eigenkit.models._views import view_columns, view_params
 from eigenkit.registry import Method, comparable, find, gap_params, usual
+from eigenkit.tolerances import SUM_ROUNDING
 
 # With more entries than this, cross-validation only to report the quality takes too long.
 _MOST_ENTRIES = 20_000_000
@@ -259,16 +260,16 @@ def _quality(estimator: Any, rows: FitRows) -> dict[str, Any] | None:
 
 
 def _widening(estimator: Any, X: Any, alphas: Any, rows: FitRows) -> tuple[float, dict[str, Any]]:
-    """The search for alpha; a grid of our own grows until the best value lies inside it."""
+    """The search for alpha; a grid of our own grows while the scores rise at its end."""
     grid = sorted(alphas(X) if callable(alphas) else alphas)
     for _ in range(_MOST_GRIDS):
         alpha, told = _search(estimator, rows, grid)
-        place = grid.index(alpha)
-        if not callable(alphas) or 0 < place < len(grid) - 1:
+        if not callable(alphas) or not told["at_the_end"]:
             break
-        more = [grid[-1] * 10.0**k for k in (1, 2, 3)] if place else []
-        grid = [*([] if place else [grid[0] * 10.0**-k for k in (3, 2, 1)]), *grid, *more]
-    told["at_the_end"] = place in (0, len(grid) - 1)
+        if alpha == grid[0]:
+            grid = [*(grid[0] * 10.0**-k for k in (3, 2, 1)), *grid]
+        else:
+            grid = [*grid, *(grid[-1] * 10.0**k for k in (1, 2, 3))]
     return alpha, told
 
 
@@ -277,7 +278,7 @@ def _fit_blocks(
 ) -> Any:
     """In one pass where the moments are small, by passes over a scratch file elsewhere."""
     if not hasattr(estimator, "partial_fit"):
-        raise ValueError(f"{method.name} cannot be fitted in blocks: raise --max-memory.")
+        raise ValueError(f"{method.name} cannot be fitted in blocks: leave --stream out.")
     extra = rows.target.in_parts()
     if rows.checkpoint is not None:
         with Stream(estimator, rows.checkpoint, source=rows.fingerprint) as stream:
@@ -319,7 +320,19 @@ def _search(estimator: Any, rows: FitRows, alphas: Sequence[float]) -> tuple[flo
             f"{type(estimator).__name__} has no alpha to choose: leave --alpha cv out."
         )
     scores = scores_by_alpha(estimator, rows.folds(), rows.target.kind, alphas)
-    return alphas[best_of(scores)], {"alphas": list(alphas), **_searched(scores, rows)}
+    # Of equal ones the last, which is the largest: the simplest model.
+    best = len(alphas) - 1 - best_of(scores[:, ::-1])
+    told = {"alphas": list(alphas), **_searched(scores, rows)}
+    return alphas[best], {**told, "at_the_end": _rises(told["mean_score"], best)}
+
+
+def _rises(scores: Sequence[float], best: int) -> bool:
+    """Whether the best score stands at an end, above its neighbour by more than rounding."""
+    last = len(scores) - 1
+    if best not in (0, last) or last == 0:
+        return False
+    beside = scores[1] if best == 0 else scores[last - 1]
+    return scores[best] - beside > SUM_ROUNDING * abs(scores[best])
 
 
 def _on_top(method: Method, estimator: Any, rows: FitRows) -> Any:

@@ -142,7 +142,7 @@ class Follower:
         self.stream = Stream(
             estimator, checkpoint, every=every, half_life=half_life, on_error=on_error
         )
-        self.kinds: dict[int, Any] | None = None  # what columns hold that are no numbers
+        self.kinds: dict[int, str] | None = None  # what columns hold that are no numbers
         self._begins, self._header = True, b""
         self._n_passed = 0  # lines of rows that came, whether they were taken or skipped
         self._saved = time.monotonic()
@@ -319,7 +319,7 @@ class _Rows:
             self.follower.kinds = source.kinds
         known = self.follower.kinds
         for j in source.kinds:
-            if source.kinds[j] is not known.get(j):
+            if source.kinds[j] != known.get(j):
                 raise FileError(
                     source.path,
                     "a row holds no number, where those before do: correct it.",

@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from eigenkit.estimators._streams import Intake
 from eigenkit.files import FileError
+from eigenkit.files._many import other_dates
 from eigenkit.files._targets import natural
 from eigenkit.models._model import Model, of_more_rows
 
@@ -62,9 +63,16 @@ def _check(name: str, model: Model, first_name: str, first: Model) -> None:
         "features": (model.features.expected(()), first.features.expected(())),
         "parameters": (_params(model), _params(first)),
     }
+    if _ordered(model) == _ordered(first) and model.features.names != first.features.names:
+        raise FileError(
+            name, f"its columns are those of {first_name} in another order: fit both in one order."
+        )
     for what, (mine, theirs) in same.items():
         if mine != theirs:
             raise FileError(name, f"its {what} differ from those of {first_name}.")
+    kinds, theirs = (m.how["found"].get("kinds") for m in (model, first))
+    if column := other_dates(kinds, theirs):
+        raise FileError(name, f"it has other columns of dates than {first_name}.", column=column)
     for what in ("scale", "fill"):
         if not np.array_equal(getattr(model.features, what), getattr(first.features, what)):
             raise FileError(
@@ -72,6 +80,10 @@ def _check(name: str, model: Model, first_name: str, first: Model) -> None:
                 f"its features were scaled or filled in otherwise than in {first_name}: fit both "
                 "with --scale none, or follow both from one model.",
             )
+
+
+def _ordered(model: Model) -> list[str]:
+    return sorted(model.features.names or ())
 
 
 def _params(model: Model) -> str:

@@ -60,7 +60,8 @@ class Model:
         """The columns that a file must have, and the marks in its numbers."""
         found = self.how["found"]
         marks = {name: found[name] for name in ("decimal", "thousands") if found.get(name)}
-        return replace(self.features.expected(self.target.columns), **marks)
+        expected = self.features.expected(self.target.columns)
+        return replace(expected, kinds=found.get("kinds"), **marks)
 
     def transform(self, path: str, block: Block) -> Array:
         """Components of some rows of a file."""

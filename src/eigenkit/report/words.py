@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from eigenkit.record.schema import Method, Run, Score
+from eigenkit.registry import METHODS
 from eigenkit.report.differences import (
     main_metric,
     main_score,
@@ -96,7 +97,7 @@ def headline(run: Run) -> str:
     done = [method for method in ranked(run) if main_score(run, method) is not None]
     failed = [method for method in run.methods if method not in done]
     if not done:
-        return "No method gave a result; the reasons are below."
+        return _no_ranking(run)
     text = _who_is_ahead(run, done)
     if failed:
         text += f" {_listed(failed)} gave no result, so that nothing is known of "
@@ -105,15 +106,27 @@ def headline(run: Run) -> str:
     return text + (f" {_listed(partly)} failed on some splits." if partly else "")
 
 
+def _no_ranking(run: Run) -> str:
+    """Why no method has the score that they are ordered by."""
+    if not any(score.mean is not None for m in run.methods for score in m.scores.values()):
+        return "No method gave a result; the reasons are below."
+    return (
+        f"The methods cannot be ranked: {main_words(run)} is not defined on these test rows, which "
+        "are too few or too much alike. Other scores are below."
+    )
+
+
 def _who_is_ahead(run: Run, done: list[Method]) -> str:
     metric, best = main_metric(run), done[0]
     level = [best, *not_distinguishable(run, best, done[1:])]
     reached = f"{measured(best.scores[metric])} ({main_words(run)})"
-    if run.protocol.n_splits == 1 and len(done) > 1:
+    if len(done) == 1:
+        return f"{visible(best.name)} reached {reached}."
+    if run.protocol.n_splits == 1:
         return f"{visible(best.name)} is ahead with {reached}; one split cannot say more."
     if len(level) == 1:
         text = f"{visible(best.name)} is ahead of all others with {reached}"
-        return text + (f"; next is {_next(run, done[1], metric)}." if done[1:] else ".")
+        return f"{text}; next is {_next(run, done[1], metric)}."
     text = f"{_listed(level)} are not distinguishable on these splits; the highest is {reached}"
     text += f" of {visible(best.name)}. {_advice(run, level)}"
     behind = [method for method in done if method not in level]
@@ -168,12 +181,17 @@ def recommended(run: Run) -> Method | None:
 
 def before_fit(run: Run) -> str:
     """What stands before the command that fits what is recommended."""
-    best, measured = recommended(run), run.protocol.classifier
-    text = f"To fit {visible(best.name) if best else 'it'} on all rows"
-    if run.data.kind == "numbers" or measured == "linear SVM":
+    best = recommended(run)
+    if best is None:
+        return "To fit it on all rows:"
+    name = visible(best.name)
+    itself = best.name in METHODS and METHODS[best.name].kind == "classifier"
+    here, later = run.protocol.classifier, f"{name} itself" if itself else "a linear SVM"
+    on_scores = run.data.kind != "numbers" and best.model is not None and best.model.n_components
+    text = f"To fit {name} on all rows"
+    if not on_scores or later == f"a {here}":
         return f"{text}:"
-    on_top = visible(measured, 200)
-    return f"{text} (fit predicts by the method itself or by a linear SVM, not by {on_top}):"
+    return f"{text} (fit predicts by {later}, not by {visible(here, 200)} on its scores as here):"
 
 
 def _listed(methods: list[Method]) -> str:

@@ -1,0 +1,65 @@
+"""report: an earlier comparison, or several side by side."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from eigenkit.cli import _options as o
+from eigenkit.cli._console import Result, clean, width
+from eigenkit.cli._start import quickly
+
+
+def report(
+    runs: Annotated[
+        list[str],
+        typer.Argument(help="Records of runs, written by compare --out; several side by side."),
+    ],
+    html: Annotated[str | None, typer.Option("--html", help="Write it as one HTML file.")] = None,
+    force: o.Force = False,
+) -> Result:
+    """Show an earlier run again, without computing, or several side by side."""
+    quickly("eigenkit.files")
+    from eigenkit.record import read_record
+
+    o.outputs(runs, force, html)
+    records = {path: read_record(path) for path in runs}
+    if len(records) == 1:
+        return show(next(iter(records.values())), None, html, [])
+    from eigenkit.record import write_atomically
+    from eigenkit.report import compare_html, compare_text
+
+    named = dict(zip(_short_names(list(records)), records.values(), strict=True))
+    text = compare_text(named, width=width())
+    if html is not None:
+        write_atomically(html, compare_html(named))
+        text += f"\nwrote {clean(html)}"
+    return Result({"runs": records}, text)
+
+
+def _short_names(paths: list[str]) -> list[str]:
+    """File names, or whole paths where file names are the same."""
+    short = [Path(path).stem for path in paths]
+    return short if len(set(short)) == len(short) else paths
+
+
+def show(record: dict[str, Any], out: str | None, html: str | None, lines: list[str]) -> Result:
+    """Write what was asked for, and show the rest."""
+    from eigenkit.record import from_dict, write_record
+    from eigenkit.report import render_text, write_html
+    from eigenkit.report.words import before_fit
+
+    lines = [*(textwrap.fill(line, width()) for line in lines), render_text(record, width=width())]
+    if out is not None:
+        write_record(record, out)
+        lines.append(f"wrote {clean(out)}; see it again with: eigenkit report {clean(out)}")
+    if html is not None:
+        write_html(record, html)
+        lines.append(f"wrote {clean(html)}")
+    if record.get("next"):
+        told = textwrap.fill(clean(before_fit(from_dict(record))), width())
+        lines.append(f"{told}\n    {clean(record['next'])}")
+    return Result(record, "\n".join(lines))

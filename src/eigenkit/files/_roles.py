@@ -1,0 +1,194 @@
+"""Which column of a table is what: features, text, labels, names of rows."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import glob
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from eigenkit.files._common import Expected, FileError, Reading, Source, listed
+from eigenkit.shell import shown
+
+_POSITION = re.compile(r"-?[0-9]{1,9}")
+
+
+class Table(Source):
+    """A file whose columns have names and roles."""
+
+    names: list[str]
+    kinds: dict[int, str]  # of the features that hold no numbers
+
+    def _assign(self, found: Roles) -> None:
+        self.roles = found
+        self.feature_names = self._named(found.features)
+        self.label_names, self.text_names = self._named(found.labels), self._named(found.text)
+        self.categorical_names = self._named(found.categorical)
+        self.kept_names = self._named(found.kept)
+
+    def _settle_kinds(self, here: dict[int, str | None]) -> dict[str, str | None]:
+        """Keep what features hold that is no number, as found here or as the model knows it.
+
+        The kinds are returned by name, None for those of which no cell tells.
+        """
+        kinds, model = dict(here), self.options.expected
+        known = {} if model is None else model.kinds or {}
+        fitted = () if model is None or model.kinds is None else model.features or ()
+        for j, name in zip(self.roles.features, fitted, strict=False):
+            if name not in known and kinds.get(j) == "date":
+                raise self.error(
+                    "it holds dates, but held numbers when the model was fitted: write numbers.",
+                    column=self.names[j],
+                )
+            kinds |= {j: known[name]} if known.get(name) else {}
+        self.kinds = {j: kind for j, kind in kinds.items() if kind is not None}
+        return {self.names[j]: kind for j, kind in kinds.items()}
+
+    def _no_feature(self, j: int, why: str) -> FileError:
+        """The refusal of a column that is to be a feature."""
+        ways = "name it with --labels, --categorical or --text, or leave it out with --ignore."
+        return self.error(f"{why}: {ways}", column=self.names[j])
+
+    def _named(self, columns: Iterable[int]) -> list[str]:
+        return [self.names[j] for j in columns]
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which column (by position) is what."""
+
+    features: list[int]
+    text: list[int]
+    labels: list[int]
+    index: int | None = None
+    like_labels: tuple[str, ...] = ()  # features whose names say that they are labels, too
+    kept: tuple[int, ...] = ()
+    categorical: tuple[int, ...] = ()
+
+
+def pick(path: Any, wanted: Iterable[str], names: Sequence[str], what: str) -> list[int]:
+    """Positions of the columns named, by name, pattern or position."""
+    found: list[int] = []
+    for item in wanted:
+        found += [j for j in _matches(path, item, names, what) if j not in found]
+    return found
+
+
+def _matches(path: Any, item: str, names: Sequence[str], what: str) -> list[int]:
+    if item in names:
+        return [j for j, name in enumerate(names) if name == item]
+    hits = [j for j, name in enumerate(names) if fnmatch.fnmatchcase(name, item)]
+    if hits:
+        return hits
+    position = int(item) if _POSITION.fullmatch(item) else 0
+    if 1 <= abs(position) <= len(names):
+        return [position - 1 if position > 0 else len(names) + position]
+    near = difflib.get_close_matches(item, names, n=1)
+    hint = f"did you mean {shown(near[0])}?" if near else f"the columns are {listed(names)}."
+    raise FileError(path, f"no column is named {shown(item)} ({what}): {hint}")
+
+
+def roles(path: Any, names: Sequence[str], header: bool, options: Reading) -> Roles:
+    """Which column of a table plays which role."""
+    if options.expected is not None:
+        found = _expected_roles(path, names, header, options.expected)
+        if options.truth and found.labels:
+            _check_there(path, names, options.expected.labels, "labels")
+        kept = tuple(pick(path, options.keep, names, "--keep"))
+        return replace(found, labels=found.labels if options.truth else [], kept=kept)
+    named, ignored = _named(path, names, options)
+    labels, text, groups = named["labels"], named["text"], named["groups"]
+    if len(groups) > 1:
+        raise FileError(path, f"--groups {options.groups} names {len(groups)} columns: give one.")
+    for what, columns in named.items():
+        for j in sorted(set(labels) & set(columns)) if what != "labels" else ():
+            raise FileError(path, _twice(names[j], "labels", what))
+    categorical = [j for j in named["categorical"] if j not in groups] + groups
+    text += [j for j in categorical if j not in text]
+    index = named["index"][0] if named["index"] else _nameless(names, header)
+    index = None if index in {*labels, *text} else index
+    taken = {*labels, *text, *ignored, index}
+    features = [j for j in range(len(names)) if j not in taken]
+    alike = _like_labels(names, labels, features, header)
+    return Roles(features, text, labels, index, alike, categorical=tuple(categorical))
+
+
+def _named(
+    path: Any, names: Sequence[str], options: Reading
+) -> tuple[dict[str, list[int]], list[int]]:
+    """The columns that every option names, and those that are left out.
+
+    A name is more certain than a pattern, and of two patterns that of --ignore counts.
+    """
+    found: dict[str, list[int]] = {}
+    left_out = pick(path, options.ignore, names, "--ignore")
+    left_out_by_name = _by_name(path, options.ignore, names)
+    for what in ("labels", "text", "categorical", "groups", "index"):
+        given = getattr(options, what) or ()
+        items = [given] if isinstance(given, str) else given
+        columns, sure = pick(path, items, names, f"--{what}"), _by_name(path, items, names)
+        for j in sorted(sure & left_out_by_name):
+            raise FileError(path, _twice(names[j], what, "ignore"))
+        found[what] = [j for j in columns if j in sure or j not in left_out]
+        if columns and not found[what]:
+            raise FileError(path, f"--ignore leaves out all columns that --{what} names.")
+    return found, left_out
+
+
+def _by_name(path: Any, items: Iterable[str], names: Sequence[str]) -> set[int]:
+    """The columns that are named, or given by their position, and not by a pattern."""
+    return set(pick(path, [i for i in items if i in names or not glob.has_magic(i)], names, ""))
+
+
+def _twice(name: str, one: str, other: str) -> str:
+    return f"column {shown(name)} is named by --{one} and by --{other}: choose one."
+
+
+def _nameless(names: Sequence[str], header: bool) -> int | None:
+    """A first column without a name, which names the rows."""
+    nameless = header and names and names[0].strip() in ("", "Unnamed: 0")
+    return 0 if nameless and len(names) > 1 else None
+
+
+def _like_labels(
+    names: Sequence[str], labels: list[int], features: list[int], header: bool
+) -> tuple[str, ...]:
+    """Features whose names begin like those of the labels (tag_a, tag_b), unless most do."""
+    stems = {stem for j in labels if header and (stem := _stem(names[j]))}
+    alike = tuple(names[j] for j in features if _stem(names[j]) in stems)
+    return alike if 2 * len(alike) < len(features) else ()
+
+
+def _stem(name: str) -> str:
+    """The part that related names share: ``tag_`` of ``tag_red``, ``y`` of ``y3``."""
+    found = re.match(r"(.+[_.:\-/])[^_.:\-/]+$|(\D+)\d+$", name)
+    return (found[1] or found[2]) if found else ""
+
+
+def _expected_roles(path: Any, names: Sequence[str], header: bool, model: Expected) -> Roles:
+    wanted = [*(model.features or ()), *model.text]
+    nameless = model.features is None or not header
+    if nameless and len(names) == model.n_features + len(model.text):
+        d = model.n_features
+        return Roles(list(range(d)), list(range(d, len(names))), [])
+    if model.features is None:
+        raise FileError(
+            path, f"it has {len(names)} columns, but the model was fitted on {model.n_features}."
+        )
+    place = {name: j for j, name in enumerate(names)}
+    _check_there(path, names, wanted, "columns that the model was fitted on")
+    labels = [place[name] for name in model.labels if name in place]
+    features = [place[name] for name in model.features]
+    return Roles(features, [place[name] for name in model.text], labels)
+
+
+def _check_there(path: Any, names: Iterable[str], wanted: Sequence[str], what: str) -> None:
+    there = set(names)
+    absent = [name for name in wanted if name not in there]
+    if absent:
+        raise FileError(
+            path, f"{len(absent)} of the {len(wanted)} {what} are not there: {listed(absent)}."
+        )
