@@ -842,3 +842,26 @@ def test_descriptors_of_changing_width_are_refused(shapes):
     model = ImageAnnotator(["growing"], descriptors=[growing], size=(64, 64))
     with pytest.raises(ValueError, match="'growing' gave vectors of 1 and of 2 numbers"):
         model.fit(*shapes)
+
+
+@pytest.mark.parametrize(
+    ("gives", "message"),
+    [
+        (np.zeros((0, 3)), "descriptor 'own' gave no vector for any image"),
+        ([], "descriptor 'own' gave no vector for any image"),
+        ("1", r"descriptor 'own' gave what is no array of numbers \(str\)"),
+        ([[1, 2], [3]], r"descriptor 'own' gave what is no array of numbers \(list\)"),
+    ],
+)
+def test_a_descriptor_that_gives_nothing_is_named(shapes, gives, message):
+    own = Descriptor("own", lambda image: gives)
+    model = ImageAnnotator(["own", "hsv"], descriptors=[own], size=(64, 64))
+    with pytest.raises(ValueError, match=message):
+        model.fit(*shapes)
+
+
+def test_no_set_and_a_set_without_pictures(model):
+    with pytest.raises(ValueError, match="sets is empty: give at least one set"):
+        model.predict_proba([])
+    with pytest.raises(ValueError, match="set 'e' holds no image: give at least one"):
+        model.predict([ImageSet("e", ())])

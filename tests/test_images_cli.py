@@ -86,6 +86,8 @@ def test_groups_are_read(folder, tmp_path):
     )
     assert answer.exit_code == 0, answer.output
     assert "Recommended" in answer.output
+    told = " ".join(answer.stderr.split())
+    assert "6 rows of the groups name sets without images: 'set0024', 'set0025'" in told
     table.write_text("a,b\n")
     bad = run("compare", folder / "images", folder / "labels.csv", "--groups", table, *FAST)
     assert "its columns must be set and group" in bad.stderr

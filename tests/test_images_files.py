@@ -13,6 +13,7 @@ import pytest
 
 from eigenkit.files import FileError
 from eigenkit.images import ImageSet, ImageWarning, read_labels, read_sets
+from eigenkit.images.labels import read_groups
 
 Image = pytest.importorskip("PIL.Image", reason="needs the extra [images]")
 
@@ -54,6 +55,30 @@ def test_a_table_groups_files(folder, tmp_path):
     table.write_text("name,set\n")
     with pytest.raises(FileError, match="no column 'file'"):
         read_sets(folder, table=table)
+
+
+def test_rows_of_a_table_in_any_order_give_what_the_folder_gives(folder, tmp_path):
+    (folder / "b" / "left").mkdir()
+    for name in ("0.png", "b/0.png", "b/left/9.png"):
+        Image.new("RGB", (6, 4)).save(folder / ("a" if "/" not in name else "") / name)
+    table = tmp_path / "files.csv"
+    rows = ["b/left/9.png,b,left", "b/1.png,b,", "a/1.png,a,", "b/0.png,b,", "a/0.png,a,"]
+    table.write_text("\n".join(["file,set,view", *rows]))
+    told, listed = (
+        [(s.name, [(p.view, p.path) for p in s.pictures]) for s in read_sets(folder, table=t)]
+        for t in (table, None)
+    )
+    assert told == listed
+
+
+def test_a_file_is_in_a_set_once_and_in_two_with_a_note(folder, tmp_path):
+    table = tmp_path / "files.csv"
+    table.write_text("file,set,view\na/1.png,x,left\nb/../a/1.png,x,right\n")
+    with pytest.raises(FileError, match=r"line 3: 'a/1.png' is in the set 'x' already"):
+        read_sets(folder, table=table)
+    table.write_text("file,set\na/1.png,x\na/1.png,y\nb/1.png,y\n")
+    with pytest.warns(ImageWarning, match=r"1 files are in more than one set: 'a/1.png'$"):
+        assert [len(one) for one in read_sets(folder, table=table)] == [1, 2]
 
 
 def test_sixteen_bits_alpha_cmyk_palette_and_rotation(folder):
@@ -260,6 +285,33 @@ def test_bad_labels(folder, tmp_path, text, message):
     (tmp_path / "labels.csv").write_text(text)
     with pytest.raises(FileError, match=message):
         read_labels(tmp_path / "labels.csv", read_sets(folder))
+
+
+def test_groups_without_sets_and_sets_without_groups(folder, tmp_path):
+    table = tmp_path / "groups.csv"
+    table.write_text("set,group\na,g\nz,g\na,g\n")
+    with pytest.warns(ImageWarning) as told:
+        assert read_groups(table, read_sets(folder)) == ["group g", "set b"]
+    assert [str(w.message) for w in told] == [
+        "1 rows of the groups name sets without images: 'z'",
+        "1 sets have no group and are groups of their own: 'b'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("set,group\na,g\nb,g\na,h\n", "line 4: set 'a' is in the group 'g' already"),
+        ("set,group\nz,g\n", "it names none of the sets: it has 'z', the folder 'a'"),
+        ("set,group\na,g\nb\n", "line 3: a row needs a set and a group"),
+        ("set,group\n", "it names no set"),
+        ("", "its columns must be set and group"),
+    ],
+)
+def test_bad_groups(folder, tmp_path, text, message):
+    (tmp_path / "groups.csv").write_text(text)
+    with pytest.raises(FileError, match=message):
+        read_groups(tmp_path / "groups.csv", read_sets(folder))
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ from eigenkit.images.record import (
     predicted_record,
 )
 from eigenkit.images.ridge import Spectrum, Targets
+from eigenkit.images.rivals import CHOSEN
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
 
@@ -82,6 +83,24 @@ def test_fitted_and_compared_records():
     assert [row["name"] for row in record["methods"]] == [row.name for row in found.rows]
     assert len(record["sets"]) == 40
     assert "(recommended)" in render_page(record)
+
+
+def test_a_comparison_says_whose_figures_it_shows_and_of_how_many_sets():
+    sets, Y, terms = make_shapes(41, size=32)
+    rivals = ["mean of vectors, linear"]
+    model = ImageAnnotator(["hsv", "thumbnail"], size=(32, 32))
+    found = compare(sets, Y, terms, annotator=model, rivals=rivals, folds=2)
+    record = compared_record(found, "compared")
+    page = render_page(record)
+    assert "in the way &quot;chosen by the annotator&quot; (recommended is another one" in page
+    assert "a model for each of 2 folds, fitted on 20 or 21 sets" in page
+    assert "The model was fitted" not in page
+    assert "Means over folds ± standard errors. Recommended" in page
+    first, second = (dict(model.weights_) for model, _ in found.held_out)
+    means = {name: (first[name] + second[name]) / 2 for name in first}
+    assert dict(record["weights"]) == pytest.approx(means)
+    chosen = compare(sets, Y, terms, annotator=model, rivals=[CHOSEN], folds=2)
+    assert "is another one" not in render_page(compared_record(chosen, "compared"))
 
 
 # -- in a browser -----------------------------------------------------------------------
@@ -185,6 +204,23 @@ def test_search_filters_and_pages(visit, record):
         for one in record["sets"]
     )
     assert page.locator("#count").inner_text() == f"{given} of 30 sets"
+
+
+@needs_browser
+def test_with_a_term_the_choices_add_up_to_its_number(visit):
+    page, seen = visit.page, set()
+    for j in map(str, range(9)):
+        page.select_option("#term", j)
+        counts = {}
+        for kind in ("all", "wrong", "missed", "extra", "clean", "unknown"):
+            page.select_option("#error", kind)
+            counts[kind] = int(page.locator("#count").inner_text().split()[0])
+        option = page.locator(f"#term option[value='{j}']").text_content()
+        assert option.endswith(f" ({counts['all']})")
+        assert counts["wrong"] == counts["missed"] + counts["extra"]
+        assert counts["all"] == counts["wrong"] + counts["clean"] + counts["unknown"]
+        seen |= {kind for kind, n in counts.items() if n}
+    assert seen >= {"missed", "extra", "clean", "unknown"}
 
 
 @needs_browser

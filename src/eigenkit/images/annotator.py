@@ -18,6 +18,7 @@ from eigenkit.images.checks import (
     check_sets,
     check_size,
     check_terms,
+    check_vectors,
     name_new_views,
 )
 from eigenkit.images.committee import Committee, Second, fit_committee, with_second
@@ -25,11 +26,7 @@ from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.explain import Explainer, Explanation
 from eigenkit.images.extraction import Progress, Vectors, common_size, extract, fitted, subset
 from eigenkit.images.files import ImageSet, small_pictures
-from eigenkit.images.kernels import (
-    ViewKernel,
-    fit_kernels,
-    plans_of,
-)
+from eigenkit.images.kernels import ViewKernel, fit_kernels, plans_of
 from eigenkit.images.ridge import calibrate, probabilities, thresholds
 from eigenkit.images.term_reports import few_terms, is_learnable, term_reports
 from eigenkit.images.unseen import rows_of_views, unseen_trials
@@ -164,6 +161,8 @@ class ImageAnnotator(BaseEstimator):
         Parameters
         ----------
         sets : sequence of ImageSet
+            Their order and that of their pictures counts as ``random_state`` does: vocabularies
+            begin with a sample of vectors in that order. ``read_sets`` sorts by name.
         Y : array of shape (n_sets, n_terms)
             0 and 1; a row of NaN marks a set without labels, which helps to learn the
             vocabularies only. The columns of a frame name the terms.
@@ -193,6 +192,7 @@ class ImageAnnotator(BaseEstimator):
         self, sets: Sequence[ImageSet], vectors: Vectors, Y: Array, terms: list[str], groups: Any
     ) -> np.ndarray:
         """The rest of fit, when the vectors are known; gives the kernels of the labelled sets."""
+        check_vectors(vectors)
         self.terms_ = terms
         Y_sets = Y[~np.isnan(Y).any(axis=1)]
         if self.views == "unseen":

@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.exceptions import ImageWarning
+from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet
 from eigenkit.shell import shown
 
@@ -32,9 +33,21 @@ def check_size(size: Any) -> tuple[int, int]:
 def check_sets(sets: Any) -> list[ImageSet]:
     """The sets as a list, if that is what they are."""
     found = list(sets) if isinstance(sets, Sequence) and not isinstance(sets, str) else [sets]
-    if not found or not all(isinstance(one, ImageSet) for one in found):
+    if not found:
+        raise ValueError("sets is empty: give at least one set.")
+    if not all(isinstance(one, ImageSet) for one in found):
         raise TypeError("sets is not a list of ImageSet: give what read_sets returns.")
+    empty = next((one for one in found if not len(one)), None)
+    if empty is not None:
+        raise ValueError(f"set {shown(empty.name)} holds no image: give at least one.")
     return found
+
+
+def check_vectors(vectors: Vectors) -> None:
+    """Some picture has a vector: nothing can be learned from a descriptor that sees nothing."""
+    for name, own in vectors.items():
+        if not any(v.size for pictures in own for v in pictures):
+            raise ValueError(f"descriptor {name!r} gave no vector for any image: leave it out.")
 
 
 def check_patches(descriptors: Sequence[Descriptor], size: tuple[int, int]) -> None:

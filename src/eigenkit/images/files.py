@@ -8,6 +8,7 @@ import io
 import os
 import stat
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -181,7 +182,8 @@ def read_sets(
     folder : path
     table : path, optional
         A CSV file with the columns ``file`` (relative to the folder), ``set`` and, if there are
-        views, ``view``; the folder may then have any shape.
+        views, ``view``; the folder may then have any shape. The order of its rows does not
+        count; a file may be in a set once, and a warning names files of several sets.
     unreadable : {"error", "skip"}
         Refuse a file that cannot be read, or leave it out with a warning.
     max_pixels : int
@@ -190,7 +192,7 @@ def read_sets(
     Returns
     -------
     list of ImageSet
-        In the order of their names.
+        In the order of their names, their pictures by view and file.
     """
     if unreadable not in ("error", "skip"):
         raise ValueError(f"unreadable={unreadable!r} is not known: give 'error' or 'skip'.")
@@ -294,21 +296,42 @@ def _check_inside(root: Path, path: Path) -> None:
         raise FileError(path, "it is not a file: remove it.")
 
 
-def _from_table(root: Path, table: Path) -> Iterator[tuple[str, str, Path]]:
+def _from_table(root: Path, table: Path) -> list[tuple[str, str, Path]]:
+    """As a folder gives them: models depend on the order of pictures, and a table has any."""
     rows = read_rows(table)
     names = next(rows, (0, []))[1]
     for wanted in ("file", "set"):
         if wanted not in names:
             raise FileError(table, f"it has no column {wanted!r}: its columns are {names}.")
+    found: dict[tuple[str, str], tuple[str, str, Path]] = {}
     for line, cells in rows:
         row = dict(zip(names, cells, strict=False))
         if not row.get("file") or not row.get("set"):
             raise FileError(table, "a row needs a file and a set.", line=line)
-        path = root / row["file"]
+        path, name = root / row["file"], row["set"]
         # What the table itself says; where links lead is a matter of the file.
         if not Path(os.path.abspath(path)).is_relative_to(os.path.abspath(root)):
             raise FileError(table, f"{shown(row['file'])} is not in the folder.", line=line)
-        yield row["set"], row.get("view") or "", path
+        place = os.path.relpath(path, root)
+        if (name, place) in found:
+            message = f"{shown(place)} is in the set {shown(name)} already: give it once."
+            raise FileError(table, message, line=line)
+        found[name, place] = name, row.get("view") or "", path
+    times = Counter(place for _, place in found)
+    shared = [place for place, n in times.items() if n > 1]
+    tell_names(shared, "files are in more than one set", stacklevel=4)
+    return sorted(found.values())
+
+
+def tell_names(names: Sequence[str], what: str, stacklevel: int) -> None:
+    """Warn of so many things with the names of some, if there are any."""
+    if names:
+        warnings.warn(
+            f"{len(names)} {what}: {', '.join(map(shown, names[:5]))}"
+            + (" and more" if len(names) > 5 else ""),
+            ImageWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def read_rows(table: Path) -> Iterator[tuple[int, list[str]]]:

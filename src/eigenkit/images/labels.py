@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from eigenkit.files import FileError
 from eigenkit.images.arrays import Array
-from eigenkit.images.exceptions import ImageWarning
-from eigenkit.images.files import ImageSet, read_rows
+from eigenkit.images.files import ImageSet, read_rows, tell_names
 from eigenkit.shell import shown
 
 SEPARATORS = "|;,"
@@ -59,13 +57,7 @@ def read_labels(
         found[name] = number, cells
     columns = [name for name in names if name != "set"]
     given = {name: cells for name, (_, cells) in found.items()}
-    if given and not any(one.name in given for one in sets):
-        raise FileError(
-            table,
-            f"it names none of the sets: it has {shown(next(iter(given)))}, the folder "
-            f"{shown(sets[0].name)}; give the folder whose folders are the sets.",
-        )
-    _tell_unknown(given, sets)
+    _compare_names(table, given, sets, "labels", "have no labels and are kept as unlabelled")
     if "terms" in columns and len(columns) > 1:
         other = next(name for name in columns if name != "terms")
         raise FileError(
@@ -79,7 +71,7 @@ def read_labels(
 def read_groups(path: str | os.PathLike[str], sets: Sequence[ImageSet]) -> list[str]:
     """The group of every set, from a table with the columns ``set`` and ``group``.
 
-    A set without a row is a group of its own.
+    A set without a row is a group of its own, and a warning says so.
 
     Parameters
     ----------
@@ -91,29 +83,40 @@ def read_groups(path: str | os.PathLike[str], sets: Sequence[ImageSet]) -> list[
     -------
     list of str
     """
-    rows = list(read_rows(Path(path)))
-    if not rows or rows[0][1][:2] != ["set", "group"]:
-        raise FileError(path, "its columns must be set and group.")
-    known = {cells[0]: f"group {cells[1]}" for _, cells in rows[1:] if len(cells) > 1}
-    return [known.get(one.name, f"set {one.name}") for one in sets]
+    table = Path(path)
+    rows = read_rows(table)
+    if next(rows, (1, []))[1][:2] != ["set", "group"]:
+        raise FileError(table, "its columns must be set and group.")
+    given: dict[str, str] = {}
+    for line, cells in rows:
+        if len(cells) < 2 or not all(cells[:2]):
+            raise FileError(table, "a row needs a set and a group.", line=line)
+        name, group = cells[:2]
+        if given.setdefault(name, group) != group:
+            raise FileError(
+                table, f"set {shown(name)} is in the group {shown(given[name])} already.", line=line
+            )
+    if not given:
+        raise FileError(table, "it names no set.")
+    _compare_names(table, given, sets, "groups", "have no group and are groups of their own")
+    return [f"group {given[s.name]}" if s.name in given else f"set {s.name}" for s in sets]
 
 
-def _tell_unknown(given: dict[str, list[str]], sets: Sequence[ImageSet]) -> None:
+def _compare_names(
+    table: Path, given: Collection[str], sets: Sequence[ImageSet], rows: str, without: str
+) -> None:
+    """Sets that a table names and those that there are: not one in common is an error."""
     known = {one.name for one in sets}
-    without = [name for name in given if name not in known]
-    unlabelled = [one.name for one in sets if one.name not in given]
-    _tell(without, "rows of the labels name sets without images", stacklevel=4)
-    _tell(unlabelled, "sets have no labels and are kept as unlabelled", stacklevel=4)
-
-
-def _tell(names: Sequence[str], what: str, stacklevel: int) -> None:
-    if names:
-        warnings.warn(
-            f"{len(names)} {what}: {', '.join(map(shown, names[:5]))}"
-            + (" and more" if len(names) > 5 else ""),
-            ImageWarning,
-            stacklevel=stacklevel,
+    if given and known.isdisjoint(given):
+        raise FileError(
+            table,
+            f"it names none of the sets: it has {shown(next(iter(given)))}, the folder "
+            f"{shown(sets[0].name)}; give the folder whose folders are the sets.",
         )
+    unknown = [name for name in given if name not in known]
+    left = [one.name for one in sets if one.name not in given]
+    tell_names(unknown, f"rows of the {rows} name sets without images", stacklevel=4)
+    tell_names(left, f"sets {without}", stacklevel=4)
 
 
 def _from_lists(
@@ -162,7 +165,8 @@ def read_known(
     """The terms of sets in a model's order; those that it does not know are left out, and named."""
     Y, names = read_labels(path, sets)
     unknown = [name for name in names if name not in terms]
-    _tell(unknown, "terms of the labels are not known to the model and do not count", stacklevel=3)
+    what = "terms of the labels are not known to the model and do not count"
+    tell_names(unknown, what, stacklevel=3)
     place = {name: j for j, name in enumerate(names)}
     none = 0 * Y[:, 0]  # NaN stays NaN
     return np.column_stack([Y[:, place[term]] if term in place else none for term in terms])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from eigenkit.images.explain import Evidence, Explainer, Explanation, nearest_se
 from eigenkit.images.extraction import Progress, Tell, subset
 from eigenkit.images.files import ImageSet
 from eigenkit.images.ridge import Spectrum
+from eigenkit.images.rivals import CHOSEN
 from eigenkit.images.term_reports import OTHERS, UNSEEN, TermReport, term_reports
 from eigenkit.images.unseen import views_apart
 from eigenkit.images.weights import IN_WORDS
@@ -157,15 +159,41 @@ def compared_record(comparison: Comparison, title: str, tell: Tell | None = None
         rows |= dict(zip(test.tolist(), part["sets"], strict=True))
         train |= part["train"]
         grids |= part["grids"]
-    model = comparison.held_out[0][0]
+    terms = comparison.held_out[0][0].terms_
     return {
-        **_head(model, title, "every set predicted by a model that has not seen it"),
-        "terms": _terms(term_reports(model.terms_, comparison.Y, S - limits, np.zeros(1))),
+        **_head_of_folds(comparison, title),
+        "terms": _terms(term_reports(terms, comparison.Y, S - limits, np.zeros(1))),
         "sets": [rows[i] for i in sorted(rows)],
         "train": train,
         "grids": grids,
         "methods": as_records(comparison),
-        "methods_note": verdict(comparison),
+        "methods_note": f"Means over folds ± standard errors. {verdict(comparison)}",
+    }
+
+
+def _head_of_folds(comparison: Comparison, title: str) -> dict[str, Any]:
+    """What is shown of the models of all folds: whose figures these are, and of what."""
+    models = [model for model, _ in comparison.held_out]
+    sizes = sorted({len(model._labelled_) for model in models})
+    other = comparison.recommended != CHOSEN
+    how = Counter(_how_chosen(model) for model in models)
+    few = {term for model in models for term in model.few_}
+    names = dict.fromkeys(name for model in models for name in model.weights_)
+    return {
+        "title": title,
+        "what": f'every set predicted by a model that has not seen it, in the way "{CHOSEN}"'
+        + (f' (recommended is another one: "{comparison.recommended}")' if other else ""),
+        "fitted": f"There is a model for each of {len(models)} folds, fitted on "
+        f"{' or '.join(map(str, sizes))} sets. F1 and AUC here and below are of all sets "
+        "together, each with the threshold of its fold; in the table of methods they are means "
+        "over folds.",
+        "weights": [
+            [name, float(np.mean([model.weights_.get(name, 0.0) for model in models]))]
+            for name in names
+        ],
+        "weights_chosen": "means over folds; "
+        + "; ".join(f"{words} ({n} of {len(models)} folds)" for words, n in how.items()),
+        "few": [term for term in models[0].terms_ if term in few],
     }
 
 
@@ -181,11 +209,15 @@ def _head(model: ImageAnnotator, title: str, what: str) -> dict[str, Any]:
     return {
         "title": title,
         "what": what,
-        "n_train": len(model._labelled_),
+        "fitted": f"The model was fitted on {len(model._labelled_)} sets.",
         "weights": [[name, weight] for name, weight in model.weights_.items()],
-        "weights_chosen": f"{model.kernels_chosen_}, {IN_WORDS[model.weights_chosen_]}",
+        "weights_chosen": _how_chosen(model),
         "few": model.few_,
     }
+
+
+def _how_chosen(model: ImageAnnotator) -> str:
+    return f"{model.kernels_chosen_}, {IN_WORDS[model.weights_chosen_]}"
 
 
 def _terms(reports: Sequence[TermReport]) -> list[dict[str, Any]]:

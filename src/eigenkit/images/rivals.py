@@ -164,8 +164,9 @@ def _means(S: Array, sizes: list[int]) -> Array:
     return np.asarray(np.add.reduceat(S, starts, axis=0) / np.array(sizes)[:, None])
 
 
+CHOSEN = "chosen by the annotator"
 RIVALS: dict[str, Callable[[Fold], Scores]] = {
-    "chosen by the annotator": chosen,
+    CHOSEN: chosen,
     "set kernels, equal weights": lambda fold: by_weights(fold, "equal"),
     "set kernels, learned weights": lambda fold: by_weights(fold, "learned"),
     "best single kernel": lambda fold: by_weights(fold, "best"),
@@ -177,7 +178,7 @@ RIVALS: dict[str, Callable[[Fold], Scores]] = {
 PLAIN = "mean, maximum, deviation, Gaussian"
 # Parameters of the annotator that does what a rival does, for those that it can do.
 FITTED: dict[str, dict[str, str]] = {
-    "chosen by the annotator": {},
+    CHOSEN: {},
     "set kernels, equal weights": {"kernels": "default", "weights": "equal"},
     "set kernels, learned weights": {"kernels": "default", "weights": "learned"},
     "best single kernel": {"kernels": "default", "weights": "best"},

@@ -103,7 +103,15 @@ class Descriptor(TransformerMixin, BaseEstimator):
 
 
 def _as_rows(name: str, given: Any) -> Array:
-    vectors = np.atleast_2d(np.asarray(given, dtype=np.float32))
+    try:
+        if isinstance(given, str | bytes):  # "1" would be a number
+            raise TypeError
+        vectors = np.atleast_2d(np.asarray(given, dtype=np.float32))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"descriptor {name!r} gave what is no array of numbers ({type(given).__name__}): "
+            "return a vector, or a matrix with a row per vector."
+        ) from error
     if vectors.ndim != 2 or not np.all(np.isfinite(vectors)):
         raise ValueError(
             f"descriptor {name!r} gave an array of shape {np.shape(given)} or numbers that are not "

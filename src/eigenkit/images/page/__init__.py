@@ -79,10 +79,7 @@ def write_page(record: dict[str, Any], path: str | os.PathLike[str]) -> Path:
 
 def _lead(record: dict[str, Any]) -> str:
     n, k = len(record["sets"]), len(record["terms"])
-    return (
-        f"{n} sets of images and {k} terms: {record['what']}. The model was fitted on "
-        f"{record['n_train']} sets."
-    )
+    return f"{n} sets of images and {k} terms: {record['what']}. {record['fitted']}"
 
 
 def _facts(record: dict[str, Any]) -> str:

@@ -46,16 +46,12 @@
 
   let shown = sets, first = 0, current = -1;
 
+  // With a term, every choice is about it: right, missed and extra ones are all that are listed.
   function wanted(set, term, kind) {
-    if (kind === "unknown") { if (set.given) return false; }
-    else if (kind === "missed") { if (term === "" ? !set.missed.length : !set.missed.includes(term)) return false; }
-    else if (kind === "extra") { if (term === "" ? !set.extra.length : !set.extra.includes(term)) return false; }
-    else if (kind === "wrong") {
-      if (!set.given) return false;
-      if (term === "" ? !set.errors : ![...set.missed, ...set.extra].includes(term)) return false;
-    } else if (kind === "clean") { if (!set.given || set.errors) return false; }
     if (term !== "" && !set.chosen.has(term) && !(set.given && set.given.has(term))) return false;
-    return true;
+    const any = (terms) => (term === "" ? terms.length > 0 : terms.includes(term));
+    const missed = any(set.missed), extra = any(set.extra), wrong = missed || extra;
+    return { all: true, unknown: !set.given, missed, extra, wrong, clean: set.given !== null && !wrong }[kind];
   }
 
   function filter() {
@@ -234,7 +230,7 @@
   function fill(select, options) {
     for (const [value, text] of options) select.append(make("option", { value, text }));
   }
-  fill(find("term"), run.terms.map((t, j) => [j, t.name + " (" + t.support + ")"]));
+  fill(find("term"), run.terms.map((t, j) => [j, t.name + " (" + sets.filter((s) => wanted(s, j, "all")).length + ")"]));
   const some = sets.some((s) => s.given), none = sets.some((s) => !s.given);
   fill(find("error"), Object.entries(KINDS).filter(([k]) => k === "all" || (k === "unknown" ? none && some : some)));
   fill(find("order"), Object.entries(ORDERS).filter(([k]) => k !== "worst" || some));
