@@ -93,7 +93,7 @@ def test_a_comparison_says_whose_figures_it_shows_and_of_how_many_sets():
     record = compared_record(found, "compared")
     page = render_page(record)
     assert "in the way &quot;chosen by the annotator&quot; (recommended is another one" in page
-    assert "a model for each of 2 folds, fitted on 20 or 21 sets" in page
+    assert "a model for each of 2 folds, fitted on 20 to 21 sets" in page
     assert "The model was fitted" not in page
     assert "Means over folds ± standard errors. Recommended" in page
     first, second = (dict(model.weights_) for model, _ in found.held_out)

@@ -174,7 +174,8 @@ def compared_record(comparison: Comparison, title: str, tell: Tell | None = None
 def _head_of_folds(comparison: Comparison, title: str) -> dict[str, Any]:
     """What is shown of the models of all folds: whose figures these are, and of what."""
     models = [model for model, _ in comparison.held_out]
-    sizes = sorted({len(model._labelled_) for model in models})
+    sizes = [len(model._labelled_) for model in models]
+    spread = dict.fromkeys([min(sizes), max(sizes)])
     other = comparison.recommended != CHOSEN
     how = Counter(_how_chosen(model) for model in models)
     few = {term for model in models for term in model.few_}
@@ -184,15 +185,15 @@ def _head_of_folds(comparison: Comparison, title: str) -> dict[str, Any]:
         "what": f'every set predicted by a model that has not seen it, in the way "{CHOSEN}"'
         + (f' (recommended is another one: "{comparison.recommended}")' if other else ""),
         "fitted": f"There is a model for each of {len(models)} folds, fitted on "
-        f"{' or '.join(map(str, sizes))} sets. F1 and AUC here and below are of all sets "
+        f"{' to '.join(map(str, spread))} sets. F1 and AUC here and below are of all sets "
         "together, each with the threshold of its fold; in the table of methods they are means "
         "over folds.",
         "weights": [
             [name, float(np.mean([model.weights_.get(name, 0.0) for model in models]))]
             for name in names
         ],
-        "weights_chosen": "means over folds; "
-        + "; ".join(f"{words} ({n} of {len(models)} folds)" for words, n in how.items()),
+        "weights_chosen": "; ".join(f"{w} ({n} of {len(models)} folds)" for w, n in how.items())
+        + "; weights are means over folds",
         "few": [term for term in models[0].terms_ if term in few],
     }
 
