@@ -180,8 +180,7 @@ class CrossDecomposition(BothSides):
                 "x_explained_variance_ratio_": found.x_taken / fit.squares[0],
                 "y_explained_variance_ratio_": found.y_taken / fit.squares[1],
             }
-        for name, value in kept.items():
-            setattr(self, name, self._cast(value))
+        self._set(**kept)
         self.n_components_ = len(found)
         self._keep_spread(problem, fit)
         self._keep_more(problem, fit)

@@ -200,6 +200,11 @@ class Estimator(Instead, BaseEstimator):
         """Arrays in the precision of X; other values as they are."""
         return value.astype(self._dtype_, copy=False) if isinstance(value, np.ndarray) else value
 
+    def _set(self, **found: Any) -> None:
+        """Attributes by their names, all :meth:`_cast`."""
+        for name, value in found.items():
+            setattr(self, name, self._cast(value))
+
 
 class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """An estimator with components, of which every sample has scores."""

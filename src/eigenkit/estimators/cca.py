@@ -133,15 +133,13 @@ class CCA(BothSides, ResponseProjection):
         factor, W_y = problem.labels.factor, F @ basis
         YtU = (factor.T @ factor) @ W_y
         self._keep_coefficients(problem, solution, to_y)
-        found = {
-            "canonical_correlations_": np.sqrt(values),
-            "y_rotations_": W_y,
-            "_x_loadings_": self._x_loadings(problem, W, values, basis),
-            "y_loadings_": YtU @ np.linalg.pinv(W_y.T @ YtU),  # for the scores U = Yc W_y
-            "y_mean_": self._y_mean_,
-        }
-        for name, value in found.items():
-            setattr(self, name, self._cast(value))
+        self._set(
+            canonical_correlations_=np.sqrt(values),
+            y_rotations_=W_y,
+            _x_loadings_=self._x_loadings(problem, W, values, basis),
+            y_loadings_=YtU @ np.linalg.pinv(W_y.T @ YtU),  # for the scores U = Yc W_y
+            y_mean_=self._y_mean_,
+        )
         self.n_iter_ = [self.n_iter_] * l  # scikit-learn's CCA counts by component
         self._warn_of_exact_fit(problem.n_rows, len(problem.mean))
 
