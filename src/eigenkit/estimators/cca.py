@@ -16,7 +16,7 @@ from eigenkit.estimators._responses import ResponseProjection, beyond_rounding_o
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import check_scores, check_X
 from eigenkit.exceptions import ConditionWarning
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, ratio
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import UNCHANGED, check_real
@@ -192,7 +192,7 @@ class CCA(BothSides, ResponseProjection):
         alpha = pencil.alpha
         part = np.sqrt(alpha) * W  # alpha W'W is at most I, whatever the units of X
         inverse = np.linalg.pinv((np.eye(len(there)) - part.T @ part) * there * there[:, None])
-        to_C = np.divide(basis, np.sqrt(values), out=np.zeros_like(basis), where=there)
+        to_C = ratio(basis, np.sqrt(values), there)
         loadings = C @ (to_C @ inverse)
         loadings -= W @ (alpha * inverse)
         return np.asarray(loadings)

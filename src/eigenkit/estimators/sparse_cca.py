@@ -12,7 +12,7 @@ from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._estimator import BothSides
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, ratio
 from eigenkit.moments import Rows
 from eigenkit.shell import check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.lasso import Sparsity
@@ -200,4 +200,4 @@ def _correlations(A: Array, B: Array, weight: Array | None) -> Array:
     w = np.ones(len(A)) if weight is None else weight
     A, B = A - w @ A / w.sum(), B - w @ B / w.sum()
     size = np.sqrt((w @ A**2) * (w @ B**2))
-    return np.divide(w @ (A * B), size, out=np.zeros_like(size), where=size > 0)
+    return ratio(w @ (A * B), size)

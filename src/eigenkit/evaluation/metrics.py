@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from eigenkit.estimators._auc import mean_auc
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, ratio
 
 # Name -> (words, whether more is better).
 METRICS: dict[str, tuple[str, bool]] = {
@@ -76,7 +76,7 @@ def ranking_loss(Y: Array, S: Array) -> float:
     for y, s in zip(Y.T, S.T, strict=True):
         wrong += y * np.sum((Y == 0) & (s[:, None] <= S), axis=1)
     carried = Y.sum(axis=1)
-    return float(_ratio(wrong, carried * (Y.shape[1] - carried)).mean())
+    return float(ratio(wrong, carried * (Y.shape[1] - carried)).mean())
 
 
 def coverage(Y: Array, S: Array) -> float:
@@ -88,20 +88,15 @@ def coverage(Y: Array, S: Array) -> float:
 def _precision_recall(Y: Array, P: Array) -> dict[str, float]:
     hit, told, true = np.sum(Y * P, axis=0), P.sum(axis=0), Y.sum(axis=0)
     found: dict[str, float] = {}
+    # 0 where there is nothing to count, as scikit-learn's zero_division=0.
     for name, top, bottom in (
         ("precision", hit, told),
         ("recall", hit, true),
         ("f1", 2 * hit, told + true),
     ):
-        found[f"{name}_macro"] = float(_ratio(top, bottom).mean())
-        found[f"{name}_micro"] = float(_ratio(top.sum(), bottom.sum()))
+        found[f"{name}_macro"] = float(ratio(top, bottom).mean())
+        found[f"{name}_micro"] = float(ratio(top.sum(), bottom.sum()))
     return found
-
-
-def _ratio(top: Array, bottom: Array) -> Array:
-    """top / bottom, 0 where there is nothing to count (as scikit-learn's zero_division=0)."""
-    top, bottom = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
-    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
 
 
 def roc_on_grid(y: Array, s: Array, grid: Array) -> Array | None:
