@@ -47,6 +47,8 @@ class Estimator(Instead, BaseEstimator):
     _supervised = True
     # Whether y decides which rows are left out, or what they weigh.
     _y_chooses_rows = False
+    # Whether X itself becomes part of the model.
+    _keeps_samples = False
     # Whether fit leaves sparse labels sparse.
     _sparse_labels = False
     _n_labels_: int
@@ -133,11 +135,6 @@ class Estimator(Instead, BaseEstimator):
         return problem
 
     # -- the sample --------------------------------------------------------------------
-
-    @property
-    def _keeps_samples(self) -> bool:
-        """Whether X itself becomes part of the model."""
-        return False
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, **how: Any) -> Rows:
         """Checked rows, without those of zero weight; see :meth:`_all_rows`."""

@@ -120,7 +120,7 @@ class KernelSpace(Transformer):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
-    def _keeps_samples(self) -> bool:
+    def _keeps_samples(self) -> bool:  # type: ignore[override]
         """Whether X itself becomes part of the model; landmarks are copied out of it anyway."""
         return self.approximation is None and not self._precomputed
 

@@ -272,7 +272,7 @@ def _nearest(X: Any, n_neighbors: int, weights: str, kernel: bool = False) -> An
     Without the means of X, or distances of sparse rows far from zero would have no digits.
     """
     X, metric = (kernel_distances(X), "precomputed") if kernel else (near_zero(X), "minkowski")
-    with one_blas_thread():
+    with one_blas_thread:
         A = sklearn.neighbors.kneighbors_graph(
             X, n_neighbors, mode="distance", metric=metric, include_self=False
         )

@@ -228,7 +228,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
         means = sklearn.cluster.KMeans(
             len(self.eigenvalues_), n_init=self.n_init, random_state=self.random_state
         )
-        with one_blas_thread():
+        with one_blas_thread:
             self.labels_ = means.fit(self.embedding_, sample_weight=problem.weight).labels_
 
     def _spectrum(self, J: sparse.csr_array, weight: Array | None, k: int) -> tuple[Array, Array]:
