@@ -107,8 +107,8 @@ class Projection(Streaming, Transformer):
     # -- fitting -----------------------------------------------------------------------
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """All rows, without columns that hold nothing."""
-        rows, columns = self._rows(X, y, sample_weight).occurring()
+        """The rows of positive weight, without columns that hold nothing."""
+        rows, columns = self._rows(X, y, sample_weight).positive().occurring()
         if columns is not None:
             self._columns_ = columns
         return rows

@@ -107,7 +107,7 @@ class CrossDecomposition(BothSides):
             return super()._check_X(X, reset=reset, min_samples=min_samples)
         return check_gaps(self, X, "algorithm", "kernel", reset=reset, min_samples=min_samples)
 
-    _take = BothSides._all_rows  # rows without a weight have scores too
+    _take = BothSides._rows  # rows without a weight have scores too
 
     def _state(self, sample: Rows) -> Pair:
         rows = sample.positive()

@@ -312,8 +312,8 @@ class KernelProjection(KernelSpace, Projection):
         method = "dual_cholesky" if self.approximation is None else "cholesky"
         return replace(super()._settings(), regression=method, n_components=None)
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, **how: Any) -> Rows:
-        rows = self._all_rows(X, y, sample_weight, classes, **how)
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        rows = self._rows(X, y, sample_weight)
         if sparse.issparse(rows.Y):  # the kernel has n x n numbers, which is more
             rows = replace(rows, Y=rows.Y.toarray())
         return self._in_kernel_space(rows)

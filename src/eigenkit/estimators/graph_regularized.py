@@ -358,7 +358,7 @@ class _Problem:
         if getattr(model, "approximation", "linear") is None:
             model.set_params(approximation="cholesky", n_landmarks=n)
         settings = model._settings()
-        take = model._rows if hasattr(model, "kernel") else model._all_rows
+        take = model._take if hasattr(model, "kernel") else model._rows
         rows = take(self.X, _safe_indexing(self.y, borrowed), None)
         counts = rows.weights() if self.weight is None else rows.weights() * self.weight
         kept = known & (counts > 0)

@@ -199,7 +199,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
         check_count("n_init", self.n_init)
         return check_count("n_clusters", self.n_clusters)
 
-    _take = Estimator._all_rows  # vertices without a weight are put into clusters too
+    _take = Estimator._rows  # vertices without a weight are put into clusters too
 
     def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
         X = check_X(self, X, reset=reset, min_samples=min_samples)

@@ -119,7 +119,7 @@ class KernelPCA(KernelSpace):
                 "gives only their inner products: set it to False."
             )
 
-    _take = KernelSpace._all_rows
+    _take = KernelSpace._rows
 
     def _state(self, sample: Rows) -> tuple[Rows, Data]:
         """The rows, and what they are to the kernel."""

@@ -104,7 +104,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         if not np.iterable(self.cv) and not hasattr(self.cv, "split"):
             check_count("cv", self.cv)
 
-    _take = Estimator._all_rows  # folds are counted among all rows
+    _take = Estimator._rows  # folds are counted among all rows
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> sparse.csr_array:
         """The labels as a sparse matrix; sparse y is checked as it is stored."""

@@ -122,7 +122,7 @@ class RGCCA(ManyViews):
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """y is optional; where it is given, it is learned from."""
-        rows = self._all_rows(X, None, sample_weight)
+        rows = self._rows(X, None, sample_weight)
         if y is not None:
             Y = encode_responses(self, labels_of(self, y, reset=True), rows.n_rows, None, True)
             rows = Rows(rows.X, Y.toarray() if hasattr(Y, "toarray") else Y, rows.weight)
