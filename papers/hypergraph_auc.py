@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from sklearn.svm import LinearSVC
 
-from eigenkit.estimators._auc import auc_per_label
 from eigenkit.estimators.splits import Split
+from eigenkit.evaluation.metrics import auc_per_label
 from eigenkit.evaluation.splits import k_fold
 from papers import multilabel as ml
 from papers.blocks import Block, Claim, Figure, Note, Table, Value

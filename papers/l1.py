@@ -10,9 +10,9 @@ from sklearn.svm import LinearSVC
 
 from eigenkit import alpha_path, l1_path
 from eigenkit.datasets import Dataset
-from eigenkit.estimators._auc import auc_per_label
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import decide
+from eigenkit.evaluation.metrics import auc_per_label
 from eigenkit.evaluation.samples import Samples
 from eigenkit.evaluation.trial import Plan, run_trial
 from papers import multilabel as ml

@@ -23,9 +23,8 @@ from sklearn.svm import LinearSVC
 
 from conftest import slow_but
 from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
-from eigenkit.estimators._auc import auc_per_label
 from eigenkit.evaluation import METRICS, auto_alphas, evaluate, k_fold, partition, stratify
-from eigenkit.evaluation.metrics import roc_on_grid, score_all
+from eigenkit.evaluation.metrics import auc_per_label, roc_on_grid, score_all
 from report_records import data
 
 # -- metrics -----------------------------------------------------------------------------

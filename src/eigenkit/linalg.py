@@ -36,7 +36,7 @@ def power_of_two(x: Array | float) -> Array:
     return np.where(x == 0, 1.0, np.ldexp(1.0, np.clip(exponent, -1020, 1020)))
 
 
-def ratio(a: Array | float, b: Array, where: np.ndarray | None = None) -> Array:
+def ratio(a: np.ndarray | float, b: Array, where: np.ndarray | None = None) -> Array:
     """a / b, and 0 where b is not above zero (or not ``where``)."""
     out = np.zeros(np.broadcast_shapes(np.shape(a), np.shape(b)))
     return np.divide(a, b, out=out, where=b > 0 if where is None else where)

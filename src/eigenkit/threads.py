@@ -74,25 +74,19 @@ class _OneBlasThread:
             library.set_num_threads(count)
 
 
-_ONE = _OneBlasThread()
+# One BLAS thread, for us and for others: to be held also around code that sets the threads of BLAS
+# by itself, as k-means and neighbours of scikit-learn do. Where two such calls overlap in threads,
+# BLAS would be left at one thread for good.
+one_blas_thread = _OneBlasThread()
 _OURS: ContextVar[bool] = ContextVar("eigenkit_own_threads", default=False)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_ONE.forked)
+    os.register_at_fork(after_in_child=one_blas_thread.forked)
 
 
 @cache
 def _libraries() -> list[Any]:
     found = ThreadpoolController().select(user_api="blas")
     return list(found.lib_controllers)
-
-
-def one_blas_thread() -> AbstractContextManager[None]:
-    """One BLAS thread, for us and for others.
-
-    For code that sets the threads of BLAS by itself, as k-means and neighbours of scikit-learn do:
-    where two such calls overlap in threads, BLAS would be left at one thread for good.
-    """
-    return _ONE
 
 
 @contextmanager
@@ -103,7 +97,7 @@ def own_threads() -> Iterator[None]:
     """
     token = _OURS.set(True)
     try:
-        with _ONE:
+        with one_blas_thread:
             yield
     finally:
         _OURS.reset(token)
@@ -121,7 +115,7 @@ def blas_threads(order: int) -> AbstractContextManager[Any]:
     20 to 120 ms after a large product, take the cores from the other: without this a
     factorization of order 500 takes ten times as long.
     """
-    return _ONE if order <= SMALL else nullcontext()
+    return one_blas_thread if order <= SMALL else nullcontext()
 
 
 def available() -> int:
@@ -132,7 +126,7 @@ def available() -> int:
         cores = os.cpu_count() or 1
     given = os.environ.get("OMP_NUM_THREADS", "").split(",")[0].strip()
     asked = int(given) if given.isdecimal() and int(given) > 0 else cores
-    return max(1, min(cores, asked, _ONE.allowed()))
+    return max(1, min(cores, asked, one_blas_thread.allowed()))
 
 
 def thread_map(

@@ -18,7 +18,7 @@ from eigenkit.estimators import PLSCanonical
 from eigenkit.estimators._encoding import as_labels, check_groups
 from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, ratio
 from eigenkit.shell import with_article
 
 # A resample on which the method cannot be fitted is drawn again, at most this many times.
@@ -125,7 +125,7 @@ def _correlations(A: Array, B: Array, weight: Array) -> Array:
     """Correlations of the columns of A (rows of the result) with those of B."""
     A, B = A - weight @ A / weight.sum(), B - weight @ B / weight.sum()
     size = np.sqrt(np.outer(weight @ A**2, weight @ B**2))
-    return np.divide((A * weight[:, None]).T @ B, size, out=np.zeros_like(size), where=size > 0)
+    return ratio((A * weight[:, None]).T @ B, size)
 
 
 def _parts(model: Any) -> dict[str, Array]:

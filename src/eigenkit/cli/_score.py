@@ -82,8 +82,7 @@ def _of_numbers(names: tuple[str, ...], truth: Any, told: Any) -> dict[str, Any]
 
 def _of_labels(names: tuple[str, ...], kind: str, Y: Any, S: Any, P: Any) -> dict[str, Any]:
     """Scores over all classes or labels, and of every one."""
-    from eigenkit.estimators._auc import auc_per_label
-    from eigenkit.evaluation.metrics import METRICS, score_all
+    from eigenkit.evaluation.metrics import METRICS, auc_per_label, score_all
 
     overall = {METRICS[name][0]: value for name, value in score_all(Y, S, P).items()}
     auc = auc_per_label(Y, S)

@@ -160,7 +160,7 @@ class LocalPasses(Passes):
         self.parts = parts
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
-        with one_blas_thread():
+        with one_blas_thread:
             found = ahead(lambda part: function(part, *shared), self.parts(), available())
             return tree_sum(value for _, value in found)
 

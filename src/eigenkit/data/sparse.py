@@ -161,7 +161,7 @@ class Sparse(Centered):
 
         Otherwise its idle threads, which wait actively, take the cores from ours.
         """
-        return one_blas_thread()
+        return one_blas_thread
 
     @property
     def fast_in_single(self) -> bool:  # type: ignore[override]

@@ -107,8 +107,8 @@ class Projection(Streaming, Transformer):
     # -- fitting -----------------------------------------------------------------------
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """All rows, without columns that hold nothing."""
-        rows, columns = self._rows(X, y, sample_weight).occurring()
+        """The rows of positive weight, without columns that hold nothing."""
+        rows, columns = self._rows(X, y, sample_weight).positive().occurring()
         if columns is not None:
             self._columns_ = columns
         return rows
@@ -160,17 +160,15 @@ class Projection(Streaming, Transformer):
         n_found = solution.W.shape[1]
         shared = "the rank of what X and y share"
         l = check_at_most("n_components", self.n_components, n_found, shared)
-        found = {
-            "mean_": problem.mean,
-            "eigenvalues_": solution.eigenvalues[:l],
-            "n_components_": l,
-            "report_": solution.report,
-            "solver_": solution.report.solver,
-            "regression_": solution.report.regression,
-            "n_iter_": max(1, solution.report.n_iter),
-        }
-        for name, value in found.items():
-            setattr(self, name, self._cast(value))
+        self._set(
+            mean_=problem.mean,
+            eigenvalues_=solution.eigenvalues[:l],
+            n_components_=l,
+            report_=solution.report,
+            solver_=solution.report.solver,
+            regression_=solution.report.regression,
+            n_iter_=max(1, solution.report.n_iter),
+        )
         with problem.pencil.Z.own_threads():
             self._keep_more(problem, solution)
         # Last, as its presence says that all is there.

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from eigenkit.data.sparse_rows import add_transposed, product
-from eigenkit.estimators._encoding import check_two_classes
+from eigenkit.estimators._encoding import ONE_EACH, check_two_classes
 from eigenkit.estimators._kernel_space import refuse_overflow
 from eigenkit.estimators._streams import Result, Streaming
 from eigenkit.estimators._validation import NO_VARIANCE
@@ -167,9 +167,7 @@ def check_class_counts(classes: np.ndarray, present: np.ndarray, n: int, absent:
     if not np.all(present):
         raise ValueError(absent.format(shown(classes[np.argmin(present)])))
     if n <= k:
-        raise ValueError(
-            f"y holds {k} classes for {n} samples: some class needs more than one sample."
-        )
+        raise ValueError(ONE_EACH.format(k, n))
 
 
 @dataclass(frozen=True)

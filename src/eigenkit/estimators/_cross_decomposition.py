@@ -107,7 +107,7 @@ class CrossDecomposition(BothSides):
             return super()._check_X(X, reset=reset, min_samples=min_samples)
         return check_gaps(self, X, "algorithm", "kernel", reset=reset, min_samples=min_samples)
 
-    _take = BothSides._all_rows  # rows without a weight have scores too
+    _take = BothSides._rows  # rows without a weight have scores too
 
     def _state(self, sample: Rows) -> Pair:
         rows = sample.positive()
@@ -180,8 +180,7 @@ class CrossDecomposition(BothSides):
                 "x_explained_variance_ratio_": found.x_taken / fit.squares[0],
                 "y_explained_variance_ratio_": found.y_taken / fit.squares[1],
             }
-        for name, value in kept.items():
-            setattr(self, name, self._cast(value))
+        self._set(**kept)
         self.n_components_ = len(found)
         self._keep_spread(problem, fit)
         self._keep_more(problem, fit)

@@ -20,6 +20,8 @@ from eigenkit.threads import thread_map
 # As much of y is compared with 0 and 1 at a time.
 FEW_BYTES = 2**18
 
+ONE_EACH = "y holds {} classes for {} samples: some class needs more than one sample."
+
 
 def as_labels(y: Any, name: str = "y") -> Any:
     """y as an array (or the sparse matrix that it is), nothing else checked yet."""

@@ -27,6 +27,7 @@ from eigenkit.data import Steady, Through, threads_for
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._notebook import fitted_table
+from eigenkit.estimators._streams import like
 from eigenkit.estimators._validation import check_weight, check_X, has_no_rows, owned
 from eigenkit.moments import BlockedRows, Blocks, Rows, dense
 from eigenkit.shell import Instead, forget, lacks, unchanged_on_error
@@ -47,6 +48,8 @@ class Estimator(Instead, BaseEstimator):
     _supervised = True
     # Whether y decides which rows are left out, or what they weigh.
     _y_chooses_rows = False
+    # Whether X itself becomes part of the model.
+    _keeps_samples = False
     # Whether fit leaves sparse labels sparse.
     _sparse_labels = False
     _n_labels_: int
@@ -118,8 +121,8 @@ class Estimator(Instead, BaseEstimator):
         return self._take(X, y, sample_weight)
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """The sample."""
-        return self._rows(X, y, sample_weight)
+        """The sample: the rows of positive weight."""
+        return self._rows(X, y, sample_weight).positive()
 
     def _learn(self, sample: Any, settings: Any) -> None:
         """State the problem, solve it, keep what is found."""
@@ -134,16 +137,7 @@ class Estimator(Instead, BaseEstimator):
 
     # -- the sample --------------------------------------------------------------------
 
-    @property
-    def _keeps_samples(self) -> bool:
-        """Whether X itself becomes part of the model."""
-        return False
-
-    def _rows(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, **how: Any) -> Rows:
-        """Checked rows, without those of zero weight; see :meth:`_all_rows`."""
-        return self._all_rows(X, y, sample_weight, classes, **how).positive()
-
-    def _all_rows(
+    def _rows(
         self,
         X: Any,
         y: Any,
@@ -199,6 +193,11 @@ class Estimator(Instead, BaseEstimator):
     def _cast(self, value: Any) -> Any:
         """Arrays in the precision of X; other values as they are."""
         return value.astype(self._dtype_, copy=False) if isinstance(value, np.ndarray) else value
+
+    def _set(self, **found: Any) -> None:
+        """Attributes by their names, all :meth:`_cast`."""
+        for name, value in found.items():
+            setattr(self, name, self._cast(value))
 
 
 class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
@@ -284,9 +283,7 @@ def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> Bloc
     passes, classes = blocks.passes(), blocks.classes()
     X, y, weight = blocks.head()
     model._rows(X, y, weight, classes, reset=True, min_samples=1)
-    reader = clone(model)
-    for name, value in vars(model).items():
-        setattr(reader, name, value)
+    reader = like(model, clone(model))
     seen: list[Any] = []
     first, later, bare = (
         Steady(Through(passes, _Reading(reader, classes, *how)), seen)
@@ -319,12 +316,12 @@ class _Reading:
             return np.empty((0, 0)), None, None  # which the passes leave out
         if self.check or not _is_plain(X):
             X = check_X(self.model, X, reset=False)
-        if not self.labels:
+        if self.labels:
+            given = X, y, weight, self.classes
+            rows = self.model._rows(*given, reset=False, min_samples=1, block=True).positive()
+        else:
             n = X.shape[0]
             rows = Rows(X, np.empty((n, 0)), check_weight(weight, n)).positive()
-            return rows.X, rows.Y, rows.weight
-        given = X, y, weight, self.classes
-        rows = self.model._rows(*given, reset=False, min_samples=1, block=True)
         return rows.X, rows.Y, rows.weight
 
 

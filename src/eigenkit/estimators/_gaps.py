@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +10,7 @@ from scipy import sparse
 
 from eigenkit.data import Data
 from eigenkit.estimators._validation import check_X
-from eigenkit.exceptions import ConvergenceWarning
+from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import Problem, Rows
 from eigenkit.pencil import Report, Solution
@@ -114,11 +113,9 @@ def axes_with_gaps(problem: Problem, k: int | None, settings: Settings) -> Solut
     found = nipals_axes(A, observed, k, tol=tol, max_iter=max_iter, grain=Z.grain())
     if not found.converged:
         late = [str(i + 1) for i, n in enumerate(found.n_iter) if n == settings.max_iter]
-        warnings.warn(
+        warn_of_stopping(
             f"NIPALS stopped after max_iter={settings.max_iter} steps with component "
-            f"{', '.join(late)} still changing: increase max_iter or tol, or take fewer components",
-            ConvergenceWarning,
-            stacklevel=2,
+            f"{', '.join(late)} still changing: increase max_iter or tol, or take fewer components"
         )
     reason = "as asked" if observed is None else f"{np.mean(~observed):.1%} of X is missing"
     n_iter = max(found.n_iter, default=1)

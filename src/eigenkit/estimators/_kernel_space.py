@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import check_finite, constant_columns, largest, project, stored
 from eigenkit.estimators._base import Projection
+from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import NO_VARIANCE, check_X
 from eigenkit.kernels import (
@@ -82,8 +83,8 @@ def symmetry_tol(X: Any, kernel: Any = "precomputed") -> float:
     return max(SYMMETRY_TOL, 100 * precision(X))
 
 
-class KernelSpace:
-    """A mixin that turns samples into rows k(x, X_fit_), exactly or by landmarks.
+class KernelSpace(Transformer):
+    """Samples as rows k(x, X_fit_) of a kernel, exactly or by landmarks.
 
     After fitting, ``kernel_`` and ``X_fit_`` (the training samples, or the landmarks among
     them) give the rows of new samples.
@@ -99,7 +100,6 @@ class KernelSpace:
     random_state: Any
     mean_: Array
     components_: Array
-    _dtype_: Any
     # Eigenvalues of a precomputed kernel that may come from the rounding of the samples: whoever
     # computed it may know.
     _precomputed_rounding = 0.0
@@ -120,7 +120,7 @@ class KernelSpace:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
-    def _keeps_samples(self) -> bool:
+    def _keeps_samples(self) -> bool:  # type: ignore[override]
         """Whether X itself becomes part of the model; landmarks are copied out of it anyway."""
         return self.approximation is None and not self._precomputed
 
@@ -217,6 +217,21 @@ class KernelSpace:
         """Rows k(x, X_fit_) of new samples, evaluated block by block."""
         return KernelRows(self.kernel_, check_X(self, X, reset=False), self.X_fit_)
 
+    def transform(self, X: Any) -> Array:
+        """Project new samples: ``(kernel(X, X_fit_) - mean_) @ components_.T``.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` inner products with the training samples, of shape
+            (n_samples, n_training_samples).
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_)
+        """
+        return self._scores(X)
+
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
         scores = project(self._features(X), self.mean_, self.components_.T)
@@ -232,6 +247,12 @@ class KernelSpace:
             )
         if not self.kernel_.positive:
             check_positive(Z.outer(), self._kernel_name)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = not self._precomputed
+        return tags
 
 
 # What looks for coef_ would take them for coefficients of the features.
@@ -291,8 +312,8 @@ class KernelProjection(KernelSpace, Projection):
         method = "dual_cholesky" if self.approximation is None else "cholesky"
         return replace(super()._settings(), regression=method, n_components=None)
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, classes: Any = None, **how: Any) -> Rows:
-        rows = self._all_rows(X, y, sample_weight, classes, **how)
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        rows = self._rows(X, y, sample_weight)
         if sparse.issparse(rows.Y):  # the kernel has n x n numbers, which is more
             rows = replace(rows, Y=rows.Y.toarray())
         return self._in_kernel_space(rows)
@@ -313,21 +334,6 @@ class KernelProjection(KernelSpace, Projection):
         """Dual coefficients cancel in their sums: they stay in float64, scores are cast."""
         return value
 
-    def transform(self, X: Any) -> Array:
-        """Project new samples: ``(kernel(X, X_fit_) - mean_) @ components_.T``.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            With ``kernel="precomputed"`` inner products with the training samples, of shape
-            (n_samples, n_training_samples).
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
-        """
-        return self._scores(X)
-
     @property
     def partial_fit(self) -> Any:
         """Kernel methods need all samples at once."""
@@ -337,9 +343,3 @@ class KernelProjection(KernelSpace, Projection):
     def merge(self) -> Any:
         """Kernel methods keep no stream to merge."""
         raise AttributeError(f"{type(self).__name__} has no merge: it keeps no stream.")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        tags.input_tags.sparse = not self._precomputed
-        return tags

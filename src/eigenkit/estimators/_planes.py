@@ -167,7 +167,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
 
     # -- fitting -----------------------------------------------------------------------
 
-    _take = Estimator._all_rows
+    _take = Estimator._rows
 
     def _state(self, sample: Any) -> ByClass | ClassSums | PlaneSums:
         if sample.whole is not None:

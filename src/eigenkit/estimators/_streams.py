@@ -155,7 +155,7 @@ class Streaming:
 
     def _arrivals(self, *given: Any, reset: bool) -> Any:
         """The rows of a batch: as many make all earlier ones older where a stream forgets."""
-        return self._rows(*given, reset=reset, min_samples=1)
+        return self._rows(*given, reset=reset, min_samples=1).positive()
 
     def merge(self, other: Self) -> Self:
         """Take in all that ``other`` has learned by :meth:`partial_fit`.

@@ -150,10 +150,6 @@ class TwoViewDensity(Transformer):
         self.n_components_ = W.shape[1]
         self._keep_more()
 
-    def _set(self, **found: Array) -> None:
-        for name, value in found.items():
-            setattr(self, name, self._cast(value))
-
     @property
     def _model(self) -> TwoViews:
         return TwoViews(**self._parts_)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import scipy
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.estimators._two_views import TwoViewDensity, Views, growing
-from eigenkit.exceptions import ConvergenceWarning
+from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, signs, triangular_factor
 from eigenkit.shell import check_at_most, check_count, check_real
 from eigenkit.solvers.relevance import Run, information, present, search
@@ -143,11 +141,9 @@ class BayesianCCA(TwoViewDensity):
         self.evidence_, self.n_iter_ = run.bound, max(1, run.n_iter)
         if run.change > self.tol:
             end = growing("the evidence bound", run.change)
-            warnings.warn(
+            warn_of_stopping(
                 f"a run stopped after max_iter={self.max_iter} steps {end}: "
-                "increase max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=5,
+                "increase max_iter or tol"
             )
 
     def _keep_more(self) -> None:

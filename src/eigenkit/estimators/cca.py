@@ -16,7 +16,7 @@ from eigenkit.estimators._responses import ResponseProjection, beyond_rounding_o
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import check_scores, check_X
 from eigenkit.exceptions import ConditionWarning
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, ratio
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import UNCHANGED, check_real
@@ -133,15 +133,13 @@ class CCA(BothSides, ResponseProjection):
         factor, W_y = problem.labels.factor, F @ basis
         YtU = (factor.T @ factor) @ W_y
         self._keep_coefficients(problem, solution, to_y)
-        found = {
-            "canonical_correlations_": np.sqrt(values),
-            "y_rotations_": W_y,
-            "_x_loadings_": self._x_loadings(problem, W, values, basis),
-            "y_loadings_": YtU @ np.linalg.pinv(W_y.T @ YtU),  # for the scores U = Yc W_y
-            "y_mean_": self._y_mean_,
-        }
-        for name, value in found.items():
-            setattr(self, name, self._cast(value))
+        self._set(
+            canonical_correlations_=np.sqrt(values),
+            y_rotations_=W_y,
+            _x_loadings_=self._x_loadings(problem, W, values, basis),
+            y_loadings_=YtU @ np.linalg.pinv(W_y.T @ YtU),  # for the scores U = Yc W_y
+            y_mean_=self._y_mean_,
+        )
         self.n_iter_ = [self.n_iter_] * l  # scikit-learn's CCA counts by component
         self._warn_of_exact_fit(problem.n_rows, len(problem.mean))
 
@@ -194,7 +192,7 @@ class CCA(BothSides, ResponseProjection):
         alpha = pencil.alpha
         part = np.sqrt(alpha) * W  # alpha W'W is at most I, whatever the units of X
         inverse = np.linalg.pinv((np.eye(len(there)) - part.T @ part) * there * there[:, None])
-        to_C = np.divide(basis, np.sqrt(values), out=np.zeros_like(basis), where=there)
+        to_C = ratio(basis, np.sqrt(values), there)
         loadings = C @ (to_C @ inverse)
         loadings -= W @ (alpha * inverse)
         return np.asarray(loadings)

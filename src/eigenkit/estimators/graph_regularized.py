@@ -272,7 +272,7 @@ def _nearest(X: Any, n_neighbors: int, weights: str, kernel: bool = False) -> An
     Without the means of X, or distances of sparse rows far from zero would have no digits.
     """
     X, metric = (kernel_distances(X), "precomputed") if kernel else (near_zero(X), "minkowski")
-    with one_blas_thread():
+    with one_blas_thread:
         A = sklearn.neighbors.kneighbors_graph(
             X, n_neighbors, mode="distance", metric=metric, include_self=False
         )
@@ -358,7 +358,7 @@ class _Problem:
         if getattr(model, "approximation", "linear") is None:
             model.set_params(approximation="cholesky", n_landmarks=n)
         settings = model._settings()
-        take = model._rows if hasattr(model, "kernel") else model._all_rows
+        take = model._take if hasattr(model, "kernel") else model._rows
         rows = take(self.X, _safe_indexing(self.y, borrowed), None)
         counts = rows.weights() if self.weight is None else rows.weights() * self.weight
         kept = known & (counts > 0)

@@ -16,7 +16,7 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_two_classes, encode_labels
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import NO_VARIANCE, check_X, warn_degenerate
-from eigenkit.linalg import Array, eigenpairs, signs
+from eigenkit.linalg import Array, eigenpairs, ratio, signs
 from eigenkit.moments import Problem, Rows
 from eigenkit.shell import check_at_most, check_choice, check_count, shown
 from eigenkit.solvers import Settings
@@ -199,7 +199,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
         check_count("n_init", self.n_init)
         return check_count("n_clusters", self.n_clusters)
 
-    _take = Estimator._all_rows  # vertices without a weight are put into clusters too
+    _take = Estimator._rows  # vertices without a weight are put into clusters too
 
     def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
         X = check_X(self, X, reset=reset, min_samples=min_samples)
@@ -220,8 +220,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
         check_at_most("n_clusters", settings, n, "the vertices", hint="")
         values, V = self._spectrum(problem.X, problem.weight, settings)
         if self.expansion not in PLAIN:
-            length = np.linalg.norm(V, axis=1, keepdims=True)
-            V = np.divide(V, length, out=np.zeros_like(V), where=length > 0)
+            V = ratio(V, np.linalg.norm(V, axis=1, keepdims=True))
         return values, V
 
     def _keep(self, problem: Rows, solution: tuple[Array, Array]) -> None:
@@ -229,7 +228,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
         means = sklearn.cluster.KMeans(
             len(self.eigenvalues_), n_init=self.n_init, random_state=self.random_state
         )
-        with one_blas_thread():
+        with one_blas_thread:
             self.labels_ = means.fit(self.embedding_, sample_weight=problem.weight).labels_
 
     def _spectrum(self, J: sparse.csr_array, weight: Array | None, k: int) -> tuple[Array, Array]:
@@ -251,7 +250,7 @@ class HypergraphClustering(ClusterMixin, Estimator):
         values, U = _smallest(diagonal[some], sparse.csr_array(H[some].multiply(root)), k)
         rest = diagonal[:, None] - values
         given = np.abs(rest) > EPS * len(w) * float(np.abs(diagonal).max(initial=0.0))
-        V = np.divide(H @ (H[some].T @ (root * U)), rest, out=np.zeros(rest.shape), where=given)
+        V = ratio(H @ (H[some].T @ (root * U)), rest, given)
         V[some] = U / root
         return values, V * signs(V)
 

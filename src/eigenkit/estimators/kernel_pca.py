@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Data, project
 from eigenkit.estimators._described import described
-from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._kernel_space import KernelSpace
 from eigenkit.estimators._validation import NO_DIGITS, check_scores
 from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
@@ -22,7 +21,7 @@ from eigenkit.tolerances import SOLVABLE
 
 
 @described
-class KernelPCA(KernelSpace, Transformer):
+class KernelPCA(KernelSpace):
     """Principal component analysis in the space of a kernel.
 
     Kc = V diag(eigenvalues) V' for the centred kernel; the scores of the training samples are
@@ -120,7 +119,7 @@ class KernelPCA(KernelSpace, Transformer):
                 "gives only their inner products: set it to False."
             )
 
-    _take = Transformer._all_rows
+    _take = KernelSpace._rows
 
     def _state(self, sample: Rows) -> tuple[Rows, Data]:
         """The rows, and what they are to the kernel."""
@@ -166,18 +165,6 @@ class KernelPCA(KernelSpace, Transformer):
                 F.T @ (F * w[:, None]), F.T @ (dense * w[:, None]), self.alpha
             )
 
-    def transform(self, X: Any) -> Array:
-        """Scores of new samples: ``(kernel(X, X_fit_) - mean_) @ components_.T``.
-
-        {samples}
-            With ``kernel="precomputed"`` inner products with the training samples.
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_)
-        """
-        return self._scores(X)
-
     def inverse_transform(self, X: Any) -> Array:
         """Pre-images: the samples whose scores are about these, by a learned regression.
 
@@ -202,12 +189,6 @@ class KernelPCA(KernelSpace, Transformer):
                 "keep: use transform."
             )
         return self.components_.T * np.sqrt(self.eigenvalues_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = not self._precomputed
-        tags.input_tags.pairwise = self._precomputed
-        return tags
 
 
 def _ridge(K: Array, X: Array, alpha: float, weight: Array | None = None) -> Array:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import Centered, project
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import check_two_classes, class_columns
+from eigenkit.estimators._encoding import ONE_EACH, check_two_classes, class_columns
 from eigenkit.estimators._estimator import ScoresByName
 from eigenkit.estimators._heads import (
     checked_priors,
@@ -180,10 +180,7 @@ class LDA(ScoresByName, ClassifierMixin, Projection):
         check_two_classes(problem.labels.degree)
         present = int(np.sum(problem.labels.degree > 0))
         if problem.total <= present * problem.labels.one:
-            raise ValueError(
-                f"y holds {present} classes for {problem.n_rows} samples: some class needs more "
-                "than one sample."
-            )
+            raise ValueError(ONE_EACH.format(present, problem.n_rows))
         super()._check_informative(problem)
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:

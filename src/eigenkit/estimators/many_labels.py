@@ -104,7 +104,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         if not np.iterable(self.cv) and not hasattr(self.cv, "split"):
             check_count("cv", self.cv)
 
-    _take = Estimator._all_rows  # folds are counted among all rows
+    _take = Estimator._rows  # folds are counted among all rows
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> sparse.csr_array:
         """The labels as a sparse matrix; sparse y is checked as it is stored."""
@@ -257,7 +257,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         n_train, count = self._labels_.shape[0], self._counts_
         k = _enough(int(self.n_neighbors), n_train, count)
         Z = self._coordinates(X)
-        with one_blas_thread():
+        with one_blas_thread:
             distance, index = self._neighbors_.kneighbors(Z, n_neighbors=k)
         votes = 1.0 if count is None else _within(count[index], self.n_neighbors)
         reach = np.max(np.where(votes, distance, 0.0), axis=1, keepdims=True)

@@ -62,12 +62,12 @@ class MultilabelLDA(Projection):
 
     _encode = encode_labels
 
-    def _all_rows(self, *args: Any, **options: Any) -> Rows:
-        return _copies(super()._all_rows(*args, **options), options.get("min_samples") == 1)
+    def _rows(self, *args: Any, **options: Any) -> Rows:
+        return _copies(super()._rows(*args, **options), options.get("min_samples") == 1)
 
     def _arrivals(self, *given: Any, reset: bool) -> Rows:
         """With rows that carry no label: nothing is learned from them, but they are there."""
-        return _copies(super()._all_rows(*given, reset=reset, min_samples=1).positive(), True)
+        return _copies(super()._rows(*given, reset=reset, min_samples=1).positive(), True)
 
     def _check_informative(self, problem: Problem) -> None:
         degree = problem.labels.degree

@@ -244,7 +244,7 @@ class MultipleKernelProjection(Delegating, Transformer):
         trial = clone(self.estimator_)
         trial._settings()
         any_kernel = np.eye(n)
-        rows = trial._rows(any_kernel, y, weight)
+        rows = trial._take(any_kernel, y, weight)
         return np.asarray(trial._problem(rows).pencil.H)
 
     def _learned(self, bank: KernelBank) -> KernelWeights:

@@ -12,7 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import project
 from eigenkit.estimators._cross_decomposition import Fit, Pair, StreamedPLS, decomposed
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import check_indicator, check_two_classes, encode_classes
+from eigenkit.estimators._encoding import (
+    ONE_EACH,
+    check_indicator,
+    check_two_classes,
+    encode_classes,
+)
 from eigenkit.estimators._estimator import ScoresByName
 from eigenkit.estimators._validation import warn_degenerate
 from eigenkit.linalg import Array, symmetric_whitener
@@ -120,9 +125,7 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
             check_two_classes(Y.mean)
             n, present = Y.n_samples, int(np.sum(Y.mean > 0))
             if present == n:
-                raise ValueError(
-                    f"y holds {n} classes for {n} samples: some class needs more than one sample."
-                )
+                raise ValueError(ONE_EACH.format(n, n))
         super()._check_informative(problem)
         warn_degenerate(Y.constant, "labels are carried by no sample or by every sample")
 

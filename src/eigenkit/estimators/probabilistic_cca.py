@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 
 from eigenkit.estimators._two_views import TwoViewDensity, Views, growing
-from eigenkit.exceptions import ConvergenceWarning
+from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array
 from eigenkit.shell import check_at_most, check_count, check_real
 from eigenkit.solvers.two_views import (
@@ -165,10 +164,8 @@ class ProbabilisticCCA(TwoViewDensity):
             best = runs[self._least(gain, V.shape[1]) or 0]
         if best.change > self.tol:
             end = growing("the log likelihood of a sample", best.change)
-            warnings.warn(
-                f"EM stopped after max_iter={self.max_iter} steps {end}: increase max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=5,
+            warn_of_stopping(
+                f"EM stopped after max_iter={self.max_iter} steps {end}: increase max_iter or tol"
             )
         self.n_iter_ = best.n_iter
         return best.model

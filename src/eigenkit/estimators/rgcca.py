@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from eigenkit.data import Centered
 from eigenkit.estimators._encoding import encode_responses, labels_of
 from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.estimators.multiview import ManyViews, per_view, warn_of_exact_fits
-from eigenkit.exceptions import ConvergenceWarning
+from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import Rows
 from eigenkit.shell import check_at_most, check_choice, check_count, check_real
@@ -123,7 +122,7 @@ class RGCCA(ManyViews):
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
         """y is optional; where it is given, it is learned from."""
-        rows = self._all_rows(X, None, sample_weight)
+        rows = self._rows(X, None, sample_weight)
         if y is not None:
             Y = encode_responses(self, labels_of(self, y, reset=True), rows.n_rows, None, True)
             rows = Rows(rows.X, Y.toarray() if hasattr(Y, "toarray") else Y, rows.weight)
@@ -186,11 +185,9 @@ class RGCCA(ManyViews):
                 "by a power of ten."
             )
         if not all(component.converged for component in found):
-            warnings.warn(
+            warn_of_stopping(
                 f"the criterion still grew after max_iter={self.max_iter} steps: give more, or a "
-                "larger tol",
-                ConvergenceWarning,
-                stacklevel=4,
+                "larger tol"
             )
         return found
 

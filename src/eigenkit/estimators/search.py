@@ -98,7 +98,7 @@ class AlphaSearchCV(Search):
         if isinstance(X, Blocks):
             return self._block_scores(X)
         # One look at all the data first: bad input is refused before it is cut into folds.
-        clone(self.estimator)._rows(X, y, weight)
+        clone(self.estimator)._take(X, y, weight)
         judge = self.estimator if self.head is None else self.head
         rows = []
         for fold in self._folds(problem, judge):
@@ -222,7 +222,7 @@ def l1_path(
         )
     model = clone(estimator)
     model._settings()
-    rows = model._rows(X, y, sample_weight)
+    rows = model._rows(X, y, sample_weight).positive()
     d = rows.X.shape[1]
     if method == "lars" and 8 * d * d > GRAM_LIMIT_BYTES:
         raise ValueError(

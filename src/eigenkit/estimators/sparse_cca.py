@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,8 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._estimator import BothSides
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
-from eigenkit.exceptions import ConvergenceWarning
-from eigenkit.linalg import Array
+from eigenkit.exceptions import warn_of_stopping
+from eigenkit.linalg import Array, ratio
 from eigenkit.moments import Rows
 from eigenkit.shell import check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.lasso import Sparsity
@@ -154,11 +153,9 @@ class SparseCCA(BothSides):
         what = "the number of pairs that were found"
         l = check_at_most("n_components", self.n_components, n_found, what, hint="")
         if not pairs.converged:
-            warnings.warn(
+            warn_of_stopping(
                 f"{self.method} stopped after {pairs.n_iter} sweeps above tol={self.tol:g}: "
-                "increase max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=3,
+                "increase max_iter or tol"
             )
         self.mean_, self.y_mean_ = self._cast(Zx.mean), self._cast(Zy.mean)
         self.x_weights_, self.y_weights_ = self._cast(pairs.W_x), self._cast(pairs.W_y)
@@ -203,4 +200,4 @@ def _correlations(A: Array, B: Array, weight: Array | None) -> Array:
     w = np.ones(len(A)) if weight is None else weight
     A, B = A - w @ A / w.sum(), B - w @ B / w.sum()
     size = np.sqrt((w @ A**2) * (w @ B**2))
-    return np.divide(w @ (A * B), size, out=np.zeros_like(size), where=size > 0)
+    return ratio(w @ (A * B), size)

@@ -19,6 +19,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import type_of_target
 
+from eigenkit.linalg import ratio
+
 Split = tuple[np.ndarray, np.ndarray]
 
 # Numbers of samples that differ by less are equal: shares of them are rounded.
@@ -97,7 +99,7 @@ def stratify_groups(Y: Any, groups: Any, n_parts: int, rng: np.random.Generator)
     members = sparse.csr_array((np.ones(len(group)), (group, np.arange(len(group)))))
     counts = sparse.csr_array(members @ everything)
     total = np.asarray(everything.sum(axis=0)).ravel()
-    weight = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
+    weight = ratio(1.0, total)
     filled = np.zeros((n_parts, len(total)))
     part_of_group = np.empty(len(size), dtype=int)
     shuffled = rng.permutation(len(size))

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from eigenkit.estimators._auc import auc_per_label
-from eigenkit.evaluation.metrics import precision_on_grid, roc_on_grid
+from eigenkit.evaluation.metrics import auc_per_label, precision_on_grid, roc_on_grid
 from eigenkit.linalg import Array
 from eigenkit.record.schema import ComponentScores, LabelScore, Score, Worst
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eigenkit.estimators._auc import mean_auc
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, ratio
 
 # Name -> (words, whether more is better).
 METRICS: dict[str, tuple[str, bool]] = {
@@ -67,6 +66,41 @@ def score_one(name: str, Y: Array, S: Array, P: Array) -> float:
     return mean_auc(Y, S, otherwise=np.nan) if name == "auc" else score_all(Y, S, P)[name]
 
 
+def auc_per_label(Y: Array, S: Array) -> Array:
+    """Area under the ROC curve per column; nan where a label has only one value.
+
+    The share of pairs of a positive and a negative sample that S puts in the right order,
+    ties counting half.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.evaluation.metrics import auc_per_label
+    >>> auc_per_label(np.array([[0.0], [1.0], [1.0]]), np.array([[1.0], [1.0], [2.0]]))
+    array([0.75])
+    """
+    ranks = np.column_stack([_ranks(s) for s in S.T]) if S.shape[1] else S
+    positive = Y.sum(axis=0)
+    wins = np.sum(ranks * Y, axis=0) - positive * (positive + 1) / 2
+    pairs = positive * (len(Y) - positive)
+    return np.asarray(np.divide(wins, pairs, out=np.full(Y.shape[1], np.nan), where=pairs > 0))
+
+
+def mean_auc(Y: Array, S: Array, otherwise: float = 0.5) -> float:
+    """Mean over the labels that some samples carry and others do not, if there are any."""
+    aucs = auc_per_label(Y, S)
+    known = aucs[np.isfinite(aucs)]
+    return float(known.mean()) if known.size else otherwise
+
+
+def _ranks(s: Array) -> Array:
+    """Ranks from 1, equal scores sharing theirs; nan for all if one is nan."""
+    if np.isnan(s).any():
+        return np.full(len(s), np.nan)
+    _, which, counts = np.unique(s, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[which])
+
+
 def ranking_loss(Y: Array, S: Array) -> float:
     """Mean share of pairs (label carried, label not carried) in the wrong order or tied.
 
@@ -76,7 +110,7 @@ def ranking_loss(Y: Array, S: Array) -> float:
     for y, s in zip(Y.T, S.T, strict=True):
         wrong += y * np.sum((Y == 0) & (s[:, None] <= S), axis=1)
     carried = Y.sum(axis=1)
-    return float(_ratio(wrong, carried * (Y.shape[1] - carried)).mean())
+    return float(ratio(wrong, carried * (Y.shape[1] - carried)).mean())
 
 
 def coverage(Y: Array, S: Array) -> float:
@@ -88,20 +122,15 @@ def coverage(Y: Array, S: Array) -> float:
 def _precision_recall(Y: Array, P: Array) -> dict[str, float]:
     hit, told, true = np.sum(Y * P, axis=0), P.sum(axis=0), Y.sum(axis=0)
     found: dict[str, float] = {}
+    # 0 where there is nothing to count, as scikit-learn's zero_division=0.
     for name, top, bottom in (
         ("precision", hit, told),
         ("recall", hit, true),
         ("f1", 2 * hit, told + true),
     ):
-        found[f"{name}_macro"] = float(_ratio(top, bottom).mean())
-        found[f"{name}_micro"] = float(_ratio(top.sum(), bottom.sum()))
+        found[f"{name}_macro"] = float(ratio(top, bottom).mean())
+        found[f"{name}_micro"] = float(ratio(top.sum(), bottom.sum()))
     return found
-
-
-def _ratio(top: Array, bottom: Array) -> Array:
-    """top / bottom, 0 where there is nothing to count (as scikit-learn's zero_division=0)."""
-    top, bottom = np.asarray(top, dtype=np.float64), np.asarray(bottom, dtype=np.float64)
-    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
 
 
 def roc_on_grid(y: Array, s: Array, grid: Array) -> Array | None:

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from eigenkit.estimators._validation import plain_words
 from eigenkit.estimators.many_labels import check_label_scores, top_labels
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, ratio
 from eigenkit.shell import check_count, check_real, filled
 
 described = filled(
@@ -118,7 +118,7 @@ def ndcg_at_k(Y: Any, S: Any, k: int = 5) -> float:
     gain = 1.0 / np.log2(np.arange(2.0, k + 2.0))
     carried = np.minimum(_zeros_and_ones("Y", Y).sum(axis=1).astype(int), k)
     best = np.concatenate([[0.0], np.cumsum(gain)])[carried]
-    return float(np.divide(hits @ gain, best, out=np.zeros(len(hits)), where=best > 0).mean())
+    return float(ratio(hits @ gain, best).mean())
 
 
 def inverse_propensities(Y: Any, a: float = 0.55, b: float = 1.5) -> Array:
@@ -213,7 +213,7 @@ def f1_by_frequency(
     if not all(low < high for low, high in pairwise((1, *bounds))):
         raise ValueError(f"bounds={bounds!r} is not valid: give increasing numbers above 1.")
     hit, told, true = (A.sum(axis=0) for A in (Y.multiply(P), P, Y))
-    f1 = np.divide(2.0 * hit, told + true, out=np.zeros(len(hit)), where=(told + true) > 0)
+    f1 = ratio(2.0 * hit, told + true)
     found = {}
     for low, high in pairwise((1, *bounds, np.inf)):
         among = (frequency >= low) & (frequency < high)

@@ -27,7 +27,7 @@ from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.responses import worst_predictions
 from eigenkit.evaluation.samples import Samples, deviations, with_means
 from eigenkit.evaluation.trial import Outcome, project_rows
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, ratio
 from eigenkit.record.schema import (
     AlphaSearch,
     Curve,
@@ -185,7 +185,7 @@ def _loadings(X: Any, Z: Array, names: list[str]) -> list[Loading]:
     A = np.asarray(Z[:, :3], dtype=np.float64)
     A = A - A.mean(axis=0)
     size = deviations(X)[:, None] * np.linalg.norm(A, axis=0) * np.sqrt(X.shape[0])
-    R = np.divide(with_means(X).T @ A, size, out=np.zeros(size.shape), where=size > 0)
+    R = ratio(with_means(X).T @ A, size)
     order = np.argsort(-np.linalg.norm(R[:, :2], axis=1), kind="stable")[:MAX_LOADINGS]
     return [Loading(names[j], np.clip(R[j], -1, 1).round(4).tolist()) for j in order]
 

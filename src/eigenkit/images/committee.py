@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.estimators._auc import mean_auc
+from eigenkit.evaluation.metrics import mean_auc
 from eigenkit.images.arrays import Array
 from eigenkit.images.ridge import Ridge, calibrate, fit_ridge, probabilities
 from eigenkit.kernels.sets import MeanMap

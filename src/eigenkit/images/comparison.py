@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from eigenkit.estimators._auc import mean_auc
+from eigenkit.evaluation.metrics import mean_auc
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.arrays import Array
 from eigenkit.images.checks import check_groups, check_sets, check_terms

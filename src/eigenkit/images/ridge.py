@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from eigenkit.estimators._auc import mean_auc
+from eigenkit.evaluation.metrics import mean_auc
 from eigenkit.images.arrays import Array
 
 ALPHAS = tuple(10.0 ** np.arange(-2.0, 1.01, 0.25))

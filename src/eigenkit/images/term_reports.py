@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenkit.estimators._auc import auc_per_label
+from eigenkit.evaluation.metrics import auc_per_label
 from eigenkit.images.arrays import Array
 from eigenkit.images.exceptions import ImageWarning
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenkit.estimators._planes import ProximalPlanes
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, ratio
 from eigenkit.models._model import Model
 
 _ROWS = 256
@@ -64,7 +64,7 @@ def through_components(model: Model, to_scores: Affine) -> Array | None:
     A = components_map(model).A
     length = np.linalg.norm(A, axis=0)  # components may be of very different lengths
     B = np.linalg.lstsq(A / np.where(length > 0, length, 1.0), to_scores.A)[0]
-    B = np.divide(B, length[:, None], out=np.zeros_like(B), where=length[:, None] > 0)
+    B = ratio(B, length[:, None])
     error, size = np.abs(A @ B - to_scores.A), np.abs(A) @ np.abs(B) + np.abs(to_scores.A).max()
     return B if np.all(error <= _ROUNDING * size) else None
 

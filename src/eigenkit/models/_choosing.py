@@ -14,8 +14,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import get_tags
 
-from eigenkit.estimators._auc import mean_auc
 from eigenkit.estimators._base import path_of_alphas
+from eigenkit.evaluation.metrics import mean_auc
 from eigenkit.linalg import Array
 from eigenkit.models._linear import fit_linear
 
