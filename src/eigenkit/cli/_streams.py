@@ -65,8 +65,9 @@ def follow(
     if stream.n_skipped:
         lines.append(f"bad rows skipped: {stream.n_skipped}, the last of them:")
         lines += [f"- {clean(s['problem'])}" for s in skipped[-5:]]
-    record = {"rows": stream.n_rows, "position": stream.position, "model": model}
-    return Result({**record, "n_skipped": stream.n_skipped, "skipped": skipped}, "\n".join(lines))
+    counts = {"rows": stream.n_rows, "rows_before": follower.n_held, "position": stream.position}
+    record = {**counts, "model": model, "n_skipped": stream.n_skipped, "skipped": skipped}
+    return Result(record, "\n".join(lines))
 
 
 def merge(

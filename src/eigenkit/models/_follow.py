@@ -35,8 +35,9 @@ _MARKED = 4096
 _LINES = {"csv": True, "tsv": True, "svmlight": False}
 # What to do about a file whose rows were taken in, and are no longer what they were.
 _CHANGED = (
-    "the model holds the rows that it had; if all that it holds now are new rows, follow it with a "
-    "new --checkpoint, else also with the model of before, or one that is fitted again."
+    "the model holds its rows as they were; if the file has only new rows now, follow it with a "
+    "new --checkpoint, and if not, also with the model of before or one that is fitted again, or "
+    "rows would count twice."
 )
 # A line that holds anything.
 _ROW = re.compile(rb"^.*\S", re.MULTILINE)
@@ -147,6 +148,7 @@ class Follower:
         self.stream = Stream(
             estimator, checkpoint, every=every, half_life=half_life, on_error=on_error
         )
+        self.n_held = self.stream.n_rows  # that the model or the state had before this run
         self.kinds: dict[int, str] | None = None  # what columns hold that are no numbers
         self._begins, self._header = True, b""
         self._n_passed = 0  # lines of rows that came, whether they were taken or skipped
@@ -172,11 +174,7 @@ class Follower:
             self.model = replace(self.model, how=how)
         if self.adds:
             rows = "standard input" if path == "-" else path
-            warnings.warn(
-                f"{self.place.name} holds {self.stream.n_rows} rows already; the rows of {rows} "
-                "are added to them.",
-                stacklevel=2,
-            )
+            say(f"{self.place.name} holds {self.n_held} rows already; rows of {rows} are added.")
         begun = self.stream.position or 0
         self._n_passed = self._count_passed(path, kind, begun)
         try:
