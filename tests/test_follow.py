@@ -26,6 +26,7 @@ from eigenkit.cli import app
 from eigenkit.files import FileError, Reading
 from eigenkit.models import _follow as module
 from eigenkit.models import load, merge_models
+from eigenkit.models._lock import Lock
 
 
 def _frame(rng, n=200, classes="abc"):
@@ -88,8 +89,9 @@ def test_it_is_said_when_what_a_model_knew_does_not_count(tmp_path, rng):
     assert "m.ek keeps no stream, so its 60 rows do not count" in _follow(tmp_path, data, model)
     assert "do not count" not in _follow(tmp_path, data, model)
     (tmp_path / "m.state").unlink()
-    said = _follow(tmp_path, data, model)  # which goes on with the stream that follow has kept
+    said = " ".join(_follow(tmp_path, data, model).split())  # the stream that follow has kept
     assert "do not count" not in said
+    assert said.startswith("m.ek holds 140 rows already; rows of")  # before it adds
     assert "280 rows" in said
 
 
@@ -222,7 +224,8 @@ def test_a_file_that_was_cut_is_refused(tmp_path, rng):
     data.write_text(frame.to_csv(index=False))
     _follow(tmp_path, data, model)
     data.write_text(frame[:20].to_csv(index=False))
-    assert "it was cut or replaced" in _follow(tmp_path, data, model, code=1)
+    said = " ".join(_follow(tmp_path, data, model, code=1).split())
+    assert "it was cut or replaced, and the model holds its rows as they were" in said
 
 
 @pytest.mark.parametrize("longer", [False, True])
@@ -235,8 +238,46 @@ def test_another_file_under_the_same_name_is_refused(tmp_path, rng, longer):
     before = load(model).how["n_rows"]
     text = frame[60:].to_csv(index=False) if longer else frame.to_csv(index=False)
     data.write_text(text if longer else text.replace("a\n", "b\n", 1))
-    assert "are not those that were taken in" in _follow(tmp_path, data, model, code=1)
+    said = " ".join(_follow(tmp_path, data, model, code=1).split())
+    assert "are not those that were taken in" in said
+    assert "the model holds its rows as they were" in said
     assert load(model).how["n_rows"] == before
+
+
+def test_a_model_has_one_follower(tmp_path, rng):
+    frame, data = _frame(rng), tmp_path / "data.csv"
+    frame.to_csv(data, index=False)
+    model = _start(tmp_path, frame)
+    with Lock(model):
+        said = " ".join(_follow(tmp_path, data, model, code=1).split())
+    assert f"another process ({os.getpid()}) is writing it" in said
+    _follow(tmp_path, data, model)
+    assert not list(tmp_path.glob(".*.lock"))
+
+
+def test_nothing_is_written_while_nothing_comes(tmp_path, rng, monkeypatch):
+    frame, data = _frame(rng), tmp_path / "data.csv"
+    frame.to_csv(data, index=False)
+    model = _start(tmp_path, frame)
+    naps = []
+
+    def nap(seconds):
+        naps.append(seconds)
+        if len(naps) % 4 == 0:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(module.time, "sleep", nap)
+    added = f"m.ek holds 200 rows already; rows of {data} are added."
+    for state, expected in (("s", "200 rows in m.ek"), ("t", added)):
+        if state == "t":  # which has nothing to add
+            data.write_text("")
+        reading, said = Reading(labels=("c",)), []
+        follower = module.Follower(load(model), model, tmp_path / state, reading, every=0.0)
+        with pytest.raises(KeyboardInterrupt), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            follower.follow(str(data), once=False, say=said.append)
+        assert said == [expected]
+        assert follower.stream.n_rows == 200
 
 
 def test_the_quality_of_the_model_before_is_forgotten(tmp_path, rng):
@@ -358,6 +399,37 @@ def test_a_model_is_not_merged_with_itself(tmp_path, rng):
     for other in (model, copy, link):
         said = _run("merge", model, other, "--out", tmp_path / "x", code=2)
         assert "its rows would count twice" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("method", ["lda", "regec"])
+def test_sums_hold_no_rows(method, tmp_path, rng):
+    frame, models = _frame(rng), []
+    for name, rows in (("a", frame[:100]), ("b", frame[100:])):
+        model, data = _start(tmp_path, frame[:60], f"{name}.ek", method), tmp_path / f"{name}.csv"
+        rows.to_csv(data, index=False)
+        _follow(tmp_path, data, model)
+        models.append(tmp_path / f"{name}-sums.ek")
+        _run("merge", model, "--no-rows", "--out", models[-1])
+        _run("merge", models[-1], "--no-rows", "--out", tmp_path / "again.ek", "--force")
+        row = rows.iloc[7][["u", "v", "w"]].to_numpy(dtype=float).tobytes()
+        assert row in model.read_bytes()
+        assert row not in models[-1].read_bytes()
+        summed, kept = load(models[-1]), load(model)
+        assert summed.how["n_rows"] == 100
+        np.testing.assert_allclose(summed.estimator.coef_, kept.estimator.coef_, rtol=1e-9)
+    _run("merge", *models, "--out", tmp_path / "all.ek")
+    merged = load(tmp_path / "all.ek").estimator
+    whole = clone(merged).fit(frame[["u", "v", "w"]].to_numpy(), frame["c"].to_numpy())
+    np.testing.assert_allclose(merged.coef_, whole.coef_, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize(("n", "half_life"), [(6, None), (60, 0.05)])
+def test_few_rows_are_not_hidden_in_sums(n, half_life, rng):
+    model = LDA()
+    for i in range(n):  # most of which have faded in the end, where there is a half-life
+        model.partial_fit(rng.normal(size=(1, 3)), [i % 3], classes=range(3), half_life=half_life)
+    with pytest.raises(ValueError, match=f"{n} rows cannot be hidden in sums of 6 columns"):
+        model._intake_.moments.without_rows(*model._kind())
 
 
 def test_columns_in_another_order_are_not_merged(tmp_path, rng):

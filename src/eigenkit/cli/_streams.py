@@ -40,48 +40,61 @@ def follow(
     o.check_apart([data], [model, checkpoint])
     from eigenkit.models import load
     from eigenkit.models._follow import Follower
-
-    fitted = load(model)
-    options = fitted.target.as_read(reading(given, stream=True, expected=fitted.expected()))
-    follower = Follower(
-        fitted,
-        model,
-        checkpoint,
-        options,
-        every=every,
-        half_life=half_life,
-        on_error=on_error,
-    )
+    from eigenkit.models._lock import Lock
 
     stopped = "the end of the file"
-    try:
-        follower.follow(data, once=once, say=saying(as_json))
-    except KeyboardInterrupt:
-        stopped = "an interrupt"
+    with Lock(model):  # before it is read: what another one adds to it must not be lost
+        fitted = load(model)
+        options = fitted.target.as_read(reading(given, stream=True, expected=fitted.expected()))
+        follower = Follower(
+            fitted,
+            model,
+            checkpoint,
+            options,
+            every=every,
+            half_life=half_life,
+            on_error=on_error,
+        )
+        try:
+            follower.follow(data, once=once, say=saying(as_json))
+        except KeyboardInterrupt:
+            stopped = "an interrupt"
     stream = follower.stream
     skipped = [{"position": p, "problem": m} for p, m in stream.skipped]
     lines = [f"followed {clean(data)} to {stopped}: {stream.n_rows} rows in {clean(model)}"]
     if stream.n_skipped:
         lines.append(f"bad rows skipped: {stream.n_skipped}, the last of them:")
         lines += [f"- {clean(s['problem'])}" for s in skipped[-5:]]
-    record = {"rows": stream.n_rows, "position": stream.position, "model": model}
-    return Result({**record, "n_skipped": stream.n_skipped, "skipped": skipped}, "\n".join(lines))
+    counts = {"rows": stream.n_rows, "rows_before": follower.n_held, "position": stream.position}
+    record = {**counts, "model": model, "n_skipped": stream.n_skipped, "skipped": skipped}
+    return Result(record, "\n".join(lines))
 
 
 def merge(
     models: Annotated[list[str], typer.Argument(help="Models of follow or of fit --checkpoint.")],
     out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")],
+    no_rows: Annotated[
+        bool,
+        typer.Option(
+            "--no-rows",
+            help="Keep sums alone, none of the recent rows; one model will do. Mail such a file.",
+        ),
+    ] = False,
     force: o.Force = False,
 ) -> Result:
-    """Put models of several sites together: the model of all their rows."""
+    """Put models of several sites together: the model of all their rows.
+
+    Models that keep a stream hold recent rows as they came, and so does what is made of them,
+    unless --no-rows is given.
+    """
     from eigenkit.models import load, merge_models, save
 
-    if len(models) < 2:
-        raise o.bad("MODELS", "give at least two models.")
+    if len(models) < 2 and not no_rows:
+        raise o.bad("MODELS", "give at least two models, or one and --no-rows.")
     (place,) = o.outputs(models, force, out)
     loaded = [(name, load(name)) for name in models]
     _check_distinct(models)
-    merged = merge_models(loaded)
+    merged = merge_models(loaded, keep_rows=not no_rows)
     save(merged, place)
     record = {"model": str(place), **describe(merged)}
     return Result(record, f"{summary(merged)}\nwrote {clean(place)}")

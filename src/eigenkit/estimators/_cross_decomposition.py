@@ -28,7 +28,7 @@ from eigenkit.solvers.deflation import (
 from eigenkit.solvers.nipals import skip_missing_scores
 from eigenkit.targets import TARGETS, Target
 
-_NO_SCORES = "a stream keeps no rows, use transform"
+_NO_SCORES = "a stream keeps no scores, use transform"
 
 TOO_FAR_APART = (
     "the units of X and y are too far apart for the coefficients to be floating point numbers: "

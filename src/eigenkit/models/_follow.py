@@ -33,6 +33,12 @@ _CHUNK = 2**22
 _MARKED = 4096
 # Formats whose rows are lines, and which of them have a line of names above them.
 _LINES = {"csv": True, "tsv": True, "svmlight": False}
+# What to do about a file whose rows were taken in, and are no longer what they were.
+_CHANGED = (
+    "the model holds its rows as they were; if the file has only new rows now, follow it with a "
+    "new --checkpoint, and if not, also with the model of before or one that is fitted again, or "
+    "rows would count twice."
+)
 # A line that holds anything.
 _ROW = re.compile(rb"^.*\S", re.MULTILINE)
 
@@ -59,8 +65,8 @@ def lines_from(path: str, position: int, once: bool) -> Iterator[Batch | None]:
         if size < position:
             raise FileError(
                 path,
-                f"it has {size} bytes, but {position} were taken in: it was cut or replaced; "
-                "follow it with a new --checkpoint.",
+                f"it has {size} bytes, but {position} were taken in: it was cut or replaced, and "
+                f"{_CHANGED}",
             )
         with open(path, "rb") as stream:
             stream.seek(position)
@@ -137,15 +143,18 @@ class Follower:
             )
         self.model, self.place, self.options, self.every = model, Path(place), options, every
         begins, has_stream = not Path(checkpoint).exists(), "_intake_" in vars(model.estimator)
-        self.forgets = begins and not has_stream
-        estimator = model.estimator if begins and has_stream else clone(model.estimator)
+        self.forgets, self.adds = begins and not has_stream, begins and has_stream
+        estimator = model.estimator if self.adds else clone(model.estimator)
         self.stream = Stream(
             estimator, checkpoint, every=every, half_life=half_life, on_error=on_error
         )
+        self.n_held = self.stream.n_rows  # that the model or the state had before this run
         self.kinds: dict[int, str] | None = None  # what columns hold that are no numbers
         self._begins, self._header = True, b""
         self._n_passed = 0  # lines of rows that came, whether they were taken or skipped
         self._saved = time.monotonic()
+        # The position that the model file has; of a run that was killed it may have an earlier one.
+        self._kept = None if begins else -1
 
     def follow(self, path: str, *, once: bool, say: Callable[[str], None]) -> None:
         """Take in what there is and what comes, until the file or the user ends it."""
@@ -163,6 +172,9 @@ class Follower:
             )
             how = {**self.model.how, "data": "rows of standard input" if path == "-" else path}
             self.model = replace(self.model, how=how)
+        if self.adds:
+            rows = "standard input" if path == "-" else path
+            say(f"{self.place.name} holds {self.n_held} rows already; rows of {rows} are added.")
         begun = self.stream.position or 0
         self._n_passed = self._count_passed(path, kind, begun)
         try:
@@ -196,7 +208,7 @@ class Follower:
 
     def _count_passed(self, path: str, kind: str, position: int) -> int:
         if path == "-":
-            return self.stream.n_rows + self.stream.n_skipped
+            return 0 if self.adds else self.stream.n_rows + self.stream.n_skipped
         return max(0, _count_lines(path, position) - (1 if _LINES[kind] else 0))
 
     def _check_same(self, path: str) -> None:
@@ -205,18 +217,19 @@ class Follower:
         if path != "-" and position is not None and mark not in (None, _mark(path, position)):
             raise FileError(
                 path,
-                f"its first {position} bytes are not those that were taken in: it was replaced; "
-                "follow it with a new --checkpoint.",
+                f"its first {position} bytes are not those that were taken in: it was changed or "
+                f"replaced, and {_CHANGED}",
             )
 
     def save(self, say: Callable[[str], None]) -> None:
-        """Replace the model file, if the stream can be solved."""
+        """Replace the model file, if anything came since and the stream can be solved."""
         self._saved = time.monotonic()
-        estimator = self.stream.estimator
-        if not _is_solvable(estimator):
+        estimator, position = self.stream.estimator, self.stream.position
+        if position == self._kept or not _is_solvable(estimator):
             return
         how = {**of_more_rows(self.model.how, self.stream.n_rows), "followed": True}
         save(replace(self.model, estimator=estimator, how=how), self.place)
+        self._kept = position
         skipped = f", {self.stream.n_skipped} skipped" if self.stream.n_skipped else ""
         say(f"{self.stream.n_rows} rows in {self.place.name}{skipped}")
 

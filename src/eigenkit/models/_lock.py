@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, Self
 
 from eigenkit.files import FileError
 from eigenkit.files._writing import lock
@@ -56,6 +57,12 @@ class Lock:
                 self._place.unlink()
             os.close(self._handle)
             self._handle = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        self.release()
 
 
 def _locked(handle: int) -> bool:

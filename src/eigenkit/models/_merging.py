@@ -16,14 +16,17 @@ from eigenkit.files._targets import natural
 from eigenkit.models._model import Model, of_more_rows
 
 
-def merge_models(models: Sequence[tuple[str, Model]]) -> Model:
+def merge_models(models: Sequence[tuple[str, Model]], *, keep_rows: bool = True) -> Model:
     """The model of all rows that some models have taken in.
 
     Parameters
     ----------
     models : sequence of (name, Model)
-        At least two, of one method and the same columns, which keep streams. Classes and labels
-        are matched by their names; one that a site has never seen counts as absent there.
+        Of one method and the same columns, which keep streams. Classes and labels are matched by
+        their names; one that a site has never seen counts as absent there.
+    keep_rows : bool
+        Whether recent rows may stay as they came, as in every stream. If not, they become sums:
+        the model is the same up to rounding, and can be followed and merged as before.
 
     Returns
     -------
@@ -38,12 +41,21 @@ def merge_models(models: Sequence[tuple[str, Model]]) -> Model:
     merged = _relabelled(first, names)
     for _, model in others:
         merged.merge(_relabelled(model, names))
+    if not keep_rows:
+        merged._intake_ = Intake.of(merged, _sums(merged))
     target = replace(first.target, names=names)
     if first.target.columns == first.target.names:
         target = replace(target, columns=names)
     n_rows = merged._intake_.moments.n_rows
-    how = {**of_more_rows(first.how, n_rows), "merged": len(models)}
+    how = of_more_rows(first.how, n_rows)
+    if others:
+        how["merged"] = len(models)
     return replace(first, estimator=merged, target=target, how=how)
+
+
+def _sums(estimator: Any) -> Any:
+    """What a stream has seen, without rows as they came."""
+    return estimator._intake_.moments.without_rows(*estimator._kind())
 
 
 def _check(name: str, model: Model, first_name: str, first: Model) -> None:

@@ -105,7 +105,7 @@ class Stream:
         self.path = Path(path)
         self.position: int | None = None
         self.mark: str | None = None
-        self.n_rows = self.n_skipped = 0
+        self.n_rows, self.n_skipped = _n_rows(estimator), 0
         self.skipped: list[tuple[int, str]] = []
         to_tree(estimator, [])  # what cannot be stored is refused before there is any state
         self._lock = Lock(self.path)
@@ -245,7 +245,7 @@ class Stream:
             if self.on_error == "raise":
                 raise
             return str(error)
-        self.n_rows = self.estimator._intake_.moments.n_rows
+        self.n_rows = _n_rows(self.estimator)
         return None
 
     def _explained(self, error: ValueError, X: Any, position: int) -> ValueError | None:
@@ -320,10 +320,9 @@ class Stream:
         for name, value in vars(found).items():
             if is_fitted_name(name):
                 setattr(self.estimator, name, value)
-        intake = vars(found).get("_intake_")
         self.position, self.mark = position, mark
         self.n_skipped, self.skipped = n_skipped, skipped
-        self.n_rows = 0 if intake is None else intake.moments.n_rows
+        self.n_rows = _n_rows(found)
         return self.position
 
     def _check_settings(self, stored: dict[str, Any]) -> None:
@@ -359,6 +358,12 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"Stream({self.estimator!r}, {str(self.path)!r}, position={self.position})"
+
+
+def _n_rows(estimator: Any) -> int:
+    """Rows that an estimator has taken in as a stream."""
+    intake = vars(estimator).get("_intake_")
+    return 0 if intake is None else int(intake.moments.n_rows)
 
 
 def _is_position(value: Any) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from eigenkit.linalg import Array, distinct_rows
+from eigenkit.linalg import Array, distinct_rows, triangular_factor
 from eigenkit.moments.factor import Factor
 from eigenkit.moments.rows import Problem, Rows
 from eigenkit.targets import TARGETS, Target
@@ -182,6 +182,22 @@ class Moments:
         parts = (self._block_factor(block, target) for block in self._blocks())
         return replace(self, recent=(), factor=_sum(chain(self._factors(), parts)))
 
+    def without_rows(self, target: Target, edge_weight: Array | float) -> Moments:
+        """The same as sums alone, in which no row stands as it came; refused for too few rows."""
+        if not self.recent and self.factor is None:
+            return self
+        width = self._width() if self.recent else self._factors()[0].R.shape[1]
+        if width < self.n_rows and 8 * width**2 <= LIMIT_BYTES:
+            factor = self.summary(target)
+            R = np.ascontiguousarray(triangular_factor(factor.R))
+            if len(R) == width:  # fewer where nearly all rows have faded
+                return replace(self, recent=(), factor=replace(factor, R=R))
+        raise ValueError(
+            f"{self.n_rows} rows cannot be hidden in sums of {width} columns: there must be more "
+            f"rows than columns, and at most {LIMIT_BYTES / 2**30:g} GB of sums; wait for more "
+            "rows, or use fewer features."
+        )
+
     def _blocks(self) -> Iterator[Rows]:
         for part in self.recent:
             width = part.X.shape[1] + part.Y.shape[1]
@@ -302,6 +318,10 @@ class ClassMoments:
         for place, part in zip(columns, self.parts, strict=True):
             parts[place] = part
         return replace(self, parts=tuple(parts))
+
+    def without_rows(self) -> ClassMoments:
+        """The same as sums alone; refused where a class has too few rows for that."""
+        return replace(self, parts=tuple(part.without_rows(*_KIND) for part in self.parts))
 
     def _checked(self) -> ClassMoments:
         held = sum(part.n_bytes for part in self.parts)
