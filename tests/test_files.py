@@ -923,8 +923,8 @@ def test_options_that_a_format_does_not_know_are_refused(
     path = write(tmp_path / "a.svm", "1 1:2\n2 2:5\n")
     with pytest.raises(FileError, match=message):
         open_file(str(path), Reading(**options))
-    path = write(tmp_path / "a.csv", "a\n1\n2\n")
-    fails(path, "--max-features means nothing for a file in csv format", max_features=5)
+    path = write(tmp_path / "a.csv", "a,b\n1,2\n2,3\n")
+    fails(path, "it has 2 columns of features: raise --max-features if that is so", max_features=1)
 
 
 @pytest.mark.parametrize("mark", ["", "ab", "7", "-", "x"])

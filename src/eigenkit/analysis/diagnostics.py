@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse, special
+import scipy
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
@@ -145,7 +146,7 @@ def t2_limit(model: Any, level: float = 0.95, X: Any = None) -> float:
     if X is not None:
         return _limit(hotelling_t2(model, X), level)
     l, n = plane.whitener.shape[1], plane.n
-    return float(l * (n**2 - 1) / (n * (n - l)) * special.fdtri(l, n - l, level))
+    return float(l * (n**2 - 1) / (n * (n - l)) * scipy.special.fdtri(l, n - l, level))
 
 
 @described
@@ -238,7 +239,7 @@ def _limit(found: Array, level: float) -> float:
     mean, variance = float(found.mean()), float(found.var(ddof=1))
     if variance <= EPS * mean**2:
         return mean
-    return variance / (2 * mean) * float(special.chdtri(2 * mean**2 / variance, 1 - level))
+    return variance / (2 * mean) * float(scipy.special.chdtri(2 * mean**2 / variance, 1 - level))
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,9 @@ LEARNING: Group = {
         int | None, None, "Number of the first feature of svmlight.", min=0, max=1
     ),
     "max_memory": READING["max_memory"],
-    "max_features": option(int, 50_000_000, "The highest feature number of a sparse file.", min=1),
+    "max_features": option(
+        int, 50_000_000, "The most features; in a sparse file, the highest number of one.", min=1
+    ),
 }
 
 

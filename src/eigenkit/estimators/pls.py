@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from sklearn.base import MultiOutputMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
@@ -27,6 +28,12 @@ from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.nipals import nipals
 
 ALGORITHMS = ("kernel", "nipals")
+
+
+# Methods that there are where the first components are those of a smaller model.
+_where_nested: Callable[[Callable[..., Any]], Any] = available_if(
+    lambda self: self._check_nested(1, AttributeError)
+)
 
 
 @described
@@ -67,12 +74,14 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         self._check_nested(l, ValueError)
         return l
 
-    def _check_nested(self, l: int, error: type[Exception]) -> None:
-        if l < self.n_components_ and not self._nested:
+    def _check_nested(self, l: int, error: type[Exception]) -> bool:
+        """Whether fewer components are those of a smaller model; an error where they are not."""
+        if l < getattr(self, "n_components_", 1) and not self._nested:
             raise error(
                 f"{type(self).__name__} with fewer than the {self.n_components_} components that "
                 "were fitted is another model: fit it with that n_components."
             )
+        return True
 
     def predict(self, X: Any, n_components: int | None = None) -> Array:
         """Predict y, with all components or with the first few.
@@ -94,6 +103,7 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         coef = self.coef_ if l == self.n_components_ else self._coef(l)
         return self._shaped(project(X, self.x_mean_, coef.T) + self.intercept_)
 
+    @_where_nested
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Predictions with 1, 2, ..., n_components_ components, one after the other.
 
@@ -104,7 +114,6 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         array of shape (n_samples,) or (n_samples, n_targets)
         """
         check_is_fitted(self)
-        self._check_nested(1, ValueError)
         T = self._x_scores(self._check_X(X, reset=False))
         prediction = np.tile(self.intercept_, (len(T), 1))
         for t, q in zip(T.T, self.y_loadings_.T, strict=True):

@@ -109,7 +109,6 @@ _UNDERSTOOD = {
     "encoding": ("csv", "tsv", "arff"),
     "label_list": ("arff",),
     "index_base": ("svmlight",),
-    "max_features": ("svmlight", "npz"),
 }
 # Those of the labels: what a model knows of them is said of every file.
 _OF_LABELS = {"labels": (*_TABLES, "npz"), "label_separator": _TABLES}

@@ -24,6 +24,11 @@ class Table(Source):
 
     def _assign(self, found: Roles) -> None:
         self.roles = found
+        if len(found.features) > self.options.max_features:
+            raise self.error(
+                f"it has {len(found.features)} columns of features: raise --max-features if that "
+                "is so."
+            )
         self.feature_names = self._named(found.features)
         self.label_names, self.text_names = self._named(found.labels), self._named(found.text)
         self.categorical_names = self._named(found.categorical)
