@@ -203,8 +203,7 @@ def dense_part(seed: int, rows: int = 20_000, d: int = 800) -> tuple[Any, np.nda
 
 
 # A pass costs the cluster tens of milliseconds, whatever it does: the first job has short passes,
-# the second longer ones, the third only a few, and the fourth as few as rows that hardly fit one
-# machine would have, at a tolerance that ten passes reach.
+# the second longer ones, the third only a few, and the fourth few and long ones.
 _BY_PASSES: dict[str, Any] = {"alpha": 1e3, "regression": "cg", "tol": 1e-6}
 JOBS: dict[str, tuple[Callable[[int], Any], dict[str, Any]]] = {
     "sparse, 4 classes": (partial(sparse_part, classes=4), _BY_PASSES),
