@@ -245,11 +245,21 @@ def test_keys_and_evidence(visit):
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowLeft")
     assert page.locator("dialog h2").inner_text() == names[1]
+    assert page.evaluate("document.activeElement.id") == "detail-name"
     page.keyboard.press("Escape")
     assert not page.locator("dialog[open]").count()
     assert page.evaluate("document.activeElement.dataset.position") == "1"
+    page.keyboard.press("Tab")
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.dataset.position") == "3"
     page.keyboard.press("n")
     assert page.locator("#where").inner_text() == "25 to 30 of 30"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.keyboard.press("Escape")
+    page.locator("#previous").click()
+    page.keyboard.press("j")
+    assert page.evaluate("document.activeElement.dataset.position") == "0"
     page.keyboard.press("/")
     assert page.evaluate("document.activeElement.id") == "search"
 

@@ -105,6 +105,7 @@
     if (to < 0 || to >= shown.length) return;
     first = to; current = first - 1;
     draw();
+    find("sets").focus(); // what had the focus is gone or disabled
     find("sets").scrollIntoView();
   }
 
@@ -115,7 +116,7 @@
     if (current < first || current >= first + PAGE) { first = Math.floor(current / PAGE) * PAGE; draw(); }
     const button = document.querySelector('[data-position="' + current + '"]');
     button.focus();
-    button.scrollIntoView({ block: "center" });
+    button.scrollIntoView({ block: "nearest" });
   }
 
   // -- one set ------------------------------------------------------------------------
@@ -158,15 +159,15 @@
     }
   }
 
-  let moved = false;
+  let opened = -1;
   function neighbour(by) {
-    const to = shown[current + by];
-    if (to) { moved = true; detail(to); }
+    const to = shown[opened + by];
+    if (to) detail(to);
   }
 
   function detail(set) {
     const dialog = find("detail");
-    current = shown.indexOf(set);
+    opened = shown.indexOf(set);
     const close = make("button", { type: "button", text: "Close" });
     close.addEventListener("click", () => dialog.close());
     const pictures = make("div", { class: "seen" });
@@ -199,13 +200,13 @@
     const bars = make("div", { class: "bars" });
     for (const [j, p] of set.scores.slice(0, 12)) {
       const kind = kindOf(set, j);
-      const name = make("button", { type: "button", text: termName(j) + (kind && kind !== "free" ? " (" + TITLES[kind] + ")" : ""), "aria-pressed": "false", class: kind });
-      name.dataset.term = j;
-      name.addEventListener("click", () => draw(j));
-      buttons.push(name);
+      const choice = make("button", { type: "button", text: termName(j) + (kind && kind !== "free" ? " (" + TITLES[kind] + ")" : ""), "aria-pressed": "false", class: kind });
+      choice.dataset.term = j;
+      choice.addEventListener("click", () => draw(j));
+      buttons.push(choice);
       const bar = make("i", {});
       bar.style.width = 100 * (p || 0) + "%";
-      bars.append(name, make("span", { class: kind }, bar), make("b", { text: percent(p) }));
+      bars.append(choice, make("span", { class: kind }, bar), make("b", { text: percent(p) }));
     }
     const near = make("div", { class: "near" });
     for (const [name, similarity] of set.near) {
@@ -216,10 +217,12 @@
       item.append(make("p", { text: name }), make("p", { class: "note", text: similarity.toFixed(2) + ": " + (terms.map(termName).join(", ") || "no term") }));
       near.append(item);
     }
+    const name = make("h2", { id: "detail-name", text: set.name, tabindex: "-1" });
     dialog.replaceChildren(
-      make("div", { class: "detail-bar" }, make("h2", { id: "detail-name", text: set.name }), close),
+      make("div", { class: "detail-bar" }, name, close),
       pictures, note, bars, make("h3", { text: "Most alike among the training sets" }), near);
     if (!dialog.open) dialog.showModal();
+    name.focus(); // a set that was shown before took the focus with it
     const terms = evidence.length ? Object.keys(evidence[0].shares).map(Number) : [];
     const best = set.scores.map((s) => s[0]).find((j) => terms.includes(j));
     if (best !== undefined) Promise.all(views.map((v) => v.img.decode().catch(() => 0))).then(() => draw(best));
@@ -242,7 +245,8 @@
   find("previous").addEventListener("click", () => turn(-1));
   find("next").addEventListener("click", () => turn(1));
   find("detail").addEventListener("click", (event) => { if (event.target === find("detail")) find("detail").close(); });
-  find("detail").addEventListener("close", () => { if (moved) { moved = false; step(0); } });
+  find("detail").addEventListener("close", () => { current = opened; step(0); });
+  find("list").addEventListener("focusin", (event) => { current = Number(event.target.dataset.position); });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (find("detail").open) {
