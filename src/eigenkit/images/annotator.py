@@ -90,7 +90,8 @@ class ImageAnnotator(BaseEstimator):
     ----------
     terms_ : list of str
     weights_ : dict
-        Name of a kernel -> its factor; they sum to one.
+        Name of a kernel -> its factor, by which all regressions that it is in count; they sum to
+        one.
     weights_chosen_, kernels_chosen_ : str
         In words.
     weights_scores_ : dict
@@ -263,13 +264,11 @@ class ImageAnnotator(BaseEstimator):
         )
         self.kernels_chosen_, self.weights_chosen_ = chosen.kernels, chosen.how
         self._base_, self._thetas_ = chosen.base, chosen.thetas(K, Y[:, learnable])
-        self.weights_ = {
-            kernel.name: float(t)
-            for kernel, t in zip(self._kernels_, self._thetas_.mean(axis=0), strict=True)
-        }
         own = np.array([np.diagonal(k) for k in K], dtype=np.float64)
         self._own_ = self._thetas_ @ own
         fitted = fit_committee((mixed(K, theta) for theta in self._thetas_), Y, groups)
+        shares = fitted.counts @ self._thetas_
+        self.weights_ = {k.name: float(t) for k, t in zip(self._kernels_, shares, strict=True)}
         truth, held_out = Y, fitted.held_out
         if unseen is not None:
             truth = np.vstack([trial.Y_new for trial in unseen])

@@ -69,11 +69,14 @@ class Committee:
         One for each kernel.
     held_out : array of shape (n, n_terms)
         Log-odds of every set by all others.
+    counts : array of shape (n_members,)
+        By how much each counts; they sum to one.
     second : Second, optional
     """
 
     members: tuple[Ridge, ...]
     held_out: Array
+    counts: Array
     second: Second | None = None
 
     def scores(self, rows: Sequence[Array]) -> Array:
@@ -86,7 +89,7 @@ class Committee:
         n = len(self.members)
         members = tuple(m.calibrated(slopes, offsets / n) for m in self.members)
         second = self.second.calibrated(slopes, offsets) if self.second else None
-        return Committee(members, slopes * self.held_out + offsets, second)
+        return Committee(members, slopes * self.held_out + offsets, self.counts, second)
 
 
 def with_second(S: Array, second: Second | None) -> Array:
@@ -103,7 +106,7 @@ def fit_committee(kernels: Iterable[Array], Y: Array, groups: Any = None) -> Com
     """A regression for every kernel; of several a mean, and a second one on what they say."""
     members = [fit_ridge(K, Y, groups) for K in kernels]
     if len(members) == 1:
-        return Committee((members[0],), members[0].held_out)
+        return Committee((members[0],), members[0].held_out, np.ones(1))
     first = _mean(members, Y)
     X = roots(first.held_out)
     kernel = MeanMap(random_state=0).fit_blocks(X, [(X, np.ones(len(X), dtype=np.intp))])
@@ -118,9 +121,10 @@ def fit_committee(kernels: Iterable[Array], Y: Array, groups: Any = None) -> Com
 def _mean(members: Sequence[Ridge], Y: Array) -> Committee:
     above = np.array([mean_auc(Y, m.held_out) for m in members]) - 0.5
     counts = np.maximum(above, LEAST) ** 2
+    counts /= counts.sum()
     scaled = [
         m.calibrated(np.full(Y.shape[1], count), np.zeros(Y.shape[1]))
-        for m, count in zip(members, counts / counts.sum(), strict=True)
+        for m, count in zip(members, counts, strict=True)
     ]
-    first = Committee(tuple(scaled), np.sum([m.held_out for m in scaled], axis=0))
+    first = Committee(tuple(scaled), np.sum([m.held_out for m in scaled], axis=0), counts)
     return first.calibrated(*calibrate(Y, first.held_out))

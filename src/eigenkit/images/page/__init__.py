@@ -144,9 +144,11 @@ def _weights(record: dict[str, Any]) -> str:
             f'<meter min="0" max="{top:.4f}" value="{w:.4f}" aria-label="{w:.3f}"></meter>',
         ]
         for name, w in sorted(record["weights"], key=lambda item: -item[1])
+        if w
     ]
-    how = escape(str(record["weights_chosen"]))
-    return f'<p class="note">Chosen: {how}.</p>' + _table(
+    how, rest = escape(str(record["weights_chosen"])), len(record["weights"]) - len(rows)
+    without = f" Kernels without weight: {rest}." if rest else ""
+    return f'<p class="note">Chosen: {how}.{without}</p>' + _table(
         "kernels", ["kernel", "weight", "of the largest"], rows
     )
 
