@@ -256,7 +256,10 @@ def _from_folder(root: Path) -> Iterator[tuple[str, str, Path]]:
         for view in sorted(p for p in child.iterdir() if p.is_dir() and p.name[:1] != "."):
             found += _images(view, readable(view.name), strange)
         if not found:
-            raise FileError(child, "this set holds no image: remove the folder or fill it.")
+            raise FileError(
+                child,
+                "this set holds no image (PNG, JPEG, TIFF or WebP): remove the folder or fill it.",
+            )
         yield from ((readable(child.name), view, path) for view, path in found)
     _tell_strange(strange)
 
