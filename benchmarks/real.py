@@ -128,7 +128,7 @@ def text(name: str, alpha: float) -> Callable[[Table], None]:
 def residual(pencil: Any, W: np.ndarray) -> float:
     """Of the normal equations of the first targets, relative to Z'H."""
     C = pencil.C[:, : W.shape[1]]
-    return float(np.linalg.norm(C - pencil.apply_B(W)) / np.linalg.norm(C))
+    return float(np.linalg.norm(C - pencil.forms(W)[0]) / np.linalg.norm(C))
 
 
 def as_good_ridge(X: Any, pencil: Any, reached: float) -> Ridge:

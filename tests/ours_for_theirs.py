@@ -15,7 +15,7 @@ import sklearn.decomposition
 import sklearn.discriminant_analysis
 
 import eigenkit
-from eigenkit.shell import forget
+from eigenkit.shell import unchanged_on_error
 
 
 def _any_sentence(context: Any) -> Any:
@@ -96,9 +96,9 @@ class IncrementalPCA(eigenkit.PCA):
         self.batch_size = batch_size
 
     def fit(self, X: Any, y: Any = None) -> Any:
-        forget(self)
-        for first in range(0, X.shape[0], self.batch_size or X.shape[0]):
-            self.partial_fit(X[first : first + (self.batch_size or X.shape[0])])
+        with unchanged_on_error(self, anew=True):
+            for first in range(0, X.shape[0], self.batch_size or X.shape[0]):
+                self.partial_fit(X[first : first + (self.batch_size or X.shape[0])])
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Any:

@@ -304,12 +304,11 @@ class Cholesky:
 
     def half(self, C: Array) -> Array:
         """``(S L)^-1 C``."""
-        return self._triangular(C / self.scale[:, None], 0)
+        with blas_threads(len(self.L)):
+            return np.asarray(sla.lapack.dtrtrs(self.L, C / self.scale[:, None], lower=1)[0])
 
     def back(self, U: Array) -> Array:
         """``(L' S)^-1 U``."""
-        return self._triangular(U, 1) / self.scale[:, None]
-
-    def _triangular(self, C: Array, transposed: int) -> Array:
         with blas_threads(len(self.L)):
-            return np.asarray(sla.lapack.dtrtrs(self.L, C, lower=1, trans=transposed)[0])
+            found = sla.lapack.dtrtrs(self.L, U, lower=1, trans=1)[0]
+        return np.asarray(found / self.scale[:, None])

@@ -10,7 +10,7 @@ with Z the centred data and H the centred target.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
@@ -63,10 +63,6 @@ class Pencil:
         """alpha in the units of Z (see :meth:`Centered.ridge`)."""
         found: float | Array = self.Z.ridge(self.alpha)
         return found
-
-    def apply_B(self, V: Array) -> Array:
-        """B V, from the data."""
-        return self.forms(V)[0]
 
     def forms(self, V: Array) -> tuple[Array, Array]:
         """B V and V'B V; the latter from Z V, so that it has the digits of Z and not of Z'Z."""
@@ -134,10 +130,6 @@ class Report:
     label_rank: int | None = None
     label_bound: float = 0.0
     equivalent: bool = True
-
-    def measured(self, residual: float, orthogonality: float) -> Report:
-        """The same with these errors of the answer."""
-        return replace(self, residual=residual, orthogonality=orthogonality)
 
     def __str__(self) -> str:
         """For people: a line for everything that was measured."""

@@ -88,23 +88,6 @@ def check_choice(name: str, value: Any, choices: Any) -> str:
     return value
 
 
-def check_solver(value: Any, choices: Any) -> str:
-    """``value``, one of ``choices``, which all reach the same answer."""
-    if isinstance(value, str) and value == "least_squares":
-        raise ValueError(
-            "solver='least_squares' would be another model: use LeastSquaresProjection, or choose "
-            f"one of {', '.join(repr(choice) for choice in choices)}."
-        )
-    return check_choice("solver", value, choices)
-
-
-def check_label_rank(value: Any) -> int | str | None:
-    """None, "auto" or a count."""
-    if value is None or (isinstance(value, str) and value == "auto"):
-        return value
-    return check_count("label_rank", value, hint=", 'auto' or None for all")
-
-
 def lacks(owner: Any, verb: str) -> NoReturn:
     """Raise the error of a method that a class was expected to define, and does not.
 
@@ -123,17 +106,16 @@ def is_fitted_name(name: str) -> bool:
     return name.endswith("_") and not name.endswith("__")
 
 
-def forget(estimator: Any) -> None:
-    """Delete everything that an earlier fit has set."""
-    for name in [name for name in vars(estimator) if is_fitted_name(name)]:
-        delattr(estimator, name)
-
-
 @contextmanager
-def unchanged_on_error(estimator: Any) -> Iterator[None]:
-    """Restore the estimator if anything inside fails, Ctrl-C included."""
+def unchanged_on_error(estimator: Any, *, anew: bool = False) -> Iterator[None]:
+    """Restore the estimator if anything inside fails, Ctrl-C included.
+
+    With ``anew`` it first forgets everything that an earlier fit has set.
+    """
     before = dict(vars(estimator))
     try:
+        for name in filter(is_fitted_name, before if anew else ()):
+            delattr(estimator, name)
         yield
     except BaseException:
         vars(estimator).clear()

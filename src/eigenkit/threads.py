@@ -53,7 +53,8 @@ class _OneBlasThread:
         with self.lock:
             self.users -= 1
             if self.users == 0:
-                self._restore()
+                for library, count in self.before:
+                    library.set_num_threads(count)
 
     def allowed(self) -> int:
         """How many threads BLAS may use when nobody here asks for one."""
@@ -66,12 +67,8 @@ class _OneBlasThread:
         """A child process has only the thread that forked: nobody else will leave."""
         self.lock = threading.Lock()
         if self.users:
-            self.users = 0
-            self._restore()
-
-    def _restore(self) -> None:
-        for library, count in self.before:
-            library.set_num_threads(count)
+            self.users = 1
+            self.__exit__()
 
 
 # One BLAS thread, for us and for others: to be held also around code that sets the threads of BLAS

@@ -142,12 +142,11 @@ def dense_sums(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return total, squares
 
 
-def takes_dense(X: np.ndarray, k: int = 4) -> bool:
-    """Whether the dense functions take X and k columns: any number of 4, up to 64."""
-    fits = k % 4 == 0 and k <= WIDEST
+def takes_dense(X: np.ndarray) -> bool:
+    """Whether the dense functions take X, with 4, 8, ... up to WIDEST columns."""
     plain = X.dtype == np.float64 and X.dtype.isnative and X.flags.aligned
     whole_rows = X.strides[1] == X.itemsize and X.strides[0] % X.itemsize == 0
-    return fits and plain and whole_rows and available() and _dense_usable()
+    return plain and whole_rows and available() and _dense_usable()
 
 
 # What the columns of a table are to :func:`read_table`.

@@ -121,7 +121,7 @@ class Centered(Scaled):
     X: Any
 
     # What a kind says:
-    takes: ClassVar[Any]  # whether X is of it
+    takes: ClassVar[tuple[type, ...]]  # what X may be
     _take: Callable[[Any], None]  # keeps X in the form that products need
     _stored: Any  # all numbers of X
     _mean: Callable[[], Array]  # w'X / sum(w)
@@ -139,7 +139,8 @@ class Centered(Scaled):
 
     def __new__(cls, X: Any, *args: Any, **settings: Any) -> Self:
         """Of the kind that takes X."""
-        kind = next(kind for kind in cls._kinds if kind.takes(X)) if cls is Centered else cls
+        kinds = cls._kinds if cls is Centered else [cls]
+        kind = next(kind for kind in kinds if isinstance(X, kind.takes))
         return object.__new__(kind)  # type: ignore[return-value]
 
     def __init__(
@@ -231,9 +232,6 @@ class Centered(Scaled):
         """diag(r) U."""
         return U if self.r is None else U * self.r.astype(U.dtype, copy=False)[:, None]
 
-    def _r(self) -> Array:
-        return np.ones(self.shape[0]) if self.r is None else self.r
-
     # -- the centring algebra ----------------------------------------------------------
 
     def cross(self, H: Any) -> Array:
@@ -250,7 +248,7 @@ class Centered(Scaled):
     def outer(self) -> Array:
         """Z Z' = P P' - r q' - q r' + (delta'delta) r r', q = P delta."""
         K, q = self._plain_outer()
-        r = self._r()
+        r = np.ones(self.shape[0]) if self.r is None else self.r
         K -= np.outer(r, q)
         K -= np.outer(q, r)
         K += np.outer((self.delta @ self.delta) * r, r)

@@ -1,4 +1,8 @@
-"""Dense data: read in blocks of rows that are centred while they are in the cache."""
+"""Dense data: read in blocks of rows that are centred while they are in the cache.
+
+Products with few columns are compiled ones where they are available: BLAS copies the rows into
+panels first, which for few columns takes as long as the sums.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.compiled import WIDEST
-from eigenkit.data import dense_rows
+from eigenkit import compiled
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import FULL, SAFE_RANGE, moved, sum_of_squares
 from eigenkit.data.costs import DENSE_RATE, READ_RATE
@@ -49,7 +52,7 @@ def threads_for(X: Any, y: Any = None) -> AbstractContextManager[Any]:
     views = X if isinstance(X, list | tuple) else [X]
     shapes = [A.shape for A in views if isinstance(A, np.ndarray) and A.ndim == 2]
     k = y.shape[1] if getattr(y, "ndim", 1) == 2 else 1
-    if not shapes or k > WIDEST:
+    if not shapes or k > compiled.WIDEST:
         return nullcontext()
     n, d = shapes[0][0], sum(d for _, d in shapes)
     return own_threads() if in_parts(n, d, d) else nullcontext()
@@ -89,11 +92,7 @@ class Dense(Centered):
     """An array, or several side by side; not copied, not changed."""
 
     X: np.ndarray | SideBySide
-
-    @classmethod
-    def takes(cls, X: Any) -> bool:
-        """Arrays."""
-        return isinstance(X, np.ndarray | SideBySide)
+    takes = (np.ndarray, SideBySide)
 
     def _take(self, X: Any) -> None:
         self.X = X
@@ -110,7 +109,7 @@ class Dense(Centered):
             return np.asarray(total / self.total)
 
     def _sums(self, rows: slice, P: Array) -> tuple[Array, Array]:
-        total, squares = dense_rows.sums(P)
+        total, squares = _sums(P)
         if self.weight is None:
             return total, squares
         with np.errstate(over="ignore", invalid="ignore"):
@@ -226,7 +225,7 @@ class Dense(Centered):
 
         def product(part: slice) -> None:
             for rows, P in self._blocks(part):
-                dense_rows.project(P, V, offset, out[rows])
+                _project(P, V, offset, out[rows])
 
         self._in_parts(product, V.shape[1])
         return self.weighted(out)
@@ -234,7 +233,7 @@ class Dense(Centered):
     def rmatmat(self, U: Array) -> Array:
         """Z'U = P'U - delta (r'U)."""
         U = self.weighted(U)
-        found: Array = self._summed(lambda rows, P: dense_rows.cross(P, U[rows]), U.shape[1])
+        found: Array = self._summed(lambda rows, P: _cross(P, U[rows]), U.shape[1])
         found -= np.outer(self.delta, U.sum(axis=0))
         return found
 
@@ -264,13 +263,13 @@ class Dense(Centered):
             """P'r gap, (r Z V)'(r Z V) and r'gap of some rows, with gap = r Z V - H."""
             own = None if H is None else H[rows]
             if self.r is None:
-                ZV, slope = dense_rows.gradient(P, V, offset, own)
+                ZV, slope = _gradient(P, V, offset, own)
                 drift = ZV.sum(axis=0) - (0.0 if own is None else own.sum(axis=0))
                 return slope, ZV.T @ ZV, drift
             r = self.r[rows, None]
             ZV = (P @ V - offset) * r
             gap = (ZV if own is None else ZV - own) * r
-            return dense_rows.cross(P, gap), ZV.T @ ZV, gap.sum(axis=0)
+            return _cross(P, gap), ZV.T @ ZV, gap.sum(axis=0)
 
         slope, square, drift = self._summed(sums, max(READING, V.shape[1]), BLOCK_BYTES)
         slope -= np.outer(self.delta, drift)
@@ -326,3 +325,62 @@ class Dense(Centered):
         """n^2 d multiplications."""
         n, d = self.shape
         return float(n) * n * d / DENSE_RATE
+
+
+# -- products of rows with few columns --------------------------------------------------
+
+
+def _cross(P: Array, U: Array) -> Array:
+    """P'U."""
+    k = U.shape[1]
+    if _narrow(P, k):
+        return compiled.dense_gradient(P, None, None, _wide(U))[1][:, :k]
+    return np.asarray((U.T @ P).T)
+
+
+def _project(P: Array, V: Array, offset: Array, out: Array) -> None:
+    """``out = P V - 1 offset'``."""
+    k = V.shape[1]
+    if _narrow(P, k):
+        out[:] = compiled.dense_gradient(P, _wide(V), _wide(offset[None, :]), slope=False)[0][:, :k]
+    else:
+        np.matmul(P, V, out=out)
+        out -= offset
+
+
+def _gradient(P: Array, V: Array, offset: Array, H: Any = None) -> tuple[Array, Array]:
+    """Z = P V - 1 offset' and P'(Z - H)."""
+    k = V.shape[1]
+    if _narrow(P, k):
+        wide = _wide(V), _wide(offset[None, :]), None if H is None else _wide(H)
+        Z, slope = compiled.dense_gradient(P, *wide)
+        return Z[:, :k], slope[:, :k]
+    Z = P @ V
+    Z -= offset
+    gap = Z if H is None else Z - H
+    return Z, np.asarray((gap.T @ P).T)
+
+
+def _sums(P: Array) -> tuple[Array, Array]:
+    """Sums and sums of squares of the columns, infinite where they overflow."""
+    if compiled.takes_dense(P):
+        return compiled.dense_sums(P)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        # Sums of sums, added in pairs: one long sum would lose digits of a mean far from zero.
+        parts = [np.ones(len(rows)) @ rows for rows in np.array_split(P, len(P) // 64 + 1)]
+        return np.ascontiguousarray(np.transpose(parts)).sum(axis=1), sum_of_squares(P)
+
+
+def _narrow(P: Array, k: int) -> bool:
+    """Whether the compiled products are the faster ones; with one column BLAS copies nothing."""
+    return 1 < k <= compiled.WIDEST and compiled.takes_dense(P)
+
+
+def _wide(A: Array) -> Array:
+    """A with columns of zeros up to a multiple of four, in the order of rows."""
+    n, k = A.shape
+    if k % 4 == 0:
+        return np.ascontiguousarray(A, dtype=np.float64)
+    wide = np.zeros((n, -(-k // 4) * 4))
+    wide[:, :k] = A
+    return wide

@@ -169,24 +169,18 @@ def tree_sum(values: Iterable[Any]) -> Any:
     """The sum, in groups of FAN_IN, of groups, and so on; None of nothing."""
     levels: list[tuple[Any, int]] = []
     for value in values:
-        _push(levels, value)
+        level, count = 0, FAN_IN
+        while count == FAN_IN:  # a group is complete, and goes up
+            if level == len(levels):
+                levels.append((None, 0))
+            held, count = levels[level]
+            value, count = plus(held, value), count + 1
+            levels[level] = (None, 0) if count == FAN_IN else (value, count)
+            level += 1
     total = None
-    for held, count in levels:
-        if count:
-            total = held if total is None else plus(held, total)
+    for held, _ in levels:
+        total = plus(held, total)
     return total
-
-
-def _push(levels: list[tuple[Any, int]], value: Any) -> None:
-    # Not a nested function that calls itself: it would refer to itself, and so keep the sums alive
-    # until the garbage collector runs.
-    for level, (held, count) in enumerate(levels):
-        value, count = (value, 1) if count == 0 else (plus(held, value), count + 1)
-        if count < FAN_IN:
-            levels[level] = value, count
-            return
-        levels[level] = None, 0
-    levels.append((value, 1))
 
 
 def plus(a: Any, b: Any) -> Any:

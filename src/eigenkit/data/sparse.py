@@ -26,12 +26,8 @@ class Sparse(Centered):
     """A CSR matrix. Centring is the projection I - r r'/sum(w) on the n x k side of products."""
 
     X: sparse.csr_array
+    takes = (sparse.sparray, sparse.spmatrix)
     names_constant = False
-
-    @classmethod
-    def takes(cls, X: Any) -> bool:
-        """Sparse matrices."""
-        return bool(sparse.issparse(X))
 
     def _take(self, X: Any) -> None:
         self.X = X.astype(np.float64, copy=False)
@@ -127,7 +123,7 @@ class Sparse(Centered):
         """U - r r'U / sum(w): centring where only n x k numbers are touched."""
         if not self.center:
             return U
-        r = self._r().astype(U.dtype)
+        r = np.ones(len(U), U.dtype) if self.r is None else self.r.astype(U.dtype)
         means = (r @ U) / U.dtype.type(self.total)
         return np.subtract(U, means if self.r is None else np.outer(r, means), out=out)
 

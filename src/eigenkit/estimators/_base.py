@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -29,9 +29,7 @@ from eigenkit.shell import (
     check_at_most,
     check_choice,
     check_count,
-    check_label_rank,
     check_real,
-    check_solver,
     what_is,
 )
 from eigenkit.solvers import (
@@ -60,6 +58,8 @@ class Projection(Streaming, Transformer):
     solver_ = Result()
     regression_ = Result()
     report_ = Result()
+    # The ridges, and what each of them is at most.
+    _ridges: ClassVar = {"alpha": np.inf}
     # Whether components beyond n_components are used.
     _uses_all_components = True
 
@@ -136,19 +136,24 @@ class Projection(Streaming, Transformer):
         """The computational choices, all parameters checked."""
         if self.n_components is not None:
             check_count("n_components", self.n_components, hint=", or None for all")
-        self._check_ridges()
+        for name, most in self._ridges.items():
+            check_real(name, getattr(self, name), high=most)
+        if isinstance(self.solver, str) and self.solver == "least_squares":
+            raise ValueError(
+                "solver='least_squares' would be another model: use LeastSquaresProjection, or "
+                f"choose one of {', '.join(map(repr, SOLVERS))}."
+            )
+        if not isinstance(self.label_rank, str | None) or self.label_rank not in ("auto", None):
+            check_count("label_rank", self.label_rank, hint=", 'auto' or None for all")
         return Settings(
-            solver=check_solver(self.solver, SOLVERS),
+            solver=check_choice("solver", self.solver, SOLVERS),
             regression=check_choice("regression", self.regression, ("auto", *REGRESSIONS)),
             tol=check_real("tol", self.tol),
             max_iter=check_count("max_iter", self.max_iter),
             n_components=None if self._uses_all_components else self.n_components,
-            label_rank=check_label_rank(self.label_rank),
+            label_rank=self.label_rank,
             by_eigenvalues=self._target().whitened,
         )
-
-    def _check_ridges(self) -> None:
-        check_real("alpha", self.alpha)
 
     def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         edge_weight = self._edge_weight(self._n_labels_)

@@ -30,7 +30,7 @@ from eigenkit.estimators._notebook import fitted_table
 from eigenkit.estimators._streams import like
 from eigenkit.estimators._validation import check_weight, check_X, has_no_rows, owned
 from eigenkit.moments import BlockedRows, Blocks, Rows, dense
-from eigenkit.shell import Instead, forget, lacks, unchanged_on_error
+from eigenkit.shell import Instead, lacks, unchanged_on_error
 
 
 def check_y_given(model: Any, y: Any) -> None:
@@ -109,8 +109,7 @@ class Estimator(Instead, BaseEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any, **more: Any) -> Self:
         """What every fit does; ``more`` holds further arguments of a subclass's :meth:`fit`."""
         settings = self._settings()
-        with unchanged_on_error(self), threads_for(X, y):
-            forget(self)
+        with unchanged_on_error(self, anew=True), threads_for(X, y):
             self._learn(self._sample(X, y, sample_weight, **more), settings)
         return self
 

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 from eigenkit.estimators._encoding import check_declared
 from eigenkit.estimators._validation import has_no_rows
 from eigenkit.moments import Blocks, ClassMoments, Moments
-from eigenkit.shell import check_above_zero, forget, is_fitted_name, unchanged_on_error
+from eigenkit.shell import check_above_zero, is_fitted_name, unchanged_on_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,10 +139,8 @@ class Streaming:
             raise TypeError("X is blocks of rows: give them to fit, or (X, y) one by one.")
         if has_no_rows(X, y, sample_weight):
             return self
-        with unchanged_on_error(self):
-            first = "_intake_" not in vars(self)
-            if first:
-                forget(self)
+        first = "_intake_" not in vars(self)
+        with unchanged_on_error(self, anew=first):
             check_declared(self, classes)
             rows = self._arrivals(X, y, sample_weight, classes, reset=first)
             moments: Any = self._no_moments() if first else self._intake_.moments

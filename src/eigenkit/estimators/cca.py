@@ -19,9 +19,8 @@ from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array, ratio
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import UNCHANGED, check_real
+from eigenkit.shell import UNCHANGED
 from eigenkit.solvers import Choice, Settings, solve
-from eigenkit.solvers.label_rank import cut
 from eigenkit.solvers.spectral import IDENTITY, covariance_axes
 from eigenkit.targets import Target, whitened_with_ridge
 
@@ -103,6 +102,7 @@ class CCA(BothSides, ResponseProjection):
         )
         self.alpha_y = alpha_y
 
+    _ridges: ClassVar = {"alpha": np.inf, "alpha_y": np.inf}
     x_scores_ = Result("no scores of samples are kept; use transform")
     y_scores_ = Result("no scores of samples are kept; use transform")
     canonical_correlations_ = Result()
@@ -110,10 +110,6 @@ class CCA(BothSides, ResponseProjection):
     y_loadings_ = Result()
     y_mean_ = Result()
     _x_loadings_ = Result()
-
-    def _check_ridges(self) -> None:
-        super()._check_ridges()
-        check_real("alpha_y", self.alpha_y)
 
     def _x_penalty(self) -> tuple[float, float]:
         """(a, b) of the matrix a Xc'Xc + b I that normalizes the projection of X."""
@@ -143,13 +139,11 @@ class CCA(BothSides, ResponseProjection):
         self.n_iter_ = [self.n_iter_] * l  # scikit-learn's CCA counts by component
         self._warn_of_exact_fit(problem.n_rows, len(problem.mean))
 
-    _x_ridge = "alpha"
-
     def _warn_of_exact_fit(self, n: int, d: int) -> None:
         """X that fits any y says nothing."""
         if n > d + 1 or self._x_penalty()[1] > 0:
             return
-        name, ridge_of_y = self._x_ridge, self._y_penalty()[1]
+        name, ridge_of_y = next(iter(self._ridges)), self._y_penalty()[1]
         what = (
             "are 1 by construction, whatever the data"
             if ridge_of_y == 0
@@ -310,11 +304,7 @@ class CanonicalRidge(CCA):
         self.tol = tol
         self.max_iter = max_iter
 
-    _x_ridge = "gamma_x"
-
-    def _check_ridges(self) -> None:
-        check_real("gamma_x", self.gamma_x, high=1.0)
-        check_real("gamma_y", self.gamma_y, high=1.0)
+    _ridges: ClassVar = {"gamma_x": 1.0, "gamma_y": 1.0}
 
     def _x_penalty(self) -> tuple[float, float]:
         return 1.0 - float(self.gamma_x), float(self.gamma_x)
@@ -335,7 +325,7 @@ class CanonicalRidge(CCA):
     def _solve(self, problem: Problem, settings: Settings) -> Solution:
         share = 1.0 - float(self.gamma_x)
         if share == 0:
-            solution = cut(covariance_axes(problem.pencil), settings.label_rank)
+            solution = settings.cut(covariance_axes(problem.pencil))
         else:
             solution = solve(problem.pencil, settings)
             # The pencil has Xc'Xc + gamma / (1 - gamma) I: divide by what it is too large.

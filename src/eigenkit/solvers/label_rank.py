@@ -17,7 +17,6 @@ many directions as there are features, and the targets H Q give the same pencil.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from scipy import linalg as sla
 from scipy.sparse import linalg as spla
 
 from eigenkit.linalg import Array, eigenpairs, fixed_start, orthonormalize
-from eigenkit.pencil import Pencil, Solution
+from eigenkit.pencil import Pencil
 from eigenkit.solvers.krylov import largest_eigenpairs
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import SUM_ROUNDING, above_rounding
@@ -91,30 +90,10 @@ def narrowed(pencil: Pencil) -> tuple[Pencil, Array]:
     return Pencil(pencil.Z, turned, pencil.alpha, R.T), Q
 
 
-def in_all_labels(solution: Solution, Q: Array) -> Solution:
-    """The solution for targets H Q in terms of all labels."""
-    return replace(solution, basis=Q @ solution.basis)
-
-
 def leading(values: Array, rank: int | str) -> tuple[int, float]:
     """How many of the (decreasing) eigenvalues of D are kept, and the first that is not."""
     r = rank if isinstance(rank, int) else _enough(values, float(values.sum()))
     return min(r, len(values)), float(values[r]) if r < len(values) else 0.0
-
-
-def cut(solution: Solution, rank: int | str | None) -> Solution:
-    """The first components, as many as ``rank`` says, with the bound in the report."""
-    if rank is None:
-        return solution
-    r, rest = leading(solution.eigenvalues, rank)
-    report = replace(solution.report, label_rank=r, label_bound=rest)
-    return replace(solution.components(slice(r)), report=report)
-
-
-def restored(solution: Solution, V: Array, bound: float) -> Solution:
-    """The solution in terms of all labels, with the bound in its report."""
-    report = replace(solution.report, label_rank=V.shape[1], label_bound=bound)
-    return replace(in_all_labels(solution, V), report=report)
 
 
 def _all_at_once(Z: Any, H: Any) -> bool:

@@ -114,9 +114,6 @@ class _NormalEquations:
     ridge: float | Array
     factor: Cholesky
 
-    def product(self, V: Array) -> Array:
-        return self.G @ V + damped(self.ridge, V)
-
     def components(
         self, M: Array, count: int | None, settle: Callable[[Array, Array], Settled | None]
     ) -> Factored | None:
@@ -127,7 +124,7 @@ class _NormalEquations:
 
     def forms(self, W: Array, T: Array) -> Settled:
         """W = W1 T as it is."""
-        BW = self.product(W)
+        BW = self.G @ W + damped(self.ridge, W)
         return W, BW, W.T @ BW
 
     def settled(self, W: Array, T: Array) -> Settled | None:
@@ -164,7 +161,7 @@ class _NormalEquations:
             return None
         V, slope, square = passed
         step = refined - V
-        damped_V, B_step = damped(self.ridge, V), self.product(step)
+        damped_V, B_step = damped(self.ridge, V), self.G @ step + damped(self.ridge, step)
         across = V.T @ B_step
         inner = square + V.T @ damped_V + across + across.T + step.T @ B_step
         return refined, CT + slope + damped_V + B_step, inner

@@ -14,7 +14,7 @@ than half of the digits of a singular value that is asked for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
@@ -136,12 +136,15 @@ def _from_lanczos(Z: Data, k: int | None, reason: str, tol: float, max_iter: int
     report = Report("spectral", "lanczos", reason, n_iter=pairs.n_iter, converged=pairs.converged)
     if len(s):
         off = Z.normal(V) - V * s**2
-        residual = float(np.linalg.norm(off, axis=0).max() / s[0] ** 2)
-        orthogonality = float(np.abs(V.T @ V - np.eye(len(s))).max())
-        report = report.measured(residual, orthogonality)
+        report = replace(
+            report,
+            residual=float(np.linalg.norm(off, axis=0).max() / s[0] ** 2),
+            orthogonality=float(np.abs(V.T @ V - np.eye(len(s))).max()),
+        )
         if not report.converged:
             warn_of_stopping(
-                f"lanczos stopped after {report.n_iter} blocks with a residual of {residual:.1e}: "
+                f"lanczos stopped after {report.n_iter} blocks with a residual of "
+                f"{report.residual:.1e}: "
                 "increase max_iter or tol"
             )
     return Spectrum(s, V, len(s) < k, report)

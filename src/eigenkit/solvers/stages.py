@@ -26,7 +26,7 @@ from eigenkit.linalg import Array, eigenpairs, signs, symmetric
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import Choice, choose
 from eigenkit.solvers.dual import Dual
-from eigenkit.solvers.label_rank import cut, in_all_labels, narrowed, reduced, restored
+from eigenkit.solvers.label_rank import leading, narrowed, reduced
 from eigenkit.solvers.reduction import reduction
 from eigenkit.solvers.regression import (
     REGRESSIONS,
@@ -80,8 +80,12 @@ class Settings:
         return None if self.n_components is None else self.n_components + GUARD
 
     def cut(self, solution: Solution) -> Solution:
-        """The components that may stand for all labels."""
-        return cut(solution, self.label_rank) if self.by_eigenvalues else solution
+        """The components that may stand for all labels, with the bound in the report."""
+        if self.label_rank is None or not self.by_eigenvalues:
+            return solution
+        r, rest = leading(solution.eigenvalues, self.label_rank)
+        report = replace(solution.report, label_rank=r, label_bound=rest)
+        return replace(solution.components(slice(r)), report=report)
 
 
 def solve(pencil: Pencil, settings: Settings | None = None) -> Solution:
@@ -97,11 +101,18 @@ def solve_path(
     rank = None if settings.by_eigenvalues else settings.label_rank
     if isinstance(rank, str) or (rank is not None and rank < pencil.H.shape[1]):
         small, V, rest = reduced(pencil, rank)
-        solutions = solve_path(small, alphas, replace(settings, label_rank=None))
-        return [restored(found, V, rest) for found in solutions]
+        return [
+            replace(
+                found,
+                basis=V @ found.basis,  # in terms of all labels
+                report=replace(found.report, label_rank=V.shape[1], label_bound=rest),
+            )
+            for found in solve_path(small, alphas, replace(settings, label_rank=None))
+        ]
     if pencil.C.shape[1] > pencil.C.shape[0]:
         small, Q = narrowed(pencil)
-        return [in_all_labels(found, Q) for found in solve_path(small, alphas, settings)]
+        solutions = solve_path(small, alphas, settings)
+        return [replace(found, basis=Q @ found.basis) for found in solutions]
     problems = [pencil.at(float(alpha)) for alpha in alphas]
     if settings.solver == "direct":
         return [_direct(problem, settings) for problem in problems]
@@ -133,7 +144,8 @@ def _in_dual(problem: Pencil, dual: Dual, report: Report, settings: Settings) ->
             dual = dual.turned(T)
         found = settings.cut(Solution(dual.A, values, basis, report))
         dual = replace(dual, A=found.W, S=dual.S[:, : found.W.shape[1]])
-        report = found.report.measured(*dual.errors(found.eigenvalues))
+        residual, orthogonality = dual.errors(found.eigenvalues)
+        report = replace(found.report, residual=residual, orthogonality=orthogonality)
         return finish(problem, replace(found, W=dual.W, report=report))
 
 
@@ -276,7 +288,8 @@ def finish(pencil: Pencil, found: Solution, BW: Array | None = None) -> Solution
     if W.shape[1] == 0:
         (W, values, basis), BW = _any_direction(pencil), None
     if not known:
-        report = report.measured(*_errors(pencil, W, values, BW))
+        residual, orthogonality = _errors(pencil, W, values, BW)
+        report = replace(report, residual=residual, orthogonality=orthogonality)
     report = replace(report, products=pencil.Z.products)
     if report.condition > ILL_CONDITIONED and np.isfinite(report.condition):
         warnings.warn(
@@ -294,7 +307,7 @@ def finish(pencil: Pencil, found: Solution, BW: Array | None = None) -> Solution
 
 def _errors(pencil: Pencil, W: Array, values: Array, BW: Array | None) -> tuple[float, float]:
     """||A W - B W Lambda|| relative to its parts, and the largest entry of W'B W - I."""
-    BW = pencil.apply_B(W) if BW is None else BW[:, : W.shape[1]]
+    BW = pencil.forms(W)[0] if BW is None else BW[:, : W.shape[1]]
     orthogonality = float(np.abs(pencil.Z.inner(W, BW) - np.eye(W.shape[1])).max(initial=0.0))
     # In place from here on: these are as large as W, which may be the largest thing there is.
     gap = pencil.C @ pencil.Z.inner(pencil.C, W)
@@ -324,6 +337,6 @@ def _beyond_rounding(pencil: Pencil, found: Solution) -> np.ndarray:
 def _any_direction(pencil: Pencil) -> tuple[Array, Array, Array]:
     """One component where X'H is zero: every direction has the eigenvalue 0."""
     w = np.where(pencil.Z.constant, 0.0, 1.0)[:, None]
-    square = float(pencil.Z.inner(w, pencil.apply_B(w))[0, 0])
+    square = float(pencil.Z.inner(w, pencil.forms(w)[0])[0, 0])
     w /= np.sqrt(max(square, 0.0)) or 1.0
     return w, np.zeros(1), np.zeros((pencil.H.shape[1], 1))
