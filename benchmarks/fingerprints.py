@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.datasets import Dataset, load_dataset
-from eigenkit.datasets._fingerprint import digest, fingerprint
+from eigenkit.datasets._fetch import digest, fingerprint
 from eigenkit.datasets._sources import SETS, Files, OpenML
 
 # Whole numbers and short decimals, which are the same text wherever the set is kept. The others

@@ -22,7 +22,7 @@ from eigenkit.data import CenteredKernel
 from eigenkit.datasets import Dataset
 from eigenkit.evaluation.classifiers import decide
 from eigenkit.evaluation.metrics import score_all
-from eigenkit.evaluation.splits import k_fold
+from eigenkit.evaluation.samples import k_fold
 from eigenkit.linalg import Array
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
 from eigenkit.targets import TARGETS, Labels

@@ -12,7 +12,7 @@ from sklearn.svm import LinearSVC
 
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.metrics import auc_per_label
-from eigenkit.evaluation.splits import k_fold
+from eigenkit.evaluation.samples import k_fold
 from papers import multilabel as ml
 from papers.blocks import Block, Claim, Figure, Note, Table, Value
 from papers.drawing import COLORS

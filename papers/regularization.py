@@ -19,8 +19,7 @@ from eigenkit.datasets import Dataset, make_planted
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import decide, make_classifier
 from eigenkit.evaluation.metrics import score_all
-from eigenkit.evaluation.samples import Samples, read_samples
-from eigenkit.evaluation.splits import make_splits
+from eigenkit.evaluation.samples import Samples, make_splits, read_samples
 from eigenkit.evaluation.trial import fit_one, project_rows
 from papers.blocks import Block, Claim, Figure, Note, Table
 from papers.drawing import COLORS

@@ -28,7 +28,7 @@ from eigenkit.datasets import (
     make_planted,
 )
 from eigenkit.datasets import _fetch as fetching
-from eigenkit.datasets._fingerprint import KNOWN, Known, difference, digest, fingerprint
+from eigenkit.datasets._fetch import KNOWN, Known, difference, digest, fingerprint
 from eigenkit.datasets._sources import SETS, Bundled, Drawn, Files, OpenML
 from eigenkit.exceptions import EigenkitWarning
 from eigenkit.files import FileError

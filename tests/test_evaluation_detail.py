@@ -14,7 +14,7 @@ from eigenkit import CCA, LDA, PLSRegression
 from eigenkit.evaluation import evaluate
 from eigenkit.evaluation.detail import RECALL_GRID, detail_of, precision_on_grid, steps_up_to
 from eigenkit.record import from_dict, to_dict
-from eigenkit.report.label_tables import worst
+from eigenkit.report.tables import worst
 
 
 @pytest.mark.parametrize("seed", range(5))

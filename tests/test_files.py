@@ -33,7 +33,7 @@ from eigenkit.files import (
     write_table,
 )
 from eigenkit.files._cells import written_with
-from eigenkit.files._svmlight import _bounds, _values
+from eigenkit.files._svmlight import read_pairs
 from eigenkit.files._writing import safe_cell
 from eigenkit.models import RowBlocks, fit_model
 from eigenkit.models._features import drop_missing
@@ -899,10 +899,7 @@ def test_outputs_are_checked_first(tmp_path: Path) -> None:
 )
 def test_numbers_are_read_to_the_last_bit(words: list[str]) -> None:
     text = " ".join(f"1:{word}" for word in words).encode()
-    codes = np.frombuffer(text, dtype=np.uint8)
-    first, colon, last = _bounds(codes)
-    assert first.tolist() == [m for m in range(len(text)) if m == 0 or text[m - 1] == 32]
-    assert _values(text, codes, colon + 1, last).tolist() == [float(word) for word in words]
+    assert read_pairs(text).tolist() == [[1.0, float(word)] for word in words]
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,9 @@ from typer.testing import CliRunner
 from eigenkit import LDA, ReGEC
 from eigenkit.cli import app
 from eigenkit.files import FileError, Reading
+from eigenkit.files._writing import Lock
 from eigenkit.models import _follow as module
 from eigenkit.models import load, merge_models
-from eigenkit.models._lock import Lock
 
 
 def _frame(rng, n=200, classes="abc"):

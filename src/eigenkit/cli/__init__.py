@@ -15,7 +15,7 @@ import typer
 
 import eigenkit
 from eigenkit.cli import _annotate
-from eigenkit.cli._apply import predict, transform
+from eigenkit.cli._apply import predict, score, transform
 from eigenkit.cli._compare import compare, demo, methods
 from eigenkit.cli._console import command, speak_any_encoding, terminate
 from eigenkit.cli._example import example
@@ -23,7 +23,6 @@ from eigenkit.cli._explain import explain, export
 from eigenkit.cli._fit import fit
 from eigenkit.cli._inspect import inspect
 from eigenkit.cli._report import report
-from eigenkit.cli._score import score
 from eigenkit.cli._significance import significance
 from eigenkit.cli._start import keep_memory
 from eigenkit.cli._streams import follow, merge

@@ -278,8 +278,8 @@ def _estimators(
     views: tuple[str, ...],
 ) -> dict[str, Any]:
     """The methods that are named, or all that can be compared; those that use views get them."""
+    from eigenkit.models._features import view_columns, view_params
     from eigenkit.models._fitting import check_target
-    from eigenkit.models._views import view_columns, view_params
     from eigenkit.registry import METHODS, comparable, gap_params, usual
 
     path, kind, missing = prepared.path, prepared.target.kind, given["missing"]

@@ -46,7 +46,7 @@ def checked_views(given: dict[str, Any], names: list[str]) -> tuple[str, ...]:
 
     No names stand for all methods that can be used.
     """
-    from eigenkit.models._views import methods_with_views
+    from eigenkit.models._features import methods_with_views
     from eigenkit.registry import find, gap_params
 
     views, methods = o.split(given["views"]), [find(name) for name in names]

@@ -157,7 +157,7 @@ def export(
     """Write a model for other programs: components and scores as affine maps of the features."""
     from eigenkit.files import atomic
     from eigenkit.models import load
-    from eigenkit.models._export import onnx_bytes, weight_table
+    from eigenkit.models._affine import onnx_bytes, weight_table
 
     if onnx is None and csv is None:
         raise o.bad("--onnx", "say where to: --onnx FILE or --csv FILE.")

@@ -18,8 +18,15 @@ from eigenkit.cli._data import (
     open_in_memory_or_blocks,
     reading,
 )
-from eigenkit.cli._inspect import describe, next_steps, quality_lines, summary
-from eigenkit.cli._stability import check_stability, stability_lines, with_stability
+from eigenkit.cli._inspect import (
+    check_stability,
+    describe,
+    next_steps,
+    quality_lines,
+    stability_lines,
+    summary,
+    with_stability,
+)
 
 if TYPE_CHECKING:
     from eigenkit.files import Reading

@@ -62,8 +62,7 @@ def significance(
     from eigenkit.analysis import permutation_test
     from eigenkit.analysis.permutation import STATISTICS
     from eigenkit.files._targets import target_in
-    from eigenkit.models._features import learn_features
-    from eigenkit.models._views import view_columns, view_params
+    from eigenkit.models._features import learn_features, view_columns, view_params
     from eigenkit.registry import find
 
     o.choice("--statistic", statistic, STATISTICS)

@@ -38,9 +38,9 @@ def follow(
     """Feed a model with rows as they arrive at the end of a file, or on standard input."""
     o.choice("--on-error", on_error, ("raise", "skip"))
     o.check_apart([data], [model, checkpoint])
+    from eigenkit.files._writing import Lock
     from eigenkit.models import load
     from eigenkit.models._follow import Follower
-    from eigenkit.models._lock import Lock
 
     stopped = "the end of the file"
     with Lock(model):  # before it is read: what another one adds to it must not be lost

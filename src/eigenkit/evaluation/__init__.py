@@ -24,8 +24,7 @@ if TYPE_CHECKING:
         precision_at_k,
         propensity_scored_precision_at_k,
     )
-    from eigenkit.evaluation.samples import auto_alphas
-    from eigenkit.evaluation.splits import k_fold, partition
+    from eigenkit.evaluation.samples import auto_alphas, k_fold, partition
 
 __all__ = [
     "CLASSIFIERS",
@@ -57,8 +56,7 @@ __getattr__, __dir__ = late_names(
             "precision_at_k",
             "propensity_scored_precision_at_k",
         ),
-        ".samples": ("auto_alphas",),
-        ".splits": ("k_fold", "partition"),
+        ".samples": ("auto_alphas", "k_fold", "partition"),
         "..estimators.many_labels": ("top_labels",),
         "..estimators.splits": ("LabelStratifiedKFold", "stratify"),
     },

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
 from eigenkit.estimators import PCA
-from eigenkit.evaluation.samples import Samples, means_of_columns
+from eigenkit.evaluation.samples import Samples, has_gaps, means_of_columns
 from eigenkit.linalg import Array
 from eigenkit.shell import check_choice
 from eigenkit.solvers.margin import squared_hinge
@@ -51,21 +51,24 @@ def make_classifier(classifier: Any, seed: int) -> Any:
     return CLASSIFIERS[check_choice("classifier", classifier, CLASSIFIERS)](seed)
 
 
-def make_baselines(samples: Samples, n_train: int, seed: int) -> dict[str, Any]:
-    """Plain comparisons: no projection, and as many principal components as there are labels."""
-    bound = min(samples.X.shape[1], n_train) - 1
-    count = max(1, min(samples.Y.shape[1], bound))
-    if sparse.issparse(samples.X):
-        reduced: Any = sklearn.decomposition.TruncatedSVD(count, random_state=seed)
+def make_baselines(samples: Samples, X: Any, seed: int) -> dict[str, Any]:
+    """Plain comparisons; where X, a training part, has gaps, means of columns come first.
+
+    Numbers: ridge regression on all features, and the mean. Labels: no projection, and as many
+    principal components as there are labels.
+    """
+    linear, n_components = sklearn.linear_model, min(samples.Y.shape[1], min(X.shape) - 1)
+    if samples.numbers:
+        found = {"ridge regression": linear.Ridge(), "mean": sklearn.dummy.DummyRegressor()}
     else:
-        reduced = PCA(count, random_state=seed)
-    return {"all features": "passthrough", "principal components": reduced}
-
-
-def after_means(estimator: Any) -> Any:
-    """A baseline for data with gaps that a method skips: the means of the columns come first."""
-    means = means_of_columns()
-    return means if estimator == "passthrough" else sklearn.pipeline.make_pipeline(means, estimator)
+        kind = sklearn.decomposition.TruncatedSVD if sparse.issparse(X) else PCA
+        reduced = kind(max(1, n_components), random_state=seed)
+        found = {"all features": "passthrough", "principal components": reduced}
+    if not has_gaps(X):
+        return found
+    return {
+        key: sklearn.pipeline.make_pipeline(means_of_columns(), each) for key, each in found.items()
+    }
 
 
 def decide(

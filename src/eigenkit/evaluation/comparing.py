@@ -13,16 +13,26 @@ from typing import Any
 import numpy as np
 
 from eigenkit.estimators.splits import Split
-from eigenkit.evaluation.classifiers import after_means, make_baselines, make_classifier
+from eigenkit.evaluation.classifiers import make_baselines, make_classifier
 from eigenkit.evaluation.detail import RECALL_GRID, ROC_GRID
 from eigenkit.evaluation.glance import describe
 from eigenkit.evaluation.kept import KeptSteps, identity
 from eigenkit.evaluation.metrics import METRICS
-from eigenkit.evaluation.responses import number_baselines, run_numbers
-from eigenkit.evaluation.samples import Prepare, Samples, auto_alphas, has_gaps, read_samples
-from eigenkit.evaluation.splits import make_splits
+from eigenkit.evaluation.samples import (
+    Prepare,
+    Samples,
+    auto_alphas,
+    make_splits,
+    read_samples,
+)
 from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
-from eigenkit.evaluation.trial import Outcome, Plan, run_labels, run_trial
+from eigenkit.evaluation.trial import (
+    Outcome,
+    Plan,
+    run_labels,
+    run_numbers,
+    run_trial,
+)
 from eigenkit.record import to_dict
 from eigenkit.record.schema import SCHEMA, VERSION, Model, Points, Protocol, Run
 from eigenkit.shell import check_choice, check_count, check_real, what_is
@@ -145,7 +155,7 @@ def evaluate(
         detail=True,
     )
     compared = _check_methods(methods, baselines)
-    plain = _baselines(samples, first, seed) if baselines else {}
+    plain = make_baselines(samples, first, seed) if baselines else {}
     points = thin(samples, splits[0], check_count("max_points", max_points), seed)
     data = describe(samples, name)
     everything = {**compared, **plain}
@@ -223,11 +233,6 @@ def _time_left(seconds: dict[str, list[float]], steps: list[str]) -> str:
         return ""
     left = sum(sum(seconds[key]) / len(seconds[key]) for key in steps)
     return f", about {left:.0f} s left" if left > 5 else ""
-
-
-def _baselines(samples: Samples, first: Any, seed: int) -> dict[str, Any]:
-    found = number_baselines() if samples.numbers else make_baselines(samples, first.shape[0], seed)
-    return {key: after_means(b) for key, b in found.items()} if has_gaps(first) else found
 
 
 def _protocol(words: str, splits: list[Split], classifier: Any, plan: Plan) -> Protocol:

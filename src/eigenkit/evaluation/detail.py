@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
-from eigenkit.evaluation.metrics import auc_per_label, precision_on_grid, roc_on_grid
+from eigenkit.evaluation.metrics import auc_per_label, precision_on_grid, rates, roc_on_grid
 from eigenkit.linalg import Array
 from eigenkit.record.schema import ComponentScores, LabelScore, Score, Worst
 
@@ -32,6 +33,7 @@ class Detail:
     ``hit``, ``told`` and ``true`` count samples that were rightly predicted to carry the label,
     that were predicted to, and that do. ``roc`` and ``precision`` are curves on the grids, None
     for labels that do not vary. ``confusion`` is empty unless every sample has one class.
+    ``worst`` are row, loss, how far a sample is off, and the other fields of ``Worst``.
     """
 
     hit: list[int] = field(default_factory=list)
@@ -42,7 +44,7 @@ class Detail:
     roc: list[list[float] | None] = field(default_factory=list)
     precision: list[list[float] | None] = field(default_factory=list)
     confusion: list[list[int]] = field(default_factory=list)
-    worst: list[list[float]] = field(default_factory=list)
+    worst: list[list[Any]] = field(default_factory=list)
     by_components: dict[str, float] = field(default_factory=dict)
 
 
@@ -69,17 +71,21 @@ def detail_of(Y: Array, S: Array, P: Array, rows: Array, single: bool) -> Detail
     return found
 
 
-def _worst(Y: Array, S: Array, P: Array, rows: Array, single: bool) -> list[list[float]]:
-    """Row, loss, and how far scores lie on the wrong side, of the worst that are wrong."""
+def _worst(Y: Array, S: Array, P: Array, rows: Array, single: bool) -> list[list[Any]]:
+    """The worst of those that are wrong; far is how much of their scores is on the wrong side."""
     wrong = np.sum(Y != P, axis=1)
     if single:
         loss = far = np.max(np.where(Y > 0, -np.inf, S), axis=1) - np.sum(S * Y, axis=1)
     else:
         loss, far = wrong, np.sum(np.abs(S) * (Y != P), axis=1)
     order = np.lexsort((-far, -loss))[:MAX_WORST]
-    # A fourth part, the decisions, is kept as a list of labels.
     return [
-        [int(rows[i]), float(loss[i]), float(far[i]), *np.flatnonzero(P[i]).tolist()]
+        [
+            int(rows[i]),
+            float(loss[i]),
+            float(far[i]),
+            *(np.flatnonzero(A[i]).tolist() for A in (Y, P)),
+        ]
         for i in order
         if wrong[i] and np.isfinite(loss[i])
     ]
@@ -109,13 +115,12 @@ def label_scores(details: list[Detail]) -> list[LabelScore]:
     )
     areas = zip(*([d.auc, d.average_precision] for d in details), strict=True)
     auc, ap = (np.array(list(rows), dtype=float) for rows in areas)
+    found = rates(hit, told, true)
     return [
         LabelScore(
             label=j,
             support=int(true[j]),
-            precision=float(hit[j] / max(told[j], 1)),
-            recall=float(hit[j] / max(true[j], 1)),
-            f1=float(2 * hit[j] / max(told[j] + true[j], 1)),
+            **{name: float(values[j]) for name, values in found.items()},
             auc=over_splits(auc[:, j]).mean,
             average_precision=over_splits(ap[:, j]).mean,
         )
@@ -132,14 +137,12 @@ def confusion(details: list[Detail], shown: list[int]) -> list[list[int]]:
     return found
 
 
-def worst_samples(details: list[Detail], Y: Array) -> list[Worst]:
+def worst_samples(details: list[Detail]) -> list[Worst]:
     """The worst over all splits, each row once."""
     lines = sorted((line for d in details for line in d.worst), key=lambda w: (-w[1], -w[2]))
     found: dict[int, Worst] = {}
-    for row, loss, _, *told in lines:
-        i = int(row)
-        truth = np.flatnonzero(Y[i]).tolist()
-        found.setdefault(i, Worst(i, float(f"{loss:.4g}"), truth, [int(j) for j in told]))
+    for row, loss, _, *more in lines:
+        found.setdefault(row, Worst(row, float(f"{loss:.4g}"), *more))
     return list(found.values())[:MAX_WORST]
 
 

@@ -88,8 +88,17 @@ def auc_per_label(Y: Array, S: Array) -> Array:
 
 def mean_auc(Y: Array, S: Array, otherwise: float = 0.5) -> float:
     """Mean over the labels that some samples carry and others do not, if there are any."""
-    aucs = auc_per_label(Y, S)
-    known = aucs[np.isfinite(aucs)]
+    return mean_known(auc_per_label(Y, S), otherwise)
+
+
+def mean_r2(Y: Array, P: Array, otherwise: float = np.nan) -> float:
+    """Mean over the responses that vary, if there are any."""
+    return mean_known(score_numbers(Y, P)[0], otherwise)
+
+
+def mean_known(values: Array, otherwise: float = np.nan) -> float:
+    """Mean of what is finite, if anything is."""
+    known = values[np.isfinite(values)]
     return float(known.mean()) if known.size else otherwise
 
 
@@ -120,17 +129,16 @@ def coverage(Y: Array, S: Array) -> float:
 
 
 def _precision_recall(Y: Array, P: Array) -> dict[str, float]:
-    hit, told, true = np.sum(Y * P, axis=0), P.sum(axis=0), Y.sum(axis=0)
-    found: dict[str, float] = {}
-    # 0 where there is nothing to count, as scikit-learn's zero_division=0.
-    for name, top, bottom in (
-        ("precision", hit, told),
-        ("recall", hit, true),
-        ("f1", 2 * hit, told + true),
-    ):
-        found[f"{name}_macro"] = float(ratio(top, bottom).mean())
-        found[f"{name}_micro"] = float(ratio(top.sum(), bottom.sum()))
-    return found
+    counts = np.sum(Y * P, axis=0), P.sum(axis=0), Y.sum(axis=0)
+    macro, micro = rates(*counts), rates(*map(np.sum, counts))
+    found = {f"{name}_macro": float(values.mean()) for name, values in macro.items()}
+    return found | {f"{name}_micro": float(value) for name, value in micro.items()}
+
+
+def rates(hit: Array, told: Array, true: Array) -> dict[str, Array]:
+    """Precision, recall and F1 from counts: 0 where there is nothing to count."""
+    tops = {"precision": (hit, told), "recall": (hit, true), "f1": (2 * hit, told + true)}
+    return {name: ratio(top, bottom) for name, (top, bottom) in tops.items()}
 
 
 def roc_on_grid(y: Array, s: Array, grid: Array) -> Array | None:

@@ -24,7 +24,6 @@ from eigenkit.evaluation.detail import (
 )
 from eigenkit.evaluation.glance import most_frequent
 from eigenkit.evaluation.metrics import METRICS
-from eigenkit.evaluation.responses import worst_predictions
 from eigenkit.evaluation.samples import Samples, deviations, with_means
 from eigenkit.evaluation.trial import Outcome, project_rows
 from eigenkit.linalg import Array, ratio
@@ -76,7 +75,7 @@ def summarize(
         roc=[] if numbers or not details else [_curve(j, details) for j in shown],
         labels=[] if numbers else label_scores(details),
         confusion=confusion(details, shown),
-        worst=worst_predictions(details) if numbers else worst_samples(details, samples.Y),
+        worst=worst_samples(details),
         by_components=component_scores(details),
         predicted=_predicted(fine, points) if numbers and fine else [],
     )

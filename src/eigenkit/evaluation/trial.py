@@ -20,10 +20,17 @@ from sklearn.utils import get_tags
 from eigenkit.estimators._base import path_of_alphas
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
-from eigenkit.evaluation.detail import Detail, by_components, detail_of
-from eigenkit.evaluation.metrics import metrics_of, score_all, score_one
-from eigenkit.evaluation.samples import Part, Samples
-from eigenkit.evaluation.splits import k_fold, plain_folds
+from eigenkit.evaluation.detail import MAX_RESPONSES, MAX_WORST, Detail, by_components, detail_of
+from eigenkit.evaluation.metrics import (
+    NUMBER_METRICS,
+    mean_known,
+    mean_r2,
+    metrics_of,
+    score_all,
+    score_numbers,
+    score_one,
+)
+from eigenkit.evaluation.samples import Part, Samples, k_fold, plain_folds
 from eigenkit.linalg import Array
 
 
@@ -202,3 +209,68 @@ def _best_alpha(plan: Plan, scores: Array, up: bool) -> float:
         raise ValueError(f"no alpha could be chosen: {name} is not defined on the inner folds.")
     best = np.nanmax(mean)
     return max(a for a, value in zip(plan.alphas, mean, strict=True) if value >= best - 1e-12)
+
+
+# -- numbers ----------------------------------------------------------------------------
+
+
+def run_numbers(
+    estimator: Any, samples: Samples, split: Split, plan: Plan, outcome: Outcome
+) -> None:
+    """One method on one split: choose alpha, fit, predict, measure."""
+    (X, Y), (X_new, Y_new) = samples.parts(split)
+    if plan.alphas and "alpha" in estimator.get_params():
+        estimator = choose_alpha(estimator, samples, split[0], plan, outcome, _flat, _judge)
+    with clock(outcome, "fit"):
+        fitted = clone(estimator).fit(X, _flat(Y))
+    with clock(outcome, "predict"):
+        P = _predicted(fitted, X_new, Y_new)
+    if not np.isfinite(P).all():
+        raise ValueError("the predictions hold numbers that are not finite.")
+    outcome.model = fitted
+    found = score_numbers(Y_new, P)
+    for name, row in zip(NUMBER_METRICS, found, strict=True):
+        outcome.scores[name] = mean_known(row)
+        outcome.scores |= {f"{name}:{j}": float(value) for j, value in enumerate(row)}
+    if plan.detail:
+        outcome.detail = Detail(worst=_worst(Y_new, P, Y.std(axis=0), split[1]))
+        outcome.detail.by_components = _with_fewer(fitted, X, Y, X_new, Y_new)
+        near = P[:, :MAX_RESPONSES].tolist()
+        outcome.predicted = {str(i): row for i, row in zip(split[1], near, strict=True)}
+
+
+def _worst(Y: Array, P: Array, unit: Array, rows: Array) -> list[list[Any]]:
+    """The largest errors, in deviations of the response."""
+    errors = np.abs(Y - P) / np.where(unit > 0, unit, 1.0)
+    which = errors.argmax(axis=1)
+    order = np.argsort(-errors.max(axis=1), kind="stable")[:MAX_WORST]
+    return [
+        [int(rows[i]), float(errors[i, j]), 0.0, [int(j)], [], float(Y[i, j]), float(P[i, j])]
+        for i, j in zip(order, which[order], strict=True)
+    ]
+
+
+def _with_fewer(fitted: Any, X: Any, Y: Array, X_new: Any, Y_new: Array) -> dict[str, float]:
+    """R2 of least squares on the first components alone."""
+    if not hasattr(fitted, "transform"):
+        return {}
+    Z, Z_new = (np.asarray(fitted.transform(part), dtype=np.float64) for part in (X, X_new))
+
+    def r2_with(l: int) -> float:
+        A, A_new = (np.column_stack([np.ones(len(part)), part[:, :l]]) for part in (Z, Z_new))
+        return mean_r2(Y_new, A_new @ np.linalg.lstsq(A, Y, rcond=None)[0])
+
+    return by_components(Z, r2_with)
+
+
+def _judge(model: Any, known: Part, new: Part) -> float:
+    return mean_r2(new[1], _predicted(model, *new))
+
+
+def _predicted(model: Any, X: Any, Y: Array) -> Array:
+    """What is predicted for X, in the shape of Y."""
+    return np.asarray(model.predict(X), dtype=np.float64).reshape(Y.shape)
+
+
+def _flat(Y: Array) -> Array:
+    return Y[:, 0] if Y.shape[1] == 1 else Y

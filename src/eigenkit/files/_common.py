@@ -233,11 +233,6 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     return ", ".join(shown(name) for name in names[:most]) + more
 
 
-def default_names(n: int) -> list[str]:
-    """Names for the columns of a file without a header."""
-    return [f"c{j + 1}" for j in range(n)]
-
-
 def check_unique(path: Any, names: Sequence[str], line: int | None = None) -> None:
     """Two columns of one name cannot be told apart."""
     seen: set[str] = set()

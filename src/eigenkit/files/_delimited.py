@@ -22,6 +22,7 @@ from eigenkit.files._cells import (
     Convert,
     as_class,
     example_of,
+    find_marks,
     fits,
     hold_codes,
     how_to_write,
@@ -31,6 +32,7 @@ from eigenkit.files._cells import (
     kind_of,
     looks_like_header,
     looks_marked,
+    marks_of,
     repeats,
     split_labels,
     written_with,
@@ -40,10 +42,8 @@ from eigenkit.files._common import (
     FileError,
     Reading,
     check_unique,
-    default_names,
     listed,
 )
-from eigenkit.files._marks import find_marks, marks_of
 from eigenkit.files._roles import Table, roles
 from eigenkit.files._streams import (
     Lines,
@@ -125,7 +125,7 @@ class Delimited(Table):
             first = [*first, ""] if ends else ["", *first]
         guess = self._is_asked_for(first) or looks_like_header([first, *rows[1:]])
         self.header = guess if asked is None else asked
-        self.names = first if self.header else default_names(len(first))
+        self.names = first if self.header else [f"c{j + 1}" for j in range(len(first))]
         check_unique(self.path, self.names, line=1)
         if self.header and len(rows) == 1:
             raise self.error("it holds a header and no rows.", line=1)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from scipy import sparse
 
-from eigenkit.files._common import Block, FileError, Reading, Source
+from eigenkit.files._common import Block, FileError, Source
 
 
 def paths(files: str | Path | Sequence[str | Path]) -> list[str]:
@@ -58,35 +57,23 @@ def other_dates(
     return next(found, None)
 
 
-def open_alike(
-    files: str | Path | Sequence[str | Path],
-    options: Reading,
-    opened: Callable[[str, Reading], Source],
-) -> list[Source]:
-    """Files of the same columns; labels that are words in one of them are words in all.
-
-    Otherwise 1000 and 1e3 would be one class in a file of numbers, and two elsewhere.
-    """
-    names = paths(files)
-    sources = [opened(path, options) for path in names]
-    check_columns(sources)
-    if not all(source.numeric_labels for source in sources):
-        for source in sources:
-            source.take_labels_as_words()
-    return sources
-
-
 class ManyFiles(Source):
-    """A source whose rows are those of several, one after the other."""
+    """A source whose rows are those of several, one after the other, of the same columns.
 
-    def __init__(self, pattern: str, options: Reading, opened: Callable[[str, Reading], Source]):
-        super().__init__(pattern, options)
-        self.sources = open_alike(pattern, options, opened)
-        first = self.sources[0]
+    Labels that are words in one of them are words in all.
+    """
+
+    def __init__(self, name: str, sources: list[Source]) -> None:
+        first, self.sources = sources[0], sources
+        super().__init__(name, first.options)
+        check_columns(sources)
         self.found = {**first.found, "files": len(self.sources)}
         self.feature_names, self.label_names = first.feature_names, first.label_names
         self.text_names, self.categorical_names = first.text_names, first.categorical_names
         self.kept_names = first.kept_names
+        # Otherwise 1000 and 1e3 would be one class in a file of numbers, and two elsewhere.
+        if not all(source.numeric_labels for source in sources):
+            self.take_labels_as_words()
 
     def take_labels_as_words(self) -> None:
         """In all files."""
@@ -95,20 +82,15 @@ class ManyFiles(Source):
             source.take_labels_as_words()
 
     def blocks(self, n_rows: int) -> Iterator[Block]:
-        """The rows of all files; sparse ones as wide as the widest."""
+        """The rows of all files; sparse ones, each as wide as its highest feature, alike."""
         width = max(source.n_features for source in self.sources)
         for source in self.sources:
             start = 0
             for block in source.blocks(n_rows):
-                X = widened(block.X, width)
+                X = block.X
+                if sparse.issparse(X) and X.shape[1] < width:
+                    X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(len(block), width))
                 self.whole_labels |= source.whole_labels
                 self.late_word = self.late_word or source.late_word
                 yield replace(block, X=X, start=start, path=source.path)
                 start += len(block)
-
-
-def widened(X: Any, width: int) -> Any:
-    """A sparse X with more columns: a sparse file is only as wide as its highest feature."""
-    if not sparse.issparse(X) or X.shape[1] >= width:
-        return X
-    return sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))

@@ -61,6 +61,7 @@ class Npz(Source):
             raise self.error(
                 f"it holds neither X nor CSR parts X_data, X_indices, X_indptr, X_shape: {names}."
             )
+        self.n_features = self.shape[1]
         self._check_model()
         self.feature_names = self._names("feature_names", self.shape[1])
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from eigenkit.files._cells import hold_codes
 from eigenkit.files._common import Block, FileError, Reading, Source
-from eigenkit.files._many import ManyFiles, is_pattern
+from eigenkit.files._many import ManyFiles, is_pattern, paths
 from eigenkit.files._streams import Origin, begins_as
 from eigenkit.files._targets import MOST_CLASSES, as_words
 from eigenkit.late import named
@@ -89,7 +89,7 @@ def open_file(path: str, options: Reading | None = None) -> Source:
     """
     options = options or Reading()
     if is_pattern(path):
-        return ManyFiles(path, options, open_file)
+        return open_files(path, options)
     origin = Origin(path, options.max_bytes)
     kind = options.format or guess_format(origin)
     if kind not in FORMATS:
@@ -98,6 +98,13 @@ def open_file(path: str, options: Reading | None = None) -> Source:
     source: Source = named(_READERS[kind])(origin, options)
     source.found["compression"] = origin.compression
     return source
+
+
+def open_files(files: str | Path | Sequence[str | Path], options: Reading) -> Source:
+    """Files by their names or a pattern, as if they were one."""
+    sources = [open_file(path, options) for path in paths(files)]
+    name = str(files) if isinstance(files, str | Path) else sources[0].path
+    return sources[0] if [each.path for each in sources] == [name] else ManyFiles(name, sources)
 
 
 _TABLES = ("csv", "tsv", "arff", "parquet")
@@ -178,17 +185,16 @@ def rows_per_block(source: Source) -> int:
     return int(np.clip(_BLOCK_BYTES // (8 * width), 64, 65536))
 
 
-def are_names(sources: Sequence[Source], labels: Any) -> bool:
+def are_names(source: Source, labels: Any) -> bool:
     """Whether labels that began as numbers turn out to be words, or codes such as 007.
 
-    If so, the sources give words from now on, and must be read again.
+    If so, the source gives words from now on, and must be read again.
     """
-    seen = set().union(*(source.whole_labels for source in sources))
-    late = next((source.late_word for source in sources if source.late_word), None)
+    late, seen = source.late_word, source.whole_labels
     if late is not None and len(set(as_words(labels))) > MOST_CLASSES:
         raise late
     found = late is not None or (isinstance(labels, np.ndarray) and hold_codes(seen, len(labels)))
-    for source in sources if found else ():
+    if found:
         source.take_labels_as_words()
     return found
 
@@ -218,7 +224,7 @@ def read(source: Source, tick: Callable[[int], None] | None = None) -> Data:
         if tick is not None:
             tick(len(block))
     joined = join_labels(labels)
-    if are_names([source], joined):
+    if are_names(source, joined):
         return read(source, tick)
     return Data(rows.finish(), text, joined, source, dict(source.found))
 

@@ -7,6 +7,7 @@ import codecs
 import errno
 import gzip
 import io
+import os
 import sys
 import tempfile
 import zlib
@@ -34,7 +35,6 @@ _BOMS = [
 _HAVE_ASCII = {"ascii", "utf-8", "utf-8-sig", "cp1252", "latin-1", "iso8859-1"}
 # How files begin that are no text.
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"PK\x03\x04": "npz", b"PAR1": "parquet"}
-_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 class Origin:
@@ -63,7 +63,7 @@ class Origin:
         """The bytes as they are stored."""
         if self._kept is not None:
             self._kept.seek(0)
-            return cast("IO[bytes]", _Lent(self._kept, self))
+            return os.fdopen(os.dup(self._kept.fileno()), "rb")
         return open(self.path, "rb")
 
     def open(self) -> IO[bytes]:
@@ -94,12 +94,11 @@ class Origin:
     def _read(self, stream: Any, n: int) -> Any:
         try:
             return stream.read(n)
-        except _DAMAGED as error:
+        except (EOFError, zlib.error, OSError) as error:
+            # An OSError of gzip or bz2 has no number, one of the disk has.
+            if isinstance(error, OSError) and (not self.compression or error.errno is not None):
+                raise
             raise FileError(self.path, f"the {self.compression} data are damaged.") from error
-        except OSError as error:
-            if self.compression and error.errno is None:
-                raise FileError(self.path, f"the {self.compression} data are damaged.") from error
-            raise
         except UnicodeError as error:
             encoding = getattr(error, "encoding", "its encoding")
             raise FileError(
@@ -125,16 +124,13 @@ class Origin:
                 rest = piece[cut:]
             else:
                 rest += piece
-            self._check_line(rest)
+            if len(rest) > LONGEST_LINE:
+                longest = size(LONGEST_LINE)
+                raise FileError(
+                    self.path, f"it holds a line of more than {longest}: this is not a table."
+                )
         if rest:
             yield rest
-
-    def _check_line(self, rest: bytes) -> None:
-        if len(rest) > LONGEST_LINE:
-            raise FileError(
-                self.path,
-                f"it holds a line of more than {size(LONGEST_LINE)}: this is not a table.",
-            )
 
 
 class _Decoded:
@@ -218,30 +214,6 @@ def one_by_one(text: bytes) -> Iterator[str]:
         end = text.find(b"\n", at) + 1 or len(text)
         yield text[at:end].decode()
         at = end
-
-
-class _Lent(io.BufferedIOBase):
-    """A kept file that survives being closed by its reader, and lasts as long as it has one."""
-
-    def __init__(self, file: IO[bytes], owner: Origin) -> None:
-        self._file, self._owner = file, owner
-
-    def read(self, n: int | None = -1) -> bytes:
-        return self._file.read(-1 if n is None else n)
-
-    read1 = read
-
-    def seek(self, offset: int, whence: int = 0) -> int:
-        return self._file.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._file.tell()
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
 
 
 def _check_regular(path: str) -> None:

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from eigenkit.compiled import NUMBER, read_table
 from eigenkit.files._common import Block, Reading, Source
 from eigenkit.files._streams import Origin
 from eigenkit.shell import shown
 
-# A number of at most 15 digits is m / 10^s with m below 2^53 and s at most 22, both exact in
-# float64, so that one division gives the nearest float64: the same bits as strtod.
-_DIGITS = 15
+_PAIR_PER_LINE = bytes.maketrans(b" \t\r\v\f", b"\n\n\n\n\n")
 _QUERY = re.compile(rb"(?:^|\s)qid:\S*")
 
 
@@ -125,19 +124,12 @@ class SvmLight(Source):
 
     def _pairs(self, rests: list[bytes]) -> Any:
         """Indices and values, or None if anything about them is wrong."""
-        text = b"\n".join(rests)
-        codes = np.frombuffer(text, dtype=np.uint8)
-        bounds = _bounds(codes)
-        if bounds is None:
+        found = read_pairs(b"\n".join(rests))
+        if found is None or np.any(found[:, 0] > self.options.max_features):
             return None
-        first, colon, last = bounds
-        indices = whole_numbers(codes, first, colon)
-        if indices is None or np.any(indices > self.options.max_features):
+        if not np.all(np.isfinite(found[:, 1])):
             return None
-        values = _values(text, codes, colon + 1, last)
-        if values is None or not np.all(np.isfinite(values)):
-            return None
-        return indices, values.astype(self.options.dtype, copy=False)
+        return found[:, 0].astype(np.int64), found[:, 1].astype(self.options.dtype)
 
     # -- explaining --------------------------------------------------------------------
 
@@ -203,78 +195,29 @@ def _split_label(line: bytes) -> tuple[tuple[str, ...] | None, bytes]:
     return tuple(x for x in head.decode("utf-8", "replace").split(",") if x), rest
 
 
-def _bounds(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Where words begin, where their colon is, where they end; None unless each has one colon."""
-    blank = codes <= ord(" ")
-    edges = np.flatnonzero(np.diff(blank, prepend=True, append=True))
-    first, last = edges[0::2], edges[1::2]
-    colon = np.flatnonzero(codes == ord(":"))
-    if len(colon) != len(first) or np.any(colon <= first) or np.any(colon >= last - 1):
-        return None
-    return first, colon, last
-
-
-def _values(text: bytes, codes: np.ndarray, first: np.ndarray, last: np.ndarray) -> Any:
-    """The numbers between these bounds; None if one of them is not a number."""
-    values, fine = decimal_numbers(codes, first, last)
-    rest = np.flatnonzero(~fine)
-    words = [text[a:b] for a, b in zip(first[rest].tolist(), last[rest].tolist(), strict=True)]
-    if any(b"_" in word for word in words):
-        return None
-    try:
-        values[rest] = np.array(words, dtype="S").astype(np.float64) if words else 0.0
-    except ValueError:
-        return None
-    return values
-
-
-def whole_numbers(codes: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray | None:
-    """Numbers of 1 to 15 digits in ``codes[first:last]``; None if anything else is there.
+def read_pairs(text: bytes) -> np.ndarray | None:
+    """The numbers of all pairs (n x 2); None unless every word is digits, a colon and a number.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from eigenkit.files._svmlight import whole_numbers
-    >>> codes = np.frombuffer(b"12 345", dtype=np.uint8)
-    >>> whole_numbers(codes, np.array([0, 3]), np.array([2, 6]))
-    array([ 12, 345])
+    >>> from eigenkit.files._svmlight import read_pairs
+    >>> read_pairs(b"1:0.5 3:-2")
+    array([[ 1. ,  0.5],
+           [ 3. , -2. ]])
     """
-    length = last - first
-    if length.size and (length.min() < 1 or length.max() > _DIGITS):
+    codes = np.frombuffer(b"\n%b\n" % text, dtype=np.uint8)
+    others = np.flatnonzero(codes - np.uint8(48) > 9)  # no digits: what is below "0" wraps
+    which = np.flatnonzero(codes[others] == ord(":"))
+    colon, before = others[which], others[which - 1]
+    blank = codes <= ord(" ")
+    if not np.all(blank[before] & (colon - before > 1) & ~blank[colon + 1]):
         return None
-    numbers = np.zeros(len(first), dtype=np.int64)
-    for k in range(int(length.max(initial=0))):
-        alive = slice(None) if k < length.min() else np.flatnonzero(length > k)
-        digit = codes[first[alive] + k] - np.uint8(48)  # wraps below "0"
-        if np.any(digit > 9):
-            return None
-        numbers[alive] = numbers[alive] * 10 + digit
-    return numbers
-
-
-def decimal_numbers(
-    codes: np.ndarray, first: np.ndarray, last: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers with sign and point in ``codes[first:last]``, and which of them were read.
-
-    Those with an exponent or more than 15 digits, and whatever is not a number, are not.
-    """
-    lead = codes[np.minimum(first, len(codes) - 1)]
-    begin = first + ((lead == ord("-")) | (lead == ord("+")))
-    length = last - begin
-    mantissa = np.zeros(len(first), dtype=np.int64)
-    digits, places = np.zeros(len(first), dtype=np.int8), np.full(len(first), -1, dtype=np.int8)
-    fine = (length > 0) & (length <= _DIGITS + 1)
-    for k in range(min(int(length.max(initial=0)), _DIGITS + 1)):
-        alive = np.flatnonzero(fine & (length > k))
-        digit = codes[begin[alive] + k] - np.uint8(48)
-        number, point = digit <= 9, digit == 254  # "." is two below "0"
-        fine[alive] = number | (point & (places[alive] < 0))
-        places[alive[point]] = digits[alive[point]]
-        alive, digit = alive[number], digit[number]
-        mantissa[alive] = mantissa[alive] * 10 + digit
-        digits[alive] += 1
-    fine &= (digits > 0) & (digits <= _DIGITS)
-    after = np.where(places < 0, 0, digits - places)
-    values = mantissa / 10.0 ** np.clip(after, 0, 22)
-    return np.where(lead == ord("-"), -values, values), fine
+    if not len(colon):
+        return None if text.strip() else np.empty((0, 2))
+    found = read_table(text.translate(_PAIR_PER_LINE), ":", [NUMBER, NUMBER])
+    if found is not None:
+        return found[0]
+    try:
+        return np.loadtxt(text.decode().split(), delimiter=":", comments=None, ndmin=2)
+    except ValueError:
+        return None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import CenteredKernel
-from eigenkit.evaluation.splits import k_fold
+from eigenkit.evaluation.samples import k_fold
 from eigenkit.images.arrays import Array
 from eigenkit.images.committee import Committee, fit_committee
 from eigenkit.images.kernels import ViewKernel, equal_weights, subsets, with_views

@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from eigenkit.estimators._base import path_of_alphas
 from eigenkit.evaluation.metrics import mean_auc
 from eigenkit.linalg import Array
-from eigenkit.models._linear import fit_linear
+from eigenkit.models._model import fit_linear
 
 SCORES = {"classes": "accuracy", "labels": "mean AUC", "numbers": "R2"}
 # More components than this are rarely wanted, and cost a fit in every fold.

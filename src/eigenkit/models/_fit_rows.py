@@ -2,53 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from eigenkit.files import Block, Data, Source, Target, read
+from eigenkit.files import Target
 from eigenkit.files._common import size
-from eigenkit.files._reading import rows_per_block
 from eigenkit.models._choosing import folds_in_memory
 from eigenkit.models._features import Features, complete
-from eigenkit.models._parsed import Tick, numbered, stored_y
+from eigenkit.models._parsed import unsaid
 from eigenkit.models._preparing import Blocks, Preparation
 from eigenkit.models._row_blocks import RowBlocks
 from eigenkit.models._scratch import Scratch, Stored
-
-
-def unsaid(*told: Any) -> None:
-    """Where nobody listens."""
-
-
-def in_memory(source: Source, data: Data | None, tick: Tick) -> Blocks:
-    block = (data or read(source, lambda n: tick("reading", n))).block()
-    return lambda: [block]
-
-
-def in_blocks(source: Source, tick: Tick) -> Blocks:
-    def blocks() -> Iterator[Block]:
-        for block in numbered(source.blocks(rows_per_block(source))):
-            tick("reading", len(block))
-            yield block
-
-    return blocks
-
-
-def noted(blocks: Iterable[Block], digest: Any) -> Iterator[Block]:
-    """The blocks, whose numbers and words go into a checksum on their way."""
-    for block in blocks:
-        X = block.X
-        for part in (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,):
-            digest.update(np.ascontiguousarray(part).tobytes())
-        for cells in block.text.values():
-            digest.update("\0".join(cells).encode("utf-8", "surrogatepass"))
-        yield block
 
 
 class FitRows:
@@ -118,7 +87,8 @@ class FitRows:
     ) -> Iterator[tuple[RowBlocks, RowBlocks]]:
         for train, test in folds:
             if self.prepare.learns:
-                made = self.prepare.learned(partial(train.apply, _itself), self.shape[1])
+                parts = partial(map, itemgetter(0), train)
+                made = self.prepare.learned(parts, self.shape[1])
                 train, test = train.map(made), test.map(made)
             yield train, test
 
@@ -136,18 +106,11 @@ class FitRows:
             f"{self.width} columns: the rows are parsed into a scratch file in {scratch.folder}, "
             f"which takes about {time_of(self.seconds)}"
         )
-        held = [
-            replace(Stored.of(scratch, X), **stored_y(scratch, self.target, y))
-            for X, y in self._make(raw)
-        ]
+        held = [Stored.of(scratch, X).with_y(self.target, y) for X, y in self._make(raw)]
         classes = np.array(self.target.names) if self.target.kind == "classes" else None
         blocks = RowBlocks.stored(held, classes)
         self.say(f"{self.n} rows take {size(scratch.n_bytes)} there, until the fit ends")
         return blocks
-
-
-def _itself(X: Any) -> Any:
-    return X
 
 
 def time_of(seconds: float) -> str:

@@ -14,7 +14,7 @@ import numpy as np
 
 from eigenkit.estimators._folds import best_of
 from eigenkit.files import Data, FileError, Source, Target
-from eigenkit.files._reading import are_names, join_labels, rows_per_block
+from eigenkit.files._reading import rows_per_block
 from eigenkit.files._targets import target_in
 from eigenkit.models._choosing import (
     SCORES,
@@ -24,14 +24,12 @@ from eigenkit.models._choosing import (
     folds_of,
     scores_by_alpha,
 )
-from eigenkit.models._features import Features, complete, learn_features
-from eigenkit.models._fit_rows import FitRows, in_blocks, in_memory, noted, time_of, unsaid
-from eigenkit.models._linear import fit_linear
-from eigenkit.models._model import Model, how_fitted
-from eigenkit.models._parsed import Tick
-from eigenkit.models._preparing import Blocks, Preparation
+from eigenkit.models._features import Features, learn_features, view_columns, view_params
+from eigenkit.models._fit_rows import FitRows, time_of
+from eigenkit.models._model import Model, fit_linear, how_fitted
+from eigenkit.models._parsed import Tick, in_blocks, in_memory, labels_of, note, unsaid
+from eigenkit.models._preparing import Preparation
 from eigenkit.models._stream import Stream
-from eigenkit.models._views import view_columns, view_params
 from eigenkit.registry import Method, comparable, find, gap_params, usual
 from eigenkit.tolerances import SUM_ROUNDING
 
@@ -120,7 +118,7 @@ def fit_model(
         source.take_labels_as_words()
     blocks = in_blocks(source, tick) if stream else in_memory(source, data, tick)
     values = hashlib.sha256() if stream and checkpoint is not None else None
-    labels = _labels(source, blocks, missing, values)
+    labels, _ = labels_of(source, blocks, missing, partial(note, values) if values else unsaid)
     target = target_in(source, labels, task)
     check_target(source.path, found, target)
     features = learn_features(
@@ -155,21 +153,6 @@ def fit_model(
     if quality and not stream:
         how["quality"] = _quality(estimator, rows)
     return Model(found.name, features, estimator, linear, target, how)
-
-
-def _labels(source: Source, blocks: Blocks, missing: str, values: Any) -> Any:
-    """The labels of all rows that are used, whose other values go into a checksum if there is one.
-
-    Only all of them together show whether digits are names.
-    """
-    given = partial(complete, blocks, missing, source.categorical_names)
-    seen = given() if values is None else noted(given(), values)
-    labels = join_labels([block.labels for block in seen])
-    if are_names([source], labels):
-        labels = join_labels([block.labels for block in given()])
-    if labels is not None and len(labels) == 0:
-        raise FileError(source.path, "every row has a missing value: nothing is left to fit.")
-    return labels
 
 
 def _forecast(

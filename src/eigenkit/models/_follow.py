@@ -19,7 +19,7 @@ from sklearn.exceptions import NotFittedError
 
 from eigenkit.files import Block, FileError, Reading, Source, open_file
 from eigenkit.files._delimited import Delimited
-from eigenkit.files._reading import check_lines, not_lines, rows_per_block, stacked
+from eigenkit.files._reading import check_lines, not_lines, stacked
 from eigenkit.models._model import Model, of_more_rows, save
 from eigenkit.models._parsed import numbered
 from eigenkit.models._stream import Stream
@@ -306,8 +306,7 @@ class _Rows:
             try:
                 source = open_file(file.name, replace(options, format=self.kind))
                 self._check_layout(source)
-                blocks = numbered(source.blocks(rows_per_block(source)))
-                parts = [self._encoded(block) for block in blocks]
+                parts = [self._encoded(block) for block in numbered(source)]
             except FileError as error:
                 if error.path != file.name:
                     raise

@@ -1,26 +1,84 @@
-"""Files parsed once: from then on they are numbers in a scratch file."""
+"""Blocks of files, and what their labels are; once parsed, they are numbers in a scratch file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from eigenkit.files import Block, FileError, Source, Target
-from eigenkit.files._many import widened
+from eigenkit.files import Block, Data, FileError, Source, Target, read
 from eigenkit.files._reading import are_names, join_labels, rows_per_block
 from eigenkit.files._targets import check_complete, target_in
-from eigenkit.models._features import drop_missing, learn_features
+from eigenkit.models._features import complete, learn_features
+from eigenkit.models._preparing import Blocks
 from eigenkit.models._scratch import Scratch, Stored
 
 Tick = Callable[[str, int], None]
 
 
+def unsaid(*told: Any) -> None:
+    """Where nobody listens."""
+
+
+def numbered(source: Source) -> Iterator[Block]:
+    """The blocks of a file, each of which knows how many rows come before it."""
+    start = 0
+    for block in source.blocks(rows_per_block(source)):
+        yield block if block.path else replace(block, start=start)
+        start += len(block)
+
+
+def in_memory(source: Source, data: Data | None, tick: Tick) -> Blocks:
+    block = (data or read(source, lambda n: tick("reading", n))).block()
+    return lambda: [block]
+
+
+def in_blocks(source: Source, tick: Tick) -> Blocks:
+    def blocks() -> Iterator[Block]:
+        for block in numbered(source):
+            tick("reading", len(block))
+            yield block
+
+    return blocks
+
+
+def labels_of(
+    source: Source, blocks: Blocks, missing: str, see: Callable[[Block], Any] = unsaid
+) -> tuple[Any, list[Any]]:
+    """The labels of all rows that are used, and what ``see`` gives for each of their blocks.
+
+    Only all labels together show whether digits are names: if so, the rows are read again.
+    """
+    labels, seen = [], []
+    for block in complete(blocks, missing, source.categorical_names):
+        if missing != "drop":
+            check_complete(block.path or source.path, block.labels, block.start)
+        if len(block):
+            labels.append(block.labels)
+            seen.append(see(block))
+    if not seen:
+        raise FileError(source.path, "every row has a missing value: nothing is left to fit.")
+    joined = join_labels(labels)
+    if are_names(source, joined):
+        return labels_of(source, blocks, missing, see)
+    return joined, seen
+
+
+def note(digest: Any, block: Block) -> None:
+    """Put the numbers and words of a block into a checksum."""
+    X = block.X
+    for part in (X.data, X.indices, X.indptr) if sparse.issparse(X) else (X,):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    for cells in block.text.values():
+        digest.update("\0".join(cells).encode("utf-8", "surrogatepass"))
+
+
 def parsed(
-    sources: Sequence[Source],
+    source: Source,
     task: str | None,
     scale: str,
     missing: str,
@@ -28,71 +86,31 @@ def parsed(
     *,
     part: bool = False,
 ) -> tuple[list[Stored], Target | None]:
-    """The rows of some files, or of a part of all, in a scratch file, and what their labels are.
+    """The rows of a file, or of a part of all, in a scratch file, and what their labels are.
 
-    The files are parsed once where nothing must be learned of the features before they are known
+    The file is parsed once where nothing must be learned of the features before they are known
     (scales, means in place of missing values, words); otherwise once more for each of those.
     """
-    scratch, first = Scratch(folder), sources[0]
-    for source in sources if task == "classes" else ():
+    if task == "classes":
         source.take_labels_as_words()
-    simple = scale == "none" and missing == "error" and not first.text_names
-    kept: list[tuple[str, Any]] = []
-    stored: list[Stored] = []
-    width = 0
-    for path, block in _rows(sources, missing):
-        width = max(width, block.X.shape[1])
-        if missing != "drop":
-            check_complete(path, block.labels, block.start)
-        if len(block):
-            kept.append((path, block.labels))
-        if simple and len(block):  # what is missing or not a number is refused by its place
-            plain = learn_features(first, partial(iter, [block]))
-            stored.append(Stored.of(scratch, plain.matrix(path, block)))
-    labels = join_labels(cells for _, cells in kept)
-    if are_names(sources, labels):
-        return parsed(sources, task, scale, missing, folder, part=part)
-    if not kept:
-        raise FileError(first.path, "every row has a missing value: nothing is left to fit.")
-    target = None if labels is None else target_in(first, labels, task, part=part)
+    scratch, blocks = Scratch(folder), partial(numbered, source)
+    simple = scale == "none" and missing == "error" and not source.text_names
+
+    def keep(block: Block) -> tuple[str, Any, Stored | None]:
+        X = None
+        if simple:  # what is missing or not a number is refused by its place
+            plain = learn_features(source, partial(iter, [block]))
+            X = Stored.of(scratch, plain.matrix(source.path, block))
+        return block.path or source.path, block.labels, X
+
+    labels, kept = labels_of(source, blocks, missing, keep)
+    paths, cells, stored = zip(*kept, strict=True)
+    target = None if labels is None else target_in(source, labels, task, part=part)
     if not simple:
-        wide = partial(_rows, sources, missing, width)
-        blocks = lambda: (block for _, block in wide())  # noqa: E731
-        features = learn_features(first, blocks, scale=scale, missing=missing)
-        some = ((path, block) for path, block in wide() if len(block))
-        stored = [Stored.of(scratch, features.matrix(path, block)) for path, block in some]
-    found = [
-        replace(block, **_y_of(scratch, target, path, cells))
-        for block, (path, cells) in zip(stored, kept, strict=True)
-    ]
-    return found, target
-
-
-def _rows(sources: Sequence[Source], missing: str, width: int = 0) -> Iterator[tuple[str, Block]]:
-    """The blocks of all files with the names of the files; sparse ones as wide as the widest."""
-    for source in sources:
-        for block in numbered(source.blocks(rows_per_block(source))):
-            block = replace(block, X=widened(block.X, width))
-            names = sources[0].categorical_names
-            yield source.path, drop_missing(block, names) if missing == "drop" else block
-
-
-def _y_of(scratch: Scratch, target: Target | None, path: str, labels: Any) -> dict[str, Any]:
-    return {} if target is None else stored_y(scratch, target, target.encode(path, labels))
-
-
-def stored_y(scratch: Scratch, target: Target, y: np.ndarray) -> dict[str, Any]:
-    """Encoded labels in as few bytes as they take, as fields of :class:`Stored`."""
-    if target.kind == "classes":
-        place = {name: i for i, name in enumerate(target.names)}
-        codes = np.array([place[str(cell)] for cell in y], dtype=np.int32)
-        return {"y": scratch.put(codes), "names": np.array(target.names)}
-    return {"y": scratch.put(y.astype(np.uint8) if target.kind == "labels" else y)}
-
-
-def numbered(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks of a file, each of which knows how many rows come before it."""
-    start = 0
-    for block in blocks:
-        yield block if block.path else replace(block, start=start)
-        start += len(block)
+        features = learn_features(source, blocks, scale=scale, missing=missing)
+        some = (b for b in complete(blocks, missing, source.categorical_names) if len(b))
+        stored = tuple(Stored.of(scratch, features.matrix(source.path, block)) for block in some)
+    if target is None:
+        return list(stored), None
+    ys = [target.encode(path, each) for path, each in zip(paths, cells, strict=True)]
+    return [block.with_y(target, y) for block, y in zip(stored, ys, strict=True)], target

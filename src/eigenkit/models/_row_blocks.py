@@ -13,9 +13,9 @@ from scipy import sparse
 
 from eigenkit.data import LocalPasses, Passes
 from eigenkit.estimators._validation import has_no_rows, plain_words, readable, tabular
-from eigenkit.files import Reading, atomic, open_file, output_format, write_table
+from eigenkit.files import Reading, atomic, output_format, write_table
 from eigenkit.files._common import check_unique, python_words
-from eigenkit.files._many import open_alike
+from eigenkit.files._reading import open_files
 from eigenkit.files._targets import class_values
 from eigenkit.models._anew import anew
 from eigenkit.models._parsed import parsed
@@ -171,8 +171,7 @@ class RowBlocks(Blocks):
         names = (labels,) if isinstance(labels, str) else tuple(labels)
         options = Reading(labels=names, stream=True, **reading)
         with python_words():
-            sources = open_alike(files, options, open_file)
-            blocks, target = parsed(sources, task, scale, missing, scratch)
+            blocks, target = parsed(open_files(files, options), task, scale, missing, scratch)
         if target is None or target.kind != "classes":
             return cls.stored(blocks)
         classes = class_values(target.names)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import tempfile
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from eigenkit.files import FileError
+from eigenkit.files import FileError, Target
 from eigenkit.files._common import size
 
 
@@ -103,6 +103,15 @@ class Stored:
             index = np.int32 if small else np.int64
             parts = X.data, X.indices.astype(index), X.indptr.astype(index)
         return cls(scratch, tuple(scratch.put(part) for part in parts), X.shape)
+
+    def with_y(self, target: Target, y: np.ndarray) -> Stored:
+        """With the encoded labels, in as few bytes as they take."""
+        if target.kind != "classes":
+            kept = self.scratch.put(y.astype(np.uint8) if target.kind == "labels" else y)
+            return replace(self, y=kept)
+        place = {name: i for i, name in enumerate(target.names)}
+        codes = np.array([place[str(cell)] for cell in y], dtype=np.int32)
+        return replace(self, y=self.scratch.put(codes), names=np.array(target.names))
 
     @property
     def n_bytes(self) -> int:

@@ -20,8 +20,8 @@ from eigenkit.estimators._streams import Streaming, check_half_life
 from eigenkit.exceptions import RepeatedBatchWarning
 from eigenkit.files import FileError, atomic
 from eigenkit.files._common import listed
+from eigenkit.files._writing import Lock
 from eigenkit.models._container import damaged, read_container, write_container
-from eigenkit.models._lock import Lock
 from eigenkit.models._model import MAX_BYTES
 from eigenkit.models._trees import TreeError, from_tree, to_tree
 from eigenkit.shell import check_choice, check_real, is_fitted_name, what_is

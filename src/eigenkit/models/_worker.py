@@ -119,7 +119,7 @@ def _parsed(path: str, labels: Any, reading: dict[str, Any]) -> Any:
     options = dict(reading)
     task = options.pop("task", None)
     source = open_file(path, Reading(labels=tuple(labels), stream=True, **options))
-    found = parsed([source], task, "none", "error", None, part=True)
+    found = parsed(source, task, "none", "error", None, part=True)
     return *found, not source.numeric_labels
 
 

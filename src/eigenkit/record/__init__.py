@@ -5,8 +5,15 @@ can hold, and :func:`from_dict` reads it back with every value checked. The repo
 else. What a record holds is described in :mod:`eigenkit.record.schema`.
 """
 
-from eigenkit.record.files import read_record, write_atomically, write_record
-from eigenkit.record.reading import RecordError, from_dict, model_from_dict, to_dict
+from eigenkit.record.files import (
+    RecordError,
+    from_dict,
+    model_from_dict,
+    read_record,
+    to_dict,
+    write_atomically,
+    write_record,
+)
 
 __all__ = [
     "RecordError",

@@ -5,11 +5,10 @@ from __future__ import annotations
 from html import escape
 
 from eigenkit.record.schema import Method, Run
-from eigenkit.report import label_tables, tables
+from eigenkit.report import tables
 from eigenkit.report.alike import coinciding
-from eigenkit.report.differences import ranked
 from eigenkit.report.pieces import controls, figure, folded_tables, numbers, radios, select
-from eigenkit.report.words import count, label_word, label_words, visible, with_index
+from eigenkit.report.words import count, label_word, label_words, ranked, visible, with_index
 
 # More curves than this in one plot cannot be told apart.
 FEW_CURVES = 8
@@ -29,7 +28,7 @@ def curves(run: Run) -> str:
         else:
             views.append((f"m{i}", f"all {label_words(run)}, {name}"))
     names = run.data.labels
-    shown = label_tables.in_order(run, run.data.shown)
+    shown = tables.in_order(run, run.data.shown)
     views += [(f"l{j}", f"all methods, {visible(names[j].name, 40)}") for j in shown]
     kinds = [("roc", "ROC")]
     if run.recall:
@@ -48,7 +47,7 @@ def curves(run: Run) -> str:
 def by_label(run: Run) -> str:
     """A table for every method, that of the best open."""
     found = folded_tables(
-        (f"Every {label_word(run)}, {visible(m.name)}", label_tables.by_label(run, m))
+        (f"Every {label_word(run)}, {visible(m.name)}", tables.by_label(run, m))
         for m in ranked(run)
         if m.labels
     )
@@ -68,7 +67,7 @@ def confusion(run: Run) -> str:
     caption = note + "Share of the held-out samples of the class of the row that were predicted to "
     caption += "be of the class of the column, over all splits; the diagonal is right."
     alt = "Heat map of the true class against the predicted class."
-    shown = [table for m in drawn if (table := label_tables.confusions(run, m)).rows]
+    shown = [table for m in drawn if (table := tables.confusions(run, m)).rows]
     return fields + figure("confusion", alt, caption) + numbers(*shown)
 
 
@@ -97,7 +96,7 @@ def responses(run: Run) -> str:
 def worst(run: Run) -> str:
     """The samples to look at."""
     told = [m for m in ranked(run) if m.worst]
-    return folded_tables((visible(m.name), label_tables.worst(run, m)) for m in told)
+    return folded_tables((visible(m.name), tables.worst(run, m)) for m in told)
 
 
 def columns(run: Run) -> str:
@@ -107,7 +106,7 @@ def columns(run: Run) -> str:
         return ""
     text = f"{count(d.n_constant, 'column')} do not vary; {count(d.n_incomplete, 'column')} with "
     text = (text + "missing values.").replace("1 column do ", "1 column does ")
-    table = folded_tables([("Every column", label_tables.columns(run))], unfolded=False)
+    table = folded_tables([("Every column", tables.columns(run))], unfolded=False)
     return f"<p>{escape(text)}</p>{table}"
 
 
@@ -129,8 +128,8 @@ def separation(run: Run, drawn: list[Method]) -> str:
     )
     figures = figure("separation", f"Heat map of {word} against component.", heat)
     figures += figure("circle", f"Correlation circle of features and {label_words(run)}.", circle)
-    shown = [label_tables.correlations(run, m) for m in known]
-    shown += [label_tables.loadings(m) for m in known]
+    shown = [tables.correlations(run, m) for m in known]
+    shown += [tables.loadings(m) for m in known]
     return fields + figures + numbers(*shown)
 
 

@@ -6,8 +6,7 @@ from html import escape
 from typing import Any
 
 from eigenkit.report.html import document, policy
-from eigenkit.report.pieces import folded, table_html, weights, whole_body
-from eigenkit.report.svg import line
+from eigenkit.report.pieces import folded, line, table_html, weights, whole_body
 from eigenkit.report.tables import Table
 from eigenkit.report.words import visible
 

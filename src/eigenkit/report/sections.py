@@ -11,9 +11,8 @@ import numpy as np
 
 from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.record.schema import Method, Model, Run
-from eigenkit.report import label_sections, label_tables, tables
+from eigenkit.report import label_sections, tables
 from eigenkit.report.alike import clustered, clustered_rows, coinciding
-from eigenkit.report.differences import difference, main_metric, main_score, ranked
 from eigenkit.report.pieces import (
     controls,
     figure,
@@ -30,11 +29,15 @@ from eigenkit.report.tables import Table
 from eigenkit.report.words import (
     before_fit,
     count,
+    difference,
     drawn_sentence,
     headline,
     label_word,
     label_words,
+    main_metric,
+    main_score,
     protocol_sentence,
+    ranked,
     sizes,
     visible,
     with_index,
@@ -55,7 +58,7 @@ def figure_names(run: Run) -> dict[str, Any]:
         },
         "main": main_metric(run),
         "differences": _gaps(run),
-        "shown": label_tables.in_order(run, shown),
+        "shown": tables.in_order(run, shown),
         "clustered": clustered(run),
         "separation": [_alike_rows(run, method) for method in run.methods],
     }
@@ -170,7 +173,7 @@ def _projection(run: Run) -> str:
     if word == "label":
         caption += " A sample with several of the chosen labels takes the colour of the rarest."
     caption += " Arrows (a biplot) show how features correlate with the components."
-    boxes = "".join(_box(run, j) for j in label_tables.in_order(run, run.data.shown))
+    boxes = "".join(_box(run, j) for j in tables.in_order(run, run.data.shown))
     chosen = (
         f'<fieldset class="chips controls" id="chips" hidden><legend>Coloured by {word}</legend>'
         f"{boxes}</fieldset>"
@@ -197,7 +200,7 @@ _CURVES: dict[str, tuple[Callable[[Method], Any], str, str, Callable[[Run], Tabl
         "Score on the test parts against the number of components, for every method.",
         "The score on the test parts with the first components alone: where a curve is level, "
         "further components add nothing. Do not choose by it: it is measured on the test parts.",
-        label_tables.by_components,
+        tables.by_components,
     ),
     "scree": (
         lambda m: m.model and m.model.eigenvalues,

@@ -7,11 +7,17 @@ from html import escape
 
 from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.record.schema import Method, Run, Score
-from eigenkit.report.differences import interval, main_metric, main_words
-from eigenkit.report.pieces import table_html, whole_body
-from eigenkit.report.svg import dots
+from eigenkit.report.pieces import dots, table_html, whole_body
 from eigenkit.report.tables import Table
-from eigenkit.report.words import headline, listed, measured, visible
+from eigenkit.report.words import (
+    headline,
+    interval,
+    listed,
+    main_metric,
+    main_words,
+    measured,
+    visible,
+)
 
 _LEVEL = "95 %"
 
