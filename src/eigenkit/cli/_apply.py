@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import sys
-from collections.abc import Iterator
 from itertools import chain
-from typing import IO, TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +13,7 @@ from eigenkit.cli._console import Result, clean, progress, table
 from eigenkit.cli._data import Counter, found_line, load_data, reading, with_labels
 
 if TYPE_CHECKING:
-    from eigenkit.files import Block, Source
+    from eigenkit.files import Block, Data, Source
     from eigenkit.models import Model
 
 Out = Annotated[
@@ -178,7 +176,8 @@ def _apply(
     keep_formulas: bool = False,
 ) -> Result:
     """Read in blocks, compute, write; the output appears when all of it is there."""
-    from eigenkit.files import atomic, open_file, output_format, write_table
+    from eigenkit.files import FileError, atomic, open_file, output_format, write_table
+    from eigenkit.files._reading import rows_per_block
 
     if out == "-" and as_json:
         raise o.bad("--out", "--json needs the table in a file.")
@@ -187,11 +186,16 @@ def _apply(
     source = open_file(data, options)
     names = _told_apart(source.kept_names, names)
     with progress("working", as_json) as advance:
-        blocks = _computed(source, columns, Counter(advance))
+        counter = Counter(advance)
+        read = (counter.passed("working", b) for b in source.blocks(rows_per_block(source)))
+        computed = (columns(source, block) for block in read)
         # What goes wrong with the first rows goes wrong before the first byte is written.
-        blocks = chain([next(blocks)], blocks)
+        first = next(computed, None)
+        if first is None:
+            raise FileError(data, "it holds no rows.")
+        blocks = chain([first], computed)
         if place is None:
-            n = write_table(cast("IO[bytes]", _Screen()), kind, names, blocks, keep_formulas)
+            n = write_table(sys.stdout.buffer, kind, names, blocks, keep_formulas)
             return Result({"rows": n})
         with atomic(place) as stream:
             n = write_table(stream, kind, names, blocks, keep_formulas)
@@ -217,35 +221,7 @@ def _told_apart(kept: list[str], names: list[str]) -> list[str]:
     return found
 
 
-def _computed(source: Source, columns: Any, counter: Counter) -> Iterator[list[Any]]:
-    from eigenkit.files._reading import rows_per_block
-
-    empty = True
-    for block in source.blocks(rows_per_block(source)):
-        counter.step("working", len(block))
-        empty = False
-        yield columns(source, block)
-    if empty:
-        from eigenkit.files import FileError
-
-        raise FileError(source.path, "it holds no rows.")
-
-
-class _Screen(io.RawIOBase):
-    """Standard output as a binary file that may be closed without harm."""
-
-    def writable(self) -> bool:
-        return True
-
-    def write(self, data: Any) -> int:
-        sys.stdout.buffer.write(bytes(data))
-        sys.stdout.flush()
-        return len(data)
-
-
-if TYPE_CHECKING:
-    from eigenkit.files import Data
-    from eigenkit.models import Model
+# -- how good it is ---------------------------------------------------------------------
 
 
 @o.takes(o.READING)
@@ -317,19 +293,17 @@ def _of_numbers(names: tuple[str, ...], truth: Any, told: Any) -> dict[str, Any]
 
 def _of_labels(names: tuple[str, ...], kind: str, Y: Any, S: Any, P: Any) -> dict[str, Any]:
     """Scores over all classes or labels, and of every one."""
-    from eigenkit.evaluation.metrics import METRICS, auc_per_label, score_all
+    from eigenkit.evaluation.metrics import METRICS, auc_per_label, rates, score_all
 
     overall = {METRICS[name][0]: value for name, value in score_all(Y, S, P).items()}
-    auc = auc_per_label(Y, S)
-    hit, said, true = (Y * P).sum(axis=0), P.sum(axis=0), Y.sum(axis=0)
+    found = rates((Y * P).sum(axis=0), P.sum(axis=0), Y.sum(axis=0))
+    columns = {"precision": found["precision"], "recall": found["recall"], "F1": found["f1"]}
+    columns["AUC"] = auc_per_label(Y, S)
     per = [
         {
             kind: name,
-            "rows": int(true[j]),
-            "precision": float(hit[j] / max(said[j], 1)),
-            "recall": float(hit[j] / max(true[j], 1)),
-            "F1": float(2 * hit[j] / max(said[j] + true[j], 1)),
-            "AUC": float(auc[j]),
+            "rows": int(Y[:, j].sum()),
+            **{title: float(values[j]) for title, values in columns.items()},
         }
         for j, name in enumerate(names)
     ]

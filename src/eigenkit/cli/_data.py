@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import warnings
 from dataclasses import fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from eigenkit.cli import _options as o
@@ -83,8 +84,7 @@ def load_data(path: str, options: Reading, quiet: bool, missing: str = "error") 
     from eigenkit.files._reading import stored_sparse
 
     with progress("reading", quiet) as advance:
-        rows = Counter(advance)
-        data = read(open_file(path, options), rows.reading)
+        data = read(open_file(path, options), partial(Counter(advance).step, "reading"))
     _warn_of_labels_among_features(data.source)
     _warn_of_row_numbers(data)
     if missing == "drop":
@@ -235,21 +235,18 @@ class Counter:
     def __init__(self, advance: Any) -> None:
         self.advance, self.n = advance, 0
 
-    def reading(self, rows: int) -> None:
-        self.step("reading", rows)
-
     def step(self, name: str, rows: int) -> None:
         self.n += rows
         self.advance(self.n, None, f"{name}: {self.n} rows")
 
+    def passed(self, name: str, block: Block) -> Block:
+        self.step(name, len(block))
+        return block
+
 
 def found_line(path: str, found: dict[str, Any]) -> str:
     """What was found out about a file, in one line."""
-    words = [str(found.get("format"))]
-    if found.get("compression"):
-        words.append(str(found["compression"]))
-    if "encoding" in found:
-        words.append(str(found["encoding"]))
+    words = [found[key] for key in ("format", "compression", "encoding") if found.get(key)]
     if "delimiter" in found:
         words.append(f"delimiter {found['delimiter']!r}")
     if found.get("decimal", ".") != ".":

@@ -15,7 +15,13 @@ from eigenkit.cli._console import Result, cell, clean, table, wrapped
 from eigenkit.cli._data import found_line
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eigenkit.files import Data
     from eigenkit.models import Model
+
+# Features per component whose stability is kept in the model file: the steadiest first.
+_MOST = 30
 
 
 def inspect(
@@ -196,14 +202,7 @@ def _components_table(components: Iterable[dict[str, Any]]) -> str:
     return table(["component", "top features"], rows, right=(0,))
 
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from eigenkit.files import Data
-    from eigenkit.models import Model
-
-# Features per component that are kept in the model file: the steadiest first.
-_MOST = 30
+# -- stability --------------------------------------------------------------------------
 
 
 def check_stability(resamples: int | None, in_blocks: bool, missing: str) -> None:

@@ -193,12 +193,14 @@ def _write_delimited(
     guard = _as_it_is if keep else safe_cell
     writer.writerow([guard(name) for name in names])
     n = 0
-    for block in blocks:
-        columns = [_cells(column, guard) for column in block]
-        writer.writerows(zip(*columns, strict=True))
-        n += len(columns[0])
-    text.flush()
-    text.detach()
+    try:
+        for block in blocks:
+            columns = [_cells(column, guard) for column in block]
+            writer.writerows(zip(*columns, strict=True))
+            text.flush()
+            n += len(columns[0])
+    finally:
+        text.detach()  # or the stream would be closed with it
     return n
 
 
