@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import importlib.util
 from pathlib import Path
 
@@ -56,3 +57,15 @@ def test_sizes_that_only_steer_speed_are_not_tried(tool, tmp_path, monkeypatch) 
     code = "step = min(n, max(1, BLOCK_BYTES // (8 * d)))\nroom = n + BLOCK_BYTES\n"
     (tmp_path / "f.py").write_text(code)
     assert [m.new for m in tool.mutants_of(Path("f.py"))] == ["max", "-"]
+
+
+def test_functions_take_the_code_of_a_changed_file(tool) -> None:
+    text = "def f(x, y=2):\n    return [x + i for i in range(y)]\n\nclass C:\n    k = 3\n"
+    place: dict = {}
+    exec(compile(text, "f.py", "exec", dont_inherit=True), place)
+    new = tool.changed_code(text, text.replace("+", "-"))
+    gc.freeze()
+    tool._exchange(new)
+    assert place["f"](10) == [10, 9]
+    for part in ("y=2", "k = 3"):  # evaluated when the file is imported, not when a function runs
+        assert tool.changed_code(text, text.replace(part, part[:-1] + "9")) == {}

@@ -6,14 +6,16 @@ A mutant is one changed operator, comparison or constant, in a copy of the tree.
 the core run once under coverage, to know which of them pass through which line. Every mutant is
 then shown to those that pass through its line, the quickest first, until one fails or they have
 taken ``--seconds``; a mutant that none of them notices survives and is printed. Tests run in forks
-of one process that has imported everything but eigenkit, so that a mutant takes a few seconds.
+of one process that has collected them all, with other code in the function that is changed.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import importlib
+import gc
+import hashlib
+import inspect
 import json
 import os
 import random
@@ -26,7 +28,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 CORE = ["data/*.py", "linalg.py", "moments/*.py", "pencil.py", "solvers/*.py", "targets.py"]
@@ -42,12 +47,6 @@ pls_references pls_streams plsda probabilistic_cca rgcca row_blocks sample_weigh
 shrinkage sklearn_names small_rules solver_parts solvers sparse_cca sparse_labels sparse_pls
 stream_values streams targets threads view_equations ways_taken
 """
-
-NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
-# What most tests import, and no mutant changes.
-SHARED = ["numpy", "pandas", "pytest", "scipy.optimize", "scipy.sparse.linalg", "scipy.stats"]
-SHARED += ["sklearn.cross_decomposition", "sklearn.datasets", "sklearn.discriminant_analysis"]
-SHARED += ["sklearn.pipeline", "sklearn.svm", "sklearn.utils.estimator_checks"]
 
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "-",
@@ -247,7 +246,6 @@ class _Contexts:
 def record(tree: Path, tests: list[str], out: Path) -> int:
     """Run the tests under coverage, in the process that this one started for it."""
     import coverage
-    import pytest
 
     os.chdir(tree)
     cover = coverage.Coverage(data_file=None, include=[str(tree / "src" / "*")], config_file=False)
@@ -264,78 +262,130 @@ def record(tree: Path, tests: list[str], out: Path) -> int:
     return int(code)
 
 
-def run(mutant: Mutant, tree: Path, tests: list[str], timeout: float) -> bool:
-    """Whether the tests notice."""
-    if not tests:
-        return False
-    place = tree / mutant.path
-    text = (ROOT / mutant.path).read_text()
-    changed = text[: mutant.start] + mutant.new + text[mutant.stop :]
-    place.write_text(changed)
-    try:
-        ast.parse(changed)
-        return not passes(tree, tests, timeout)
-    except SyntaxError:
+class Forks:
+    """A plugin of pytest: every mutant is shown its tests in a fork of the collected session."""
+
+    def __init__(
+        self, tree: Path, coverage: Coverage, chosen: list[Mutant], seconds: float
+    ) -> None:
+        self.tree, self.coverage, self.chosen, self.seconds = tree, coverage, chosen, seconds
+        self.survivors: list[Mutant] = []
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        known = self.coverage.seconds
+        if not self.passes(session, sorted(known, key=lambda test: known[test])[:20], {}):
+            pytest.exit("the tests fail in a fork: nothing can be counted.", returncode=1)
+        for mutant in self.chosen:
+            shown = self.coverage.tests(mutant, self.seconds)
+            noticed = bool(shown) and self.notices(mutant, session, shown)
+            verdict = "noticed " if noticed else "SURVIVED"
+            print(f"{verdict} {mutant} ({len(shown)} tests)", flush=True)
+            self.survivors += [] if noticed else [mutant]
         return True
-    finally:
-        place.write_text(text)
 
-
-def passes(tree: Path, tests: list[str], timeout: float) -> bool:
-    """Whether the tests pass, in a fork of this process; one that hangs does not."""
-    (tree / "chosen.txt").write_text("\n".join(tests))
-    child = os.fork()
-    if child == 0:
-        os.setsid()
-        silence = os.open(os.devnull, os.O_RDWR)
-        os.dup2(silence, 1)
-        os.dup2(silence, 2)
-        code = 1
+    def notices(self, mutant: Mutant, session: Any, tests: list[str]) -> bool:
+        """Whether one of the tests fails."""
+        place = self.tree / mutant.path
+        text = place.read_text()
+        changed = text[: mutant.start] + mutant.new + text[mutant.stop :]
         try:
-            import pytest
-
-            code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "@chosen.txt"]))
+            new = changed_code(text, changed)
+        except SyntaxError:
+            return True
+        place.write_text(changed)
+        try:
+            if new:
+                return not self.passes(session, tests, new)
+            return not self.passes_anew(tests)  # what runs when the module is imported
         finally:
-            os._exit(code)
+            place.write_text(text)
+
+    def passes(self, session: Any, tests: list[str], new: dict[CodeType, CodeType]) -> bool:
+        """Whether the tests pass with other code of functions, in a fork of this process."""
+        child = os.fork()
+        if child == 0:
+            os.setsid()
+            silence = os.open(os.devnull, os.O_RDWR)
+            for stream in range(3):
+                os.dup2(silence, stream)
+            code = 1
+            try:
+                _exchange(new)
+                items = {item.nodeid: item for item in session.items}
+                session.items[:] = [items[test] for test in tests]
+                session.config.pluginmanager.unregister(self)
+                session.config.hook.pytest_runtestloop(session=session)
+                code = int(session.testsfailed > 0)
+            finally:
+                os._exit(code)
+        return _ends_well(child, 60 + 3 * self.seconds)
+
+    def passes_anew(self, tests: list[str]) -> bool:
+        """Whether the tests pass, in a process that imports everything anew."""
+        (self.tree / "chosen.txt").write_text("\n".join(tests))
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+        silent = subprocess.DEVNULL
+        child = subprocess.Popen(
+            [*command, "@chosen.txt"], cwd=self.tree, stdout=silent, start_new_session=True
+        )
+        return _ends_well(child.pid, 60 + 3 * self.seconds)
+
+
+def changed_code(text: str, changed: str) -> dict[CodeType, CodeType]:
+    """The functions that a change of a file concerns: their code, and what it becomes."""
+    before, after = (_functions(compile(t, "", "exec", dont_inherit=True)) for t in (text, changed))
+    return {old: new for old, new in zip(before, after, strict=True) if old != new}
+
+
+def _exchange(new: dict[CodeType, CodeType]) -> None:
+    """Give all functions that exist their new code."""
+    gc.unfreeze()  # those that were put aside are not listed
+    for function in gc.get_objects():
+        if isinstance(function, FunctionType) and function.__code__ in new:
+            function.__code__ = new[function.__code__]
+
+
+def _functions(code: CodeType) -> Iterator[CodeType]:
+    for part in code.co_consts:
+        if isinstance(part, CodeType):
+            if part.co_flags & inspect.CO_OPTIMIZED:  # not the body of a class
+                yield part
+            yield from _functions(part)
+
+
+def _ends_well(child: int, timeout: float) -> bool:
+    """Whether a process ends without failing; one that hangs does not."""
     end = time.monotonic() + timeout
     while time.monotonic() < end:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             return os.waitstatus_to_exitcode(status) == 0
-        time.sleep(0.02)
+        time.sleep(0.01)
     os.killpg(child, signal.SIGKILL)
     os.waitpid(child, 0)
     return False
 
 
-def prepare(tree: Path, tests: list[str]) -> None:
-    """Compile what is collected once, and import what all forks need; not eigenkit itself."""
-    environment = _environment(tree)
-    collect = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider"]
-    kept = {name: value for name, value in environment.items() if name != NO_BYTECODE}
-    subprocess.run([*collect, *tests], cwd=tree, env=kept, stdout=subprocess.DEVNULL, check=True)
-    os.environ.update(environment)
-    os.chdir(tree)
-    sys.path[:0] = [str(tree / "src"), str(tree)]
-    sys.dont_write_bytecode = True  # of changed files
-    for name in SHARED:
-        importlib.import_module(name)
-    assert "eigenkit" not in sys.modules
-
-
 def _environment(tree: Path) -> dict[str, str]:
     one = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     path = os.pathsep.join([str(tree / "src"), str(tree)])
-    return {**os.environ, **one, "PYTHONPATH": path, NO_BYTECODE: "1"}
+    return {**os.environ, **one, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def covered(tree: Path, tests: list[str]) -> Coverage:
+def covered(tree: Path, tests: list[str], kept: Path | None) -> Coverage:
     """Run the tests as they are; those that fail would "notice" every mutant."""
+    files = sorted(path for path in tree.rglob("*") if path.suffix in (".py", ".toml"))
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
+    if kept and kept.exists() and (told := json.loads(kept.read_text()))["digest"] == digest:
+        return Coverage(told)
     out = tree / "coverage.json"
     command = [sys.executable, __file__, "--record", str(tree), str(out), *tests]
     if subprocess.run(command, env=_environment(tree), stdout=subprocess.DEVNULL).returncode:
         raise SystemExit("the tests fail without any change: nothing can be counted.")
-    return Coverage(json.loads(out.read_text()))
+    told = json.loads(out.read_text())
+    if kept:
+        kept.write_text(json.dumps({**told, "digest": digest}))
+    return Coverage(told)
 
 
 def _copied(tree: Path) -> Path:
@@ -356,6 +406,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=60.0, help="of tests for one mutant")
     parser.add_argument("--only", default="", help="files whose path contains this")
+    parser.add_argument(
+        "--map", type=Path, help="where to keep which tests pass through which lines"
+    )
     parser.add_argument("--again", type=Path, help="only what survived in this output of a run")
     given = parser.parse_args()
     package = ROOT / "src" / "eigenkit"
@@ -366,25 +419,19 @@ def main() -> None:
         lived = given.again.read_text()
         chosen = [mutant for mutant in sites if f"SURVIVED {mutant} (" in lived]
     tests = [f"tests/test_{name}.py" for name in TESTS.split()]
-    survivors = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         tree = _copied(Path(folder).resolve() / "tree")
-        coverage = covered(tree, tests)
-        prepare(tree, tests)
-        quickest = sorted(coverage.seconds, key=lambda test: coverage.seconds[test])[:20]
-        if not passes(tree, quickest, 300):
-            raise SystemExit("the tests fail in a fork of this process: nothing can be counted.")
-        for mutant in chosen:
-            shown = coverage.tests(mutant, given.seconds)
-            noticed = run(mutant, tree, shown, 60 + 3 * given.seconds)
-            verdict = "noticed " if noticed else "SURVIVED"
-            print(f"{verdict} {mutant} ({len(shown)} tests)", flush=True)
-            if not noticed:
-                survivors.append(mutant)
+        forks = Forks(tree, covered(tree, tests, given.map), chosen, given.seconds)
+        os.environ.update(_environment(tree))
+        os.chdir(tree)
+        sys.path[:0] = [str(tree / "src"), str(tree)]
+        command = ["-x", "-q", "-s", "-p", "no:cacheprovider", *tests]
+        if code := pytest.main(command, plugins=[forks]):
+            raise SystemExit(int(code))
         os.chdir(ROOT)
-    n, left = len(chosen), len(survivors)
+    n, left = len(chosen), len(forks.survivors)
     print(f"\n{n - left} of {n} noticed ({(n - left) / max(n, 1):.0%}), of {len(sites)} possible")
-    for mutant in survivors:
+    for mutant in forks.survivors:
         print(f"survived: {mutant}")
 
 
