@@ -216,7 +216,8 @@ def test_opposed_scores_are_turned_where_weights_may_be_negative(rng):
     b = np.linalg.lstsq(_unit(Y), _unit(X) @ a)[0]
     for turn in (1.0, -1.0):
         for free in (True, False):
-            found = module._finish(x, y, [a], [turn * b], free)
+            request = _request(y=Sparsity(0.0, nonnegative=not free))
+            found = module._finish(x, y, [a], [turn * b], request)
             S, T = (X - X.mean(axis=0)) @ found.W_x, (Y - Y.mean(axis=0)) @ found.W_y
             assert np.sign(S[:, 0] @ T[:, 0]) == (1.0 if free else turn)
             np.testing.assert_allclose([np.sum(S**2), np.sum(T**2)], 1.0)

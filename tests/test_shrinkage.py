@@ -214,7 +214,7 @@ def test_a_constant_feature_gets_no_weight(data):
 @pytest.mark.parametrize("unit_y", [1e-150, 1e150])
 def test_factors_of_shrinkage_have_no_unit(unit, unit_y, rng):
     s, vy = np.sort(rng.uniform(1, 3, 8))[::-1], rng.normal(size=8)
-    plain, scaled = Spectrum(s, np.eye(8), vy), Spectrum(unit * s, np.eye(8), unit_y * vy)
+    plain, scaled = Spectrum(s, np.eye(8), vy, 1.0), Spectrum(unit * s, np.eye(8), unit_y * vy, 1.0)
     for p in (1, 3, 6):
         np.testing.assert_allclose(scaled.pls(p), plain.pls(p), rtol=1e-8)
         K = np.array([s ** (2 * i + 1) * vy for i in range(p)]).T

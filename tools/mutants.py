@@ -37,10 +37,10 @@ ROOT = Path(__file__).parent.parent
 CORE = ["data/*.py", "linalg.py", "moments/*.py", "pencil.py", "solvers/*.py", "targets.py"]
 # What runs the core and little else, without the long rounds over all estimators.
 TESTS = """
-accuracy bayesian_cca blocked_data blocks_and_costs canonical_ridge compiled component_equations
-core_edges data data_equations deflation estimators extreme_numbers graph_equations
-graph_regularized hostile hostile_views hypergraph_clustering invariances kernel_estimators
-kernels large_planes latent_equations lda least_squares linalg_equations many_labels margin
+accuracy bayesian_cca blocked_data blocks_and_costs canonical_ridge choices compiled
+component_equations core_edges data data_equations deflation estimators extreme_numbers graph_equations
+graph_regularized hostile hostile_views hypergraph_clustering invariances iterations
+kernel_estimators kernels large_planes latent_equations lda least_squares linalg_equations many_labels margin
 moment_equations moments multilabel multiple_kernels multiview nothing_to_learn offsets_and_units
 orthogonal_pls pairs_equations pca pencil plane_equations plane_streams planes pls pls_cv
 pls_references pls_streams plsda probabilistic_cca rgcca row_blocks sample_weight_units search
@@ -270,9 +270,12 @@ class Forks:
     ) -> None:
         self.tree, self.coverage, self.chosen, self.seconds = tree, coverage, chosen, seconds
         self.survivors: list[Mutant] = []
+        self.functions: dict[CodeType, list[FunctionType]] = {}
+        self.items: dict[str, Any] = {}
 
     def pytest_runtestloop(self, session: Any) -> bool:
-        known = self.coverage.seconds
+        known, self.functions = self.coverage.seconds, existing_functions()
+        self.items = {item.nodeid: item for item in session.items}
         if not self.passes(session, sorted(known, key=lambda test: known[test])[:20], {}):
             pytest.exit("the tests fail in a fork: nothing can be counted.", returncode=1)
         for mutant in self.chosen:
@@ -310,9 +313,10 @@ class Forks:
                 os.dup2(silence, stream)
             code = 1
             try:
-                _exchange(new)
-                items = {item.nodeid: item for item in session.items}
-                session.items[:] = [items[test] for test in tests]
+                for old, code_of_mutant in new.items():
+                    for function in self.functions.get(old, ()):
+                        function.__code__ = code_of_mutant
+                session.items[:] = [self.items[test] for test in tests]
                 session.config.pluginmanager.unregister(self)
                 session.config.hook.pytest_runtestloop(session=session)
                 code = int(session.testsfailed > 0)
@@ -337,12 +341,15 @@ def changed_code(text: str, changed: str) -> dict[CodeType, CodeType]:
     return {old: new for old, new in zip(before, after, strict=True) if old != new}
 
 
-def _exchange(new: dict[CodeType, CodeType]) -> None:
-    """Give all functions that exist their new code."""
+def existing_functions() -> dict[CodeType, list[FunctionType]]:
+    """All functions by their code."""
+    found: dict[CodeType, list[FunctionType]] = {}
     gc.unfreeze()  # those that were put aside are not listed
     for function in gc.get_objects():
-        if isinstance(function, FunctionType) and function.__code__ in new:
-            function.__code__ = new[function.__code__]
+        if isinstance(function, FunctionType):
+            found.setdefault(function.__code__, []).append(function)
+    gc.freeze()  # no fork need look at them, which would copy their memory
+    return found
 
 
 def _functions(code: CodeType) -> Iterator[CodeType]:

@@ -31,7 +31,6 @@ the largest entry, or the largest entry that is not to be kept.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -229,10 +228,9 @@ def leading_pair(S: Array) -> tuple[Array, Array, float]:
         w = S @ _leading_eigenvector(S.T @ S)
     else:
         w = S @ (S.T @ _leading_eigenvector(S @ S.T))
-    w = w / (math.sqrt(w @ w) or 1.0)
+    w = normalized(w)
     c = w @ S
-    sigma = math.sqrt(c @ c)
-    return w, c / (sigma or 1.0), sigma
+    return w, normalized(c), float(np.linalg.norm(c))
 
 
 def _leading_eigenvector(M: Array) -> Array:

@@ -25,7 +25,7 @@ import numpy as np
 import scipy
 
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, Cholesky
+from eigenkit.linalg import Array, Cholesky, power_of_two
 
 # The part of the gap that the next point need not promise to close.
 LEVEL = 0.5
@@ -188,7 +188,7 @@ def lower_bound(cuts: Array) -> tuple[float, Array]:
     """
     m, p = cuts.shape
     low = float(cuts.min())
-    scale = float(cuts.max() - low) or 1.0  # the tolerances of HiGHS are absolute
+    scale = float(power_of_two(cuts.max() - low))  # the tolerances of HiGHS are absolute
     answer = scipy.optimize.linprog(
         np.append(np.zeros(p), 1.0),
         A_ub=np.hstack([(cuts - low) / scale, -np.ones((m, 1))]),
@@ -214,7 +214,7 @@ def nearest(cuts: Array, level: float, center: Array, feasible: Array) -> Array:
     """
     p = len(center)
     Q = np.linalg.svd(np.ones((1, p)))[2][1:].T
-    scale = float(np.abs(cuts).max()) or 1.0
+    scale = float(power_of_two(np.abs(cuts).max()))
     G = np.vstack([-(cuts / scale) @ Q, Q])
     h = np.concatenate([(cuts @ center - level) / scale, -center])
     residual = _least_distance(G, h)

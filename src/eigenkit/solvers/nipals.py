@@ -81,11 +81,9 @@ def _alternate(
     while steps < max_iter:
         steps += 1
         last = w
-        w = _regress(X.T, u, None if M is None else M.T)
-        w /= np.linalg.norm(w) or 1.0
+        w = normalized(_regress(X.T, u, None if M is None else M.T))
         t = _regress(X, w, M)
-        c = Y.T @ t
-        c /= np.linalg.norm(c) or 1.0
+        c = normalized(Y.T @ t)
         u = Y @ c
         if np.linalg.norm(w - last) <= tol:
             break

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eigenkit.linalg import Array, eigenpairs
-from eigenkit.solvers.sparse_latent import NOISE, Loadings, Observed, above, bound, latent, update
+from eigenkit.solvers.sparse_latent import Loadings, Observed, above, bound, latent, update
 
 # The number of components stops growing after this many that did not raise the bound.
 PATIENCE = 2
@@ -70,11 +70,10 @@ def ascend(data: Observed, q: Loadings, tol: float, max_iter: int, beat: float =
 
 def start(data: Observed, W: Array) -> Loadings:
     """Factors with these loadings, all of them active."""
-    shape = (int(data.view.max()) + 1, W.shape[1])
-    ones, counts = np.ones(shape), NOISE[0] + data.counts / 2
     left = np.maximum(1 - np.sum(W**2, axis=1), 0.1)
     variance = np.full(W.shape, 1 / data.counts.mean())
-    q = Loadings(W, variance, np.ones(W.shape), (ones, ones), (ones, ones), (counts, counts * left))
+    unknown = left, left  # found below, from the rest
+    q = Loadings(W, variance, np.ones(W.shape), unknown, unknown, (np.ones_like(left), left))
     return above(data, latent(data, q), q)
 
 

@@ -40,7 +40,7 @@ class Spectrum:
     s: Array
     directions: Array
     vy: Array
-    unit: float = 1.0
+    unit: float
 
     @classmethod
     def of(cls, Z: Centered, y: Array) -> Spectrum:

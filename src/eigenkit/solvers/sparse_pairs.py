@@ -155,19 +155,17 @@ def sparse_pairs(
         columns_y.append(b)
         sweeps, converged = max(sweeps, n_iter), converged and done
         x, y = x.without(t), y.without(u)
-    found = _finish(x, y, columns_x, columns_y, free=not request.y.nonnegative)
+    found = _finish(x, y, columns_x, columns_y, request)
     return replace(found, n_iter=sweeps, converged=converged)
 
 
-def _finish(x: View, y: View, columns_x: list[Array], columns_y: list[Array], free: bool) -> Pairs:
+def _finish(x: View, y: View, w_x: list[Array], w_y: list[Array], request: Request) -> Pairs:
     """Scores of unit length on the whole views, positively correlated; signs by the rule."""
-    W = [
-        np.array(columns).reshape(-1, v.width).T for columns, v in ((columns_x, x), (columns_y, y))
-    ]
+    W = [np.array(w).reshape(-1, v.width).T for w, v in ((w_x, x), (w_y, y))]
     scores = [v.X.matmat(w) for v, w in zip((x, y), W, strict=True)]
     W = [w / norm(s, axis=0) for w, s in zip(W, scores, strict=True)]
     sign = signs(W[0])
-    opposed = free & (np.sum(scores[0] * scores[1], axis=0) < 0)
+    opposed = (not request.y.nonnegative) & (np.sum(scores[0] * scores[1], axis=0) < 0)
     signed = (W[0] * sign, W[1] * np.where(opposed, -sign, sign))
     W_x, W_y = (v.in_units_of_X(w) for v, w in zip((x, y), signed, strict=True))
     return Pairs(W_x, W_y)
@@ -379,7 +377,7 @@ def _least_squares(x: View, y: View, l: int, request: Request) -> Pairs:
     r = ratio(product, size)
     best = [j for j in np.argsort(-r, kind="stable") if r[j] > RANK_TOL]
     order = _independent(best, l, scores, targets)
-    return _finish(x, y, [W[:, j] for j in order], [root[:, j] for j in order], free=True)
+    return _finish(x, y, [W[:, j] for j in order], [root[:, j] for j in order], request)
 
 
 def _independent(order: list[int], l: int, *scores: Array) -> list[int]:

@@ -1,0 +1,272 @@
+"""Small decisions of the core: how many are asked for, in which order, in which units."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse.linalg import eigsh
+
+from eigenkit.data import Centered, CenteredKernel, LocalPasses, sparse_rows
+from eigenkit.data import sparse as sparse_data
+from eigenkit.linalg import orthonormalize
+from eigenkit.moments import BlockedRows, Rows, stream
+from eigenkit.solvers import Settings, kernel, krylov, multiblock, spectral, stages
+from eigenkit.solvers.kernel_weights import lower_bound, nearest
+from eigenkit.solvers.sparse_latent import Loadings, Observed, above, bound, latent
+from eigenkit.targets import TARGETS
+from eigenkit.tolerances import EPS
+
+
+def test_one_component_more_than_the_rank_shows_what_is_left_out():
+    assert Settings(label_rank=3, by_eigenvalues=True).count == 4
+    assert Settings(label_rank="auto", by_eigenvalues=True).count is None
+    assert Settings(label_rank=3).count is None
+    more = Settings(n_components=3).count
+    assert more is not None
+    assert more > 3  # near ties with the last are resolved among more
+
+
+def test_the_order_and_signs_of_components_leave_the_evidence(rng):
+    data = Observed.of(rng.normal(size=(20, 5)), np.array([0, 0, 0, 1, 1]), np.ones(20))
+    W, shape = rng.normal(size=(5, 3)), (2, 3)
+    some = [rng.uniform(1, 2, size) for size in (shape, shape, shape, shape, (5,), (5,))]
+    active = rng.uniform(0.2, 0.9, (5, 3))
+    q = Loadings(W, rng.uniform(0.1, 1, (5, 3)), active, tuple(some[:2]), tuple(some[2:4]),
+                 tuple(some[4:]))  # fmt: skip
+    for other in (q.ordered(np.array([2, 0, 1])), q.turned(np.array([1.0, -1.0, -1.0]))):
+        assert bound(data, latent(data, other), other) == pytest.approx(
+            bound(data, latent(data, q), q), rel=1e-12
+        )
+        assert not np.array_equal(other.mean, q.mean)
+        again = above(data, latent(data, other), other)
+        assert bound(data, latent(data, again), again) > bound(data, latent(data, q), q)
+
+
+@pytest.mark.parametrize("unit", [1e-9, 1e-3, 1e5])
+def test_the_unit_of_cuts_moves_no_weights(unit, rng):
+    cuts, center = rng.normal(size=(5, 4)) + 1.0, np.full(4, 0.25)
+    value, corner = lower_bound(cuts)
+    scaled, same = lower_bound(unit * cuts)
+    assert scaled == pytest.approx(unit * value, rel=1e-9)
+    np.testing.assert_allclose(same, corner, atol=1e-9)
+    level = value + 0.5 * ((cuts @ center).max() - value)
+    found, again = (
+        nearest(cuts, level, center, corner),
+        nearest(unit * cuts, unit * level, center, corner),
+    )
+    np.testing.assert_allclose(again, found, atol=1e-9)
+    assert (cuts @ found).max() == pytest.approx(level, rel=1e-9)
+    assert found.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_cuts_that_are_all_alike_say_their_value():
+    value, weights = lower_bound(np.full((3, 2), 2.5))
+    assert value == pytest.approx(2.5)
+    assert weights.sum() == pytest.approx(1.0)
+
+
+# -- streams ---------------------------------------------------------------------------------
+
+
+def _stream(name, monkeypatch, block_bytes):
+    monkeypatch.setattr(stream, "BLOCK_BYTES", block_bytes)
+    return stream.Moments.begin(TARGETS[name], 1.0)
+
+
+def test_a_stream_factors_blocks_of_the_size_that_it_says(rng, monkeypatch):
+    rows = Rows(rng.normal(size=(500, 3)), rng.normal(size=(500, 2)), None)
+    held = _stream("opls", monkeypatch, 2**30).add(rows, TARGETS["opls"], 1.0)
+    monkeypatch.setattr(stream, "BLOCK_BYTES", 4000)
+    assert [block.n_rows for block in held._blocks()] == [100] * 5  # of 40 bytes
+    monkeypatch.setattr(stream, "BLOCK_BYTES", 1)
+    assert [block.n_rows for block in held._blocks()] == [5] * 100  # as many as columns
+
+
+def test_label_sets_are_counted_when_their_rows_have_doubled(rng, monkeypatch):
+    counted = []
+    width = stream.Moments._width
+    monkeypatch.setattr(
+        stream.Moments, "_width", lambda self: counted.append(len(self.recent)) or width(self)
+    )
+    held = _stream("star", monkeypatch, 1)
+    monkeypatch.setattr(stream, "_block_bytes", lambda width: 2**20)  # nothing is factored
+    for _ in range(8):
+        Y = rng.integers(0, 2, (4, 3)) * 1.0
+        held = held.add(Rows(rng.normal(size=(4, 2)), Y, None), TARGETS["star"], 1.0)
+    assert counted == [1, 1, 1, 1]  # after 1, 2, 4 and 8 batches
+    assert held.factor is None
+
+
+@pytest.mark.parametrize(("rows", "limit", "kept"), [(500, 0, True), (500, 1, False)])
+def test_what_may_not_be_kept_is_refused(rows, limit, kept, rng, monkeypatch):
+    """Rows that take less room than a factor of them stay, up to the limit."""
+    held = _stream("opls", monkeypatch, 1)
+    batch = Rows(rng.normal(size=(rows, 3)), rng.normal(size=(rows, 2)), None)
+    monkeypatch.setattr(stream, "_block_bytes", lambda width: batch.n_bytes)
+    monkeypatch.setattr(stream, "LIMIT_BYTES", batch.n_bytes - limit)
+    if kept:
+        assert held.add(batch, TARGETS["opls"], 1.0).n_bytes == batch.n_bytes
+    else:
+        with pytest.raises(ValueError, match="the limit is"):
+            held.add(batch, TARGETS["opls"], 1.0)
+
+
+@pytest.mark.parametrize(("limit", "fits"), [(0, True), (1, False)])
+def test_a_factor_may_be_as_large_as_the_limit(limit, fits, rng, monkeypatch):
+    held = _stream("opls", monkeypatch, 1)
+    batch = Rows(rng.normal(size=(50, 3)), rng.normal(size=(50, 2)), None)
+    monkeypatch.setattr(stream, "_block_bytes", lambda width: 8 * width)
+    monkeypatch.setattr(stream, "LIMIT_BYTES", 8 * 5 * 5 - limit)
+    if fits:
+        assert held.add(batch, TARGETS["opls"], 1.0).n_bytes == 8 * 5 * 5
+    else:
+        with pytest.raises(ValueError, match="5 x 5 numbers"):
+            held.add(batch, TARGETS["opls"], 1.0)
+
+
+@pytest.mark.parametrize(("n", "hidden"), [(5, False), (6, True)])
+def test_rows_are_hidden_in_sums_where_they_outnumber_the_columns(n, hidden, rng):
+    held = stream.Moments.begin(TARGETS["opls"], 1.0)
+    held = held.add(Rows(rng.normal(size=(n, 3)), rng.normal(size=(n, 2)), None),
+                    TARGETS["opls"], 1.0)  # fmt: skip
+    if hidden:
+        found = held.without_rows(TARGETS["opls"], 1.0)
+        assert (found.recent, found.factor.R.shape, found.n_rows) == ((), (5, 5), n)
+    else:
+        with pytest.raises(ValueError, match="cannot be hidden"):
+            held.without_rows(TARGETS["opls"], 1.0)
+
+
+# -- ranks and spectra ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", [(3000, 2), (2, 3000)])
+def test_what_counts_as_rank_depends_on_the_longer_side(shape, rng):
+    """Ten roundings for every row or column, whichever are more."""
+    short, long = min(shape), max(shape)
+    for size, rank in ((0.5, 1), (2.0, 2)):
+        Q = np.linalg.qr(rng.normal(size=(long, short)))[0]
+        T = Q * [1.0, size * 10 * EPS * long]
+        block = multiblock.Block(T if shape[0] == long else T.T, 0.5, 0.5, 10.0)
+        P, F = block.whitened()
+        assert P.shape[1] == F.shape[1] == rank
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_basis_has_as_many_vectors_as_are_above_the_rounding_of_all_rows(dtype, rng):
+    eps = np.finfo(dtype).eps
+    for size, rank in ((0.2, 1), (5.0, 2)):
+        Q = np.linalg.qr(rng.normal(size=(3000, 2)))[0]
+        W = (Q @ [[1.0, 1.0], [0.0, size * 3000 * eps]]).astype(dtype)
+        basis, R = orthonormalize(W)
+        assert basis.shape[1] == len(R) == rank
+
+
+@pytest.mark.parametrize("method", ["gram", "svd"])
+@pytest.mark.parametrize("shape", [(20, 4), (4, 20)])
+def test_all_components_are_a_complete_spectrum(method, shape, rng):
+    found = spectral.principal_axes(Centered(rng.normal(size=shape)), None, method, 1e-8, 100)
+    assert found.complete
+    assert len(found.s) == (4 if shape[0] > 4 else 3)
+
+
+# -- blocks of sparse rows ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_blocks_of_sparse_rows_are_all_rows_once_and_alike(threads, rng, monkeypatch):
+    monkeypatch.setattr(sparse_rows, "available", lambda: threads)
+    for shape, density in (((200, 30), 0.2), ((3, 50), 0.5), ((40, 5), 0.0)):
+        X = sparse.random_array(shape, density=density, format="csr", random_state=1)
+        blocks = sparse_rows.SparseRows(X)._blocks
+        rows = [i for block in blocks for i in range(block.start, block.stop)]
+        assert rows == list(range(shape[0]))
+        assert len(blocks) <= 4 * threads
+        held = [X.indptr[b.stop] - X.indptr[b.start] for b in blocks]
+        assert max(held) <= X.nnz / (4 * threads) + np.diff(X.indptr).max()
+
+
+# -- what stands behind numbers -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", [None, "counts", "shares"])
+@pytest.mark.parametrize("small", [False, True])
+def test_blocks_have_the_freedom_and_the_grain_of_their_rows(weights, small, rng):
+    X, Y = rng.normal(size=(30, 3)) + 5.0, rng.normal(size=(30, 2))
+    X[:, 1] = 7.0
+    w = {None: None, "counts": rng.integers(1, 4, 30) * 1.0, "shares": rng.random(30)}[weights]
+    parts = [slice(0, 12), slice(12, 30)]
+    blocks = [[(X[p], Y[p], None if w is None else w[p])] for p in parts]
+    passes = LocalPasses(lambda: blocks)
+    target = TARGETS["opls"]
+    plain = Rows(X, Y, w).problem(target, 1.0, 0.5)
+    found = BlockedRows(passes, passes, passes, small).problem(target, 1.0, 0.5)
+    Z, own = found.pencil.Z, plain.pencil.Z
+    assert Z.freedom == pytest.approx(own.freedom, rel=1e-12)
+    assert Z.total == pytest.approx(own.total, rel=1e-12)
+    assert found.labels.one == pytest.approx(plain.labels.one, rel=1e-12)
+    np.testing.assert_allclose(Z.grain(), own.grain(), rtol=1e-6)
+    assert Z.grain()[1] == own.grain()[1] == 0.0  # which no rounding can make vary
+
+
+@pytest.mark.parametrize("unit", [1e-25, 1.0, 1e25])
+@pytest.mark.parametrize("shape", [(30, 4), (4, 30)])
+@pytest.mark.parametrize("kind", ["dense", "sparse", "kernel"])
+def test_singular_values_have_the_unit_of_the_data(kind, shape, unit, rng, monkeypatch):
+    monkeypatch.setattr(sparse_data, "DENSE_LIMIT_BYTES", 0)
+    X = rng.normal(size=(shape[0], 3)) @ rng.normal(size=(3, shape[1]))
+    given = {"dense": X, "sparse": sparse.csr_array(X), "kernel": X @ X.T}[kind]
+    Z = CenteredKernel(unit**2 * given) if kind == "kernel" else Centered(unit * given)
+    U, s, V = Z.triplets()
+    true = np.linalg.svd(X - X.mean(axis=0), compute_uv=False)[:3]
+    np.testing.assert_allclose(Z.lengths_to_X(s), unit * true, rtol=1e-6)
+    np.testing.assert_allclose(Z.matmat(V), U * s, atol=1e-6 * s[0])
+
+
+def test_corrections_end_with_the_steps_that_are_left(rng):
+    G, B = np.diag(np.arange(1.0, 7.0)), rng.normal(size=(6, 1))
+    calls = []
+
+    def product(V):
+        calls.append(1)
+        return G @ V
+
+    for used, made in ((5, 1), (4, 3)):  # of five steps: none is left, or one
+        calls.clear()
+        run = krylov._polish(product, B, 0.5, np.zeros((6, 1)), used, 1e-12, 5)
+        assert (run.n_iter, run.converged, len(calls)) == (5, False, made)
+
+
+def test_no_distance_is_told_from_a_small_one():
+    """A level that is just below the value at the centre is a short way off, not out of reach."""
+    cuts, center = np.array([[2.0, 1.0]]), np.array([0.5, 0.5])
+    for way in (1e-3, 1e-6):
+        found = nearest(cuts, 1.5 - way, center, np.array([0.0, 1.0]))
+        np.testing.assert_allclose(found, [0.5 - way, 0.5 + way], atol=1e-3 * way)
+    out_of_reach = nearest(cuts, 0.5, center, np.array([0.0, 1.0]))
+    np.testing.assert_allclose(out_of_reach, [0.25, 0.75])
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_the_rank_on_a_span_does_not_depend_on_the_unit_of_the_target(unit, rng):
+    WBW, WC = np.eye(3), np.diag([1.0, 1e-4, 1e-8])[:, :3]
+    T, values, basis = stages.ritz(WBW, unit * WC)
+    np.testing.assert_allclose(values, unit**2 * np.array([1.0, 1e-8]), rtol=1e-9)
+    assert T.shape == basis.shape == (3, 2)
+
+
+def test_few_of_many_components_of_a_kernel_come_from_lanczos(monkeypatch, rng):
+    asked = []
+    monkeypatch.setattr(kernel, "LANCZOS_ORDER", 20)
+    monkeypatch.setattr(
+        kernel, "eigsh", lambda *given, **more: asked.append(given[1]) or eigsh(*given, **more)
+    )
+    A = rng.normal(size=(40, 40))
+    true = np.linalg.eigvalsh(A @ A.T)[::-1]
+    for few in (1, 4, 5, None):
+        values, V = kernel._leading(A @ A.T, few)
+        np.testing.assert_allclose(values, true[:few], rtol=1e-9)
+        np.testing.assert_allclose(A @ A.T @ V, V * values, atol=1e-8 * true[0])
+    kernel._leading(np.eye(19), 1)
+    assert asked == [1, 4]  # at most a tenth, and of more than LANCZOS_ORDER

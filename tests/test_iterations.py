@@ -1,0 +1,106 @@
+"""Iterations of the core step by step: the recursion that is stated, and when it ends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eigenkit.solvers import lasso as lasso_module
+from eigenkit.solvers.lasso import Sparsity, lasso
+
+
+class _Matrix:
+    """What the lasso asks of a view, from a dense matrix; products are counted."""
+
+    def __init__(self, A):
+        self.A, self.width, self.count = A, A.shape[1], 0
+
+    def gram(self):
+        return self.A.T @ self.A
+
+    def gram_product(self, w):
+        self.count += 1
+        return self.A.T @ (self.A @ w)
+
+
+def _fista(G, c, penalty, bound, steps):
+    """Accelerated proximal gradient steps (Beck and Teboulle), restarted where they overshoot."""
+    last = z = np.zeros_like(c)
+    t, restarts = 1.0, 0
+    for _ in range(steps):
+        w = z - (G @ z - c) / bound
+        w = np.sign(w) * np.maximum(np.abs(w) - penalty / bound, 0)
+        if np.dot(z - w, w - last) > 0:
+            t, restarts = 1.0, restarts + 1
+        t_next = 0.5 + np.sqrt(0.25 + t**2)
+        z = w + (t - 1) / t_next * (w - last)
+        last, t = w, t_next
+    return last, restarts
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 100])
+def test_steps_of_the_lasso_are_accelerated_and_restarted(steps, rng, monkeypatch):
+    A = rng.normal(size=(30, 6)) @ np.diag([3.0, 1.0, 1.0, 0.5, 0.3, 0.1])
+    c, bounds = A.T @ rng.normal(size=30), []
+
+    def noted(product, bound, *given):
+        bounds.append(bound)
+        return inner(product, bound, *given)
+
+    inner = lasso_module._proximal
+    monkeypatch.setattr(lasso_module, "_proximal", noted)
+    monkeypatch.setattr(lasso_module, "MAX_STEPS", steps)
+    monkeypatch.setattr(lasso_module, "TOLERANCE", 0.0)
+    w = lasso(_Matrix(A), Sparsity(0.05))(c, np.zeros(6))
+    largest = np.linalg.norm(A, 2) ** 2
+    assert largest < bounds[0] < 1.15 * largest  # shorter steps would only be slower
+    expected, restarts = _fista(A.T @ A, c, 0.05 * np.abs(c).max(), bounds[0], steps)
+    np.testing.assert_allclose(w, expected, rtol=1e-9, atol=1e-12 * np.abs(expected).max())
+    assert restarts > 0 or steps < 100
+
+
+def test_steps_of_the_lasso_end_where_weights_no_longer_change(rng, monkeypatch):
+    monkeypatch.setattr(lasso_module, "GRAM_ORDER", 0)
+    A = rng.normal(size=(30, 6))
+    c = A.T @ rng.normal(size=30)
+    view = _Matrix(A)
+    fit = lasso(view, Sparsity(0.1))
+    w = fit(c, np.zeros(6))
+    view.count = 0
+    again = fit(c, w)
+    assert view.count <= 3  # nothing is left to do
+    np.testing.assert_allclose(again, w, rtol=1e-7, atol=1e-9 * np.abs(w).max())
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+def test_a_lasso_that_may_keep_all_has_no_penalty(nonnegative, rng):
+    A, true = rng.normal(size=(30, 4)), np.array([1.0, 2.0, 0.5, 3.0])
+    for count in (4, 9):
+        w = lasso(_Matrix(A), Sparsity(0.5, count, nonnegative))(A.T @ A @ true, np.zeros(4))
+        np.testing.assert_allclose(w, true, rtol=1e-6)
+
+
+@pytest.mark.parametrize("nonnegative", [False, True])
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_the_path_of_the_lasso_goes_on_to_the_next_variable(nonnegative, unit, rng):
+    """It ends at the smallest penalty with so few variables: there another one would come in."""
+    left = 0
+    for _ in range(30):
+        A = rng.normal(size=(8, 6)) @ rng.normal(size=(6, 6))
+        c = unit * A.T @ rng.normal(size=8)
+        inside = set()
+        for count in range(1, 6):
+            w = lasso(_Matrix(A), Sparsity(0.0, count, nonnegative))(c, np.zeros(6))
+            rest, on = c - A.T @ (A @ w), w != 0
+            assert 1 <= np.count_nonzero(on) <= count or (nonnegative and c.max() < 0)
+            left += not inside <= set(np.flatnonzero(on))
+            inside = set(np.flatnonzero(on))
+            if not on.any():
+                continue
+            level = np.abs(rest[on]).max()
+            np.testing.assert_allclose(rest[on], level * np.sign(w[on]), atol=1e-8 * unit)
+            waiting = (rest if nonnegative else np.abs(rest))[~on]
+            assert np.all(waiting <= level + 1e-8 * unit)
+            # Either one more is at the level, or the level is zero, or none can come in.
+            assert level < 1e-7 * unit or np.any(waiting > level - 1e-8 * unit)
+    assert left > 3  # of the variables that were in
