@@ -38,14 +38,14 @@ CORE = ["data/*.py", "linalg.py", "moments/*.py", "pencil.py", "solvers/*.py", "
 # What runs the core and little else, without the long rounds over all estimators.
 TESTS = """
 accuracy bayesian_cca blocked_data blocks_and_costs canonical_ridge choices compiled
-component_equations core_edges data data_equations deflation estimators extreme_numbers graph_equations
-graph_regularized hostile hostile_views hypergraph_clustering invariances iterations
-kernel_estimators kernels large_planes latent_equations lda least_squares linalg_equations many_labels margin
-moment_equations moments multilabel multiple_kernels multiview nothing_to_learn offsets_and_units
-orthogonal_pls pairs_equations pca pencil plane_equations plane_streams planes pls pls_cv
-pls_references pls_streams plsda probabilistic_cca rgcca row_blocks sample_weight_units search
-shrinkage sklearn_names small_rules solver_parts solvers sparse_cca sparse_labels sparse_pls
-stream_values streams targets threads view_equations ways_taken
+component_equations core_edges data data_equations deflation estimators extreme_numbers
+graph_equations graph_regularized hostile hostile_views hypergraph_clustering invariances
+iterations kernel_estimators kernels large_planes latent_equations lda least_squares
+linalg_equations many_labels margin moment_equations moments multilabel multiple_kernels multiview
+nothing_to_learn offsets_and_units orthogonal_pls pairs_equations pca pencil plane_equations
+plane_streams planes pls pls_cv pls_references pls_streams plsda probabilistic_cca rgcca row_blocks
+sample_weight_units search shrinkage sklearn_names small_rules solver_parts solvers sparse_cca
+sparse_labels sparse_pls stream_values streams targets threads view_equations ways_taken
 """
 
 OPERATORS: dict[type[ast.AST], str] = {
