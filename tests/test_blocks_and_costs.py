@@ -22,8 +22,7 @@ from eigenkit.data import (
 from eigenkit.data import dense as dense_data
 from eigenkit.data.blocked import Frame
 from eigenkit.data.costs import BLOCK_RATE, DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
-from eigenkit.data.passes import FAN_IN, tree_sum
-from eigenkit.data.survey import Survey
+from eigenkit.data.passes import FAN_IN, Survey, tree_sum
 from eigenkit.moments import stream
 from eigenkit.solvers import choose, krylov, spectral
 from eigenkit.solvers.choice import _factorization_costs, _iteration_cost, _iterations

@@ -16,10 +16,10 @@ from eigenkit.linalg import Cholesky
 from eigenkit.pencil import Pencil, Report
 from eigenkit.solvers import Settings, component_cv, regression, solve, spectral
 from eigenkit.solvers.cross_products import CrossProducts, blocks, scaling
-from eigenkit.solvers.deflation import Components, decompose, inverse_rotations
-from eigenkit.solvers.kernel import deflated, principal
+from eigenkit.solvers.deflation import Components, decompose, deflated, inverse_rotations
 from eigenkit.solvers.nipals import _regress, skip_missing_scores
 from eigenkit.solvers.regression import REGRESSIONS
+from eigenkit.solvers.spectral import principal
 from eigenkit.targets import TARGETS, Labels
 
 # -- products for partial least squares ----------------------------------------------------

@@ -14,7 +14,7 @@ from eigenkit.data import Blocked, Centered, CenteredKernel, LocalPasses, survey
 from eigenkit.linalg import plus_product
 from eigenkit.moments import Factor, Rows
 from eigenkit.pencil import Pencil
-from eigenkit.solvers import Settings, label_rank, solve, spectral
+from eigenkit.solvers import Settings, coordinates, solve, spectral
 from eigenkit.solvers.krylov import block_cg
 from eigenkit.solvers.least_squares import targets
 from eigenkit.solvers.regression import REGRESSIONS, _refined
@@ -136,11 +136,11 @@ def test_pairs_come_by_correlation_and_not_by_the_length_of_targets(rng):
 @pytest.mark.parametrize("shape", [(200, 150), (150, 200)])
 def test_main_directions_of_many_labels_are_nearly_the_best(shape, rng, monkeypatch):
     for name, value in (("MANY", 0), ("FEW_ENTRIES", 0), ("MOST", 40)):
-        monkeypatch.setattr(label_rank, name, value)
+        monkeypatch.setattr(coordinates, name, value)
     s = 0.9 ** np.arange(150)
     U, V = (np.linalg.qr(rng.normal(size=(m, 150)))[0] for m in shape)
     H = (U * s) @ V.T
-    _, T, _ = label_rank.reduced(Pencil(Centered(rng.normal(size=(shape[0], 2))), H, 1.0), "auto")
+    _, T, _ = coordinates.reduced(Pencil(Centered(rng.normal(size=(shape[0], 2))), H, 1.0), "auto")
     r = int(np.searchsorted(np.cumsum(s**2) / np.sum(s**2), 0.99)) + 1
     assert T.shape[1] == r
     assert np.linalg.norm(H - H @ T @ T.T, 2) <= 1.01 * s[r]

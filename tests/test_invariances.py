@@ -22,7 +22,7 @@ from eigenkit.linalg import (
     whitener,
 )
 from eigenkit.pencil import Pencil
-from eigenkit.solvers import label_rank, planes
+from eigenkit.solvers import coordinates, planes
 from eigenkit.solvers.cross_products import rounding
 from eigenkit.solvers.kernel_weights import lower_bound
 from eigenkit.solvers.krylov import _solve_triangle, largest_eigenpairs
@@ -184,10 +184,10 @@ def test_a_label_that_all_samples_carry_is_no_target(weighted, rng):
 
 def test_labels_without_main_directions_are_all_taken(monkeypatch, rng):
     """As many targets as Lanczos steps can find, where no few hold the share that is asked for."""
-    monkeypatch.setattr(label_rank, "MANY", 4)
+    monkeypatch.setattr(coordinates, "MANY", 4)
     Q = np.linalg.qr(rng.normal(size=(40, 30)))[0]
     pencil = Pencil.state(Centered(rng.normal(size=(40, 5))), Q - Q.mean(axis=0), 1.0)
-    small, V, rest = label_rank.reduced(pencil, "auto")
+    small, V, rest = coordinates.reduced(pencil, "auto")
     assert small.H.shape == (40, 29)
     assert V.shape == (30, 29)
     assert 0 < rest <= 1 + 1e-9
@@ -247,7 +247,7 @@ def test_refinement_that_does_not_converge_says_so(rng):
 def test_main_directions_of_labels_do_not_depend_on_the_shape(k, rng):
     """Fewer samples than labels go another way than more."""
     Z, H = Centered(rng.normal(size=(30, 3))), rng.normal(size=(30, k))
-    squares, V, total = label_rank._leading(Z, H, 4)
+    squares, V, total = coordinates._leading(Z, H, 4)
     _, s, Vt = np.linalg.svd(H, full_matrices=False)
     np.testing.assert_allclose(squares[:5], s[:5] ** 2, rtol=1e-10)
     np.testing.assert_allclose(total, np.sum(s**2), rtol=1e-12)

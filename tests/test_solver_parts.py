@@ -13,7 +13,8 @@ from scipy import linalg as sla
 from eigenkit.data import Centered
 from eigenkit.exceptions import ConvergenceWarning
 from eigenkit.pencil import Pencil, Report, Solution
-from eigenkit.solvers import kernel_weights, label_rank, stages
+from eigenkit.solvers import coordinates, kernel_weights, stages
+from eigenkit.solvers.coordinates import reduction
 from eigenkit.solvers.deflation import sparse_pair
 from eigenkit.solvers.kernel_weights import KernelBank, lower_bound, nearest, silp
 from eigenkit.solvers.krylov import block_cg, block_lsqr, largest_eigenpairs
@@ -21,7 +22,6 @@ from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.multiblock import Cross, Rule, _ascend
 from eigenkit.solvers.nipals import nipals, nipals_axes
 from eigenkit.solvers.orthogonal import Filter, correct
-from eigenkit.solvers.reduction import reduction
 from eigenkit.solvers.sparse_pairs import Request, View, alternating, pmd
 
 
@@ -214,7 +214,7 @@ def test_directions_by_eigenvalues_are_the_first_components(solver, regression, 
     assert whole.report.label_rank is None
     for rank in (2, 5, "auto"):
         found = stages.solve(pencil, stages.Settings(**given, label_rank=rank))
-        r, rest = label_rank.leading(whole.eigenvalues, rank)
+        r, rest = coordinates.leading(whole.eigenvalues, rank)
         assert found.report.label_rank == found.W.shape[1] == found.basis.shape[1] == r
         np.testing.assert_allclose(found.eigenvalues, whole.eigenvalues[:r], rtol=1e-8)
         np.testing.assert_allclose(found.W, whole.W[:, :r], atol=1e-7)
@@ -226,13 +226,13 @@ def test_directions_by_eigenvalues_are_the_first_components(solver, regression, 
 
 def test_directions_are_enough_for_a_share():
     squares = np.array([50.0, 40.0, 9.0, 0.6, 0.4])
-    assert label_rank._enough(squares, 100.0) == 3  # exactly the share of 0.99
-    assert label_rank._enough(squares, 100.5) == 4
-    assert label_rank._enough(squares, 50.0) == 1
-    assert label_rank.leading(squares, 2) == (2, 9.0)
-    assert label_rank.leading(squares, "auto") == (3, 0.6)
-    assert label_rank.leading(squares, 5) == (5, 0.0)
-    assert label_rank.leading(squares, 8) == (5, 0.0)
+    assert coordinates._enough(squares, 100.0) == 3  # exactly the share of 0.99
+    assert coordinates._enough(squares, 100.5) == 4
+    assert coordinates._enough(squares, 50.0) == 1
+    assert coordinates.leading(squares, 2) == (2, 9.0)
+    assert coordinates.leading(squares, "auto") == (3, 0.6)
+    assert coordinates.leading(squares, 5) == (5, 0.0)
+    assert coordinates.leading(squares, 8) == (5, 0.0)
 
 
 @pytest.mark.parametrize("shape", [(40, 12), (12, 40)])
@@ -245,9 +245,9 @@ def test_fewer_targets_leave_out_what_they_say(shape, way, rank, rng, monkeypatc
     H = (U * s) @ V.T
     if way == "a few":
         for name, value in (("MANY", 0), ("FEW_ENTRIES", 0), ("MOST", 6)):
-            monkeypatch.setattr(label_rank, name, value)
+            monkeypatch.setattr(coordinates, name, value)
     Z = Centered(rng.normal(size=(n, 5)))
-    small, T, rest = label_rank.reduced(Pencil(Z, H, 1.0), rank)
+    small, T, rest = coordinates.reduced(Pencil(Z, H, 1.0), rank)
     r = 3 if rank == 3 else int(np.searchsorted(np.cumsum(s**2) / np.sum(s**2), 0.99)) + 1
     assert T.shape == (k, r)
     np.testing.assert_allclose(T.T @ T, np.eye(r), atol=1e-10)
@@ -264,11 +264,11 @@ def test_labels_of_small_rank_leave_nothing_out(rng):
     for n in (30, 6):
         Z = Centered(rng.normal(size=(n, 4)))
         for rank in (5, 8):
-            _, T, rest = label_rank.reduced(Pencil(Z, H[:n], 1.0), rank)
+            _, T, rest = coordinates.reduced(Pencil(Z, H[:n], 1.0), rank)
             assert T.shape == (8, 2)
             assert rest < 1e-12 * np.sum(H * H)
     full = rng.normal(size=(30, 4))
-    assert label_rank.reduced(Pencil(Centered(full), full, 1.0), 4)[2] < 1e-12 * np.sum(full**2)
+    assert coordinates.reduced(Pencil(Centered(full), full, 1.0), 4)[2] < 1e-12 * np.sum(full**2)
 
 
 # -- weights of kernels --------------------------------------------------------------------

@@ -155,7 +155,7 @@ def test_as_many_targets_as_labels_have_rank_lose_nothing(rng, target, form):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("target", ["opls", "star"])
 def test_the_bound_of_fewer_targets_holds(rng, monkeypatch, target, form, most):
-    monkeypatch.setattr("eigenkit.solvers.label_rank.MANY", most)
+    monkeypatch.setattr("eigenkit.solvers.coordinates.MANY", most)
     X, Y = labelled(rng)
     weight = rng.random(80) + 0.5
     pencil = Rows(X, form(Y), weight).problem(TARGETS[target], 1.0, 0.5).pencil
@@ -174,8 +174,8 @@ def test_the_bound_of_fewer_targets_holds(rng, monkeypatch, target, form, most):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize(("many", "entries"), [(2000, 2**23), (2000, 0), (5, 0)])
 def test_more_targets_than_labels_have_rank_are_not_made_up(rng, monkeypatch, many, entries, form):
-    monkeypatch.setattr("eigenkit.solvers.label_rank.MANY", many)
-    monkeypatch.setattr("eigenkit.solvers.label_rank.FEW_ENTRIES", entries)
+    monkeypatch.setattr("eigenkit.solvers.coordinates.MANY", many)
+    monkeypatch.setattr("eigenkit.solvers.coordinates.FEW_ENTRIES", entries)
     X, Y = rng.standard_normal((40, 6)), np.where(rng.random((40, 60)) < 0.1, 1.0, 0.0)
     Y[:10] = 0.0  # alike, which makes the rank 30
     pencil = Rows(X, form(Y), None).problem(TARGETS["opls"], 1.0, 0.5).pencil
@@ -190,7 +190,7 @@ def test_auto_takes_few_directions_of_very_many_labels_and_measures_what_is_left
     rng, monkeypatch, shape
 ):
     for name, value in {"MANY": 5, "FEW_ENTRIES": 0, "MOST": 7}.items():
-        monkeypatch.setattr(f"eigenkit.solvers.label_rank.{name}", value)
+        monkeypatch.setattr(f"eigenkit.solvers.coordinates.{name}", value)
     Y = sparse.csr_array(np.where(rng.random(shape) < 0.2, 1.0, 0.0))
     pencil = Rows(rng.normal(size=(shape[0], 6)), Y, None).problem(TARGETS["opls"], 1.0, 0.5).pencil
     whole, few = solve(pencil), solve(pencil, Settings(label_rank="auto"))

@@ -83,11 +83,6 @@ class SideBySide:
         return self[:].astype(dtype or self.dtype, copy=False)
 
 
-def _is_plain(X: np.ndarray | SideBySide) -> bool:
-    """Whether BLAS takes X as it is: with gaps between its numbers it copies all of it."""
-    return isinstance(X, np.ndarray) and X.dtype == np.float64 and X.itemsize in X.strides
-
-
 class Dense(Centered):
     """An array, or several side by side; not copied, not changed."""
 
@@ -109,11 +104,16 @@ class Dense(Centered):
             return np.asarray(total / self.total)
 
     def _sums(self, rows: slice, P: Array) -> tuple[Array, Array]:
-        total, squares = _sums(P)
-        if self.weight is None:
-            return total, squares
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self.weight[rows] @ P, squares
+        """Sums (weighted) and squares (not) of the columns, infinite where they overflow."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            if compiled.takes_dense(P):
+                total, squares = compiled.dense_sums(P)
+            else:
+                # Sums of sums, added in pairs: one long sum would lose digits of a far mean.
+                parts = [np.ones(len(part)) @ part for part in np.array_split(P, len(P) // 64 + 1)]
+                total = np.ascontiguousarray(np.transpose(parts)).sum(axis=1)
+                squares = sum_of_squares(P)
+            return total if self.weight is None else self.weight[rows] @ P, squares
 
     def _rescale_mean(self) -> None:
         self.mean = self._mean() / np.broadcast_to(self.unit, self.shape[1:])
@@ -168,15 +168,18 @@ class Dense(Centered):
         blocks share one piece of memory: a block is gone when the next one comes.
         """
         first, last = (0, self.shape[0]) if part is None else (part.start, part.stop)
-        changed = self.shift is not None or self.m is not None or not _is_plain(self.X)
+        X = self.X
+        # With gaps between its numbers BLAS would copy all of X.
+        plain = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.itemsize in X.strides
+        changed = self.shift is not None or self.m is not None or not plain
         changed |= weighted and self.r is not None
-        size = size or (BLOCK_BYTES if changed else self.X.nbytes)
+        size = size or (BLOCK_BYTES if changed else X.nbytes)
         step = max(1, size // (8 * max(1, self.shape[1])))
         memory = np.empty((min(step, last - first), self.shape[1])) if changed else None
         for start in range(first, max(last, first + 1), step):
             rows = slice(start, min(start + step, last))
             room = None if memory is None else memory[: rows.stop - rows.start]
-            yield rows, self.X[rows] if room is None else self._changed(rows, weighted, room)
+            yield rows, X[rows] if room is None else self._changed(rows, weighted, room)
 
     def _changed(self, rows: slice, weighted: bool, P: Array) -> Array:
         """Some rows of P, where it is not X, written into this memory."""
@@ -359,16 +362,6 @@ def _gradient(P: Array, V: Array, offset: Array, H: Any = None) -> tuple[Array, 
     Z -= offset
     gap = Z if H is None else Z - H
     return Z, np.asarray((gap.T @ P).T)
-
-
-def _sums(P: Array) -> tuple[Array, Array]:
-    """Sums and sums of squares of the columns, infinite where they overflow."""
-    if compiled.takes_dense(P):
-        return compiled.dense_sums(P)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        # Sums of sums, added in pairs: one long sum would lose digits of a mean far from zero.
-        parts = [np.ones(len(rows)) @ rows for rows in np.array_split(P, len(P) // 64 + 1)]
-        return np.ascontiguousarray(np.transpose(parts)).sum(axis=1), sum_of_squares(P)
 
 
 def _narrow(P: Array, k: int) -> bool:

@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     from eigenkit.estimators.pca import PCA
     from eigenkit.estimators.planes import GEPSVM, ReGEC
     from eigenkit.estimators.pls import PLSSVD, SIMPLS, PLSCanonical, PLSRegression
-    from eigenkit.estimators.pls_cv import PLSRegressionCV
     from eigenkit.estimators.plsda import PLSDA
     from eigenkit.estimators.probabilistic_cca import ProbabilisticCCA
     from eigenkit.estimators.rgcca import RGCCA
-    from eigenkit.estimators.search import AlphaSearchCV, l1_path
+    from eigenkit.estimators.search import AlphaSearchCV, PLSRegressionCV, l1_path
     from eigenkit.estimators.shrinkage import ShrinkageRegression, shrinkage_factors
     from eigenkit.estimators.sparse_cca import SparseCCA
     from eigenkit.estimators.sparse_pls import SparsePLS, SparsePLSDA
@@ -113,11 +112,10 @@ _MODULES: dict[str, tuple[str, ...]] = {
     ".pca": ("PCA",),
     ".planes": ("GEPSVM", "ReGEC"),
     ".pls": ("PLSCanonical", "PLSRegression", "PLSSVD", "SIMPLS"),
-    ".pls_cv": ("PLSRegressionCV",),
     ".plsda": ("PLSDA",),
     ".probabilistic_cca": ("ProbabilisticCCA",),
     ".rgcca": ("RGCCA",),
-    ".search": ("AlphaSearchCV", "l1_path"),
+    ".search": ("AlphaSearchCV", "PLSRegressionCV", "l1_path"),
     ".shrinkage": ("ShrinkageRegression", "shrinkage_factors"),
     ".sparse_cca": ("SparseCCA",),
     ".sparse_pls": ("SparsePLS", "SparsePLSDA"),

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import project
 from eigenkit.estimators._described import described
 from eigenkit.estimators._estimator import Transformer
-from eigenkit.estimators._streams import Result, Streaming, like
+from eigenkit.estimators._streams import Streaming, like, results
 from eigenkit.estimators._validation import (
     check_X,
     check_X_varies,
@@ -50,14 +50,8 @@ _FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1}
 class Projection(Streaming, Transformer):
     """Supervised projection by the pencil of a target; see the subclasses."""
 
-    components_ = Result()
-    eigenvalues_ = Result()
-    mean_ = Result()
-    n_components_ = Result()
-    n_iter_ = Result()
-    solver_ = Result()
-    regression_ = Result()
-    report_ = Result()
+    components_, eigenvalues_, mean_ = results(3)
+    n_components_, n_iter_, solver_, regression_, report_ = results(5)
     # The ridges, and what each of them is at most.
     _ridges: ClassVar = {"alpha": np.inf}
     # Whether components beyond n_components are used.

@@ -20,7 +20,7 @@ from sklearn.utils.metaestimators import available_if
 from eigenkit.data.sparse_rows import add_transposed, product
 from eigenkit.estimators._encoding import ONE_EACH, check_two_classes
 from eigenkit.estimators._kernel_space import refuse_overflow
-from eigenkit.estimators._streams import Result, Streaming
+from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.kernels import pivots
 from eigenkit.linalg import Array, eigenpairs, power_of_two
@@ -266,12 +266,7 @@ def _is_linear(model: Any) -> bool:
 class PlaneStreams(Streaming):
     """``partial_fit`` and ``merge`` for planes in the space of X."""
 
-    coef_ = Result()
-    intercept_ = Result()
-    eigenvalues_ = Result()
-    n_iter_ = Result()
-    _center_ = Result()
-    _bias_ = Result()
+    coef_, intercept_, eigenvalues_, n_iter_, _center_, _bias_ = results(6)
     classes_: np.ndarray
 
     partial_fit = available_if(_is_linear)(Streaming.partial_fit)

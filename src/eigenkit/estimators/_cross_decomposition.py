@@ -12,7 +12,7 @@ from eigenkit.data import SCALABLE, Centered, project
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._estimator import BothSides
 from eigenkit.estimators._gaps import check_gaps, filled, observed_entries
-from eigenkit.estimators._streams import Result, Streaming
+from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_X_varies, check_y_varies
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array, whitener
@@ -27,8 +27,6 @@ from eigenkit.solvers.deflation import (
 )
 from eigenkit.solvers.nipals import skip_missing_scores
 from eigenkit.targets import TARGETS, Target
-
-_NO_SCORES = "a stream keeps no scores, use transform"
 
 TOO_FAR_APART = (
     "the units of X and y are too far apart for the coefficients to be floating point numbers: "
@@ -89,7 +87,13 @@ class CrossDecomposition(BothSides):
         """Whether to scale X and y."""
         if self.n_components is not None:
             check_count("n_components", self.n_components, hint=", or None for all")
-        return _scale_pair(self.scale)
+        pair = self.scale if isinstance(self.scale, tuple | list) else (self.scale, self.scale)
+        if len(pair) != 2 or not all(isinstance(s, bool | np.bool_) for s in pair):
+            raise ValueError(
+                f"scale={self.scale!r} is not valid: give True, False, or a pair of them for X and "
+                "y."
+            )
+        return bool(pair[0]), bool(pair[1])
 
     @property
     def _iterates(self) -> bool:
@@ -240,16 +244,6 @@ class CrossDecomposition(BothSides):
         return tags
 
 
-def _scale_pair(scale: Any) -> tuple[bool, bool]:
-    """Whether to scale X and y, from one answer for both or one each."""
-    pair = scale if isinstance(scale, tuple | list) else (scale, scale)
-    if len(pair) != 2 or not all(isinstance(s, bool | np.bool_) for s in pair):
-        raise ValueError(
-            f"scale={scale!r} is not valid: give True, False, or a pair of them for X and y."
-        )
-    return bool(pair[0]), bool(pair[1])
-
-
 def decomposed(
     Z: Centered,
     Y: Centered,
@@ -268,27 +262,12 @@ def decomposed(
 class StreamedPLS(Streaming, CrossDecomposition):
     """What can be fitted to a stream or to blocks of rows: X'X, X'Y and Y'Y are all it needs."""
 
-    x_mean_ = Result()
-    y_mean_ = Result()
-    x_std_ = Result()
-    y_std_ = Result()
-    x_weights_ = Result()
-    y_weights_ = Result()
-    x_rotations_ = Result()
-    y_rotations_ = Result()
-    x_loadings_ = Result()
-    y_loadings_ = Result()
-    x_explained_variance_ratio_ = Result()
-    y_explained_variance_ratio_ = Result()
-    x_scores_ = Result(_NO_SCORES)
-    y_scores_ = Result(_NO_SCORES)
-    n_components_ = Result()
-    _score_whitener_ = Result()
-    _n_samples_ = Result()
-    coef_ = Result()
-    intercept_ = Result()
-    n_iter_ = Result()
-    singular_values_ = Result()
+    x_mean_, y_mean_, x_std_, y_std_ = results(4)
+    x_weights_, x_rotations_, x_loadings_, x_explained_variance_ratio_ = results(4)
+    y_weights_, y_rotations_, y_loadings_, y_explained_variance_ratio_ = results(4)
+    x_scores_, y_scores_ = results(2, "a stream keeps no scores, use transform")
+    n_components_, n_iter_, singular_values_, coef_, intercept_ = results(5)
+    _score_whitener_, _n_samples_ = results(2)
 
     def _target(self) -> Target:
         return TARGETS["opls"]

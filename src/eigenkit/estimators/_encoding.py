@@ -136,17 +136,14 @@ def check_indicator(Y: Any, n: int) -> Any:
     # Blocks stay in the cache, and what is 0 or 1 needs no other check.
     step = max(1, FEW_BYTES * len(values) // max(1, values.nbytes))
     parts = [values[i : i + step] for i in range(0, len(values), step)]
-    if not all(thread_map(lambda part: bool(_fine(part).all()), parts, values.size)):
+    others = thread_map(lambda part: part[(part != 0) & (part != 1)], parts, values.size)
+    if any(map(len, others)):
         _check_numbers(values)
         raise ValueError(
-            f"y holds {values[~_fine(values)][0]:g}: as a label matrix it must hold only 0 and 1 "
+            f"y holds {np.concatenate(others)[0]:g}: as a label matrix it must hold only 0 and 1 "
             "(encode lists of labels with MultiLabelBinarizer)."
         )
     return Y.astype(np.float64, copy=False)
-
-
-def _fine(values: np.ndarray) -> np.ndarray:
-    return np.asarray((values == 0) | (values == 1))
 
 
 def check_classes(y: Any, n: int, *, instead: str) -> np.ndarray:
@@ -243,12 +240,8 @@ def check_declared(model: Any, classes: Any) -> None:
         )
 
 
-def indicator_matrix(y: np.ndarray, classes: np.ndarray) -> sparse.csr_array:
-    """Sparse 0/1 matrix with a column per class; a class that is not declared is an error."""
-    return _indicators(class_numbers(y, classes), len(classes))
-
-
-def _indicators(index: np.ndarray, k: int) -> sparse.csr_array:
+def indicator_matrix(index: np.ndarray, k: int) -> sparse.csr_array:
+    """Sparse 0/1 matrix with a column for each of k classes, whose numbers are given."""
     n = len(index)
     return sparse.csr_array((np.ones(n), index, np.arange(n + 1)), shape=(n, k))
 
@@ -265,10 +258,11 @@ def class_columns(
     y = check_classes(y, n, instead=instead)
     if reset and classes is None:
         model.classes_, index = distinct_classes(y)
-        return _indicators(index, len(model.classes_))
-    if reset:
-        model.classes_ = np.unique(as_labels(classes, "classes"))
-    return indicator_matrix(y, model.classes_)
+    else:
+        if reset:
+            model.classes_ = np.unique(as_labels(classes, "classes"))
+        index = class_numbers(y, model.classes_)
+    return indicator_matrix(index, len(model.classes_))
 
 
 def encode_labels(model: Any, y: Any, n: int, classes: Any, reset: bool) -> Any:

@@ -23,7 +23,7 @@ from sklearn.base import (
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import Steady, Through, threads_for
+from eigenkit.data import Steady, Through, project, threads_for
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._notebook import fitted_table
@@ -237,12 +237,15 @@ class ScoresByName:
 class BothSides(Transformer):
     """X and y both have scores: :meth:`transform` gives one or both."""
 
+    y_mean_: Any
+    y_rotations_: Any
+
     def _scores_of_x(self, X: Any) -> Any:
         lacks(self, "_scores_of_x")
 
     def _scores_of_y(self, Y: Any) -> Any:
         """The scores of y, given as numbers with the columns that it had in fit."""
-        lacks(self, "_scores_of_y")
+        return project(Y, self.y_mean_, self.y_rotations_)
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Scores of X, and of y too if given.

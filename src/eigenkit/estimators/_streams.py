@@ -76,6 +76,11 @@ class Result:
         return found[self.name]
 
 
+def results(count: int, advice: str = "") -> tuple[Result, ...]:
+    """As many fitted attributes as there are names to the left."""
+    return tuple(Result(advice) for _ in range(count))
+
+
 def like(other: Any, model: Any) -> Any:
     """``model`` with what the first rows of ``other`` were like: its columns, its classes."""
     for name, value in vars(other).items():
@@ -134,7 +139,8 @@ class Streaming:
         """
         self._settings()
         self._check_stream()
-        half_life = check_half_life(half_life)
+        if half_life is not None:
+            half_life = check_above_zero("half_life", half_life, hint=", or None")
         if isinstance(X, Blocks):
             raise TypeError("X is blocks of rows: give them to fit, or (X, y) one by one.")
         if has_no_rows(X, y, sample_weight):
@@ -203,11 +209,6 @@ class Streaming:
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._is_solved or "_intake_" in vars(self)
-
-
-def check_half_life(half_life: Any) -> float | None:
-    """Rows after which what was seen counts half as much; None for never."""
-    return None if half_life is None else check_above_zero("half_life", half_life, hint=", or None")
 
 
 def _check_alike(model: Any, other: Any) -> None:

@@ -45,7 +45,12 @@ def check_X(
     """
     given = X
     X = readable("X", X)
-    _refuse_names(X)
+    names = list(getattr(X, "columns", ()))
+    if len(set(names)) < len(names):  # they could not be told apart when new samples come
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise ValueError(
+            f"X has several columns named {twice!r}: give every column a name of its own."
+        )
     with plain_words("X"):
         X = validate_data(
             estimator,
@@ -244,29 +249,13 @@ def readable(name: str, X: Any) -> Any:
         raise TypeError(f"{name} is {what_is(X)}: give an array, a frame or a list of rows.")
     if isinstance(X, numbers.Number) or getattr(X, "ndim", None) == 0:
         raise ValueError(f"{name} is a single number: give one row for every sample.")
-    kinds = [getattr(t, "kind", "O") for t in _dtypes(X)]
-    if "M" in kinds or "m" in kinds:
+    dtypes = getattr(X, "dtypes", getattr(X, "dtype", ()))
+    each = list(dtypes) if np.iterable(dtypes) else [dtypes]
+    if any(getattr(dtype, "kind", "O") in "Mm" for dtype in each):
         raise ValueError(f"{name} holds dates or time spans: turn them into numbers first.")
     if getattr(X, "dtype", None) is not None and getattr(X.dtype, "names", None):
         raise ValueError(f"{name} is a structured array: give a plain matrix of numbers.")
     return X
-
-
-def _refuse_names(X: Any) -> None:
-    """Two columns of one name cannot be told apart when new samples come."""
-    names = list(X.columns) if hasattr(X, "columns") else []
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise ValueError(
-            f"X has several columns named {twice!r}: give every column a name of its own."
-        )
-
-
-def _dtypes(X: Any) -> list[Any]:
-    if hasattr(X, "dtypes"):
-        dtypes = X.dtypes
-        return list(dtypes) if np.iterable(dtypes) else [dtypes]
-    return [X.dtype] if hasattr(X, "dtype") else []
 
 
 def _check_sparse(name: str, X: Any) -> None:

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import project
 from eigenkit.estimators._described import described
 from eigenkit.estimators._estimator import BothSides
-from eigenkit.estimators._responses import ResponseProjection, beyond_rounding_of_y
-from eigenkit.estimators._streams import Result
+from eigenkit.estimators._heads import ResponseProjection, beyond_rounding_of_y
+from eigenkit.estimators._streams import results
 from eigenkit.estimators._validation import check_scores, check_X
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array, ratio
@@ -103,13 +103,8 @@ class CCA(BothSides, ResponseProjection):
         self.alpha_y = alpha_y
 
     _ridges: ClassVar = {"alpha": np.inf, "alpha_y": np.inf}
-    x_scores_ = Result("no scores of samples are kept; use transform")
-    y_scores_ = Result("no scores of samples are kept; use transform")
-    canonical_correlations_ = Result()
-    y_rotations_ = Result()
-    y_loadings_ = Result()
-    y_mean_ = Result()
-    _x_loadings_ = Result()
+    x_scores_, y_scores_ = results(2, "no scores of samples are kept; use transform")
+    canonical_correlations_, y_rotations_, y_loadings_, y_mean_, _x_loadings_ = results(5)
 
     def _x_penalty(self) -> tuple[float, float]:
         """(a, b) of the matrix a Xc'Xc + b I that normalizes the projection of X."""
@@ -193,9 +188,6 @@ class CCA(BothSides, ResponseProjection):
 
     def _scores_of_x(self, X: Any) -> Array:
         return project(check_X(self, X, reset=False), self.mean_, self.x_rotations_)
-
-    def _scores_of_y(self, Y: Any) -> Array:
-        return project(Y, self.y_mean_, self.y_rotations_)
 
     def inverse_transform(self, X: Any, y: Any = None) -> Any:
         """Map scores back: the best approximation of X (and y) from them.

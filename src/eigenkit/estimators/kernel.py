@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from eigenkit.data import project
 from eigenkit.estimators._described import described
 from eigenkit.estimators._estimator import BothSides
+from eigenkit.estimators._heads import ResponseProjection
 from eigenkit.estimators._kernel_space import NOT_LINEAR, DualCoefficients, KernelProjection
-from eigenkit.estimators._responses import ResponseProjection
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators.hypergraph import HypergraphSpectral
 from eigenkit.estimators.lda import LDA
@@ -22,7 +21,8 @@ from eigenkit.moments import Problem
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.shell import check_count
 from eigenkit.solvers import Choice, Settings
-from eigenkit.solvers.kernel import deflated, primal
+from eigenkit.solvers.deflation import deflated
+from eigenkit.solvers.spectral import primal
 from eigenkit.targets import TARGETS, Target
 from eigenkit.tolerances import EXACT
 
@@ -114,9 +114,6 @@ class KernelCCA(DualCoefficients, BothSides, ResponseProjection, KernelProjectio
 
     def _scores_of_x(self, X: Any) -> Array:
         return self._scores(X)
-
-    def _scores_of_y(self, Y: Any) -> Array:
-        return project(Y, self.y_mean_, self.y_rotations_)
 
 
 @described

@@ -16,7 +16,7 @@ from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
 from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Rows
 from eigenkit.shell import UNCHANGED, check_at_most, check_count, check_real
-from eigenkit.solvers.kernel import principal
+from eigenkit.solvers.spectral import principal
 from eigenkit.tolerances import SOLVABLE
 
 

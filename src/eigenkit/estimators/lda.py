@@ -17,12 +17,12 @@ from eigenkit.estimators._encoding import ONE_EACH, check_two_classes, class_col
 from eigenkit.estimators._estimator import ScoresByName
 from eigenkit.estimators._heads import (
     checked_priors,
+    gaussian,
     log_posterior,
     most_probable,
-    on_features,
     posterior,
 )
-from eigenkit.estimators._streams import Result
+from eigenkit.estimators._streams import Result, results
 from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows, dense
 from eigenkit.pencil import Pencil, Solution
@@ -156,16 +156,11 @@ class LDA(ScoresByName, ClassifierMixin, Projection):
             return shrunken_by_class(moments, problem)
         return shrunken(problem, float(self.shrinkage), self.n_features_in_)
 
-    priors_ = Result()
-    means_ = Result()
-    coef_ = Result()
+    priors_, means_, coef_, intercept_, explained_variance_ratio_ = results(5)
+    covariance_ = Result("fit with store_covariance=True to keep it")
+    _offset_, _precision_ = results(2)
     # what the coefficients are called: in a kernel's space they are not those of features
     _coef_name = "coef_"
-    intercept_ = Result()
-    explained_variance_ratio_ = Result()
-    covariance_ = Result("fit with store_covariance=True to keep it")
-    _offset_ = Result()
-    _precision_ = Result()
 
     _sparse_labels = True
 
@@ -189,21 +184,18 @@ class LDA(ScoresByName, ClassifierMixin, Projection):
         self.priors_ = self._cast(priors)
         self._keep_means(problem, np.sqrt(np.where(degree > 0, degree, 1.0)))
         counted = replace(problem, total=problem.total / self._shrunken_to())
-        coef, offset = on_features(counted, solution, priors)
+        coef, offset = gaussian(counted, solution, priors)
         self._offset_ = self._cast(offset)
         setattr(self, self._coef_name, self._cast(coef))
         self.intercept_ = self._cast(offset - coef @ problem.mean)
-        self._keep_variances(counted, solution.eigenvalues)
-        if self.store_covariance:
-            self._keep_covariance(problem)
-
-    def _keep_variances(self, problem: Problem, shares: Array) -> None:
-        """Between classes in units of within; ``shares`` of the total lie between them."""
-        l, within = self.n_components_, np.maximum(1 - shares, EPS * problem.n_rows)
-        ratio = shares / within
+        # Variances between classes in units of those within.
+        l, within = self.n_components_, np.maximum(1 - solution.eigenvalues, EPS * problem.n_rows)
+        ratio = solution.eigenvalues / within
         # Of nothing there are no parts: classes with the same means have zeros.
         self.explained_variance_ratio_ = self._cast(ratio[:l] / (ratio.sum() or 1.0))
-        self._precision_ = self._cast((problem.total / within)[:l])
+        self._precision_ = self._cast((counted.total / within)[:l])
+        if self.store_covariance:
+            self._keep_covariance(problem)
 
     def _keep_means(self, problem: Problem, root: Array) -> None:
         pencil = problem.pencil

@@ -23,13 +23,13 @@ from eigenkit.estimators._encoding import (
     labels_of,
 )
 from eigenkit.estimators._heads import (
+    gaussian,
     log_posterior,
     most_probable,
-    on_features,
     posterior,
     regression,
 )
-from eigenkit.estimators._streams import Result
+from eigenkit.estimators._streams import results
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
@@ -144,9 +144,7 @@ class LeastSquaresProjection(Projection):
     solver = "auto"
     label_rank = None
 
-    coef_ = Result()
-    intercept_ = Result()
-    _offset_ = Result()
+    coef_, intercept_, _offset_ = results(3)
 
     # -- stating and solving -----------------------------------------------------------
 
@@ -197,7 +195,7 @@ class LeastSquaresProjection(Projection):
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         if self.target in CLASSES:
             priors = problem.labels.degree / problem.total
-            coef, offset = on_features(problem, solution, priors)
+            coef, offset = gaussian(problem, solution, priors)
         elif self.target in RESPONSES:
             l = self.n_components_
             to_H = regression(solution, l)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, SideBySide, project
 from eigenkit.estimators._estimator import Estimator, Transformer
-from eigenkit.estimators._streams import Result, Streaming
+from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_X_varies
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
@@ -235,15 +235,8 @@ class MultiviewCCA(Streaming, ManyViews):
             return None
         return check_count("n_components", self.n_components, hint=", or None for all")
 
-    components_ = Result()
-    view_components_ = Result()
-    mean_ = Result()
-    n_components_ = Result()
-    n_views_ = Result()
-    _columns_ = Result()
-    eigenvalues_ = Result()
-    canonical_correlations_ = Result()
-    report_ = Result()
+    components_, view_components_, mean_, eigenvalues_, canonical_correlations_ = results(5)
+    n_components_, n_views_, report_, _columns_ = results(4)
 
     def _target(self) -> Target:
         return TARGETS["opls"]  # of no labels: nothing stands beside X

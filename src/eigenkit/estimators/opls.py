@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from eigenkit.estimators._described import described
-from eigenkit.estimators._responses import ResponseProjection, beyond_rounding_of_y
+from eigenkit.estimators._heads import ResponseProjection, beyond_rounding_of_y
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
 from eigenkit.solvers import Settings

@@ -22,7 +22,7 @@ from eigenkit.estimators._gaps import (
     total_squares,
     without_gaps,
 )
-from eigenkit.estimators._streams import Result
+from eigenkit.estimators._streams import results
 from eigenkit.estimators._validation import NO_DIGITS, check_scores, check_X_varies
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
@@ -149,13 +149,8 @@ class PCA(Density):
 
     _supervised = False
 
-    explained_variance_ = Result()
-    explained_variance_ratio_ = Result()
-    singular_values_ = Result()
-    noise_variance_ = Result()
-    n_samples_ = Result()
-    _freedom_ = Result()
-    _n_samples_ = Result()
+    explained_variance_, explained_variance_ratio_, singular_values_ = results(3)
+    noise_variance_, n_samples_, _freedom_, _n_samples_ = results(4)
 
     # -- fitting -----------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from eigenkit.estimators._encoding import (
     encode_classes,
 )
 from eigenkit.estimators._estimator import ScoresByName
+from eigenkit.estimators._heads import most_probable
 from eigenkit.estimators._validation import warn_degenerate
 from eigenkit.linalg import Array, symmetric_whitener
 from eigenkit.moments import Rows
@@ -136,14 +137,12 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
         return super()._n_wanted(replace(rows, Y=rows.Y[:, :k]), n)
 
     def _decompose(self, pair: Pair, scale: tuple[bool, bool], l: int) -> Fit:
-        return decomposed(pair.X, pair.coded(self._coding(pair)), scale, l, self._deflation)
-
-    def _coding(self, pair: Pair) -> Array:
-        """What y is multiplied with."""
+        Y = pair.Y
         if self.coding == "between":
-            return symmetric_whitener(pair.Y.toarray(), pair.Y.grain(), pair.Y.n_samples)[0]
-        M = np.eye(pair.Y.shape[1])
-        return M[:, :-1] if self.coding == "reduced" else M
+            M = symmetric_whitener(Y.toarray(), Y.grain(), Y.n_samples)[0]
+        else:
+            M = np.eye(Y.shape[1])[:, : -1 if self.coding == "reduced" else None]
+        return decomposed(pair.X, pair.coded(M), scale, l, self._deflation)
 
     def _keep_more(self, pair: Pair, fit: Fit) -> None:
         """Responses and X regressed on the scores, which need not be orthogonal."""
@@ -199,10 +198,9 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
         array of shape (n_samples,), or (n_samples, n_labels)
         """
         scores = self.decision_function(X)
-        if self._multilabel_:
-            return (scores > 0).astype(int)
-        index = (scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        return np.asarray(self.classes_[index])
+        return (
+            (scores > 0).astype(int) if self._multilabel_ else most_probable(scores, self.classes_)
+        )
 
     def predict_proba(self, X: Any) -> Any:
         """Probabilities: the point of the simplex (for labels: of [0, 1]) nearest the responses.

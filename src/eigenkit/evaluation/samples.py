@@ -17,6 +17,7 @@ from eigenkit.estimators._encoding import (
     check_classes,
     check_indicator,
     check_numeric_Y,
+    class_numbers,
     indicator_matrix,
 )
 from eigenkit.estimators._validation import check_X
@@ -82,7 +83,7 @@ def read_samples(
     elif labels.ndim == 1:
         y = check_classes(labels, n, instead="give a 0/1 matrix")
         names = np.unique(y)
-        matrix = indicator_matrix(y, names).toarray()
+        matrix = indicator_matrix(class_numbers(y, names), len(names)).toarray()
     else:
         matrix = check_indicator(labels, n)
     if not numbers and not np.any((matrix.max(axis=0) == 1) & (matrix.min(axis=0) == 0)):

@@ -21,8 +21,8 @@ from eigenkit.kernels.functions import (
     gaussian,
     kernel_distances,
     near_zero,
+    rounding,
 )
-from eigenkit.kernels.rounding import rounding
 
 __all__ = [
     "KERNELS",

@@ -16,7 +16,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 from scipy import sparse
 
-from eigenkit.estimators._streams import Streaming, check_half_life
+from eigenkit.estimators._streams import Streaming
 from eigenkit.exceptions import RepeatedBatchWarning
 from eigenkit.files import FileError, atomic
 from eigenkit.files._common import listed
@@ -24,7 +24,7 @@ from eigenkit.files._writing import Lock
 from eigenkit.models._container import damaged, read_container, write_container
 from eigenkit.models._model import MAX_BYTES
 from eigenkit.models._trees import TreeError, from_tree, to_tree
-from eigenkit.shell import check_choice, check_real, is_fitted_name, what_is
+from eigenkit.shell import check_above_zero, check_choice, check_real, is_fitted_name, what_is
 
 # Checkpoints take at most this share of the time, however large the state is.
 SHARE = 0.05
@@ -98,7 +98,9 @@ class Stream:
                 f"estimator is {what_is(estimator)}: give one of eigenkit's that has partial_fit."
             )
         self.every = check_real("every", every)
-        self.half_life = check_half_life(half_life)
+        if half_life is not None:
+            half_life = check_above_zero("half_life", half_life, hint=", or None")
+        self.half_life = half_life
         self.on_error = check_choice("on_error", on_error, ("raise", "skip"))
         self.source = source
         self.estimator: Any = estimator

@@ -17,8 +17,7 @@ weights fade by that factor, R by its root.
 """
 
 from eigenkit.moments.blocked import BlockedRows, Blocks
-from eigenkit.moments.factor import Factor
-from eigenkit.moments.rows import KernelMatrix, Problem, Rows, dense
+from eigenkit.moments.rows import Factor, KernelMatrix, Problem, Rows, dense
 from eigenkit.moments.stream import ClassMoments, Moments
 
 __all__ = [

@@ -13,8 +13,7 @@ import numpy as np
 from eigenkit.data import Blocked, Centered, Passes, Survey, Targets, survey_of
 from eigenkit.data.blocked import Block
 from eigenkit.linalg import Array, symmetric_whitener
-from eigenkit.moments.factor import Factor
-from eigenkit.moments.rows import Problem, Rows
+from eigenkit.moments.rows import Factor, Problem, Rows
 from eigenkit.moments.stream import ClassMoments, class_moments
 from eigenkit.pencil import Pencil
 from eigenkit.targets import Labels, Target

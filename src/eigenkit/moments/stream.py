@@ -18,8 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eigenkit.linalg import Array, distinct_rows, triangular_factor
-from eigenkit.moments.factor import Factor
-from eigenkit.moments.rows import Problem, Rows
+from eigenkit.moments.rows import Factor, Problem, Rows
 from eigenkit.targets import TARGETS, Target
 
 # The most that a stream may keep, as a factor or as rows.

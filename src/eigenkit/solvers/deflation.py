@@ -37,11 +37,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import lapack
 
+from eigenkit.data import Data
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, normalized, power_of_two, signs
+from eigenkit.linalg import Array, eigenpairs, normalized, power_of_two, signs
 from eigenkit.solvers.cross_products import CrossProducts, rounding
 from eigenkit.solvers.lasso import Sparsity, thresholded
-from eigenkit.tolerances import EPS
+from eigenkit.tolerances import EPS, RANK_TOL
 
 
 @dataclass(frozen=True)
@@ -276,3 +277,50 @@ def components_of(x: Side, y: Side, values: Array, n_iter: list[int]) -> Compone
 def inverse_rotations(weights: Array, loadings: Array) -> Array:
     """weights (loadings'weights)^+, the rotations of a block that has no recursion of its own."""
     return np.asarray(weights @ np.linalg.pinv(loadings.T @ weights))
+
+
+# -- from inner products alone ----------------------------------------------------------
+
+
+def deflated(Z: Data, H: Array, n_components: int) -> tuple[Array, Array, Array]:
+    """Partial least squares (both sides deflated by the scores of Z) from inner products.
+
+    For every component c is the leading eigenvector of Y'K Y, u = Y c,
+
+        t = (I - T T') K u / ||w||,  ||w||^2 = u'(I - T T') K u,  Y <- Y - t t'Y / t't
+
+    with T the normalized scores so far. K itself needs no deflation, as T'u = 0. Returns the
+    dual rotations R (scores K R), the loadings of H and the eigenvalues; fewer than
+    ``n_components`` columns where nothing is left to explain, or to explain it but rounding.
+    """
+    Y, n = H.copy(), len(H)
+    T, R = np.empty((n, 0)), np.empty((n, 0))
+    lengths: list[float] = []
+    eigenvalues: list[float] = []
+    for _ in range(n_components):
+        KY = Z.dual_normal(Y)
+        KY -= T @ (T.T @ KY)
+        values, C = eigenpairs(Y.T @ KY)
+        if values[0] <= RANK_TOL * max(eigenvalues, default=0.0) or values[0] <= 0:
+            break
+        u = Y @ C[:, :1]
+        t, r = _next_score(Z, u, T, R)
+        size = float(np.linalg.norm(t))
+        if size**2 <= Z.noise(0.0) * float(r[:, 0] @ t[:, 0]):
+            break
+        T, R = np.hstack([T, t / size]), np.hstack([R, r / size])
+        Y -= T[:, -1:] @ (T[:, -1:].T @ Y)
+        lengths.append(size / np.sqrt(values[0]))
+        eigenvalues.append(float(values[0]))
+    loadings = H.T @ T / lengths
+    sign = signs(loadings)
+    return R * lengths * sign, loadings * sign, np.array(eigenvalues)
+
+
+def _next_score(Z: Data, u: Array, T: Array, R: Array) -> tuple[Array, Array]:
+    """t = (I - T T') K u and r with t = K r, orthogonalized twice."""
+    t, r = Z.dual_normal(u), u
+    for _ in range(2):
+        overlap = T.T @ t
+        t, r = t - T @ overlap, r - R @ overlap
+    return t, r

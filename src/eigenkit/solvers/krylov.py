@@ -18,18 +18,26 @@ When V is full, the best Ritz vectors V S and the newest block take its place (t
 coupling between the two fills in T by itself when the newest block is multiplied. The residual of a
 Ritz pair (theta, V s) is ||b s_last||, known without another product. The start block is
 drawn from a generator of its own with a fixed seed: equal inputs give equal outputs.
+
+With fewer samples than features only the coefficients A of directions W = Z'A are computed, one
+for each sample. With the scores S = Z W = Z Z'A
+
+    W'C = S'H        W'B W = S'S + ridge A'S        B W = Z'(S + ridge A)
+
+so that W itself, which has a row for every feature, is made once it is known which W is wanted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.linalg import Array, eigenpairs, orthonormalize, plus_product, power_of_two
+from eigenkit.pencil import Pencil
 from eigenkit.tolerances import EPS
 
 Product = Callable[[np.ndarray], np.ndarray]
@@ -271,3 +279,58 @@ def _restart(V: Array, T: Array, values: Array, S: Array, m: int, k: int, width:
 def _orthogonal(V: Array, W: Array) -> Array:
     """W without its part in the span of V."""
     return W - V @ (V.T @ W)
+
+
+# -- directions by their coefficients --------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Dual:
+    """Coefficients A and scores S (n x l both) of directions, for targets H and one ridge."""
+
+    pencil: Pencil
+    H: Array
+    A: Array
+    S: Array
+    ridge: float
+
+    @classmethod
+    def of(cls, pencil: Pencil, H: Array, run: Run, ridge: float) -> Dual:
+        """Of the coefficients that conjugate gradients have found."""
+        S = pencil.Z.dual_normal(run.X) if run.image is None else run.image
+        return cls(pencil, H, run.X, S, ridge)
+
+    def turned(self, T: Array) -> Dual:
+        """The directions W T."""
+        return replace(self, A=self.A @ T, S=self.S @ T)
+
+    @property
+    def W(self) -> Array:
+        """The directions themselves."""
+        return np.asarray(self.pencil.Z.rmatmat(self.A))
+
+    @property
+    def cross(self) -> Array:
+        """W'C."""
+        return self.S.T @ self.H
+
+    @property
+    def square(self) -> Array:
+        """W'B W."""
+        return self.S.T @ self._image
+
+    @property
+    def _image(self) -> Array:
+        """The coefficients of B W."""
+        return self.S + self.ridge * self.A
+
+    def errors(self, values: Array) -> tuple[float, float]:
+        """||A W - B W Lambda|| relative to its parts, and the largest entry of W'B W - I."""
+        Z, image, cross = self.pencil.Z, self._image, self.cross
+        orthogonality = float(np.abs(self.S.T @ image - np.eye(len(values))).max(initial=0.0))
+        gap = Z.rmatmat(self.H @ cross.T - image * values)
+        part = self.pencil.C @ cross.T
+        scale = Z.norm(part)
+        part -= gap
+        scale += Z.norm(part)
+        return (Z.norm(gap) / scale if scale else 0.0), orthogonality

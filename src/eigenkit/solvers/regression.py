@@ -17,9 +17,8 @@ from eigenkit.data import Data
 from eigenkit.data.costs import fits
 from eigenkit.linalg import Array, Cholesky, first_triplets, fixed_start
 from eigenkit.pencil import Pencil, damped
-from eigenkit.solvers.dual import Dual
-from eigenkit.solvers.krylov import ROUND, block_cg, block_cg_mixed, block_lsqr
-from eigenkit.solvers.reduction import one_number, reduction
+from eigenkit.solvers.coordinates import one_number, reduction
+from eigenkit.solvers.krylov import ROUND, Dual, block_cg, block_cg_mixed, block_lsqr
 from eigenkit.tolerances import EPS, REPAIRABLE, TINY, TOLD_APART, TWELVE_DIGITS
 
 # Where a mixture of at least this many columns lacks no more than this (relative), their residuals

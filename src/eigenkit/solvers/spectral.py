@@ -19,11 +19,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy
 from scipy import linalg as sla
+from scipy.sparse.linalg import eigsh
 
 from eigenkit.data import Data
 from eigenkit.data.costs import DENSE_RATE, fits
 from eigenkit.exceptions import warn_of_stopping
-from eigenkit.linalg import Array, eigenpairs, signs, triangular_factor, truncated_svd
+from eigenkit.linalg import Array, eigenpairs, fixed_start, signs, triangular_factor, truncated_svd
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.krylov import BLOCK, largest_eigenpairs
 from eigenkit.threads import blas_threads
@@ -173,6 +174,42 @@ def covariance_axes(pencil: Pencil) -> Solution:
     sign = signs(W)
     report = Report("spectral", "svd", IDENTITY)
     return Solution(W * sign, values, V * sign, report)
+
+
+# -- from inner products alone ----------------------------------------------------------
+
+# From this order on, and for fewer than a tenth of all components, Lanczos is faster.
+LANCZOS_ORDER = 500
+
+
+def primal(Z: Data, A: Array) -> Array:
+    """Z'A in the coordinates of X; for a kernel its coefficients on rows k(x, X)."""
+    return Z.to_X(Z.rmatmat(A))
+
+
+def principal(Z: Data, n_components: int | None) -> tuple[Array, Array, float]:
+    """W with scores Z W of decreasing variance, the eigenvalues of Z Z', and their total."""
+    Z = Z.in_one_unit()
+    wide = Z.shape[0] <= Z.shape[1]
+    G = Z.outer() if wide else Z.gram()
+    values, V = _largest(G, n_components)
+    keep = values > Z.noise(values.max(initial=0.0))
+    s, V = np.sqrt(values[keep]), V[:, keep]
+    sign = signs(Z.unweighted(V if wide else Z.matmat(V)))  # of scores, whatever their lengths
+    # Scores have the units of the features, which Z may have changed.
+    length = Z.lengths_to_X(np.ones(1))
+    W = Z.to_X((Z.rmatmat(V / s) if wide else V) * length) * sign
+    trace = np.sqrt(np.array([np.trace(G)]))
+    return W, Z.lengths_to_X(s) ** 2, float(Z.lengths_to_X(trace)[0] ** 2)
+
+
+def _largest(G: Array, l: int | None) -> tuple[Array, Array]:
+    """The l largest eigenvalues (all by default) and their eigenvectors."""
+    n = len(G)
+    if l is None or n < LANCZOS_ORDER or 10 * l > n:
+        return eigenpairs(G, l)
+    values, V = eigsh(G, l, which="LA", v0=fixed_start(n))
+    return values[::-1], V[:, ::-1]
 
 
 def minka(variance: Array, n: int, d: int) -> int:

@@ -25,9 +25,8 @@ from eigenkit.exceptions import ConditionWarning, warn_of_stopping
 from eigenkit.linalg import Array, eigenpairs, signs, symmetric
 from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import Choice, choose
-from eigenkit.solvers.dual import Dual
-from eigenkit.solvers.label_rank import leading, narrowed, reduced
-from eigenkit.solvers.reduction import reduction
+from eigenkit.solvers.coordinates import leading, narrowed, reduced, reduction
+from eigenkit.solvers.krylov import Dual
 from eigenkit.solvers.regression import (
     REGRESSIONS,
     Regression,
@@ -60,7 +59,7 @@ class Settings:
     ``solver`` is one of SOLVERS ("auto" is "two_stage", which is always exact),
     ``regression`` "auto" or a key of REGRESSIONS, ``tol`` and ``max_iter`` steer iterative
     methods. With ``n_components`` few beyond it are solved for; None is for all.
-    ``label_rank`` is the number of directions that stand for all labels (:mod:`.label_rank`): of
+    ``label_rank`` is the number of directions that stand for all labels (:mod:`.coordinates`): of
     the targets, or ``by_eigenvalues`` where those are all alike.
     """
 
