@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import typer
+import click
 
 from eigenkit.cli import app
 
@@ -19,8 +19,7 @@ SEVERAL = 3  # commands that have an option in the same words
 
 def reference() -> str:
     """All commands with their arguments and options, as Markdown."""
-    group: Any = typer.main.get_command(app)
-    commands = dict(_flat(group))
+    commands = dict(_flat(app))
     shared = _shared(commands.values())
     return "\n".join(
         [
@@ -35,8 +34,10 @@ def reference() -> str:
 
 def _flat(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
     """Commands and those of groups, with their whole names."""
-    for name, command in group.commands.items():
-        if hasattr(command, "commands"):
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
             yield from _flat(command, f"{before}{name} ")
         else:
             yield before + name, command
@@ -80,7 +81,7 @@ def _option(param: Any) -> str:
 
 
 def _help(described: Any) -> str:
-    return " ".join((described.help or "").split())
+    return " ".join((getattr(described, "words", described.help) or "").split())
 
 
 def _line(title: str, param: Any) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import random
 from collections.abc import Callable, Generator, Iterable
-from functools import cache
 from itertools import product
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 import sklearn
 from hypothesis import settings
 from scipy import sparse
-from typer import testing
 
 from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
 
@@ -24,9 +22,6 @@ collect_ignore = ["references"]
 # The same examples every time: a failure can be seen again, and a lucky run hides nothing.
 settings.register_profile("eigenkit", derandomize=True, deadline=None)
 settings.load_profile("eigenkit")
-
-# Built once, not at every call: that took half of the time of the tests of the command line.
-testing._get_command = cache(testing._get_command)  # type: ignore[attr-defined]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 import eigenkit
 from conftest import slow_but
@@ -366,7 +366,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("name", ["typer", pytest.param("sklearn", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["click", pytest.param("sklearn", marks=pytest.mark.slow)])
 def test_an_interruption_of_the_start_is_one_sentence(name: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", EARLY.format(name=name)], capture_output=True, env=ENVIRONMENT

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from eigenkit import CCA, LDA
 from eigenkit.analysis import permutation_test

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from conftest import slow_but
 from eigenkit.cli import app
@@ -24,6 +24,7 @@ HEAVY = (
     "scipy.stats",
     "numpy.f2py",
     "plotly",
+    "pydantic",
     "rich.progress",
     "sklearn.decomposition",
     "sklearn.linear_model",
@@ -62,6 +63,14 @@ def _loaded(folder, commands, names=HEAVY):
 def test_help_and_lists_need_no_numbers(tmp_path):
     commands = {"--help": 0, "methods": 0, "fit --help": 0, "fit --nonsense": 2}
     assert _loaded(tmp_path, commands, ("numpy", "scipy", "sklearn")) == []
+
+
+def test_a_command_does_without_the_others(tmp_path):
+    others = ("eigenkit.cli._fit", "eigenkit.cli._annotate", "eigenkit.cli._streams")
+    assert (
+        _loaded(tmp_path, {"methods": 0, "example tags.csv": 0, "score no.ek no.csv": 1}, others)
+        == []
+    )
 
 
 def test_examples_and_records_need_no_scikit_learn(tmp_path):

@@ -167,7 +167,7 @@ def test_files_are_read_by_the_workers(client, tmp_path):
 def test_a_model_file_is_fitted_on_a_cluster(client, tmp_path, monkeypatch):
     from contextlib import contextmanager
 
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
     from eigenkit.cli import app
     from eigenkit.models import _cluster, load

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from sklearn.base import clone
-from typer.testing import CliRunner
 
 from eigenkit import LDA, ReGEC
 from eigenkit.cli import app

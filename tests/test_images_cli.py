@@ -7,7 +7,7 @@ import json
 import re
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from eigenkit.cli import app
 from eigenkit.images import make_shapes

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from axe import needs_axe, violations
 from eigenkit.cli import app

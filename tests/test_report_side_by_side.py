@@ -69,7 +69,7 @@ def test_curves_that_coincide_are_named():
 
 
 def test_a_model_is_a_page_too(tmp_path):
-    from typer.testing import CliRunner
+    from click.testing import CliRunner
 
     from eigenkit.cli import app
 

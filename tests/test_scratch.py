@@ -9,9 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
-from typer.testing import CliRunner
 
 from eigenkit import LDA, RowBlocks
 from eigenkit.cli import app

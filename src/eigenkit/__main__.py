@@ -20,13 +20,13 @@ def main() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # it may be ignored
         signal.signal(signal.SIGINT, _stop)
     try:
-        import typer  # noqa: F401
+        import click  # noqa: F401
     except ImportError:
         if sys.argv[1:] == ["demo"]:
             from eigenkit.demo import main as demo
 
             sys.exit(demo())
-        sys.exit("The command line needs two more packages: pip install rich typer.")
+        sys.exit("The command line needs two more packages: pip install click rich.")
     gc.disable()  # until all is imported: eigenkit.cli._start.started says why
     from eigenkit.cli import run
 

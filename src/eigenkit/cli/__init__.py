@@ -9,58 +9,48 @@ from __future__ import annotations
 import atexit
 import gc
 import signal
-from typing import Annotated
+from functools import partial
 
-import typer
+import click
 
 import eigenkit
-from eigenkit.cli import _annotate
-from eigenkit.cli._apply import predict, score, transform
-from eigenkit.cli._compare import compare, demo, methods
 from eigenkit.cli._console import command, speak_any_encoding, terminate
-from eigenkit.cli._example import example
-from eigenkit.cli._explain import explain, export
-from eigenkit.cli._fit import fit
-from eigenkit.cli._inspect import inspect
-from eigenkit.cli._report import report
-from eigenkit.cli._significance import significance
+from eigenkit.cli._parsing import Group
 from eigenkit.cli._start import keep_memory
-from eigenkit.cli._streams import follow, merge
+from eigenkit.late import named
 
-app = typer.Typer(
-    name="eigenkit",
-    help="Supervised dimensionality reduction by generalized eigenvalue problems.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # plain help comes twice as fast, and wraps better
-    context_settings={"help_option_names": ["-h", "--help"]},
+_WITHOUT_MODELS = {
+    "demo": "_compare:demo",
+    "example": "_example:example",
+    "methods": "_compare:methods",
+    "report": "_report:report",
+}
+_WITH_MODELS = {
+    "compare": "_compare:compare",
+    "fit": "_fit:fit",
+    "transform": "_apply:transform",
+    "predict": "_apply:predict",
+    "score": "_apply:score",
+    "explain": "_explain:explain",
+    "inspect": "_inspect:inspect",
+    "export": "_explain:export",
+    "follow": "_streams:follow",
+    "merge": "_streams:merge",
+    "test": "_significance:significance",
+}
+app = click.version_option(
+    eigenkit.__version__, message="eigenkit %(version)s", help="Show the version."
+)(
+    Group(
+        "eigenkit",
+        {
+            **{name: partial(command, name, home, False) for name, home in _WITHOUT_MODELS.items()},
+            **{name: partial(command, name, home) for name, home in _WITH_MODELS.items()},
+            "annotate": partial(named, "eigenkit.cli._annotate:app"),
+        },
+        help="Supervised dimensionality reduction by generalized eigenvalue problems.",
+    )
 )
-
-
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        print(f"eigenkit {eigenkit.__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _main(
-    version: Annotated[
-        bool,
-        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
-    ] = False,
-) -> None:
-    pass
-
-
-_WITHOUT_MODELS = (demo, example, methods, report)
-_COMMANDS = (*_WITHOUT_MODELS, compare, fit, transform, predict, score, explain)
-for _function in (*_COMMANDS, inspect, export, follow, merge):
-    command(app, _function.__name__, _function not in _WITHOUT_MODELS)(_function)
-command(app, "test")(significance)
-
-
-app.add_typer(_annotate.app, name="annotate")
 
 
 def run() -> None:

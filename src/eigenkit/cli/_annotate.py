@@ -4,53 +4,52 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, command, progress
 from eigenkit.cli._console import table as table_of
+from eigenkit.cli._parsing import Argument, Group, Option
 
 if TYPE_CHECKING:
     from eigenkit.images import ImageAnnotator, ImageSet
 
-app = typer.Typer(
+_NAMES = ("fit", "predict", "compare", "demo")
+app = Group(
+    "annotate",
+    {name: partial(command, name, f"_annotate:{name}") for name in _NAMES},
     help="Terms for sets of images: fit, predict, compare, demo.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
 )
 
-Folder = Annotated[
-    str, typer.Argument(help="A folder with a folder of images for every set (and view).")
-]
+Folder = Annotated[str, Argument(help="A folder with a folder of images for every set (and view).")]
 LabelFile = Annotated[
     str,
-    typer.Argument(help="CSV: a column set, and terms with | or a 0/1 column for every term."),
+    Argument(help="CSV: a column set, and terms with | or a 0/1 column for every term."),
 ]
 Kernels = Annotated[
     str,
-    typer.Option(
+    Option(
         help="auto (by cross-validation), default (fourteen between sets), pooled (plain), thesis "
         "(23 pyramids), or descriptors with commas, each with "
         "its kind of set kernel, as sift-16:pyramid,hsv:mean_map."
     ),
 ]
-Weights = Annotated[str, typer.Option(help="each, equal, learned, half or best.")]
+Weights = Annotated[str, Option(help="each, equal, learned, half or best.")]
 Views = Annotated[
     bool | None,
-    typer.Option(
+    Option(
         "--views/--no-views",
         help="Compare only pictures of the same view, or all; by default what does better.",
         show_default=False,
     ),
 ]
-Unseen = Annotated[bool, typer.Option(help="New sets will show other views than these do.")]
-Size = Annotated[str | None, typer.Option(help="Height x width that images are brought to.")]
-ReportFile = Annotated[
-    str | None, typer.Option("--report", help="Write the page as one HTML file.")
-]
+Unseen = Annotated[bool, Option(help="New sets will show other views than these do.")]
+Size = Annotated[str | None, Option(help="Height x width that images are brought to.")]
+ReportFile = Annotated[str | None, Option("--report", help="Write the page as one HTML file.")]
 
 # How images are read and described.
 _READING: o.Group = {
@@ -73,7 +72,7 @@ def fit(
     *,
     images: Folder,
     labels: LabelFile,
-    out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")],
+    out: Annotated[str, Option("--out", "-o", help="The model file to write.")],
     report: ReportFile = None,
     kernels: Kernels = "auto",
     weights: Weights = "each",
@@ -105,20 +104,20 @@ def fit(
 @o.takes({**_READING, "jobs": (_READING["jobs"][0], 1)})
 def predict(
     *,
-    model: Annotated[str, typer.Argument(help="A model written by annotate fit.")],
+    model: Annotated[str, Argument(help="A model written by annotate fit.")],
     images: Folder,
     out: Annotated[
-        str, typer.Option("--out", "-o", help="CSV or TSV by its name; - to the screen.")
+        str, Option("--out", "-o", help="CSV or TSV by its name; - to the screen.")
     ] = "-",
     report: ReportFile = None,
     labels: Annotated[
-        str | None, typer.Option("--labels", help="Terms that are known, to compare with.")
+        str | None, Option("--labels", help="Terms that are known, to compare with.")
     ] = None,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Also a column for every term.")
+        bool, Option("--probabilities", help="Also a column for every term.")
     ] = False,
     adapted: Annotated[
-        bool, typer.Option("--adapt", help="The sets are of another kind than the training sets.")
+        bool, Option("--adapt", help="The sets are of another kind than the training sets.")
     ] = False,
     given: dict[str, Any],
     force: o.Force = False,
@@ -144,7 +143,7 @@ def predict(
     rows = _write(fitted, sets, S, place, probabilities, to_screen=not as_json)
     good = {} if known is None else how_good(fitted, known, S)
     if good and not as_json:  # beside the table, which may be on the screen
-        typer.echo(in_words(good), err=True)
+        click.echo(in_words(good), err=True)
     record = {"sets": rows, "out": None if place is None else str(place), "quality": good}
     return Result(record, f"wrote {clean(place)}" if place else "")
 
@@ -155,13 +154,11 @@ def compare(
     images: Folder,
     labels: LabelFile,
     report: ReportFile = None,
-    folds: Annotated[int, typer.Option(min=2, help="Number of folds.")] = 5,
-    rivals: Annotated[
-        str | None, typer.Option(help="Names with semicolons; by default all.")
-    ] = None,
+    folds: Annotated[int, Option(min=2, help="Number of folds.")] = 5,
+    rivals: Annotated[str | None, Option(help="Names with semicolons; by default all.")] = None,
     groups: Annotated[
         str | None,
-        typer.Option(help="CSV with columns set and group: groups are never on both sides."),
+        Option(help="CSV with columns set and group: groups are never on both sides."),
     ] = None,
     kernels: Kernels = "auto",
     views: Views = None,
@@ -207,7 +204,7 @@ def compare(
 
 def demo(
     folder: Annotated[
-        str, typer.Option("--out", "-o", help="A folder for pictures, model and pages.")
+        str, Option("--out", "-o", help="A folder for pictures, model and pages.")
     ] = "eigenkit-shapes",
     seed: o.Seed = 0,
     as_json: o.Json = False,
@@ -373,7 +370,3 @@ def _summary(model: ImageAnnotator) -> list[str]:
         f"{UNSEEN if model.views == 'unseen' else OTHERS}:",
         table_of(titles, rows, right=(1, 2, 3, 4, 5)),
     ]
-
-
-for _function in (fit, predict, compare, demo):
-    command(app, _function.__name__)(_function)

@@ -6,22 +6,21 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, progress, table
 from eigenkit.cli._data import Counter, found_line, load_data, reading, with_labels
+from eigenkit.cli._parsing import Option
 
 if TYPE_CHECKING:
     from eigenkit.files import Block, Data, Source
     from eigenkit.models import Model
 
 Out = Annotated[
-    str, typer.Option("--out", "-o", help="CSV, TSV, NPZ or Parquet by its name; - to the screen.")
+    str, Option("--out", "-o", help="CSV, TSV, NPZ or Parquet by its name; - to the screen.")
 ]
 KeepFormulas = Annotated[
     bool,
-    typer.Option(
+    Option(
         "--keep-formulas",
         help="Leave text that begins with = + - @ as it is; otherwise it gets an apostrophe, "
         "as a spreadsheet would run it.",
@@ -60,22 +59,20 @@ def predict(
     model: o.ModelFile,
     data: o.DataFile,
     out: Out = "-",
-    scores: Annotated[bool, typer.Option("--scores", help="Also write the scores.")] = False,
+    scores: Annotated[bool, Option("--scores", help="Also write the scores.")] = False,
     proba: Annotated[
-        bool, typer.Option("--proba", help="Also write probabilities, of methods that have them.")
+        bool, Option("--proba", help="Also write probabilities, of methods that have them.")
     ] = False,
     long: Annotated[
-        bool, typer.Option("--long", help="A line for every row and label that was predicted.")
+        bool, Option("--long", help="A line for every row and label that was predicted.")
     ] = False,
     top: Annotated[
         int | None,
-        typer.Option("--top", min=1, help="So many labels for each row, the most likely first."),
+        Option("--top", min=1, help="So many labels for each row, the most likely first."),
     ] = None,
     keep: Annotated[
         list[str] | None,
-        typer.Option(
-            "--keep", help="Columns of the file to repeat in the output, as id or the truth."
-        ),
+        Option("--keep", help="Columns of the file to repeat in the output, as id or the truth."),
     ] = None,
     keep_formulas: KeepFormulas = False,
     given: dict[str, Any],

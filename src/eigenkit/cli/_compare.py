@@ -8,8 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import (
     FAILED,
@@ -29,6 +27,7 @@ from eigenkit.cli._data import (
     reading,
     rows_of,
 )
+from eigenkit.cli._parsing import Option
 from eigenkit.cli._report import show
 
 if TYPE_CHECKING:
@@ -67,38 +66,36 @@ def compare(
     data: o.DataFile,
     methods: Annotated[
         str | None,
-        typer.Option(
-            "--methods", "-m", help="Names with commas, or all; by default the usual ones."
-        ),
+        Option("--methods", "-m", help="Names with commas, or all; by default the usual ones."),
     ] = None,
-    cv: Annotated[int | None, typer.Option(min=2, help="Number of folds; 5 by default.")] = None,
+    cv: Annotated[int | None, Option(min=2, help="Number of folds; 5 by default.")] = None,
     repeats: Annotated[
-        int | None, typer.Option(min=1, help="Rounds of folds or partitions; 1 by default.")
+        int | None, Option(min=1, help="Rounds of folds or partitions; 1 by default.")
     ] = None,
     train_size: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Random partitions with this share for training."),
+        Option(min=0, max=1, help="Random partitions with this share for training."),
     ] = None,
     alphas: Annotated[
         str,
-        typer.Option(help="Ridges to choose from with commas, auto, or none to choose nothing."),
+        Option(help="Ridges to choose from with commas, auto, or none to choose nothing."),
     ] = "auto",
     classifier: Annotated[
-        str, typer.Option(help="On top of every projection: svm, knn or logistic.")
+        str, Option(help="On top of every projection: svm, knn or logistic.")
     ] = "svm",
     baselines: Annotated[
-        bool, typer.Option("--baselines/--no-baselines", help="Also without a projection, and PCA.")
+        bool, Option("--baselines/--no-baselines", help="Also without a projection, and PCA.")
     ] = True,
     components: o.Components = None,
     test: Annotated[
         str | None,
-        typer.Option("--test", help="Fit on all rows of the file and measure on this one."),
+        Option("--test", help="Fit on all rows of the file and measure on this one."),
     ] = None,
     out: Annotated[
-        str | None, typer.Option("--out", "-o", help="Keep the record of the run as JSON.")
+        str | None, Option("--out", "-o", help="Keep the record of the run as JSON.")
     ] = None,
     report: Annotated[
-        str | None, typer.Option("--report", help="Write the report as one HTML file.")
+        str | None, Option("--report", help="Write the report as one HTML file.")
     ] = None,
     scale: o.Scale = "none",
     seed: o.Seed = 0,

@@ -19,11 +19,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import typer
-from typer.core import TyperCommand
+import click
 
+from eigenkit.cli import _parsing
 from eigenkit.cli._options import talking
 from eigenkit.cli._start import quickly, started
+from eigenkit.late import named
 
 FAILED, INTERRUPTED = 1, 130
 
@@ -108,53 +109,20 @@ def cell(text: Any) -> str:
     return clean(text, 48)
 
 
-def command(
-    app: typer.Typer, name: str, models: bool = True
-) -> Callable[[Callable[..., Result]], Any]:
-    """Register a function that returns a :class:`Result` as a command; most need models."""
+def command(name: str, home: str, models: bool = True) -> click.Command:
+    """The command that runs ``"module:function"``, which returns a :class:`Result`.
 
-    def register(function: Callable[..., Result]) -> Any:
-        taken = inspect.signature(function).parameters
-
-        @functools.wraps(function)
-        def run(**options: Any) -> None:
-            given = {name: value for name, value in options.items() if name in taken}
-            _run(functools.partial(function, **given), models, options["as_json"], options["debug"])
-
-        run.__signature__ = talking(function)  # type: ignore[attr-defined]
-        return app.command(name, cls=_Command)(run)
-
-    return register
-
-
-class _Command(TyperCommand):
-    """A command whose ``--views`` takes all words up to the next option."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Say the option again before each of its words, as click wants it."""
-        if "--views" in args and any("--views" in p.opts for p in self.params):
-            args = _repeated("--views", args)
-        return super().parse_args(ctx, args)
-
-
-def _repeated(option: str, args: list[str]) -> list[str]:
-    """The arguments, with the option before each word that follows it.
-
-    Examples
-    --------
-    >>> from eigenkit.cli._console import _repeated
-    >>> _repeated("--views", ["a.csv", "--views", "a_*", "b_*", "-o", "m.ek"])
-    ['a.csv', '--views', 'a_*', '--views', 'b_*', '-o', 'm.ek']
+    Most of them need models.
     """
-    found: list[str] = []
-    inside = False
-    for word in args:
-        if word.startswith("-"):
-            inside = word == option
-        elif inside and found[-1] != option:
-            found.append(option)
-        found.append(word)
-    return found
+    function = named(f"eigenkit.cli.{home}")
+    taken = inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def run(**options: Any) -> None:
+        given = {name: value for name, value in options.items() if name in taken}
+        _run(functools.partial(function, **given), models, options["as_json"], options["debug"])
+
+    return _parsing.command(name, talking(function), run)
 
 
 def _run(work: Callable[[], Result], models: bool, as_json: bool, debug: bool) -> None:
@@ -166,15 +134,15 @@ def _run(work: Callable[[], Result], models: bool, as_json: bool, debug: bool) -
             result = work()
         _print(result, notes, as_json)
         if result.code:
-            raise typer.Exit(result.code)
-    except (typer.BadParameter, typer.Abort, typer.Exit):
+            raise click.exceptions.Exit(result.code)
+    except (click.BadParameter, click.Abort, click.exceptions.Exit):
         raise
     except KeyboardInterrupt as stop:
         left = clean(stop) or "no output was written"
         _fail(f"{_stopped.word}: {left}.", as_json, _stopped.code)
     except BrokenPipeError:
         _let_go()
-        raise typer.Exit(FAILED) from None
+        raise click.exceptions.Exit(FAILED) from None
     except Exception as error:
         if debug:
             traceback.print_exc()
@@ -220,7 +188,7 @@ def _fail(message: str, as_json: bool, code: int) -> None:
     if as_json:
         print(json.dumps({"error": message, "code": code}, ensure_ascii=True))
     print(f"error: {message}", file=sys.stderr)
-    raise typer.Exit(code) from None
+    raise click.exceptions.Exit(code) from None
 
 
 @contextmanager
@@ -289,7 +257,7 @@ def saying(quiet: bool, wrap: bool = False) -> Callable[[str], None]:
 
     def say(line: str) -> None:
         line = clean(line)
-        typer.echo(textwrap.fill(line, width()) if wrap else line, err=True)
+        click.echo(textwrap.fill(line, width()) if wrap else line, err=True)
 
     return _nothing if quiet else say
 

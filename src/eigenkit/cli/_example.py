@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, table
+from eigenkit.cli._parsing import Argument
 from eigenkit.cli._start import quickly
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def example(
-    name: Annotated[str | None, typer.Argument(help="Which file to write; a list if none.")] = None,
+    name: Annotated[str | None, Argument(help="Which file to write; a list if none.")] = None,
     force: o.Force = False,
 ) -> Result:
     """Write a small file to try the other commands on."""

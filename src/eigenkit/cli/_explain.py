@@ -5,11 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, table
 from eigenkit.cli._data import load_data, reading
+from eigenkit.cli._parsing import Option
 
 if TYPE_CHECKING:
     from eigenkit.models import Model
@@ -22,7 +21,7 @@ def explain(
     data: o.DataFile,
     row: Annotated[
         int,
-        typer.Option(
+        Option(
             "--row",
             min=1,
             help="Which row of the file, as reports count them: from 1, without the header.",
@@ -30,9 +29,9 @@ def explain(
     ] = 1,
     label: Annotated[
         str | None,
-        typer.Option("--label", help="Which class, label or response; by default those told."),
+        Option("--label", help="Which class, label or response; by default those told."),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many features to show.")] = 5,
+    top: Annotated[int, Option("--top", min=1, help="How many features to show.")] = 5,
     given: dict[str, Any],
     as_json: o.Json = False,
 ) -> Result:
@@ -146,11 +145,9 @@ def _told(item: dict[str, Any]) -> str:
 
 def export(
     model: o.ModelFile,
-    onnx: Annotated[
-        str | None, typer.Option("--onnx", help="Write the model as an ONNX file.")
-    ] = None,
+    onnx: Annotated[str | None, Option("--onnx", help="Write the model as an ONNX file.")] = None,
     csv: Annotated[
-        str | None, typer.Option("--csv", help="Write the weights of all features as a table.")
+        str | None, Option("--csv", help="Write the weights of all features as a table.")
     ] = None,
     force: o.Force = False,
 ) -> Result:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, progress, saying
 from eigenkit.cli._data import (
@@ -27,6 +25,7 @@ from eigenkit.cli._inspect import (
     summary,
     with_stability,
 )
+from eigenkit.cli._parsing import Option
 
 if TYPE_CHECKING:
     from eigenkit.files import Reading
@@ -37,28 +36,26 @@ if TYPE_CHECKING:
 def fit(
     *,
     data: o.DataFile,
-    out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")],
-    method: Annotated[str, typer.Option("--method", "-m", help="See eigenkit methods.")] = "cca",
+    out: Annotated[str, Option("--out", "-o", help="The model file to write.")],
+    method: Annotated[str, Option("--method", "-m", help="See eigenkit methods.")] = "cca",
     alpha: Annotated[
-        str | None, typer.Option(help="Ridge: a number, or cv to choose it by cross-validation.")
+        str | None, Option(help="Ridge: a number, or cv to choose it by cross-validation.")
     ] = None,
     alphas: Annotated[
-        str | None, typer.Option(help="With --alpha cv: the values to choose from, with commas.")
+        str | None, Option(help="With --alpha cv: the values to choose from, with commas.")
     ] = None,
     cv: Annotated[
         int | None,
-        typer.Option(min=2, help="Folds of every cross-validation; 5 by default."),
+        Option(min=2, help="Folds of every cross-validation; 5 by default."),
     ] = None,
     components: o.Components = None,
     quality: Annotated[
         bool,
-        typer.Option(
-            "--quality/--no-quality", help="Say how good the model is, by cross-validation."
-        ),
+        Option("--quality/--no-quality", help="Say how good the model is, by cross-validation."),
     ] = True,
     stability: Annotated[
         int | None,
-        typer.Option(
+        Option(
             min=10, help="Fit again on this many resamples, and say how steady the weights are."
         ),
     ] = None,
@@ -67,24 +64,24 @@ def fit(
     seed: o.Seed = 0,
     stream: Annotated[
         bool | None,
-        typer.Option(
+        Option(
             "--stream/--no-stream",
             help="Read the file in blocks and keep none; by default if it is too large.",
         ),
     ] = None,
     checkpoint: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Read in blocks, with the state in this file: an interrupted fit goes on from it."
         ),
     ] = None,
     dask: Annotated[
         str | None,
-        typer.Option(help="Fit on a cluster: local, or the address of a scheduler (tls://...)."),
+        Option(help="Fit on a cluster: local, or the address of a scheduler (tls://...)."),
     ] = None,
     unencrypted: Annotated[
         bool,
-        typer.Option("--unencrypted", help="With --dask: allow a scheduler without encryption."),
+        Option("--unencrypted", help="With --dask: allow a scheduler without encryption."),
     ] = False,
     given: dict[str, Any],
     force: o.Force = False,

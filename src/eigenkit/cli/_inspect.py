@@ -8,11 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, cell, clean, table, wrapped
 from eigenkit.cli._data import found_line
+from eigenkit.cli._parsing import Option
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,10 +25,8 @@ _MOST = 30
 
 def inspect(
     model: o.ModelFile,
-    top: Annotated[int, typer.Option(min=0, help="Features to show per component.")] = 5,
-    report: Annotated[
-        str | None, typer.Option("--report", help="Write it as one HTML file.")
-    ] = None,
+    top: Annotated[int, Option(min=0, help="Features to show per component.")] = 5,
+    report: Annotated[str | None, Option("--report", help="Write it as one HTML file.")] = None,
     force: o.Force = False,
 ) -> Result:
     """Say what a model is, how it was fitted and on what, and what its components weigh."""

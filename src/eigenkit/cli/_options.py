@@ -9,21 +9,23 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any
 
-import typer
+import click
+
+from eigenkit.cli._parsing import Argument, Option
 
 DataFile = Annotated[
     str,
-    typer.Argument(
+    Argument(
         help="CSV, TSV, svmlight, ARFF, NPZ or Parquet, also in gzip or bz2; - is standard input."
     ),
 ]
-ModelFile = Annotated[str, typer.Argument(help="A model written by fit.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
+ModelFile = Annotated[str, Argument(help="A model written by fit.")]
+Json = Annotated[bool, Option("--json", help="Print the result as one JSON object.")]
+Force = Annotated[bool, Option("--force", help="Replace an output that exists.")]
 
 Components = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--components",
         help="Number of components, or cv to choose it by cross-validation; by default all, and "
         "cv for methods that need a number, as PLS.",
@@ -31,17 +33,15 @@ Components = Annotated[
 ]
 Scale = Annotated[
     str,
-    typer.Option(
-        help="Divide features by their deviation (standard) or maximum (maxabs), or none."
-    ),
+    Option(help="Divide features by their deviation (standard) or maximum (maxabs), or none."),
 ]
 Seed = Annotated[
     int,
-    typer.Option(min=0, max=2**32 - 1, help="Seed of all random choices."),
+    Option(min=0, max=2**32 - 1, help="Seed of all random choices."),
 ]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", help="Another parameter of the method: name=value."),
+    Option("--set", help="Another parameter of the method: name=value."),
 ]
 
 
@@ -51,7 +51,7 @@ Group = dict[str, tuple[Any, Any]]
 
 def option(kind: Any, default: Any, words: str, *names: str, **limits: Any) -> tuple[Any, Any]:
     """What stands in a group."""
-    return Annotated[kind, typer.Option(*names, help=words, **limits)], default
+    return Annotated[kind, Option(*names, help=words, **limits)], default
 
 
 # What every command takes, whether it asks for it or not.
@@ -183,9 +183,9 @@ def split(items: list[str] | None) -> tuple[str, ...]:
     return tuple(part.strip() for item in items or [] for part in item.split(",") if part.strip())
 
 
-def bad(option: str, problem: str) -> typer.BadParameter:
+def bad(option: str, problem: str) -> click.BadParameter:
     """The error that says what is wrong with the value of an option."""
-    return typer.BadParameter(problem, param_hint=option)
+    return click.BadParameter(problem, param_hint=option)
 
 
 def choice(option: str, value: str | None, choices: Any, mark: str = ", ") -> None:

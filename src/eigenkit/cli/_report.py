@@ -6,19 +6,18 @@ import textwrap
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, width
+from eigenkit.cli._parsing import Argument, Option
 from eigenkit.cli._start import quickly
 
 
 def report(
     runs: Annotated[
         list[str],
-        typer.Argument(help="Records of runs, written by compare --out; several side by side."),
+        Argument(help="Records of runs, written by compare --out; several side by side."),
     ],
-    html: Annotated[str | None, typer.Option("--html", help="Write it as one HTML file.")] = None,
+    html: Annotated[str | None, Option("--html", help="Write it as one HTML file.")] = None,
     force: o.Force = False,
 ) -> Result:
     """Show an earlier run again, without computing, or several side by side."""

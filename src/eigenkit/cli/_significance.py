@@ -5,12 +5,11 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, progress
 from eigenkit.cli._data import check_choices, checked_views, found_line, load_data, reading, rows_of
 from eigenkit.cli._fit import _given, check_once, check_parameters
+from eigenkit.cli._parsing import Option
 
 if TYPE_CHECKING:
     from eigenkit.analysis import PermutationTest
@@ -20,28 +19,28 @@ if TYPE_CHECKING:
 def significance(
     *,
     data: o.DataFile,
-    method: Annotated[str, typer.Option("--method", "-m", help="See eigenkit methods.")] = "cca",
-    permutations: Annotated[int, typer.Option(min=1, help="Number of permutations.")] = 999,
+    method: Annotated[str, Option("--method", "-m", help="See eigenkit methods.")] = "cca",
+    permutations: Annotated[int, Option(min=1, help="Number of permutations.")] = 999,
     statistic: Annotated[
-        str, typer.Option(help="wilks, trace or roy; auto is wilks for correlations, else trace.")
+        str, Option(help="wilks, trace or roy; auto is wilks for correlations, else trace.")
     ] = "auto",
     level: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="Level at which components are counted.")
+        float, Option(min=0.0, max=1.0, help="Level at which components are counted.")
     ] = 0.05,
     nuisance: Annotated[
         list[str] | None,
-        typer.Option("--nuisance", help="Features (names or patterns) whose influence is removed."),
+        Option("--nuisance", help="Features (names or patterns) whose influence is removed."),
     ] = None,
     groups: Annotated[
         str | None,
-        typer.Option("--groups", help="Column of groups within which rows may be exchanged."),
+        Option("--groups", help="Column of groups within which rows may be exchanged."),
     ] = None,
-    alpha: Annotated[float | None, typer.Option(min=0.0, help="Ridge.")] = None,
+    alpha: Annotated[float | None, Option(min=0.0, help="Ridge.")] = None,
     components: Annotated[
-        int | None, typer.Option("--components", min=1, help="Number of components; default all.")
+        int | None, Option("--components", min=1, help="Number of components; default all.")
     ] = None,
     set_: o.Set = None,
-    jobs: Annotated[int, typer.Option(help="Processes; -1 for all cores.")] = 1,
+    jobs: Annotated[int, Option(help="Processes; -1 for all cores.")] = 1,
     scale: o.Scale = "none",
     seed: o.Seed = 0,
     given: dict[str, Any],

@@ -6,32 +6,31 @@ import hashlib
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from eigenkit.cli import _options as o
 from eigenkit.cli._console import Result, clean, saying
 from eigenkit.cli._data import reading
 from eigenkit.cli._inspect import describe, summary
+from eigenkit.cli._parsing import Argument, Option
 
 
 @o.takes(o.READING)
 def follow(
     *,
     data: Annotated[
-        str, typer.Argument(help="CSV, TSV or svmlight, not compressed; - is standard input.")
+        str, Argument(help="CSV, TSV or svmlight, not compressed; - is standard input.")
     ],
-    model: Annotated[str, typer.Option("--model", help="The model file, replaced as it learns.")],
+    model: Annotated[str, Option("--model", help="The model file, replaced as it learns.")],
     checkpoint: Annotated[
-        str, typer.Option(help="The state: an interrupted run goes on from it, exactly once.")
+        str, Option(help="The state: an interrupted run goes on from it, exactly once.")
     ],
-    every: Annotated[float, typer.Option(min=0, help="Seconds between checkpoints.")] = 30.0,
+    every: Annotated[float, Option(min=0, help="Seconds between checkpoints.")] = 30.0,
     half_life: Annotated[
-        float | None, typer.Option(help="Forget: rows count half after this many more.")
+        float | None, Option(help="Forget: rows count half after this many more.")
     ] = None,
     on_error: Annotated[
-        str, typer.Option(help="What to do about bad rows: raise, or skip them and go on.")
+        str, Option(help="What to do about bad rows: raise, or skip them and go on.")
     ] = "raise",
-    once: Annotated[bool, typer.Option("--once", help="End with the last whole line.")] = False,
+    once: Annotated[bool, Option("--once", help="End with the last whole line.")] = False,
     given: dict[str, Any],
     as_json: o.Json = False,
 ) -> Result:
@@ -71,11 +70,11 @@ def follow(
 
 
 def merge(
-    models: Annotated[list[str], typer.Argument(help="Models of follow or of fit --checkpoint.")],
-    out: Annotated[str, typer.Option("--out", "-o", help="The model file to write.")],
+    models: Annotated[list[str], Argument(help="Models of follow or of fit --checkpoint.")],
+    out: Annotated[str, Option("--out", "-o", help="The model file to write.")],
     no_rows: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--no-rows",
             help="Keep sums alone, none of the recent rows; one model will do. Mail such a file.",
         ),

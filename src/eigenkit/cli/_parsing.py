@@ -1,0 +1,136 @@
+"""Commands of click, made from the signatures of functions.
+
+``Annotated[kind, Option(...)]`` says that a parameter is an option, ``Argument`` that it is one of
+the words that are no options. Without a default a parameter is required.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import NoneType
+from typing import Any, get_args, get_origin
+
+import click
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
+
+
+class Option:
+    """An option; it is called as its parameter where nothing else is said."""
+
+    def __init__(self, *names: str, help: str, show_default: bool = True, **limits: float) -> None:
+        self.names, self.limits = names, limits
+        self.shown = {"help": help, "show_default": show_default}
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A word that is no option."""
+
+    help: str
+
+
+class _Argument(click.Argument):
+    """An argument that is described in the help, which click itself can only since 8.5."""
+
+    words = ""
+
+
+class Group(click.Group):
+    """Commands in the order of a day's work, each of them made when it is asked for."""
+
+    def __init__(
+        self, name: str, makers: Mapping[str, Callable[[], click.Command]], **more: Any
+    ) -> None:
+        super().__init__(name, context_settings=SETTINGS, **more)
+        self.makers = makers
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        return list(self.makers)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """One of them; of a name that is unknown, click asks all of them which was meant."""
+        for name in [cmd_name] if cmd_name in self.makers else self.makers:
+            if name not in self.commands:
+                self.add_command(self.makers[name]())
+        return super().get_command(ctx, cmd_name)
+
+
+class Command(click.Command):
+    """A command that describes its arguments, and whose ``--views`` takes all words that follow."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Say the option again before each of its words, as click wants it."""
+        if "--views" in args and any("--views" in p.opts for p in self.params):
+            args = _repeated("--views", args)
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Arguments, and then options."""
+        described = [
+            (p.human_readable_name, p.words) for p in self.params if isinstance(p, _Argument)
+        ]
+        if described:
+            with formatter.section("Arguments"):
+                formatter.write_dl(described)
+        super().format_options(ctx, formatter)
+
+
+def _repeated(option: str, args: list[str]) -> list[str]:
+    """The arguments, with the option before each word that follows it.
+
+    Examples
+    --------
+    >>> from eigenkit.cli._parsing import _repeated
+    >>> _repeated("--views", ["a.csv", "--views", "a_*", "b_*", "-o", "m.ek"])
+    ['a.csv', '--views', 'a_*', '--views', 'b_*', '-o', 'm.ek']
+    """
+    found: list[str] = []
+    inside = False
+    for word in args:
+        if word.startswith("-"):
+            inside = word == option
+        elif inside and found[-1] != option:
+            found.append(option)
+        found.append(word)
+    return found
+
+
+def command(name: str, signature: inspect.Signature, run: Callable[..., None]) -> click.Command:
+    """The command that calls a function by the names of its parameters."""
+
+    def call(**values: Any) -> None:
+        run(**{k: (list(v) or None) if isinstance(v, tuple) else v for k, v in values.items()})
+
+    params = [_parameter(p) for p in signature.parameters.values()]
+    return Command(
+        name, params=params, callback=call, help=inspect.getdoc(run), context_settings=SETTINGS
+    )
+
+
+def _type(of: type, limits: dict[str, float]) -> Any:
+    return {int: click.IntRange, float: click.FloatRange}[of](**limits) if limits else of
+
+
+def _parameter(p: inspect.Parameter) -> click.Parameter:
+    """What stands for a parameter on the command line."""
+    kind, said = get_args(p.annotation)
+    if NoneType in get_args(kind):
+        kind = next(k for k in get_args(kind) if k is not NoneType)
+    many = get_origin(kind) is list
+    of = get_args(kind)[0] if many else kind
+    required = p.default is p.empty
+    given: dict[str, Any] = {"required": required}
+    if not required:
+        given["default"] = p.default
+    if isinstance(said, Argument):
+        found = _Argument([p.name], type=of, nargs=-1 if many else 1, **given)
+        found.words = said.help
+        return found
+    dashed = p.name.replace("_", "-")
+    names = said.names or ((f"--{dashed}/--no-{dashed}",) if of is bool else (f"--{dashed}",))
+    given |= {"is_flag": True} if of is bool else {"type": _type(of, said.limits)}
+    return click.Option([*names, p.name], multiple=many, **said.shown, **given)
