@@ -20,7 +20,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 class Option:
     """An option; it is called as its parameter where nothing else is said."""
 
-    def __init__(self, *names: str, help: str, show_default: bool = True, **limits: float) -> None:
+    def __init__(self, *names: str, help: str, show_default: bool = True, **limits: Any) -> None:
         self.names, self.limits = names, limits
         self.shown = {"help": help, "show_default": show_default}
 
@@ -111,7 +111,7 @@ def command(name: str, signature: inspect.Signature, run: Callable[..., None]) -
     )
 
 
-def _type(of: type, limits: dict[str, float]) -> Any:
+def _type(of: type, limits: dict[str, Any]) -> Any:
     return {int: click.IntRange, float: click.FloatRange}[of](**limits) if limits else of
 
 
