@@ -383,5 +383,7 @@ def test_a_penalty_on_labels_is_added_to_their_products(rng):
         found = labels.penalized(share, ridge)
         B = share * C.T @ C + ridge * np.eye(3)
         np.testing.assert_allclose(found.factor.T @ found.factor, B, atol=1e-12)
-        np.testing.assert_allclose(found.whitener.T @ B @ found.whitener, np.eye(3), atol=1e-12)
-        np.testing.assert_allclose(found.whiteners[1] @ found.whitener, np.eye(3), atol=1e-12)
+        np.testing.assert_allclose(
+            found.whiteners[0].T @ B @ found.whiteners[0], np.eye(3), atol=1e-12
+        )
+        np.testing.assert_allclose(found.whiteners[1] @ found.whiteners[0], np.eye(3), atol=1e-12)

@@ -465,7 +465,7 @@ def test_moments_find_the_places_of_their_labels(small, rng, monkeypatch):
         narrow = HypergraphSpectral(expansion=expansion).partial_fit(X, Y)
         model = HypergraphSpectral(expansion=expansion).partial_fit(X, wide)
         moved = narrow._intake_.moments.relabelled(place, 4)
-        kind = model._target(), 1.0
+        kind = model._target, 1.0
         mine, theirs = (m.problem(*kind, 1.0) for m in (moved, model._intake_.moments))
         C, C2 = mine.pencil.C, theirs.pencil.C
         np.testing.assert_allclose(C @ C.T, C2 @ C2.T, rtol=1e-9, atol=1e-10)

@@ -57,6 +57,11 @@ def what_is(value: Any) -> str:
     return with_article(type(value).__name__)
 
 
+def check_all_or_count(name: str, value: Any) -> int | None:
+    """None, which is for all, or ``value`` as an integer of at least 1."""
+    return None if value is None else check_count(name, value, hint=", or None for all")
+
+
 def check_count(name: str, value: Any, *, hint: str = "") -> int:
     """``value`` as an integer of at least 1."""
     fine = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)

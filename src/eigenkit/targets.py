@@ -72,11 +72,6 @@ class Labels:
         squares = np.maximum(own, 0.0) + self.degree**2 / self.total
         return np.asarray(grain(squares, max(self.n_rows, A.shape[0]), self.eps))
 
-    @property
-    def whitener(self) -> Array:
-        """F of :attr:`whiteners`."""
-        return self.whiteners[0]
-
     def penalized(self, share: float, ridge: float) -> Labels:
         """The same with share Yc'Yc + ridge I in place of Yc'Yc."""
         if ridge == 0 and share == 1:
@@ -116,7 +111,7 @@ def _inverse_root(x: Array) -> Array:
 
 
 def _whitened(Y: Array, labels: Labels, share: float = 1.0, ridge: float = 0.0) -> Array:
-    return Y @ labels.penalized(share, ridge).whitener
+    return Y @ labels.penalized(share, ridge).whiteners[0]
 
 
 def whitened_with_ridge(share: float, ridge: float) -> Target:

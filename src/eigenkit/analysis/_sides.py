@@ -294,5 +294,5 @@ def _y_side(model: Any, n: int, y: Any) -> View:
 def _target_rows(model: Any, Y: Array) -> Array:
     """H, built once: permuting the samples permutes its rows."""
     degree = Y.sum(axis=0)
-    labels = Labels(degree, Y - degree / len(Y), model._edge_weight(Y.shape[1]))
-    return np.asarray(model._target().rows(Y, labels))
+    labels = Labels(degree, Y - degree / len(Y), model._edge_weight)
+    return np.asarray(model._target.rows(Y, labels))

@@ -63,25 +63,24 @@ class CenteredKernel(Data):
         self.weight = weight
         self.total = float(n if weight is None else weight.sum())
         self.constant = np.zeros(n, dtype=bool)
-        self.size = largest(K)
-        safe = self.size == 0.0 or SAFE_RANGE[0] < self.size < SAFE_RANGE[1]
-        self.unit = 1.0 if safe else float(1.0 / power_of_two(np.asarray(self.size)))
+        size = largest(K)
+        safe = size == 0.0 or SAFE_RANGE[0] < size < SAFE_RANGE[1]
+        self.unit = 1.0 if safe else float(1.0 / power_of_two(np.asarray(size)))
+        # The largest entry before centring, in the units of Kc.
+        self.size = size * self.unit * (1.0 if weight is None else float(weight.max()))
         self.mean = column_sums(K, weight) / self.total
-        self.K = self._centered(K if overwrite and K.flags.writeable else K.copy())
-
-    def _centered(self, K: Array) -> Array:
+        self.K = K = K if overwrite and K.flags.writeable else K.copy()
         K *= self.unit
         # Twice, as the means of the first time carry the rounding of entries that cancel.
         for _ in range(2):
-            mean = column_sums(K, self.weight) / self.total
-            overall = float(column_sums(mean, self.weight)) / self.total
+            mean = column_sums(K, weight) / self.total
+            overall = float(column_sums(mean, weight)) / self.total
             K -= mean
             K -= (mean - overall)[:, None]
-        if self.weight is not None:
-            r = np.sqrt(self.weight)
+        if weight is not None:
+            r = np.sqrt(weight)
             K *= r
             K *= r[:, None]
-        return K
 
     # -- products ----------------------------------------------------------------------
 
@@ -151,18 +150,13 @@ class CenteredKernel(Data):
         are good to n roundings.
         """
         n = len(self.K)
-        own = (n * EPS + 16 * n**0.5 * self.eps) * self._size
+        own = (n * EPS + 16 * n**0.5 * self.eps) * self.size
         return float(max(own, self.rounding * self.unit))
 
     @property
     def vanishes(self) -> bool:
         """Whether the kernel cannot tell any two samples apart."""
-        return largest(self.K) <= 16 * self.eps * self._size
-
-    @property
-    def _size(self) -> float:
-        heaviest = 1.0 if self.weight is None else float(self.weight.max())
-        return self.size * self.unit * heaviest
+        return largest(self.K) <= 16 * self.eps * self.size
 
     # -- costs -------------------------------------------------------------------------
 

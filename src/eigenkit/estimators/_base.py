@@ -26,6 +26,7 @@ from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import (
+    check_all_or_count,
     check_at_most,
     check_choice,
     check_count,
@@ -78,9 +79,7 @@ class Projection(Streaming, Transformer):
 
     # -- what a subclass says ----------------------------------------------------------
 
-    def _target(self) -> Target:
-        """How the encoded y becomes H."""
-        raise TypeError(f"{type(self).__name__} names no target")
+    _target: Target  # how the encoded y becomes H
 
     # Whether fit needs nothing but products with the data, which may then come in blocks.
     _in_passes = True
@@ -128,8 +127,7 @@ class Projection(Streaming, Transformer):
 
     def _settings(self) -> Settings:
         """The computational choices, all parameters checked."""
-        if self.n_components is not None:
-            check_count("n_components", self.n_components, hint=", or None for all")
+        check_all_or_count("n_components", self.n_components)
         for name, most in self._ridges.items():
             check_real(name, getattr(self, name), high=most)
         if isinstance(self.solver, str) and self.solver == "least_squares":
@@ -146,12 +144,11 @@ class Projection(Streaming, Transformer):
             max_iter=check_count("max_iter", self.max_iter),
             n_components=None if self._uses_all_components else self.n_components,
             label_rank=self.label_rank,
-            by_eigenvalues=self._target().whitened,
+            by_eigenvalues=self._target.whitened,
         )
 
     def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
-        edge_weight = self._edge_weight(self._n_labels_)
-        return moments.problem(self._target(), edge_weight, float(self.alpha))
+        return moments.problem(self._target, self._edge_weight, float(self.alpha))
 
     # -- keeping -----------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from eigenkit.estimators._validation import check_X_varies, check_y_varies
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array, whitener
 from eigenkit.moments import Rows
-from eigenkit.shell import UNCHANGED, check_at_most, check_count
+from eigenkit.shell import UNCHANGED, check_all_or_count, check_at_most
 from eigenkit.solvers.cross_products import Block, blocks
 from eigenkit.solvers.deflation import (
     Components,
@@ -26,7 +26,7 @@ from eigenkit.solvers.deflation import (
     inverse_rotations,
 )
 from eigenkit.solvers.nipals import skip_missing_scores
-from eigenkit.targets import TARGETS, Target
+from eigenkit.targets import TARGETS
 
 TOO_FAR_APART = (
     "the units of X and y are too far apart for the coefficients to be floating point numbers: "
@@ -85,8 +85,7 @@ class CrossDecomposition(BothSides):
 
     def _settings(self) -> tuple[bool, bool]:
         """Whether to scale X and y."""
-        if self.n_components is not None:
-            check_count("n_components", self.n_components, hint=", or None for all")
+        check_all_or_count("n_components", self.n_components)
         pair = self.scale if isinstance(self.scale, tuple | list) else (self.scale, self.scale)
         if len(pair) != 2 or not all(isinstance(s, bool | np.bool_) for s in pair):
             raise ValueError(
@@ -167,25 +166,24 @@ class CrossDecomposition(BothSides):
         if not 0 < to_y < np.inf:
             raise ValueError(TOO_FAR_APART)
         rotations = inverse_rotations(found.y_weights, found.y_loadings) / to_y
-        kept = {
-            "x_mean_": X.Z.mean,
-            "y_mean_": Y.Z.mean,
-            "x_std_": X.std,
-            "y_std_": Y.std,
-            "x_weights_": found.x_weights,
-            "x_rotations_": found.x_rotations,
-            "y_weights_": found.y_weights * (to_y if self._deflation == "regression" else 1.0),
-            "y_rotations_": found.y_rotations if own else rotations,
-        }
+        self._set(
+            x_mean_=X.Z.mean,
+            y_mean_=Y.Z.mean,
+            x_std_=X.std,
+            y_std_=Y.std,
+            x_weights_=found.x_weights,
+            x_rotations_=found.x_rotations,
+            y_weights_=found.y_weights * (to_y if self._deflation == "regression" else 1.0),
+            y_rotations_=found.y_rotations if own else rotations,
+            n_components_=len(found),
+        )
         if self._deflation != "svd":
-            kept |= {
-                "x_loadings_": found.x_loadings,
-                "y_loadings_": found.y_loadings * to_y,
-                "x_explained_variance_ratio_": found.x_taken / fit.squares[0],
-                "y_explained_variance_ratio_": found.y_taken / fit.squares[1],
-            }
-        self._set(**kept)
-        self.n_components_ = len(found)
+            self._set(
+                x_loadings_=found.x_loadings,
+                y_loadings_=found.y_loadings * to_y,
+                x_explained_variance_ratio_=found.x_taken / fit.squares[0],
+                y_explained_variance_ratio_=found.y_taken / fit.squares[1],
+            )
         self._keep_spread(problem, fit)
         self._keep_more(problem, fit)
 
@@ -269,17 +267,13 @@ class StreamedPLS(Streaming, CrossDecomposition):
     n_components_, n_iter_, singular_values_, coef_, intercept_ = results(5)
     _score_whitener_, _n_samples_ = results(2)
 
-    def _target(self) -> Target:
-        return TARGETS["opls"]
-
-    @property
-    def _is_solved(self) -> bool:
-        return "n_components_" in vars(self)
+    _target = TARGETS["opls"]
+    _last_result = "n_components_"
 
     def _state(self, sample: Any) -> Pair:
         if sample.whole is not None:
             return super()._state(sample.whole)
-        summary = sample.summary(self._target()).without_rounding()
+        summary = sample.summary(self._target).without_rounding()
         X, Y = summary.sides()
         rows = Rows(X.toarray(), Y.toarray(), None)
         return Pair(None, rows, None, X, Y)

@@ -65,10 +65,6 @@ class Estimator(Instead, BaseEstimator):
         """y as the matrix Y (n x k); with ``reset`` remember what its columns mean."""
         raise TypeError(f"{type(self).__name__} encodes no y")
 
-    def _edge_weight(self, n_labels: int) -> Any:
-        """Weights of the labels."""
-        return 1.0
-
     def _state(self, sample: Any) -> Any:
         """The problem that a sample states."""
         return sample

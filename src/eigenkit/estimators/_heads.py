@@ -159,11 +159,6 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
 
     intercept_, _to_y_, _y_mean_ = results(3)
 
-    def _keep_coefficients(self, problem: Problem, solution: Solution, to_y: Array | None) -> None:
-        """Regress y on the scores that are kept; ``to_y`` takes H to Yc, None where it is that."""
-        on_H = regression(solution, self.n_components_)
-        self._keep_regression(problem, on_H if to_y is None else on_H @ to_y)
-
     def _keep_regression(self, problem: Problem, to_y: Array) -> None:
         """Keep what takes scores to y (l x k): few numbers, where coef_ may be very many."""
         self._to_y_ = self._cast(to_y)

@@ -37,27 +37,26 @@ from eigenkit.tolerances import EPS, SYMMETRY_TOL, precision
 APPROXIMATIONS = ("cholesky", "nystroem")
 
 
-def check_kernel_params(
-    kernel: Any, gamma: Any, degree: Any, coef0: Any, params: Any, extra: tuple[str, ...] = ()
-) -> None:
-    """The parameters of one kernel, as scikit-learn names them."""
-    if not callable(kernel):
-        check_choice("kernel", kernel, (*KERNELS, *extra))
-    if isinstance(gamma, str):
-        check_choice("gamma", gamma, ("scale",))
-    elif gamma is not None and check_real("gamma", gamma) == 0.0:
+def check_kernel_params(given: Any, params: Any, extra: tuple[str, ...] = ()) -> None:
+    """The parameters of one kernel, as scikit-learn names them; ``params`` are its own."""
+    if not callable(given.kernel):
+        check_choice("kernel", given.kernel, (*KERNELS, *extra))
+    if isinstance(given.gamma, str):
+        check_choice("gamma", given.gamma, ("scale",))
+    elif given.gamma is not None and check_real("gamma", given.gamma) == 0.0:
         raise ValueError("gamma=0 is not valid: it makes all samples alike, give a number above 0.")
-    check_real("degree", degree)
-    check_real("coef0", coef0, low=-np.inf)
+    check_real("degree", given.degree)
+    check_real("coef0", given.coef0, low=-np.inf)
     if params is not None and not isinstance(params, dict):
         raise TypeError(f"kernel_params={params!r} is not valid: give a dict of keyword arguments.")
 
 
-def check_landmarks(approximation: Any, n_landmarks: Any) -> None:
-    """Refuse anything but a way to choose landmarks and their number."""
-    if approximation is not None:
-        check_choice("approximation", approximation, APPROXIMATIONS)
-    check_count("n_landmarks", n_landmarks)
+def check_kernel_space(model: Any) -> None:
+    """The parameters of the kernel of a model, and of its landmarks."""
+    check_kernel_params(model, model.kernel_params, ("precomputed",))
+    if model.approximation is not None:
+        check_choice("approximation", model.approximation, APPROXIMATIONS)
+    check_count("n_landmarks", model.n_landmarks)
 
 
 def refuse_overflow(K: Array) -> Array:
@@ -103,17 +102,6 @@ class KernelSpace(Transformer):
     # Eigenvalues of a precomputed kernel that may come from the rounding of the samples: whoever
     # computed it may know.
     _precomputed_rounding = 0.0
-
-    def _check_kernel_space(self) -> None:
-        check_kernel_params(
-            self.kernel,
-            self.gamma,
-            self.degree,
-            self.coef0,
-            self.kernel_params,
-            ("precomputed",),
-        )
-        check_landmarks(self.approximation, self.n_landmarks)
 
     @property
     def _precomputed(self) -> bool:
@@ -205,13 +193,9 @@ class KernelSpace(Transformer):
         random = check_random_state(self.random_state)
         return np.sort(random.choice(n, size=m, replace=False))
 
-    def _row_mean(self, mean: Array) -> Array:
-        """The mean of the training rows of the kernel, given that of the features."""
-        return mean if self.approximation is None else self._row_mean_
-
-    def _on_rows(self, W: Array) -> Array:
-        """Coefficients of the features as coefficients of rows k(x, X_fit_)."""
-        return W if self.approximation is None else self._map_ @ W
+    def _on_rows(self, W: Array, mean: Array) -> tuple[Array, Array]:
+        """Coefficients and means of the features as those of rows k(x, X_fit_)."""
+        return (W, mean) if self.approximation is None else (self._map_ @ W, self._row_mean_)
 
     def _features(self, X: Any) -> Any:
         """Rows k(x, X_fit_) of new samples, evaluated block by block."""
@@ -306,7 +290,7 @@ class KernelProjection(KernelSpace, Projection):
     regression, tol, max_iter = "auto", 1e-8, 1000
 
     def _settings(self) -> Settings:
-        self._check_kernel_space()
+        check_kernel_space(self)
         # Features of landmarks are few: Cholesky, and a singular value decomposition where
         # that is not enough, take them all.
         method = "dual_cholesky" if self.approximation is None else "cholesky"
@@ -325,10 +309,9 @@ class KernelProjection(KernelSpace, Projection):
     def _keep(self, problem: Problem, solution: Solution) -> None:
         # Signs by the side of y: dual coefficients would give them to the order of samples.
         sign = signs(solution.basis)
-        solution = replace(solution, W=solution.W * sign, basis=solution.basis * sign)
-        solution = replace(solution, W=self._on_rows(solution.W))
-        problem = replace(problem, mean=self._row_mean(problem.mean))
-        super()._keep(problem, solution)
+        W, mean = self._on_rows(solution.W * sign, problem.mean)
+        solution = replace(solution, W=W, basis=solution.basis * sign)
+        super()._keep(replace(problem, mean=mean), solution)
 
     def _cast(self, value: Any) -> Any:
         """Dual coefficients cancel in their sums: they stay in float64, scores are cast."""

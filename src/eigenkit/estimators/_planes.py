@@ -30,8 +30,7 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels, check_classes, class_numbers
 from eigenkit.estimators._estimator import Estimator, ScoresByName
 from eigenkit.estimators._kernel_space import (
-    check_kernel_params,
-    check_landmarks,
+    check_kernel_space,
     refuse_overflow,
     symmetry_tol,
 )
@@ -197,9 +196,7 @@ class ProximalPlanes(PlaneStreams, ScoresByName, ClassifierMixin, Estimator):
 
     def _settings(self) -> None:
         check_real("alpha", self.alpha)
-        given = self.kernel, self.gamma, self.degree, self.coef0, self.kernel_params
-        check_kernel_params(*given, ("precomputed",))
-        check_landmarks(self.approximation, self.n_landmarks)
+        check_kernel_space(self)
 
     def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
         if not reset:

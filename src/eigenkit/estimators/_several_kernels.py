@@ -120,5 +120,5 @@ def check_useful(j: int, Z: CenteredKernel, kernel: Any) -> None:
 
 def _as_kernel(given: Any) -> Kernel:
     kernel = given if isinstance(given, Kernel) else Kernel(given)
-    check_kernel_params(kernel.kernel, kernel.gamma, kernel.degree, kernel.coef0, kernel.params)
+    check_kernel_params(kernel, kernel.params)
     return kernel

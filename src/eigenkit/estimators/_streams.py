@@ -95,7 +95,7 @@ class Streaming:
     # What the estimator says: its checked parameters, its target, and a batch as rows.
     _settings: Any
     _target: Any
-    _edge_weight: Any
+    _edge_weight: Any = 1.0  # of the labels
     _learn: Any
     _rows: Any
     _n_labels_: int
@@ -196,16 +196,18 @@ class Streaming:
 
     def _kind(self) -> tuple[Any, ...]:
         """What the sums depend on beside the rows."""
-        return self._target(), self._edge_weight(self._n_labels_)
+        return self._target, self._edge_weight
 
     def _no_moments(self) -> Any:
         """A stream that begins."""
         return Moments.begin(*self._kind())
 
+    # The result whose presence says that this model itself has all of them.
+    _last_result = "components_"
+
     @property
     def _is_solved(self) -> bool:
-        """Whether this model itself has the results."""
-        return "components_" in vars(self)
+        return self._last_result in vars(self)
 
     def __sklearn_is_fitted__(self) -> bool:
         return self._is_solved or "_intake_" in vars(self)

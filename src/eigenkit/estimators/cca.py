@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from eigenkit.data import project
 from eigenkit.estimators._described import described
 from eigenkit.estimators._estimator import BothSides
-from eigenkit.estimators._heads import ResponseProjection, beyond_rounding_of_y
+from eigenkit.estimators._heads import ResponseProjection, beyond_rounding_of_y, regression
 from eigenkit.estimators._streams import results
 from eigenkit.estimators._validation import check_scores, check_X
 from eigenkit.exceptions import ConditionWarning
@@ -114,7 +114,8 @@ class CCA(BothSides, ResponseProjection):
         """(a, b) of the matrix a Yc'Yc + b I that normalizes the projection of y."""
         return 1.0, float(self.alpha_y)
 
-    def _target(self) -> Target:
+    @property
+    def _target(self) -> Target:  # type: ignore[override]
         return whitened_with_ridge(*self._y_penalty())
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
@@ -123,7 +124,7 @@ class CCA(BothSides, ResponseProjection):
         F, to_y = problem.labels.penalized(*self._y_penalty()).whiteners
         factor, W_y = problem.labels.factor, F @ basis
         YtU = (factor.T @ factor) @ W_y
-        self._keep_coefficients(problem, solution, to_y)
+        self._keep_regression(problem, regression(solution, l) @ to_y)
         self._set(
             canonical_correlations_=np.sqrt(values),
             y_rotations_=W_y,
@@ -307,7 +308,7 @@ class CanonicalRidge(CCA):
     def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         share = 1.0 - float(self.gamma_x)
         alpha = float(self.gamma_x) / share if share else np.inf
-        return moments.problem(self._target(), 1.0, alpha)
+        return moments.problem(self._target, 1.0, alpha)
 
     def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
         if self.gamma_x == 1:
@@ -329,7 +330,7 @@ class CanonicalRidge(CCA):
         solution = replace(solution, gram=_normal(problem, solution.W)[1])
         if share > 0 and self.gamma_y == 0:
             return solution  # whitening has left out what is rounding of y
-        F, labels = problem.labels.penalized(*self._y_penalty()).whitener, problem.labels
+        F, labels = problem.labels.penalized(*self._y_penalty()).whiteners[0], problem.labels
         lengths = np.sqrt(solution.gram.diagonal())  # type: ignore[union-attr]
         return solution.components(beyond_rounding_of_y(labels, solution, lengths, F))
 

@@ -99,13 +99,15 @@ class HypergraphSpectral(Projection):
         check_choice("expansion", self.expansion, EXPANSIONS)
         return super()._settings()
 
-    def _target(self) -> Target:
+    @property
+    def _target(self) -> Target:  # type: ignore[override]
         return TARGETS[self.expansion]
 
     _encode = encode_labels
 
-    def _edge_weight(self, n_labels: int) -> Array | float:
-        return edge_weights("label_weights", self.label_weights, n_labels, "label")
+    @property
+    def _edge_weight(self) -> Array | float:
+        return edge_weights("label_weights", self.label_weights, self._n_labels_, "label")
 
     def _check_informative(self, problem: Problem) -> None:
         degree = problem.labels.degree

@@ -9,7 +9,7 @@ import numpy as np
 
 from eigenkit.estimators._described import described
 from eigenkit.estimators._estimator import BothSides
-from eigenkit.estimators._heads import ResponseProjection
+from eigenkit.estimators._heads import ResponseProjection, regression
 from eigenkit.estimators._kernel_space import NOT_LINEAR, DualCoefficients, KernelProjection
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators.hypergraph import HypergraphSpectral
@@ -23,7 +23,7 @@ from eigenkit.shell import check_count
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.deflation import deflated
 from eigenkit.solvers.spectral import primal
-from eigenkit.targets import TARGETS, Target
+from eigenkit.targets import TARGETS
 from eigenkit.tolerances import EXACT
 
 
@@ -95,12 +95,11 @@ class KernelCCA(DualCoefficients, BothSides, ResponseProjection, KernelProjectio
     (20, 3)
     """
 
-    def _target(self) -> Target:
-        return TARGETS["cca"]
+    _target = TARGETS["cca"]
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         F, to_y = problem.labels.whiteners
-        self._keep_coefficients(problem, solution, to_y)
+        self._keep_regression(problem, regression(solution, self.n_components_) @ to_y)
         self.canonical_correlations_ = np.sqrt(self.eigenvalues_)
         self.y_rotations_ = F @ solution.basis[:, : self.n_components_]
         self.y_mean_ = self._y_mean_
@@ -336,8 +335,7 @@ class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
     solver: Any = "auto"
     label_rank: Any = None
 
-    def _target(self) -> Target:
-        return TARGETS["opls"]
+    _target = TARGETS["opls"]
 
     def _settings(self) -> Settings:
         check_count("n_components", self.n_components)

@@ -10,12 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Data, project
 from eigenkit.estimators._described import described
-from eigenkit.estimators._kernel_space import KernelSpace
+from eigenkit.estimators._kernel_space import KernelSpace, check_kernel_space
 from eigenkit.estimators._validation import NO_DIGITS, check_scores
 from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
 from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Rows
-from eigenkit.shell import UNCHANGED, check_at_most, check_count, check_real
+from eigenkit.shell import UNCHANGED, check_all_or_count, check_at_most, check_real
 from eigenkit.solvers.spectral import principal
 from eigenkit.tolerances import SOLVABLE
 
@@ -109,10 +109,9 @@ class KernelPCA(KernelSpace):
     _supervised = False
 
     def _settings(self) -> None:
-        if self.n_components is not None:
-            check_count("n_components", self.n_components, hint=", or None for all")
+        check_all_or_count("n_components", self.n_components)
         check_real("alpha", self.alpha)
-        self._check_kernel_space()
+        check_kernel_space(self)
         if self.fit_inverse_transform and self._precomputed:
             raise ValueError(
                 "fit_inverse_transform=True needs the samples themselves, but kernel='precomputed' "
@@ -138,11 +137,11 @@ class KernelPCA(KernelSpace):
             raise ValueError(NO_DIGITS)
         rank = "the rank of the centred kernel"
         check_at_most("n_components", self.n_components, len(values), rank)
-        self.mean_ = self._row_mean(Z.mean)
+        W, self.mean_ = self._on_rows(W, Z.mean)
         self.eigenvalues_ = values
         self.explained_variance_ratio_ = values / trace
         self.n_components_ = len(values)
-        self.components_ = np.ascontiguousarray(self._on_rows(W).T)
+        self.components_ = np.ascontiguousarray(W.T)
         if self.fit_inverse_transform:
             self._keep_inverse(rows.X, rows.weight)
 

@@ -28,7 +28,7 @@ from eigenkit.moments import BlockedRows, Moments, Problem, Rows, dense
 from eigenkit.pencil import Pencil, Solution
 from eigenkit.shell import check_choice, check_real
 from eigenkit.solvers import Settings
-from eigenkit.targets import TARGETS, Target
+from eigenkit.targets import TARGETS
 from eigenkit.tolerances import EPS
 
 
@@ -151,7 +151,7 @@ class LDA(ScoresByName, ClassifierMixin, Projection):
     def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         if self.shrinkage is None:
             return super()._state(moments)
-        problem = moments.problem(self._target(), 1.0, 0.0)
+        problem = moments.problem(self._target, 1.0, 0.0)
         if self.shrinkage == "auto":
             return shrunken_by_class(moments, problem)
         return shrunken(problem, float(self.shrinkage), self.n_features_in_)
@@ -164,8 +164,7 @@ class LDA(ScoresByName, ClassifierMixin, Projection):
 
     _sparse_labels = True
 
-    def _target(self) -> Target:
-        return TARGETS["lda"]
+    _target = TARGETS["lda"]
 
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         instead = "for several labels use HypergraphSpectral or CCA"
@@ -181,19 +180,21 @@ class LDA(ScoresByName, ClassifierMixin, Projection):
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
         degree = problem.labels.degree
         priors = checked_priors(self.priors, degree / problem.total)
-        self.priors_ = self._cast(priors)
         self._keep_means(problem, np.sqrt(np.where(degree > 0, degree, 1.0)))
         counted = replace(problem, total=problem.total / self._shrunken_to())
         coef, offset = gaussian(counted, solution, priors)
-        self._offset_ = self._cast(offset)
-        setattr(self, self._coef_name, self._cast(coef))
-        self.intercept_ = self._cast(offset - coef @ problem.mean)
         # Variances between classes in units of those within.
         l, within = self.n_components_, np.maximum(1 - solution.eigenvalues, EPS * problem.n_rows)
         ratio = solution.eigenvalues / within
-        # Of nothing there are no parts: classes with the same means have zeros.
-        self.explained_variance_ratio_ = self._cast(ratio[:l] / (ratio.sum() or 1.0))
-        self._precision_ = self._cast((counted.total / within)[:l])
+        self._set(
+            priors_=priors,
+            intercept_=offset - coef @ problem.mean,
+            # Of nothing there are no parts: classes with the same means have zeros.
+            explained_variance_ratio_=ratio[:l] / (ratio.sum() or 1.0),
+            _offset_=offset,
+            _precision_=(counted.total / within)[:l],
+            **{self._coef_name: coef},
+        )
         if self.store_covariance:
             self._keep_covariance(problem)
 

@@ -155,7 +155,8 @@ class LeastSquaresProjection(Projection):
 
     _in_passes = False  # it needs rows, or as many as a triangle has
 
-    def _target(self) -> Target:
+    @property
+    def _target(self) -> Target:  # type: ignore[override]
         return TARGETS[self.target]
 
     @property
@@ -203,9 +204,7 @@ class LeastSquaresProjection(Projection):
             coef, offset = (solution.W[:, :l] @ to_y).T, problem.labels.degree / problem.total
         else:
             return
-        self.coef_ = self._cast(coef)
-        self._offset_ = self._cast(offset)
-        self.intercept_ = self._cast(offset - coef @ problem.mean)
+        self._set(coef_=coef, intercept_=offset - coef @ problem.mean, _offset_=offset)
 
     def _values(self, X: Any) -> Array:
         check_is_fitted(self)

@@ -13,7 +13,7 @@ from eigenkit.estimators._encoding import as_labels, check_indicator, encode_lab
 from eigenkit.estimators._validation import check_X, warn_degenerate
 from eigenkit.linalg import Array, distinct_rows
 from eigenkit.moments import Problem, Rows, dense
-from eigenkit.targets import TARGETS, Target
+from eigenkit.targets import TARGETS
 
 
 @described
@@ -57,8 +57,7 @@ class MultilabelLDA(Projection):
     _sparse_labels = True
     _y_chooses_rows = True
 
-    def _target(self) -> Target:
-        return TARGETS["lda"]
+    _target = TARGETS["lda"]
 
     _encode = encode_labels
 

@@ -17,9 +17,9 @@ from eigenkit.estimators._validation import check_X_varies
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_at_most, check_count, check_real
+from eigenkit.shell import check_all_or_count, check_at_most, check_real
 from eigenkit.solvers.multiview import solve_views
-from eigenkit.targets import TARGETS, Target
+from eigenkit.targets import TARGETS
 
 
 class ManyViews(Transformer):
@@ -231,21 +231,18 @@ class MultiviewCCA(Streaming, ManyViews):
         self.groups = groups
 
     def _settings(self) -> int | None:
-        if self.n_components is None:
-            return None
-        return check_count("n_components", self.n_components, hint=", or None for all")
+        return check_all_or_count("n_components", self.n_components)
 
     components_, view_components_, mean_, eigenvalues_, canonical_correlations_ = results(5)
     n_components_, n_views_, report_, _columns_ = results(4)
 
-    def _target(self) -> Target:
-        return TARGETS["opls"]  # of no labels: nothing stands beside X
+    _target = TARGETS["opls"]  # of no labels: nothing stands beside X
 
     def _state(self, sample: Any) -> Views:
         columns = self._columns(self.n_features_in_)
         alphas = per_view("alpha", self.alpha, len(columns))
         if sample.whole is None:
-            Z, _ = sample.summary(self._target()).without_rounding().sides()
+            Z, _ = sample.summary(self._target).without_rounding().sides()
         else:
             Z = Centered(sample.X, sample.weight)
         return Views(Z, columns, alphas)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from eigenkit.estimators._described import described
-from eigenkit.estimators._heads import ResponseProjection, beyond_rounding_of_y
+from eigenkit.estimators._heads import ResponseProjection, beyond_rounding_of_y, regression
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
 from eigenkit.solvers import Settings
-from eigenkit.targets import TARGETS, Target
+from eigenkit.targets import TARGETS
 
 
 @described
@@ -45,8 +45,7 @@ class OrthonormalizedPLS(ResponseProjection):
 
     _sparse_labels = True
 
-    def _target(self) -> Target:
-        return TARGETS["opls"]
+    _target = TARGETS["opls"]
 
     def _solve_path(
         self, problem: Problem, alphas: Sequence[float], settings: Settings
@@ -65,4 +64,4 @@ class OrthonormalizedPLS(ResponseProjection):
         return solution
 
     def _keep_more(self, problem: Problem, solution: Solution) -> None:
-        self._keep_coefficients(problem, solution, None)
+        self._keep_regression(problem, regression(solution, self.n_components_))

@@ -32,7 +32,7 @@ from eigenkit.shell import UNCHANGED, check_at_most, check_choice, check_count, 
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.nipals import skip_missing_scores
 from eigenkit.solvers.spectral import METHODS, cheapest, minka, principal_axes
-from eigenkit.targets import TARGETS, Target
+from eigenkit.targets import TARGETS
 from eigenkit.tolerances import EPS
 
 # scikit-learn's names of the ways to solve.
@@ -154,8 +154,7 @@ class PCA(Density):
 
     # -- fitting -----------------------------------------------------------------------
 
-    def _target(self) -> Target:
-        return TARGETS["opls"]
+    _target = TARGETS["opls"]
 
     def _settings(self) -> Settings:
         self._wanted()
@@ -208,7 +207,7 @@ class PCA(Density):
 
     def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
         rows, observed = without_gaps(moments) if self._skips_gaps else (moments, None)
-        problem = rows.problem(self._target(), 1.0, 0.0)
+        problem = rows.problem(self._target, 1.0, 0.0)
         if not problem.pencil.Z.one_ridge:
             problem = self._in_one_unit(problem)
         return problem if observed is None else Gapped.of(problem, observed)

@@ -23,7 +23,7 @@ from eigenkit.estimators._estimator import ScoresByName
 from eigenkit.estimators._gaps import share_of
 from eigenkit.estimators._validation import check_scores
 from eigenkit.linalg import Array, power_of_two
-from eigenkit.shell import check_at_most, check_choice, check_count, check_real
+from eigenkit.shell import check_all_or_count, check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.cross_products import Block
 from eigenkit.solvers.nipals import nipals
 
@@ -65,15 +65,6 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         np.cumsum(terms, axis=0, out=terms)
         return np.asarray(terms * self.y_std_[:, None] / self.x_std_)
 
-    def _checked_l(self, n_components: Any) -> int:
-        if n_components is not None:
-            check_count("n_components", n_components, hint=", or None for all")
-        l = check_at_most(
-            "n_components", n_components, self.n_components_, "the number that was fitted"
-        )
-        self._check_nested(l, ValueError)
-        return l
-
     def _check_nested(self, l: int, error: type[Exception]) -> bool:
         """Whether fewer components are those of a smaller model; an error where they are not."""
         if l < getattr(self, "n_components_", 1) and not self._nested:
@@ -95,7 +86,10 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         array of shape (n_samples,) or (n_samples, n_targets)
         """
         check_is_fitted(self)
-        l = self._checked_l(n_components)
+        check_all_or_count("n_components", n_components)
+        fitted = "the number that was fitted"
+        l = check_at_most("n_components", n_components, self.n_components_, fitted)
+        self._check_nested(l, ValueError)
         X = self._check_X(X, reset=False)
         if self._observed(X) is not None:
             T = self._x_scores(X)[:, :l]
