@@ -35,6 +35,14 @@ Examples
 >>> X, y = load_diabetes(return_X_y=True)
 >>> model = PLSRegression(3).fit(X, y)
 """,
+        "iris": """
+Examples
+--------
+>>> from sklearn.datasets import load_iris
+>>> from eigenkit import LDA
+>>> X, y = load_iris(return_X_y=True)
+>>> model = LDA().fit(X, y)
+""",
         "each_sample": """
 X : array, frame or sparse matrix of shape (n_samples, n_features)
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.analysis.diagnostics import Features
+from eigenkit.analysis.diagnostics import Features, described
 from eigenkit.analysis.plots import COLORS, MARKERS, new_axes
 from eigenkit.linalg import Array
 
@@ -120,6 +120,7 @@ def draw_bars(ax: Any, values: Array, names: list[str]) -> None:
     ax.invert_yaxis()
 
 
+@described
 @dataclass(eq=False, repr=False)
 class ScoresDisplay(Display):
     """Samples in the plane of two components.
@@ -130,14 +131,9 @@ class ScoresDisplay(Display):
     groups : dict of class to row numbers
     components : (int, int)
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from eigenkit import LDA
+    {iris}
     >>> from eigenkit.analysis import ScoresDisplay
-    >>> X, y = load_iris(return_X_y=True)
-    >>> shown = ScoresDisplay.from_estimator(LDA().fit(X, y), X, y)
-    >>> shown.ax_.get_xlabel()
+    >>> ScoresDisplay.from_estimator(model, X, y).ax_.get_xlabel()
     'component 1'
     """
 
@@ -164,6 +160,7 @@ class ScoresDisplay(Display):
         _label_axes(ax, self.components)
 
 
+@described
 @dataclass(eq=False, repr=False)
 class CorrelationCircleDisplay(Display):
     """Features by their correlations with two components; those on the circle are fully explained.
@@ -174,14 +171,9 @@ class CorrelationCircleDisplay(Display):
     names : list of str
     components : (int, int)
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from eigenkit import PCA
+    {iris}
     >>> from eigenkit.analysis import CorrelationCircleDisplay
-    >>> X, y = load_iris(return_X_y=True)
-    >>> shown = CorrelationCircleDisplay.from_estimator(PCA(2).fit(X), X)
-    >>> shown.correlations.shape
+    >>> CorrelationCircleDisplay.from_estimator(model, X).correlations.shape
     (4, 2)
     """
 
@@ -205,6 +197,7 @@ class CorrelationCircleDisplay(Display):
         ax.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), aspect="equal")
 
 
+@described
 @dataclass(eq=False, repr=False)
 class BiplotDisplay(Display):
     """Samples in the plane of two components, with arrows for the correlations of the features.
@@ -216,13 +209,9 @@ class BiplotDisplay(Display):
     scores : ScoresDisplay
     circle : CorrelationCircleDisplay
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from eigenkit import LDA
+    {iris}
     >>> from eigenkit.analysis import BiplotDisplay
-    >>> X, y = load_iris(return_X_y=True)
-    >>> BiplotDisplay.from_estimator(LDA().fit(X, y), X, y).scores.scores.shape
+    >>> BiplotDisplay.from_estimator(model, X, y).scores.scores.shape
     (150, 2)
     """
 
@@ -254,6 +243,7 @@ class BiplotDisplay(Display):
         _label_axes(ax, self.scores.components)
 
 
+@described
 @dataclass(eq=False, repr=False)
 class ScreeDisplay(Display):
     """Eigenvalues by component.
@@ -264,13 +254,9 @@ class ScreeDisplay(Display):
     name : str
         Of the estimator.
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from eigenkit import LDA
+    {iris}
     >>> from eigenkit.analysis import ScreeDisplay
-    >>> X, y = load_iris(return_X_y=True)
-    >>> ScreeDisplay.from_estimator(LDA().fit(X, y)).ax_.get_ylabel()
+    >>> ScreeDisplay.from_estimator(model).ax_.get_ylabel()
     'eigenvalue'
     """
 
@@ -301,6 +287,7 @@ def largest_entries(estimator: Any, row: Any, top: int) -> tuple[Array, list[str
     return row[order], [names[j] for j in order]
 
 
+@described
 @dataclass(eq=False, repr=False)
 class WeightsDisplay(Display):
     """The features that weigh most in one component.
@@ -311,13 +298,9 @@ class WeightsDisplay(Display):
     names : list of str
     component : int
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from eigenkit import LDA
+    {iris}
     >>> from eigenkit.analysis import WeightsDisplay
-    >>> X, y = load_iris(return_X_y=True)
-    >>> WeightsDisplay.from_estimator(LDA().fit(X, y), top=3).names
+    >>> WeightsDisplay.from_estimator(model, top=3).names
     ['feature 3', 'feature 2', 'feature 1']
     """
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from eigenkit.analysis.diagnostics import described
 from eigenkit.analysis.displays import (
     Display,
     Rows,
@@ -78,6 +79,7 @@ def _target_name(estimator: Any, target: int, n: int) -> str:
     return str(classes[target] if len(classes) == n else classes[-1])
 
 
+@described
 @dataclass(eq=False, repr=False)
 class RegionsDisplay(Display):
     """The plane coloured by the class that is predicted there, and the samples in it.
@@ -97,13 +99,9 @@ class RegionsDisplay(Display):
     axes : (str, str)
         What the coordinates are.
 
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from eigenkit import LDA
+    {iris}
     >>> from eigenkit.analysis import RegionsDisplay
-    >>> X, y = load_iris(return_X_y=True)
-    >>> shown = RegionsDisplay.from_estimator(LDA().fit(X, y), X, y)
+    >>> shown = RegionsDisplay.from_estimator(model, X, y)
     >>> shown.ax_.get_xlabel(), shown.regions.shape
     ('component 1', (200, 200))
     """

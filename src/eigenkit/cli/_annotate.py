@@ -27,15 +27,14 @@ app = Group(
 
 Folder = Annotated[str, Argument(help="A folder with a folder of images for every set (and view).")]
 LabelFile = Annotated[
-    str,
-    Argument(help="CSV: a column set, and terms with | or a 0/1 column for every term."),
+    str, Argument(help="CSV: a column set, and terms with | or a 0/1 column for every term.")
 ]
 Kernels = Annotated[
     str,
     Option(
         help="auto (by cross-validation), default (fourteen between sets), pooled (plain), thesis "
         "(23 pyramids), or descriptors with commas, each with "
-        "its kind of set kernel, as sift-16:pyramid,hsv:mean_map."
+        "its kind of set kernel, such as sift-16:pyramid,hsv:mean_map."
     ),
 ]
 Weights = Annotated[str, Option(help="each, equal, learned, half or best.")]

@@ -68,11 +68,11 @@ def predict(
     ] = False,
     top: Annotated[
         int | None,
-        Option("--top", min=1, help="So many labels for each row, the most likely first."),
+        Option("--top", min=1, help="How many labels to give each row, the most likely first."),
     ] = None,
     keep: Annotated[
         list[str] | None,
-        Option("--keep", help="Columns of the file to repeat in the output, as id or the truth."),
+        Option("--keep", help="Columns to repeat in the output, such as an id or the truth."),
     ] = None,
     keep_formulas: KeepFormulas = False,
     given: dict[str, Any],
@@ -223,11 +223,7 @@ def _told_apart(kept: list[str], names: list[str]) -> list[str]:
 
 @o.takes(o.READING)
 def score(
-    *,
-    model: o.ModelFile,
-    data: o.DataFile,
-    given: dict[str, Any],
-    as_json: o.Json = False,
+    *, model: o.ModelFile, data: o.DataFile, given: dict[str, Any], as_json: o.Json = False
 ) -> Result:
     """Measure a model on a file that holds the true labels."""
     from eigenkit.models import load

@@ -9,15 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import (
-    FAILED,
-    Forecast,
-    Result,
-    keeping,
-    progress,
-    saying,
-    table,
-)
+from eigenkit.cli._console import FAILED, Forecast, Result, keeping, progress, saying, table
 from eigenkit.cli._data import (
     check_choices,
     checked_views,
@@ -105,8 +97,8 @@ def compare(
 ) -> Result:
     """Compare methods on a file by cross-validation, or on a test file.
 
-    What fills in missing values and what scales is learned on the training rows of every split.
-    The words of a column of text and their weights come from the whole file, without labels.
+    Filling in missing values and scaling are learned on the training rows of every split. The words
+    of a column of text and their weights come from the whole file, without labels.
     """
     _check_splits(cv, repeats, train_size, test)
     given = {**given, "data": data, "scale": scale, "components": components}

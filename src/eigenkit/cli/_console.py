@@ -26,7 +26,7 @@ from eigenkit.cli._options import talking
 from eigenkit.cli._start import quickly, started
 from eigenkit.late import named
 
-FAILED, INTERRUPTED = 1, 130
+FAILED, INTERRUPTED, TERMINATED = 1, 130, 143
 
 
 # Signs of ours that an old code page may not have.
@@ -55,21 +55,13 @@ def width() -> int:
     return max(40, shutil.get_terminal_size((100, 24)).columns)
 
 
-@dataclass
-class _Stopped:
-    """By what a command was stopped: the keyboard, unless a signal has said otherwise."""
-
-    word: str = "interrupted"
-    code: int = INTERRUPTED
-
-
-_stopped = _Stopped()
+class Terminated(KeyboardInterrupt):
+    """Stopped by a signal, as the keyboard would: half-written files are taken away first."""
 
 
 def terminate(number: int, frame: Any) -> None:
-    """Stop as the keyboard would, so that half-written files are taken away on the way out."""
-    _stopped.word, _stopped.code = "terminated", 128 + number
-    raise KeyboardInterrupt
+    """Stop at a signal."""
+    raise Terminated
 
 
 @contextmanager
@@ -77,8 +69,8 @@ def keeping(words: str) -> Iterator[None]:
     """Say what is left when the work inside is stopped."""
     try:
         yield
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(words) from None
+    except KeyboardInterrupt as stop:
+        raise type(stop)(words) from None
 
 
 @dataclass
@@ -138,8 +130,9 @@ def _run(work: Callable[[], Result], models: bool, as_json: bool, debug: bool) -
     except (click.BadParameter, click.Abort, click.exceptions.Exit):
         raise
     except KeyboardInterrupt as stop:
-        left = clean(stop) or "no output was written"
-        _fail(f"{_stopped.word}: {left}.", as_json, _stopped.code)
+        killed, left = isinstance(stop, Terminated), clean(stop) or "no output was written"
+        what, code = ("terminated", TERMINATED) if killed else ("interrupted", INTERRUPTED)
+        _fail(f"{what}: {left}.", as_json, code)
     except BrokenPipeError:
         _let_go()
         raise click.exceptions.Exit(FAILED) from None
@@ -282,16 +275,7 @@ def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int | None, str
 
 
 class Forecast:
-    """Says once how long work will take, from the first part of it that was measured.
-
-    Parameters
-    ----------
-    parts : int
-        Of how many like parts the work is made: after the first it is known how long one takes.
-    part : str
-        What a part is called.
-    say : callable
-    """
+    """Says once how long work will take: after the first of its like parts, it is known."""
 
     enough, worth_saying = 10.0, 5.0
 

@@ -29,7 +29,7 @@ def explain(
     ] = 1,
     label: Annotated[
         str | None,
-        Option("--label", help="Which class, label or response; by default those told."),
+        Option("--label", help="Which class, label or response; by default those predicted."),
     ] = None,
     top: Annotated[int, Option("--top", min=1, help="How many features to show.")] = 5,
     given: dict[str, Any],

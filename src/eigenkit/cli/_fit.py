@@ -45,8 +45,7 @@ def fit(
         str | None, Option(help="With --alpha cv: the values to choose from, with commas.")
     ] = None,
     cv: Annotated[
-        int | None,
-        Option(min=2, help="Folds of every cross-validation; 5 by default."),
+        int | None, Option(min=2, help="Folds of every cross-validation; 5 by default.")
     ] = None,
     components: o.Components = None,
     quality: Annotated[
@@ -89,8 +88,8 @@ def fit(
 ) -> Result:
     """Fit a method on a file and keep the whole pipeline as a model file.
 
-    Where folds are left out, to choose or to say how good the model is, what fills in missing
-    values and what scales is learned on the other rows.
+    Cross-validation, which chooses or says how good the model is, learns to fill in missing values
+    and to scale on the training rows of every fold.
     """
     given = {**given, "scale": scale}
     name = o.method_name(method)

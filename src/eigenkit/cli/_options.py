@@ -28,20 +28,16 @@ Components = Annotated[
     Option(
         "--components",
         help="Number of components, or cv to choose it by cross-validation; by default all, and "
-        "cv for methods that need a number, as PLS.",
+        "cv for methods that need a number, such as PLS.",
     ),
 ]
 Scale = Annotated[
     str,
     Option(help="Divide features by their deviation (standard) or maximum (maxabs), or none."),
 ]
-Seed = Annotated[
-    int,
-    Option(min=0, max=2**32 - 1, help="Seed of all random choices."),
-]
+Seed = Annotated[int, Option(min=0, max=2**32 - 1, help="Seed of all random choices.")]
 Set = Annotated[
-    list[str] | None,
-    Option("--set", help="Another parameter of the method: name=value."),
+    list[str] | None, Option("--set", help="Another parameter of the method: name=value.")
 ]
 
 
@@ -99,7 +95,7 @@ LEARNING: Group = {
     ),
     "text": option(_WORDS, None, "Columns of text to turn into features."),
     **TEXT,
-    "categorical": option(_WORDS, None, "Columns of categories, of which each becomes a feature."),
+    "categorical": option(_WORDS, None, "Columns of categories; each category becomes a feature."),
     "ignore": option(_WORDS, None, "Columns to leave out."),
     "index": option(
         _WORD,

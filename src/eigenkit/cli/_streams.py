@@ -46,13 +46,7 @@ def follow(
         fitted = load(model)
         options = fitted.target.as_read(reading(given, stream=True, expected=fitted.expected()))
         follower = Follower(
-            fitted,
-            model,
-            checkpoint,
-            options,
-            every=every,
-            half_life=half_life,
-            on_error=on_error,
+            fitted, model, checkpoint, options, every=every, half_life=half_life, on_error=on_error
         )
         try:
             follower.follow(data, once=once, say=saying(as_json))

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numbers
 import os
-import time
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,21 +16,9 @@ from eigenkit.evaluation.detail import RECALL_GRID, ROC_GRID
 from eigenkit.evaluation.glance import describe
 from eigenkit.evaluation.kept import KeptSteps, identity
 from eigenkit.evaluation.metrics import METRICS
-from eigenkit.evaluation.samples import (
-    Prepare,
-    Samples,
-    auto_alphas,
-    make_splits,
-    read_samples,
-)
+from eigenkit.evaluation.samples import Prepare, Samples, auto_alphas, make_splits, read_samples
 from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
-from eigenkit.evaluation.trial import (
-    Outcome,
-    Plan,
-    run_labels,
-    run_numbers,
-    run_trial,
-)
+from eigenkit.evaluation.trial import Outcome, Plan, run_labels, run_numbers, run_trial
 from eigenkit.record import to_dict
 from eigenkit.record.schema import SCHEMA, VERSION, Model, Points, Protocol, Run
 from eigenkit.shell import check_choice, check_count, check_real, what_is
@@ -197,15 +183,13 @@ class _Steps:
     plan: Plan
     points: Points
     kept: KeptSteps
-    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
     def run(self, tell: Progress) -> dict[str, tuple[list[Outcome], Model | None]]:
         """By method, the outcomes of all splits and the model of the first."""
         order = [(i, key) for i in range(len(self.splits)) for key in self.methods]
         for done, (i, key) in enumerate(order):
             if self.kept.get(i, key) is None:
-                left = _time_left(self.seconds, [name for _, name in order[done:]])
-                tell(done, len(order), f"split {i + 1} of {len(self.splits)}: {key}{left}")
+                tell(done, len(order), f"split {i + 1} of {len(self.splits)}: {key}")
                 self._step(i, key)
         tell(len(order), len(order), "done")
         found = {}
@@ -216,7 +200,6 @@ class _Steps:
         return found
 
     def _step(self, i: int, key: str) -> None:
-        start = time.perf_counter()
         run = run_numbers if self.samples.numbers else run_labels
         outcome = run_trial(self.methods[key], self.samples, self.splits[i], self.plan, run)
         model = None
@@ -224,15 +207,6 @@ class _Steps:
             model = describe_model(outcome.model, self.samples, self.splits[0], self.points)
         # A model may be large, and there may be many.
         self.kept.add(i, key, replace(outcome, model=None), model)
-        self.seconds[key].append(time.perf_counter() - start)
-
-
-def _time_left(seconds: dict[str, list[float]], steps: list[str]) -> str:
-    """Words for the time that steps will take, where every method among them has been timed."""
-    if not all(seconds[key] for key in steps):
-        return ""
-    left = sum(sum(seconds[key]) / len(seconds[key]) for key in steps)
-    return f", about {left:.0f} s left" if left > 5 else ""
 
 
 def _protocol(words: str, splits: list[Split], classifier: Any, plan: Plan) -> Protocol:

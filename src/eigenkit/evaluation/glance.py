@@ -131,14 +131,13 @@ def _layout(sets: np.ndarray, times: np.ndarray) -> Array:
     weight = members * np.sqrt(times)[:, None]
     shared = weight.T @ members
     own = np.sqrt(np.maximum(np.diag(shared), 1e-12))
-    labels = _unit_square(_settle(_circle(len(shared)), shared / own / own[:, None]))
+    turn = 2 * np.pi * np.arange(len(shared)) / max(len(shared), 1)
+    circle = np.column_stack([np.cos(turn), np.sin(turn)])
+    labels = _settle(circle, shared / own / own[:, None])
+    labels = labels - labels.min(axis=0)
+    labels = np.asarray(labels / np.maximum(labels.max(axis=0), 1e-12))  # in the unit square
     amid = members @ labels / np.maximum(members.sum(axis=1, keepdims=True), 1)
     return np.vstack([labels, _part(amid, labels)])
-
-
-def _circle(k: int) -> Array:
-    turn = 2 * np.pi * np.arange(k) / max(k, 1)
-    return np.column_stack([np.cos(turn), np.sin(turn)])
 
 
 def _settle(places: Array, springs: Array) -> Array:
@@ -170,8 +169,3 @@ def _part(places: Array, labels: Array) -> Array:
 def _gaps(places: Array) -> tuple[Array, Array]:
     gap = places[:, None] - places[None]
     return gap, np.sqrt((gap**2).sum(axis=2)) + 1e-9
-
-
-def _unit_square(places: Array) -> Array:
-    places = places - places.min(axis=0)
-    return np.asarray(places / np.maximum(places.max(axis=0), 1e-12))

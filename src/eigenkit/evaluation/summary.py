@@ -7,8 +7,6 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-import scipy
-import sklearn
 import threadpoolctl
 
 from eigenkit.estimators.splits import Split
@@ -37,6 +35,7 @@ from eigenkit.record.schema import (
     Model,
     Points,
     Solved,
+    versions,
 )
 
 TOP_COMPONENTS = 6
@@ -224,15 +223,9 @@ def _rounded(Z: Array) -> list[list[float]]:
 
 def environment() -> dict[str, str]:
     """Versions and threads, enough to understand a difference in the last digits."""
-    import eigenkit  # the version lives at the top, which imports all below
-
     pools = sorted({pool["num_threads"] for pool in threadpoolctl.threadpool_info()})
     return {
-        "eigenkit": eigenkit.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
+        **versions(),
         "system": f"{platform.system()} {platform.machine()}",
         "BLAS threads": ", ".join(str(n) for n in pools) or "unknown",
     }

@@ -37,13 +37,7 @@ from eigenkit.files._cells import (
     split_labels,
     written_with,
 )
-from eigenkit.files._common import (
-    Block,
-    FileError,
-    Reading,
-    check_unique,
-    listed,
-)
+from eigenkit.files._common import Block, FileError, Reading, check_unique, listed
 from eigenkit.files._roles import Table, roles
 from eigenkit.files._streams import (
     Lines,

@@ -36,11 +36,7 @@ class Npz(Source):
             raise self.error("it is a zip archive, which is not read: unpack it first.")
         self._find_X()
         self._labels = self._find_labels()
-        self.found = {
-            "format": "npz",
-            "sparse": self._prefix is not None,
-            "columns": self.shape[1],
-        }
+        self.found = {"format": "npz", "sparse": self._prefix is not None, "columns": self.shape[1]}
 
     # -- what is there -----------------------------------------------------------------
 

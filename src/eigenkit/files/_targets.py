@@ -54,22 +54,22 @@ class Target:
     columns: tuple[str, ...] = ()
     separator: str | None = None
 
-    def encode(self, path: Any, labels: Any) -> np.ndarray:
-        """Labels of a file as y."""
+    def encode(self, path: Any, labels: Any, start: int = 0) -> np.ndarray:
+        """Labels of a file as y; ``start`` rows of it come before them."""
         if self.kind == "labels":
-            return self._indicator(path, labels)
+            return self._indicator(path, labels, start)
         if self.kind == "numbers":
-            Y = _numbers(path, labels)
+            Y = _numbers(path, labels, start)
             return Y[:, 0] if Y.shape[1] == 1 else Y
-        return np.array(_cells(path, labels), dtype=object)
+        return np.array(_cells(path, labels, start), dtype=object)
 
-    def _indicator(self, path: Any, labels: Any) -> np.ndarray:
+    def _indicator(self, path: Any, labels: Any, start: int) -> np.ndarray:
         if isinstance(labels, np.ndarray):
             if labels.shape[1] != len(self.names):
                 raise FileError(
                     path, f"it has {labels.shape[1]} labels, but the model {len(self.names)}."
                 )
-            _check_marks(path, labels)
+            _check_marks(path, labels, start)
             return labels
         place = {name: j for j, name in enumerate(self.names)}
         Y = np.zeros((len(labels), len(place)))
@@ -212,12 +212,13 @@ def _label_names(path: Any, labels: Any, columns: Sequence[str]) -> tuple[str, .
     return tuple(sorted({label for cell in sets for label in cell}, key=natural))
 
 
-def _check_marks(path: Any, labels: np.ndarray) -> None:
-    check_complete(path, labels)
+def _check_marks(path: Any, labels: np.ndarray, start: int = 0) -> None:
+    check_complete(path, labels, start)
     strange = np.argwhere(~np.isin(labels, (0, 1)))
     if len(strange):
         i, j = strange[0]
-        raise FileError(path, f"row {i + 1} has the label {labels[i, j]:g}: give 0 or 1.")
+        row = start + i + 1
+        raise FileError(path, f"row {row} has the label {labels[i, j]:g}: give 0 or 1.")
 
 
 def natural(label: str) -> tuple[int, float, str]:
@@ -257,36 +258,36 @@ def _number_names(path: Any, labels: Any, columns: Sequence[str]) -> tuple[str, 
 _NAMES = {"classes": _class_names, "labels": _label_names, "numbers": _number_names}
 
 
-def _cells(path: Any, labels: Any) -> list[str]:
+def _cells(path: Any, labels: Any, start: int = 0) -> list[str]:
     """One class a row, as text."""
     if isinstance(labels, np.ndarray):
         if labels.shape[1] > 1:
             raise FileError(path, f"{labels.shape[1]} label columns: classes need exactly one.")
-        check_complete(path, labels)
+        check_complete(path, labels, start)
         values, which = distinct(labels[:, 0])
         texts = np.array([f"{value:.17g}" for value in values], dtype=object)
         return cast(list[str], texts[which].tolist())
     if set(map(type, labels)) == {str} and all(labels):
         return cast(list[str], labels)
-    for i, cell in enumerate(labels, start=1):
+    for i, cell in enumerate(labels, start=start + 1):
         if not cell or (not isinstance(cell, str) and len(cell) != 1):
             what = f"has {len(cell)} labels, not one class" if cell else _NO_CLASS
             raise FileError(path, f"row {i} {what}.")
     return [cell if isinstance(cell, str) else cell[0] for cell in labels]
 
 
-def _numbers(path: Any, labels: Any) -> np.ndarray:
+def _numbers(path: Any, labels: Any, start: int = 0) -> np.ndarray:
     if isinstance(labels, np.ndarray):
-        check_complete(path, labels)
+        check_complete(path, labels, start)
         return labels
-    cells = _cells(path, labels)
-    for i, cell in enumerate(cells, start=1):
+    cells = _cells(path, labels, start)
+    for i, cell in enumerate(cells, start=start + 1):
         try:
             float(cell)
         except ValueError:
             raise FileError(path, f"row {i} has the label {shown(cell)}: give a number.") from None
     Y = np.array(cells, dtype=float)[:, None]
-    check_complete(path, Y)
+    check_complete(path, Y, start)
     return Y
 
 

@@ -6,10 +6,11 @@ from eigenkit.models._choosing import ComponentsCV
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
 from eigenkit.models._fitting import fit_model
 from eigenkit.models._merging import merge_models
-from eigenkit.models._model import Linear, Model, load, save, versions
+from eigenkit.models._model import Linear, Model, load, save
 from eigenkit.models._preparing import MISSING, SCALES, Preparation
 from eigenkit.models._row_blocks import RowBlocks
 from eigenkit.models._stream import Stream
+from eigenkit.record.schema import versions
 
 __all__ = [
     "MISSING",

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import get_tags
 
 from eigenkit.estimators._base import path_of_alphas
-from eigenkit.evaluation.metrics import mean_auc
+from eigenkit.evaluation.metrics import mean_auc, mean_r2
 from eigenkit.linalg import Array
 from eigenkit.models._model import fit_linear
 
@@ -138,13 +138,8 @@ def _score(kind: str, Z: Array, y: Array, Z_new: Array, y_new: Array) -> float:
 
 
 def _r2(y: Array, predicted: Array) -> float:
-    """Mean over the responses that vary."""
-    Y, P = y.reshape(len(y), -1), predicted.reshape(len(y), -1)
-    total = np.sum((Y - Y.mean(axis=0)) ** 2, axis=0)
-    some = total > 0
-    if not some.any():
-        return 0.0
-    return float(np.mean(1 - np.sum((Y - P) ** 2, axis=0)[some] / total[some]))
+    """Mean over the responses that vary; 0 where none does."""
+    return mean_r2(y.reshape(len(y), -1), predicted.reshape(len(y), -1), otherwise=0.0)
 
 
 def most_components(estimator: Any, shape: tuple[int, int], cv: int) -> int | None:

@@ -74,21 +74,7 @@ def fit_on_cluster(
 ) -> Model:
     """Fit a method to files that the workers read; only sums over the rows come here.
 
-    Parameters
-    ----------
-    client : distributed.Client
-    pattern : str
-        Of the files, which the workers must see under the same names.
-    method : str
-        A name of :data:`eigenkit.registry.METHODS`, which predicts by itself.
-    options : Reading
-        How to read the files.
-    task, params
-        As for :func:`eigenkit.models.fit_model`.
-
-    Returns
-    -------
-    Model
+    The workers must see the files under the same names. The method must predict by itself.
     """
     found = find(method)
     source = open_file(paths(pattern)[0], replace(options, stream=True))

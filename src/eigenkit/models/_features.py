@@ -172,12 +172,7 @@ class Features:
         """What a file must hold to be used with this."""
         text = tuple(column.name for column in self.text)
         return Expected(
-            self.names,
-            self.n_numbers,
-            text,
-            labels,
-            self.index_base,
-            categorical=self.categorical,
+            self.names, self.n_numbers, text, labels, self.index_base, categorical=self.categorical
         )
 
     @property

@@ -52,7 +52,7 @@ class FitRows:
         matrix = self.features.raw if raw else self.features.matrix
         for block in complete(self._blocks, self.features.missing, self.features.categorical):
             if len(block):
-                y = self.target.encode(self.path, block.labels)
+                y = self.target.encode(block.path or self.path, block.labels, block.start)
                 self.n += len(y)
                 yield matrix(self.path, block), y
 

@@ -113,16 +113,8 @@ def _from_input(stream: IO[bytes], position: int) -> Iterator[Batch]:
 class Follower:
     """A model that is fed with the rows of a file as they arrive.
 
-    Parameters
-    ----------
-    model : Model
-        Says how rows are read and what is fitted. If it keeps a stream, that goes on.
-    place : str or Path
-        The model file, replaced as a whole.
-    checkpoint : str or Path
-        The state, from which an interrupted run goes on.
-    options : Reading
-        How to read the rows.
+    The model says how rows are read and what is fitted; if it keeps a stream, that goes on. Its
+    file is replaced as a whole, and an interrupted run goes on from the ``checkpoint``.
     """
 
     def __init__(
@@ -350,22 +342,13 @@ class _Rows:
         return model.features.matrix(self.path, block), y
 
     def _targets(self, block: Block) -> np.ndarray:
-        """y of a block; an error names the row of the file, and what can be done here."""
-        target = self.follower.model.target
+        """y of a block; an error says what can be done here."""
         try:
-            return target.encode(self.path, block.labels)
-        except FileError:
-            for i in range(len(block)):
-                self._check_label(block.start + i + 1, block.labels[i : i + 1])
-            raise
-
-    def _check_label(self, row: int, label: Any) -> None:
-        remedy = "correct it, or leave such rows out with --on-error skip."
-        try:
-            self.follower.model.target.encode(self.path, label)
+            return self.follower.model.target.encode(self.path, block.labels, block.start)
         except FileError as error:
-            what = error.problem.split(": ", 1)[0].removeprefix("row 1 ")
-            raise FileError(self.path, f"row {row} {what}: {remedy}") from error
+            what = error.problem.split(": ", 1)[0]
+            remedy = "correct it, or leave such rows out with --on-error skip."
+            raise FileError(self.path, f"{what}: {remedy}") from error
 
     def _check_known(self, start: int, y: np.ndarray) -> None:
         known = self.follower.model.target.names

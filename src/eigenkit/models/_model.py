@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import platform
 import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from eigenkit.linalg import Array
 from eigenkit.models._container import damaged, read_container, write_container
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
 from eigenkit.models._trees import TreeError, from_tree, to_tree
+from eigenkit.record.schema import versions
 from eigenkit.shell import what_is
 from eigenkit.solvers.margin import squared_hinge
 
@@ -48,9 +48,9 @@ class Linear:
         return ((Z - self.mean) / self.unit) @ self.coef.T + self.intercept
 
 
-def fit_linear(Z: Array, Y: Array) -> Linear:
-    """One linear SVM per column of the 0/1 matrix Y."""
-    mean, unit = Z.mean(axis=0), Z.std(axis=0)
+def fit_linear(Z: Array, Y: Array, *, scale: bool = True) -> Linear:
+    """One linear SVM per column of the 0/1 matrix Y, on scaled scores or on Z as it is."""
+    mean, unit = (Z.mean(axis=0), Z.std(axis=0)) if scale else np.zeros((2, Z.shape[1]))
     unit = np.where(unit > 0, unit, 1.0)
     coef, intercept = np.zeros((Y.shape[1], Z.shape[1])), Y[0] - 0.5
     mixed = np.flatnonzero(Y.min(axis=0) < Y.max(axis=0))  # the others have only one answer
@@ -152,7 +152,8 @@ class Model:
             raise ValueError(f"{self.method} gives no scores: leave --long and --top out.")
         order = np.argsort(-S, axis=1, kind="stable")
         if top is None:
-            told = labels != 0 if self.target.kind == "labels" else _one_hot(S)
+            best = np.arange(S.shape[1]) == S.argmax(axis=1)[:, None]
+            told = labels != 0 if self.target.kind == "labels" else best
             keep = np.take_along_axis(told, order, axis=1)
         else:
             keep = np.broadcast_to(np.arange(S.shape[1]) < top, S.shape)
@@ -183,26 +184,6 @@ class Model:
         """Where the estimator has the classes of the target."""
         place = {str(c): j for j, c in enumerate(self.estimator.classes_)}
         return [place[name] for name in self.target.names]
-
-
-def _one_hot(S: Array) -> np.ndarray:
-    return np.asarray(np.arange(S.shape[1]) == S.argmax(axis=1)[:, None])
-
-
-def versions() -> dict[str, str]:
-    """What a model was made with."""
-    import scipy
-    import sklearn
-
-    import eigenkit
-
-    return {
-        "eigenkit": eigenkit.__version__,
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
-        "scikit-learn": sklearn.__version__,
-        "python": platform.python_version(),
-    }
 
 
 def how_fitted(

@@ -96,15 +96,15 @@ def parsed(
     scratch, blocks = Scratch(folder), partial(numbered, source)
     simple = scale == "none" and missing == "error" and not source.text_names
 
-    def keep(block: Block) -> tuple[str, Any, Stored | None]:
+    def keep(block: Block) -> tuple[tuple[str, Any, int], Stored | None]:
         X = None
         if simple:  # what is missing or not a number is refused by its place
             plain = learn_features(source, partial(iter, [block]))
             X = Stored.of(scratch, plain.matrix(source.path, block))
-        return block.path or source.path, block.labels, X
+        return (block.path or source.path, block.labels, block.start), X
 
     labels, kept = labels_of(source, blocks, missing, keep)
-    paths, cells, stored = zip(*kept, strict=True)
+    found, stored = zip(*kept, strict=True)
     target = None if labels is None else target_in(source, labels, task, part=part)
     if not simple:
         features = learn_features(source, blocks, scale=scale, missing=missing)
@@ -112,5 +112,5 @@ def parsed(
         stored = tuple(Stored.of(scratch, features.matrix(source.path, block)) for block in some)
     if target is None:
         return list(stored), None
-    ys = [target.encode(path, each) for path, each in zip(paths, cells, strict=True)]
-    return [block.with_y(target, y) for block, y in zip(stored, ys, strict=True)], target
+    pairs = zip(stored, found, strict=True)
+    return [block.with_y(target, target.encode(*labels)) for block, labels in pairs], target

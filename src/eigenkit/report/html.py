@@ -71,7 +71,8 @@ def json_block(value: Any) -> str:
 
 def policy(*scripts: str) -> str:
     """Nothing may be loaded or sent; only these scripts may run."""
-    allowed = " ".join(f"'sha256-{_hash(script)}'" for script in scripts) or "'none'"
+    hashes = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
+    allowed = " ".join(f"'sha256-{each}'" for each in hashes) or "'none'"
     rules = {
         "default-src": "'none'",
         "script-src": allowed,
@@ -81,10 +82,6 @@ def policy(*scripts: str) -> str:
         "form-action": "'none'",
     }
     return "; ".join(f"{name} {value}" for name, value in rules.items())
-
-
-def _hash(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def asset(name: str, package: str = "eigenkit.report") -> str:

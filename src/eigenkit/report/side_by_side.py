@@ -73,12 +73,9 @@ def told(runs: Runs) -> list[str]:
 
 def runs_tables(runs: Runs) -> list[Table]:
     """Scores of every method in every run, differences, and what the runs were."""
-    found = [_scores(runs, key, words) for key, (words, _) in _metrics(runs).items()]
+    metrics = metrics_of(runs.runs[0].data.kind) if runs.same_kind else {}
+    found = [_scores(runs, key, words) for key, (words, _) in metrics.items()]
     return [found[0], *_differences(runs), *found[1:], _what(runs)] if found else [_what(runs)]
-
-
-def _metrics(runs: Runs) -> dict[str, tuple[str, bool]]:
-    return metrics_of(runs.runs[0].data.kind) if runs.same_kind else {}
 
 
 def _scores(runs: Runs, metric: str, words: str) -> Table:

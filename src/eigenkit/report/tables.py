@@ -156,12 +156,12 @@ def label_counts(run: Run) -> Table:
     return Table("AUC by label", columns, rows, note=note)
 
 
-def co_occurrence(run: Run, limit: int = 15) -> Table:
+def co_occurrence(run: Run) -> Table:
     """The pairs of labels that meet most often."""
     k = len(run.data.shown)
     C = np.array(run.data.co_occurrence, dtype=int).reshape(k, k)
     first, second = np.triu_indices(len(C), 1)
-    order = np.argsort(-C[first, second], kind="stable")[:limit]
+    order = np.argsort(-C[first, second], kind="stable")[:_MOST_PAIRS]
     names = [visible(run.data.labels[j].name) for j in run.data.shown]
     rows = [
         [names[first[i]], names[second[i]], f"{C[first[i], second[i]]:,}"]
@@ -171,11 +171,11 @@ def co_occurrence(run: Run, limit: int = 15) -> Table:
     return Table("Labels that occur together", ["label", "and", "samples"], rows, n_text=2)
 
 
-def label_sets(run: Run, limit: int = 15) -> Table:
+def label_sets(run: Run) -> Table:
     """The label sets of two labels or more that occur most often."""
     rows = [
         [", ".join(visible(run.data.labels[j].name, 30) for j in s.labels), f"{s.count:,}"]
-        for s in run.data.hypergraph.sets[:limit]
+        for s in run.data.hypergraph.sets[:_MOST_PAIRS]
     ]
     return Table("Most frequent label sets", ["labels", "samples"], rows)
 
@@ -242,8 +242,8 @@ def environment(run: Run) -> Table:
     return Table("Environment", ["", ""], rows, n_text=2)
 
 
-# Rows of a table that a page can hold without becoming slow.
-_MOST_ROWS = 300
+# Rows of a table that a page can hold without becoming slow, and pairs that a reader looks at.
+_MOST_ROWS, _MOST_PAIRS = 300, 15
 
 
 def in_order(run: Run, labels: list[int]) -> list[int]:
@@ -269,7 +269,7 @@ def by_label(run: Run, method: Method) -> Table:
     return Table(title, columns, rows, note=note)
 
 
-def confusions(run: Run, method: Method, limit: int = 15) -> Table:
+def confusions(run: Run, method: Method) -> Table:
     """The pairs of classes that are most often taken for each other."""
     pairs = [
         (n, a, b)
@@ -279,7 +279,7 @@ def confusions(run: Run, method: Method, limit: int = 15) -> Table:
     ]
     names = [visible(run.data.labels[j].name) for j in run.data.shown]
     rows = []
-    for n, a, b in sorted(pairs, key=lambda pair: (-pair[0], pair[1:]))[:limit]:
+    for n, a, b in sorted(pairs, key=lambda pair: (-pair[0], pair[1:]))[:_MOST_PAIRS]:
         total = sum(method.confusion[a])
         rows.append([names[a], names[b], f"{n:,}", f"{n / total:.1%}"])
     columns = ["class", "taken for", "samples", "of the class"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import io
 import textwrap
-from collections.abc import Callable
 from typing import Any
 
 from eigenkit.record.schema import Run
@@ -29,7 +28,9 @@ def text_of(run: Run, *, style: str, width: int) -> str:
 
 def text_of_tables(lines: list[str], tables: list[Table], *, style: str, width: int) -> str:
     """Sentences, then tables."""
-    write = _writer(style)
+    if style == "auto":
+        style = "rich" if importlib.util.find_spec("rich") else "plain"
+    write = _rich if style == "rich" else _plain
     parts = ["\n".join("\n".join(textwrap.wrap(line, width)) for line in lines)]
     parts += [
         write(table, width) if _natural_width(table) <= width else _as_list(table, width)
@@ -37,12 +38,6 @@ def text_of_tables(lines: list[str], tables: list[Table], *, style: str, width: 
         if table.rows
     ]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
-
-
-def _writer(style: str) -> Callable[[Table, int], str]:
-    if style == "auto":
-        style = "rich" if importlib.util.find_spec("rich") else "plain"
-    return _rich if style == "rich" else _plain
 
 
 def _tables(run: Run) -> list[Table]:
