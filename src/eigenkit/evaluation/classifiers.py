@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator, clone
 from eigenkit.estimators import PCA
 from eigenkit.evaluation.samples import Samples, has_gaps, means_of_columns
 from eigenkit.linalg import Array
-from eigenkit.models._model import fit_linear
 from eigenkit.shell import check_choice
+from eigenkit.solvers.margin import squared_hinge
 
 # Up to this many columns a plane is found by Newton's method, many times faster than by descent.
 _FEW_COLUMNS = 300
@@ -82,7 +82,7 @@ def decide(
     if scale:
         Z, Z_new = _scaled(Z, Z_new)
     if isinstance(classifier, LinearSVM) and not sparse.issparse(Z) and Z.shape[1] <= _FEW_COLUMNS:
-        S = fit_linear(np.asarray(Z, dtype=np.float64), Y, scale=False).decision(Z_new)
+        S = _svm_scores(Z, Y, Z_new)
     else:
         Z, Z_new = _short_indices(Z), _short_indices(Z_new)
         S = np.column_stack([_scores(clone(classifier), Z, y, Z_new) for y in Y.T])
@@ -123,6 +123,15 @@ def _scaled(Z: Any, Z_new: Any) -> tuple[Any, Any]:
     mean, unit = Z.mean(axis=0), Z.std(axis=0)
     unit = np.where(unit > 0, unit, 1.0)
     return (Z - mean) / unit, (Z_new - mean) / unit
+
+
+def _svm_scores(Z: Array, Y: Array, Z_new: Array) -> Array:
+    S = np.tile(Y[0] - 0.5, (len(Z_new), 1))  # where the training rows know only one answer
+    mixed = np.flatnonzero(Y.min(axis=0) < Y.max(axis=0))
+    if mixed.size:
+        coef, intercept = squared_hinge(np.asarray(Z, dtype=np.float64), Y[:, mixed])
+        S[:, mixed] = Z_new @ coef.T + intercept
+    return S
 
 
 def _short_indices(Z: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import sklearn
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from eigenkit.data import stored
@@ -21,7 +22,6 @@ from eigenkit.estimators._encoding import (
 )
 from eigenkit.estimators._validation import check_X
 from eigenkit.estimators.splits import Split, stratify
-from eigenkit.models._preparing import Preparation, learn_deviations
 from eigenkit.shell import check_count
 
 # From training rows to what makes features of any rows.
@@ -121,7 +121,7 @@ def has_gaps(X: Any) -> bool:
 
 def with_means(X: Any) -> Any:
     """X with the means of its columns in its gaps."""
-    return Preparation("mean", "none")(X)(X)
+    return means_of_columns().fit_transform(X) if has_gaps(X) else X
 
 
 def means_of_columns() -> Any:
@@ -131,7 +131,12 @@ def means_of_columns() -> Any:
 
 def deviations(X: Any) -> np.ndarray:
     """Standard deviation of every feature, of what is there."""
-    return learn_deviations([X])
+    if not sparse.issparse(X):
+        found = np.asarray(X.std(axis=0), dtype=np.float64)
+        return np.nanstd(X, axis=0) if np.isnan(found).any() else found
+    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+    square = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
+    return np.sqrt(np.maximum(square - mean**2, 0.0))
 
 
 def auto_alphas(X: Any) -> list[float]:

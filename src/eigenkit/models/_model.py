@@ -48,9 +48,9 @@ class Linear:
         return ((Z - self.mean) / self.unit) @ self.coef.T + self.intercept
 
 
-def fit_linear(Z: Array, Y: Array, *, scale: bool = True) -> Linear:
-    """One linear SVM per column of the 0/1 matrix Y, on scaled scores or on Z as it is."""
-    mean, unit = (Z.mean(axis=0), Z.std(axis=0)) if scale else np.zeros((2, Z.shape[1]))
+def fit_linear(Z: Array, Y: Array) -> Linear:
+    """One linear SVM per column of the 0/1 matrix Y."""
+    mean, unit = Z.mean(axis=0), Z.std(axis=0)
     unit = np.where(unit > 0, unit, 1.0)
     coef, intercept = np.zeros((Y.shape[1], Z.shape[1])), Y[0] - 0.5
     mixed = np.flatnonzero(Y.min(axis=0) < Y.max(axis=0))  # the others have only one answer

@@ -104,7 +104,7 @@ def learn_scale(parts: Iterable[Any], scale: str) -> np.ndarray:
     """What columns are divided by; empty for no scaling."""
     if scale == "none":
         return np.empty(0)
-    found = learn_deviations(parts) if scale == "standard" else _largest(parts)
+    found = _deviations(parts) if scale == "standard" else _largest(parts)
     return np.where(found > 0, found, 1.0)  # a column that is missing altogether has none
 
 
@@ -135,7 +135,7 @@ def _medians(blocks: Blocks, d: int) -> np.ndarray:
     return np.nanmedian(np.where(empty, 0.0, X), axis=0).astype(np.float64)
 
 
-def learn_deviations(parts: Iterable[Any]) -> np.ndarray:
+def _deviations(parts: Iterable[Any]) -> np.ndarray:
     """Standard deviations, the blocks merged by their means so that no digits are lost."""
     n, mean, square = np.zeros(1), 0.0, 0.0
     for X in parts:
