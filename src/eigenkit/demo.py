@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from eigenkit import CCA, LDA, HypergraphSpectral, LeastSquaresProjection, OrthonormalizedPLS
+from eigenkit.analysis import ScoresDisplay
 from eigenkit.estimators import Projection
 from eigenkit.exceptions import DegenerateDataWarning
 
@@ -124,22 +125,15 @@ def picture(path: Path) -> Path | None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    X, y = load_digits(return_X_y=True)
-    Z = LDA(n_components=2).fit_transform(X, y)
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
-    for digit in range(10):
-        left.scatter(*Z[y == digit].T, s=5, color=plt.cm.tab10(digit), label=str(digit))
-        left.text(*np.median(Z[y == digit], axis=0), str(digit), fontsize=16, weight="bold")
-    left.set(title="LDA on digits", xlabel="component 1", ylabel="component 2")
+    X, y = load_digits(return_X_y=True)
+    ScoresDisplay.from_estimator(LDA(2).fit(X, y), X, y, ax=left)
+    left.set(title="LDA on digits")
     X, Y = multilabel()
-    Z = HypergraphSpectral(2).fit_transform(X, Y)
-    alone = Y.sum(axis=1) == 1
-    right.scatter(*Z[~alone].T, s=6, color="0.85", label="several or none")
-    for label in range(Y.shape[1]):
-        mine = alone & (Y[:, label] == 1)
-        right.scatter(*Z[mine].T, s=14, color=plt.cm.tab10(label), label=f"only label {label}")
-    right.legend(fontsize=8, frameon=False)
-    right.set(title="HypergraphSpectral on six labels", xlabel="component 1", ylabel="component 2")
+    names = np.array(["several or none", *(f"only label {j}" for j in range(Y.shape[1]))])
+    groups = names[np.where(Y.sum(axis=1) == 1, Y.argmax(axis=1) + 1, 0)]
+    ScoresDisplay.from_estimator(HypergraphSpectral(2).fit(X, Y), X, groups, ax=right)
+    right.set(title="HypergraphSpectral on six labels")
     figure.savefig(path, dpi=110)
     plt.close(figure)
     return path

@@ -144,7 +144,7 @@ def _run(work: Callable[[], Result], models: bool, as_json: bool, debug: bool) -
 
 
 def _let_go() -> None:
-    """Drop output that nobody takes: the interpreter would complain about it at its end."""
+    """Drop output that cannot be delivered, or the interpreter complains when it exits."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -257,7 +257,7 @@ def outputs(
 def check_apart(inputs: Iterable[str | None], written: Iterable[str | None]) -> None:
     """Refuse to write where an input is, or another output."""
     from eigenkit.files import FileError
-    from eigenkit.files._many import is_pattern, paths
+    from eigenkit.files._reading import is_pattern, paths
 
     read = [path for path in inputs if path is not None and path != "-"]
     files = [file for path in read for file in (paths(path) if is_pattern(path) else [path])]

@@ -125,7 +125,7 @@ def with_means(X: Any) -> Any:
 
 
 def means_of_columns() -> Any:
-    """What fills gaps with the means of the columns, also of columns that have no numbers."""
+    """Fills gaps with the means of columns, and keeps columns in which nothing but gaps is."""
     return sklearn.impute.SimpleImputer(keep_empty_features=True)
 
 

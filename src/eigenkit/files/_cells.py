@@ -52,8 +52,8 @@ def as_number(cell: str) -> float:
 def written_with(decimal: str, thousands: str | None) -> Convert:
     """Numbers with another decimal mark, or with marks between thousands.
 
-    What follows the last of those are three digits: 418,10 is no number with --thousands ","; in
-    India, groups before it have two.
+    Exactly three digits follow the last mark between thousands, so that 418,10 is not a number
+    with --thousands ","; groups before it may have two digits, as in India.
 
     Examples
     --------

@@ -83,7 +83,7 @@ class Expected:
     decimal: str = "."  # marks in its numbers
     thousands: str | None = None
     categorical: tuple[str, ...] = ()  # those of the text that are categories
-    kinds: Mapping[str, str | None] | None = None  # see Source.found; None where nobody knows
+    kinds: Mapping[str, str | None] | None = None  # see Source.found; None if they are not known
 
 
 @dataclass(frozen=True)
@@ -197,12 +197,12 @@ class Source(ABC):
 
     n_features = 0  # of a sparse file
     numeric_labels = True
-    late_word: FileError | None = None  # a label that is no number, as all before it are
+    late_word: FileError | None = None  # about the first label that is not a number
 
     def __init__(self, path: str, options: Reading) -> None:
         self.path, self.options = path, options
-        # What was found out: format, encoding, delimiter, ..., and as "kinds" what features hold
-        # that is no number: "date", "yes or no", or None where no cell tells.
+        # What was found out: format, encoding, delimiter, ...; "kinds" names the features that do
+        # not hold numbers: "date", "yes or no", or None where no cell tells.
         self.found: dict[str, Any] = {}
         self.feature_names: list[str] | None = None
         self.label_names: list[str] = []

@@ -133,7 +133,7 @@ class Parquet(Table):
 
 
 def _text(value: Any) -> str:
-    """What is in a cell; bytes are text that says not how it is encoded."""
+    """A cell as text; bytes are taken for UTF-8."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return "" if value is None else str(value)

@@ -1,10 +1,11 @@
-"""Which reader a file needs, and all its blocks put together."""
+"""Which reader a file needs, several files as if they were one, and all blocks put together."""
 
 from __future__ import annotations
 
+import glob
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,6 @@ from scipy import sparse
 
 from eigenkit.files._cells import hold_codes
 from eigenkit.files._common import Block, FileError, Reading, Source
-from eigenkit.files._many import ManyFiles, is_pattern, paths
 from eigenkit.files._streams import Origin, begins_as
 from eigenkit.files._targets import MOST_CLASSES, as_words
 from eigenkit.late import named
@@ -177,6 +177,96 @@ def not_lines(path: str, kind: str) -> FileError:
         f"{kind} files cannot be followed: give a text file that grows by lines (CSV, TSV or "
         "svmlight, not compressed), or fit this one.",
     )
+
+
+# -- several files as one ---------------------------------------------------------------
+
+
+def paths(files: str | Path | Sequence[str | Path]) -> list[str]:
+    """The files that are named, or that match a pattern, sorted by name."""
+    given = [files] if isinstance(files, str | Path) else list(files)
+    found: list[str] = []
+    for item in map(str, given):
+        hits = [item] if Path(item).exists() else sorted(glob.glob(item))
+        if not hits:
+            raise FileError(item, "there is no such file, and no file matches the pattern.")
+        found += hits
+    return found
+
+
+def is_pattern(path: str) -> bool:
+    """Whether a name stands for several files."""
+    return path != "-" and glob.has_magic(path) and not Path(path).exists()
+
+
+def check_columns(sources: Sequence[Source]) -> None:
+    """That all files have the columns of the first."""
+    first = sources[0]
+    for source in sources[1:]:
+        if source.feature_names != first.feature_names or source.label_names != first.label_names:
+            raise FileError(
+                source.path, f"its columns are not those of {first.path}: give files of one kind."
+            )
+        if name := other_dates(source.found.get("kinds"), first.found.get("kinds")):
+            raise FileError(
+                source.path,
+                f"it holds dates where {first.path} holds none, or none where that one does: give "
+                "files of one kind.",
+                column=name,
+            )
+
+
+def other_dates(
+    kinds: Mapping[str, str | None] | None, others: Mapping[str, str | None] | None
+) -> str | None:
+    """A column that holds dates in one of two files, and something else in the other."""
+    if kinds is None or others is None:
+        return None
+    both = {name: (kinds.get(name, ""), others.get(name, "")) for name in {**kinds, **others}}
+    found = (n for n, (a, b) in both.items() if a != b and "date" in (a, b) and None not in (a, b))
+    return next(found, None)
+
+
+class ManyFiles(Source):
+    """A source whose rows are those of several, one after the other, of the same columns.
+
+    Labels that are words in one of them are words in all.
+    """
+
+    def __init__(self, name: str, sources: list[Source]) -> None:
+        first, self.sources = sources[0], sources
+        super().__init__(name, first.options)
+        check_columns(sources)
+        self.found = {**first.found, "files": len(self.sources)}
+        self.feature_names, self.label_names = first.feature_names, first.label_names
+        self.text_names, self.categorical_names = first.text_names, first.categorical_names
+        self.kept_names = first.kept_names
+        # Otherwise 1000 and 1e3 would be one class in a file of numbers, and two elsewhere.
+        if not all(source.numeric_labels for source in sources):
+            self.take_labels_as_words()
+
+    def take_labels_as_words(self) -> None:
+        """In all files."""
+        super().take_labels_as_words()
+        for source in self.sources:
+            source.take_labels_as_words()
+
+    def blocks(self, n_rows: int) -> Iterator[Block]:
+        """The rows of all files; sparse ones, each as wide as its highest feature, alike."""
+        width = max(source.n_features for source in self.sources)
+        for source in self.sources:
+            start = 0
+            for block in source.blocks(n_rows):
+                X = block.X
+                if sparse.issparse(X) and X.shape[1] < width:
+                    X = sparse.csr_array((X.data, X.indices, X.indptr), shape=(len(block), width))
+                self.whole_labels |= source.whole_labels
+                self.late_word = self.late_word or source.late_word
+                yield replace(block, X=X, start=start, path=source.path)
+                start += len(block)
+
+
+# -- all rows -----------------------------------------------------------------------------
 
 
 def rows_per_block(source: Source) -> int:

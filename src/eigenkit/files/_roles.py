@@ -20,7 +20,7 @@ class Table(Source):
     """A file whose columns have names and roles."""
 
     names: list[str]
-    kinds: dict[int, str]  # of the features that hold no numbers
+    kinds: dict[int, str]  # "date" or "yes or no", of features that do not hold numbers
 
     def _assign(self, found: Roles) -> None:
         self.roles = found
@@ -35,7 +35,7 @@ class Table(Source):
         self.kept_names = self._named(found.kept)
 
     def _settle_kinds(self, here: dict[int, str | None]) -> dict[str, str | None]:
-        """Keep what features hold that is no number, as found here or as the model knows it.
+        """Settle which features hold dates or yes and no, as found here or as the model knows it.
 
         The kinds are returned by name, None for those of which no cell tells.
         """

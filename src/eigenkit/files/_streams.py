@@ -33,7 +33,7 @@ _BOMS = [
 ]
 # Encodings that contain ASCII unchanged.
 _HAVE_ASCII = {"ascii", "utf-8", "utf-8-sig", "cp1252", "latin-1", "iso8859-1"}
-# How files begin that are no text.
+# How files begin that are not text.
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"PK\x03\x04": "npz", b"PAR1": "parquet"}
 
 
@@ -241,7 +241,7 @@ def _spool(path: str, stream: Any, max_bytes: int) -> IO[bytes]:
 
 
 def begins_as(head: bytes) -> str | None:
-    """The kind of a file that is no text, by its first bytes."""
+    """The kind of a file that is not text, by its first bytes."""
     return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
 
 

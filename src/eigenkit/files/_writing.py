@@ -259,7 +259,7 @@ class Lock:
 
     The system itself holds the lock and lets go of it when the process ends, however it ends: a
     lock file that a killed process has left behind locks nothing. Where files cannot be locked
-    (Windows), the number of a living process in the lock file counts.
+    (Windows), nothing is protected.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -274,7 +274,7 @@ class Lock:
                 handle = os.open(self._place, os.O_RDWR | os.O_CREAT, 0o600)
             except OSError as error:
                 raise FileError(self._path, f"it cannot be locked ({error.strerror}).") from error
-            if not _locked(handle):
+            if lock(handle) is False:
                 holder = os.read(handle, 20).decode("ascii", "replace").strip()
                 os.close(handle)
                 raise FileError(
@@ -284,7 +284,7 @@ class Lock:
                 )
             if _same_file(handle, self._place):  # not one that its last holder has just removed
                 os.truncate(handle, 0)
-                os.pwrite(handle, str(os.getpid()).encode("ascii"), 0)
+                os.write(handle, str(os.getpid()).encode("ascii"))
                 return handle
             os.close(handle)
 
@@ -306,23 +306,6 @@ class Lock:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self.release()
-
-
-def _locked(handle: int) -> bool:
-    found = lock(handle)
-    if found is None:
-        holder = os.read(handle, 20)
-        os.lseek(handle, 0, os.SEEK_SET)
-        return not holder or int(holder) == os.getpid() or not _alive(int(holder))
-    return found
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except OSError as error:
-        return not isinstance(error, ProcessLookupError)
-    return True
 
 
 def _same_file(handle: int, place: Path) -> bool:

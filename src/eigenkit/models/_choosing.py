@@ -87,8 +87,8 @@ def _fitted(estimator: Any, whole: Any) -> Any:
 
 def cross_validated(estimator: Any, folds: Iterable[tuple[Any, Any]], kind: str) -> Array:
     """Score of every fold, with all components, or of the method's own predictions."""
-    found = ((clone(estimator).fit(*_whole(train)), train, test) for train, test in folds)
-    return np.array([_score_of(*fold, kind) for fold in found])
+    fitted = ((clone(estimator).fit(*_whole(train)), train, test) for train, test in folds)
+    return np.array([_score_of(*fold, kind) for fold in fitted])
 
 
 def scores_by_alpha(

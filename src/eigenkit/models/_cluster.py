@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from eigenkit.files import FileError, Reading, Target, open_file
-from eigenkit.files._many import paths
+from eigenkit.files._reading import paths
 from eigenkit.models._dask import blocks_of
 from eigenkit.models._features import learn_features
 from eigenkit.models._model import Model, how_fitted

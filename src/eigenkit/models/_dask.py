@@ -341,7 +341,7 @@ def _files(
     client: Any, files: Any, labels: Any, classes: Any, reading: dict[str, Any], by_name: bool
 ) -> DaskBlocks:
     """One part a file, read by a worker; the labels are looked at first, so that all agree."""
-    from eigenkit.files._many import paths
+    from eigenkit.files._reading import paths
     from eigenkit.files._targets import class_values
 
     names = paths(files)

@@ -14,10 +14,9 @@ from eigenkit.files import Target
 from eigenkit.files._common import size
 from eigenkit.models._choosing import folds_in_memory
 from eigenkit.models._features import Features, complete
-from eigenkit.models._parsed import unsaid
+from eigenkit.models._parsed import Scratch, Stored, unsaid
 from eigenkit.models._preparing import Blocks, Preparation
 from eigenkit.models._row_blocks import RowBlocks
-from eigenkit.models._scratch import Scratch, Stored
 
 
 class FitRows:

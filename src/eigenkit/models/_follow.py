@@ -141,7 +141,7 @@ class Follower:
             estimator, checkpoint, every=every, half_life=half_life, on_error=on_error
         )
         self.n_held = self.stream.n_rows  # that the model or the state had before this run
-        self.kinds: dict[int, str] | None = None  # what columns hold that are no numbers
+        self.kinds: dict[int, str] | None = None  # of the columns that do not hold numbers
         self._begins, self._header = True, b""
         self._n_passed = 0  # lines of rows that came, whether they were taken or skipped
         self._saved = time.monotonic()
@@ -262,7 +262,7 @@ def _count_lines(path: str, end: int) -> int:
 
 @dataclass(frozen=True)
 class _Rows:
-    """Lines as X and y, once they are asked for: bad ones are the business of the stream."""
+    """Lines as X and y, parsed when the stream asks for them, so that it can skip bad ones."""
 
     follower: Follower
     path: str

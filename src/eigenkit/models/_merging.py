@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from eigenkit.estimators._streams import Intake
 from eigenkit.files import FileError
-from eigenkit.files._many import other_dates
+from eigenkit.files._reading import other_dates
 from eigenkit.files._targets import natural
 from eigenkit.models._model import Model, of_more_rows
 

@@ -52,7 +52,7 @@ class Preparation:
     missing : {"error", "drop", "mean", "median", "keep"}
     scale : {"none", "standard", "maxabs"}
     n_numbers : int, optional
-        Columns beyond so many are text, in which nothing is missing.
+        Columns after these come from text, in which nothing is missing.
 
     Examples
     --------

@@ -18,8 +18,7 @@ from eigenkit.files._common import check_unique, python_words
 from eigenkit.files._reading import open_files
 from eigenkit.files._targets import class_values
 from eigenkit.models._anew import anew
-from eigenkit.models._parsed import parsed
-from eigenkit.models._scratch import Stored
+from eigenkit.models._parsed import Stored, parsed
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
 from eigenkit.shell import what_is
