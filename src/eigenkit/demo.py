@@ -130,10 +130,10 @@ def picture(path: Path) -> Path | None:
     ScoresDisplay.from_estimator(LDA(2).fit(X, y), X, y, ax=left)
     left.set(title="LDA on digits")
     X, Y = multilabel()
-    names = np.array(["several or none", *(f"only label {j}" for j in range(Y.shape[1]))])
-    groups = names[np.where(Y.sum(axis=1) == 1, Y.argmax(axis=1) + 1, 0)]
-    ScoresDisplay.from_estimator(HypergraphSpectral(2).fit(X, Y), X, groups, ax=right)
-    right.set(title="HypergraphSpectral on six labels")
+    alone = Y.sum(axis=1) == 1
+    model = HypergraphSpectral(2).fit(X, Y)
+    ScoresDisplay.from_estimator(model, X[alone], Y[alone].argmax(axis=1), ax=right)
+    right.set(title="HypergraphSpectral on six labels: samples that carry only one")
     figure.savefig(path, dpi=110)
     plt.close(figure)
     return path
