@@ -119,5 +119,5 @@ def _positive(M: Array, edges: Array, k: int | None) -> tuple[Array, Array]:
     else:
         values, Q = eigenpairs(M + M.T, k)
     values, Q = values[:k], Q[:, :k]
-    keep = values > PRODUCTS_RANK_TOL * max(1.0, float(values.max(initial=0.0)))
+    keep = values > PRODUCTS_RANK_TOL * values.max(initial=1.0)
     return values[keep], Q[:, keep]

@@ -1,0 +1,200 @@
+"""Rules of the core that only show at other sizes, after more steps, or in a forecast."""
+
+from __future__ import annotations
+
+import re
+from math import lgamma, log, pi
+
+import numpy as np
+import pytest
+
+from eigenkit.data import Centered, Data
+from eigenkit.data.columns import largest
+from eigenkit.data.costs import DENSE_RATE
+from eigenkit.linalg import (
+    first_triplets,
+    largest_first,
+    orthonormalize,
+    signs,
+    symmetric_whitener,
+    whitener,
+)
+from eigenkit.solvers import krylov, relevance, shrinkage, spectral, stages
+from eigenkit.solvers import lasso as lasso_module
+from eigenkit.solvers.cross_products import Block
+
+
+def test_without_scaling_all_columns_have_the_unit_of_the_largest(rng):
+    X = rng.normal(size=(20, 3)) * [1e120, 1.0, 1e-120]
+    Z = Centered(X)
+    assert not Z.one_ridge
+    A = Block.of(Z, False, Z.column_squares())
+    centred = (X - X.mean(axis=0)) * A.unit
+    assert 0.1 < np.abs(centred).max() <= 4.0
+    np.testing.assert_allclose(A.toarray(), centred, rtol=1e-9)
+    np.testing.assert_array_equal(A.std, 1.0)
+
+
+def _minka(spectrum, k, n):
+    """Laplace's approximation of the evidence, term by term (Minka, 2000)."""
+    d, noise = len(spectrum), np.mean(spectrum[k:])
+    u = -k * log(2) + sum(lgamma((d - i) / 2) - (d - i) / 2 * log(pi) for i in range(k))
+    fit = -n / 2 * (sum(map(log, spectrum[:k])) + (d - k) * log(noise))
+    smooth = [*spectrum[:k], *[noise] * (d - k)]
+    A = sum(
+        log((1 / smooth[j] - 1 / smooth[i]) * (spectrum[i] - spectrum[j]) * n)
+        for i in range(k)
+        for j in range(i + 1, d)
+    )
+    m = d * k - k * (k + 1) / 2
+    return u + fit + (m + k) / 2 * log(2 * pi) - A / 2 - k / 2 * log(n)
+
+
+@pytest.mark.parametrize("n", [7, 50])
+def test_the_evidence_of_components_is_minkas(n, rng):
+    spectrum = np.sort(rng.uniform(0.5, 5.0, 6))[::-1]
+    for k in range(1, 6):
+        assert spectral._evidence(spectrum, k, n) == pytest.approx(_minka(spectrum, k, n))
+    best = max(range(1, 6), key=lambda k: _minka(spectrum, k, n))
+    assert spectral.minka(spectrum, n, 6) == best
+
+
+@pytest.mark.parametrize("n", [10, 300])
+def test_a_krylov_space_ends_with_the_distinct_values(n, rng):
+    for values in ([3.0], [3.0, 1.0], [1e6, 2e5, 1e-1]):
+        diagonal = np.sort(rng.choice(values, n))[::-1]
+        diagonal[: len(values)] = values
+        diagonal = np.sort(diagonal)[::-1]
+        Q, mu = shrinkage.lanczos(diagonal, rng.normal(size=n), 8)
+        np.testing.assert_allclose(np.sort(mu)[::-1], values, rtol=1e-6)
+        np.testing.assert_allclose(Q @ Q.T, np.eye(len(values)), atol=1e-10)
+
+
+class _Forecast(Data):
+    """Data of a shape of which only the costs are known."""
+
+    def __init__(self, shape, gram=0.0, outer=0.0, passes=0.0):
+        self.shape, self.costs = shape, (gram, outer, passes)
+
+    def seconds_for_gram(self):
+        return self.costs[0]
+
+    def seconds_for_outer(self):
+        return self.costs[1]
+
+    def seconds_for_passes(self, k):
+        return self.costs[2] * k
+
+
+def _predicted(Z, k):
+    method, reason = spectral.cheapest(Z, k)
+    costs = {
+        name: float(s) for name, s in re.findall(r"(\w+) is predicted to take (\S+) s", reason)
+    }
+    assert costs[method] == min(costs.values())
+    return costs
+
+
+@pytest.mark.parametrize("shape", [(10_000, 2000), (2000, 10_000)])
+def test_forecasts_of_spectra_add_up(shape):
+    """An eigensolver takes 3 n^3 multiplications; Lanczos keeps 6 vectors a component and 80 more,
+    each of which takes a pass and is made orthogonal to all others."""
+    near = {"rel": 0.06}  # of two digits
+    eigen = 3 * 2000**3 / DENSE_RATE
+    assert _predicted(_Forecast(shape), 100)["gram"] == pytest.approx(eigen, **near)
+    tall = shape[0] > shape[1]
+    own = {"gram" if tall else "outer": 7.0, "outer" if tall else "gram": 1e9}
+    assert _predicted(_Forecast(shape, **own), 100)["gram"] == pytest.approx(7 + eigen, **near)
+    for k in (10, 500):
+        free = _predicted(_Forecast(shape), k)["lanczos"]
+        assert free == pytest.approx((6 * k + 80) * 8 * k * 2000 / DENSE_RATE, **near)
+        passes = _predicted(_Forecast(shape, passes=1.0), k)["lanczos"]
+        assert passes == pytest.approx(6 * k + 80, **near)
+    assert "lanczos" not in _predicted(_Forecast(shape), 501)  # more than a quarter
+    assert "lanczos" not in _predicted(_Forecast(shape), None)
+
+
+# -- the search for components ---------------------------------------------------------------------
+
+
+def _bounds(monkeypatch, values):
+    """An ascent whose bound takes these values, one at every look."""
+    looks = iter(values)
+    for name in ("update", "latent"):
+        monkeypatch.setattr(relevance, name, lambda *given: None)
+    monkeypatch.setattr(relevance, "bound", lambda *given: next(looks))
+
+
+def test_an_ascent_looks_at_the_bound_every_tenth_step(monkeypatch):
+    _bounds(monkeypatch, [0.0, 100.0, 100.5, 100.50001])
+    run = relevance.ascend(None, None, 1e-3, 1000)
+    assert (run.n_iter, run.bound) == (40, 100.50001)
+    assert run.change == pytest.approx(1e-6)
+
+
+@pytest.mark.parametrize(("beat", "steps"), [(599.0, 30), (601.0, 20)])
+def test_an_ascent_ends_where_fifty_more_steps_would_not_be_enough(beat, steps, monkeypatch):
+    _bounds(monkeypatch, [0.0, 100.0, 100.0])  # by ten a step: 600 in fifty more
+    run = relevance.ascend(None, None, 1e-3, 1000, beat)
+    assert run.n_iter == steps
+
+
+# -- nothing but ratios counts -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", [1e-25, 1e25])
+def test_rank_order_and_ties_are_relative(unit, rng):
+    Q, P = np.linalg.qr(rng.normal(size=(6, 6)))[0], np.linalg.qr(rng.normal(size=(5, 5)))[0]
+    s = np.array([1.0, 0.5, 1e-3, 1e-9, 0.0])
+    _, found, _ = first_triplets(unit * (Q[:, :5] * s) @ P, None)
+    np.testing.assert_allclose(found, unit * s[:3], rtol=1e-9)
+    values, _ = stages.diagonalize(unit * (P * [1.0, 0.5, 1e-3, 1e-14, 0.0]) @ P.T)
+    np.testing.assert_allclose(values, unit * s[:3], rtol=1e-9)
+    assert largest_first(unit * np.array([1.0, 3.0, 2.0, 3.0])).tolist() == [1, 3, 2, 0]
+    assert largest(unit * np.array([-3.0, 2.0])) == 3 * unit
+    assert largest(unit * np.array([3.0, -2.0])) == 3 * unit
+    assert largest(unit * np.array([-3.0, -2.0])) == 3 * unit
+    W = unit * np.array([[0.1, -0.5], [-0.3, 0.2]])
+    assert signs(W).tolist() == [-1.0, -1.0]
+    basis, R = orthonormalize(W @ [[1.0, 1.0, 0.0], [2.0, 2.0, 0.0]])
+    assert basis.shape[1] == len(R) == 1
+    np.testing.assert_allclose(basis @ R, W @ [[1.0, 1.0, 0.0], [2.0, 2.0, 0.0]], atol=1e-15 * unit)
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1e-25, 1e25, 1e200])
+def test_whitened_columns_may_have_any_length(unit, rng):
+    A = rng.normal(size=(20, 3)) * [unit, 1.0, 0.0]
+    for white in (A @ whitener(A), A @ symmetric_whitener(A)[0][:, :2]):
+        np.testing.assert_allclose(white.T @ white, np.eye(2), atol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-25, 1.0, 1e25])
+def test_eigenpairs_by_lanczos_have_the_unit_of_the_operator(unit, rng):
+    Q = np.linalg.qr(rng.normal(size=(150, 150)))[0]
+    true = np.zeros(150)
+    true[:20] = np.linspace(1.0, 0.1, 20)
+    G = unit * (Q * true) @ Q.T
+    found = krylov.largest_eigenpairs(lambda V: G @ V, 150, 5, 1e-10, 200)
+    np.testing.assert_allclose(found.values, unit * true[:5], rtol=1e-8)
+    assert found.converged
+    all_of_them = krylov.largest_eigenpairs(lambda V: G @ V, 150, 30, 1e-10, 200)
+    assert len(all_of_them.values) == 20
+
+
+@pytest.mark.parametrize("size", [2e-304, 2e305])
+@pytest.mark.parametrize("shape", [(9, 2), (2, 9)])
+def test_numbers_that_no_unit_can_help_are_refused(size, shape, rng):
+    with pytest.raises(ValueError, match="leave the range of floating point"):
+        Centered(rng.uniform(0.5, 1.0, shape) * size)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_a_lasso_is_as_exact_for_small_targets(unit, rng):
+    A = rng.normal(size=(30, 6))
+    c = A.T @ rng.normal(size=30)
+    G = A.T @ A
+    plain, small = (
+        lasso_module._proximal(lambda w: G @ w, 80.0, u * c, 0.1 * u, False, np.zeros(6))
+        for u in (1.0, unit)
+    )
+    np.testing.assert_allclose(small, unit * plain, rtol=1e-7)
