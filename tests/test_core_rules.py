@@ -7,6 +7,8 @@ from math import lgamma, log, pi
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from eigenkit.data import Centered, Data
 from eigenkit.data.columns import largest
@@ -19,7 +21,17 @@ from eigenkit.linalg import (
     symmetric_whitener,
     whitener,
 )
-from eigenkit.solvers import krylov, relevance, shrinkage, spectral, stages
+from eigenkit.solvers import (
+    graph,
+    krylov,
+    label_rank,
+    large_planes,
+    planes,
+    relevance,
+    shrinkage,
+    spectral,
+    stages,
+)
 from eigenkit.solvers import lasso as lasso_module
 from eigenkit.solvers.cross_products import Block
 
@@ -198,3 +210,68 @@ def test_a_lasso_is_as_exact_for_small_targets(unit, rng):
         for u in (1.0, unit)
     )
     np.testing.assert_allclose(small, unit * plain, rtol=1e-7)
+
+
+# -- planes ------------------------------------------------------------------------------------
+
+
+def test_one_plane_that_is_not_found_is_told(monkeypatch):
+    squares = np.array([[4.0, 6.0, 2.0], [1.0, 1.0, 2.0]])
+    rows = large_planes.PlaneSums(np.ones((2, 3)), squares)
+
+    def found(rows, ridges, tol, max_iter):
+        return np.array([3.0, 1.0]), np.ones((2, 3)), max_iter, residuals
+
+    monkeypatch.setattr(large_planes, "largest_quotients", found)
+    residuals = np.array([0.5, 1e-4])
+    # Rows have a mean squared length of 12 / 4.
+    with pytest.warns(ConvergenceWarning, match=r"a row, 3: try values from 30 on"):
+        planes_found = large_planes.planes_from_products(rows, 0.1, 0.0)
+    np.testing.assert_allclose(planes_found.shares, [0.25, 0.5])
+    residuals = np.array([1e-2, 1e-4])  # nothing to tell
+    large_planes.planes_from_products(rows, 0.1, 0.0)
+
+
+@pytest.mark.parametrize("unit", [1e-75, 1e75])
+def test_planes_from_products_are_left_alone_where_squares_leave_their_range(unit, rng):
+    rows = [np.column_stack([rng.normal(size=(15, 2)) + c, np.ones(15)]) for c in (0.0, 1.0)]
+    assert planes.regec_from_grams(planes.class_grams(rows)) is not None
+    far = [N * [1.0, unit, 1.0] for N in rows]
+    assert planes.regec_from_grams(planes.class_grams(far), far) is None
+    both = [N * [1 / unit, unit, 1.0] for N in rows]
+    assert planes.regec_from_grams(planes.class_grams(both), both) is None
+
+
+def test_planes_of_single_precision_need_better_conditioned_products(rng):
+    """With three columns a reciprocal condition of 3 (4 eps)^2 of S may be rounding."""
+    base = rng.normal(size=(40, 2))
+    base[:, 1] = base[:, 0] + 1e-6 * base[:, 1]
+    rows = [np.column_stack([part, np.ones(20)]) for part in (base[:20], base[20:] * [1, -1])]
+    rows[1][:, 1] = rows[1][:, 0] + 1e-6 * rng.normal(size=20)
+    grams = planes.class_grams(rows)
+    assert planes.regec_from_grams(grams, rows) is not None
+    assert planes.regec_from_grams(grams, rows, float(np.finfo(np.float32).eps)) is None
+
+
+# -- limits ------------------------------------------------------------------------------------
+
+
+def test_targets_are_decomposed_as_a_whole_up_to_their_limits():
+    assert label_rank._wide(2**11, 2**12)  # FEW_ENTRIES
+    assert not label_rank._wide(2**11, 2**12 + 1)
+    assert not label_rank._wide(2**11, 2**11)  # as tall as wide
+    most = label_rank.MANY
+    assert label_rank._small(most, 2 * most)
+    assert label_rank._small(10 * most, most)
+    assert not label_rank._small(most + 1, most + 1)
+    assert not label_rank._small(most, 2 * most + 1)
+
+
+def test_rows_of_a_graph_may_be_dense_up_to_the_limit(rng, monkeypatch):
+    X = sparse.csr_array(rng.normal(size=(10, 4)))
+    N = graph.incidence(graph.laplacian(np.ones((10, 10)) - np.eye(10)))
+    needed = 8 * 4 * (45 + 10)  # a row for every edge and every sample
+    for limit, dense in ((needed, True), (needed - 1, False)):
+        monkeypatch.setattr(graph, "DENSE_LIMIT_BYTES", limit)
+        Z = graph.Linked(Centered(X), np.ones(10, dtype=bool), None, N)
+        assert Z.may_be_dense is dense

@@ -105,6 +105,8 @@ def test_the_number_of_components_grows_while_the_best_start_raises_the_bound(mo
     found, used = _searched(monkeypatch, {0: [0.0], 1: [-1.0], 2: [-3.0, -0.5], 3: [8, 8]}, 3)
     assert (found.bound, used[3]) == (0.0, 0)
     assert _searched(monkeypatch, {0: [0.0], 1: [1.0]}, 1)[0].bound == 1.0
+    # One number that does not help is passed over.
+    assert _searched(monkeypatch, {0: [0.0], 1: [-1.0], 2: [5.0, 4.0]}, 2)[0].bound == 5.0
 
 
 # -- blocks of rows ------------------------------------------------------------------------
