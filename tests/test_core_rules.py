@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from eigenkit.data import Centered, Data
+from eigenkit.data import Blocked, Centered, Data, LocalPasses, passes, survey_of
 from eigenkit.data.columns import largest
 from eigenkit.data.costs import DENSE_RATE
 from eigenkit.linalg import (
@@ -22,6 +22,7 @@ from eigenkit.linalg import (
     whitener,
 )
 from eigenkit.solvers import (
+    component_cv,
     graph,
     krylov,
     label_rank,
@@ -29,11 +30,16 @@ from eigenkit.solvers import (
     planes,
     relevance,
     shrinkage,
+    sparse_pairs,
     spectral,
     stages,
 )
 from eigenkit.solvers import lasso as lasso_module
-from eigenkit.solvers.cross_products import Block
+from eigenkit.solvers.choice import choose
+from eigenkit.solvers.cross_products import Block, CrossProducts
+from eigenkit.solvers.lasso import Sparsity
+from eigenkit.solvers.sparse_pairs import Request, View
+from eigenkit.tolerances import EPS
 
 
 def test_without_scaling_all_columns_have_the_unit_of_the_largest(rng):
@@ -275,3 +281,91 @@ def test_rows_of_a_graph_may_be_dense_up_to_the_limit(rng, monkeypatch):
         monkeypatch.setattr(graph, "DENSE_LIMIT_BYTES", limit)
         Z = graph.Linked(Centered(X), np.ones(10, dtype=bool), None, N)
         assert Z.may_be_dense is dense
+
+
+def test_marks_are_made_of_a_few_numbers_of_a_block():
+    few = passes.SAMPLED
+    assert len(passes._some(np.ones((1000, 7)))) == 8 * few
+    assert len(passes._some(np.ones((3, 5)))) == 8 * 15
+    for n, held in ((5000, few), (10, 10)):
+        A = sparse.csr_array(np.ones((n, 1)))
+        assert len(passes._some(A)) == 8 + held * (8 + A.indices.itemsize)
+
+
+def test_sweeps_are_free_for_twenty_and_averaged_from_then_on(rng, monkeypatch):
+    """Scores that go back and forth between two settle on what they have in common."""
+    x, y = (View.of(Centered(rng.normal(size=(20, 3))), True) for _ in range(2))
+    both = np.linalg.qr(rng.normal(size=(20, 2)))[0].T
+    given = []
+
+    def regressed(view, fit, target, start):
+        if view is x:
+            return rng.normal(size=3), both[len(given) % 2]
+        given.append(target)
+        return rng.normal(size=3), both[0]
+
+    monkeypatch.setattr(sparse_pairs, "_regressed", regressed)
+    sparse_pairs.alternating(x, y, Request(Sparsity(0.1), Sparsity(0.1), 1e-9, 40))
+    for sweep, t in enumerate(given[:20]):
+        np.testing.assert_allclose(t, both[sweep % 2], atol=1e-12)
+    np.testing.assert_allclose(given[20], (both[0] + both[1]) / np.sqrt(2), atol=1e-12)
+    assert np.abs(given[39] - given[38]).max() < 0.5  # and no longer from one to the other
+
+
+# -- data -----------------------------------------------------------------------------------------
+
+
+def test_what_is_rounding_of_scores_is_a_sum_of_squares(rng):
+    Z = Centered(rng.normal([0.0, 1e8, 3.0], size=(12, 3)))
+    V = rng.normal(size=(3, 2)) * 100
+    grain = np.asarray(Z.grain())
+    for ridge in (0.0, 9.0, np.array([1.0, 4.0, 9.0])):
+        damped = np.broadcast_to(ridge, 3) @ V**2
+        np.testing.assert_allclose(Z.rounded_squares(V, ridge), grain**2 @ V**2 + damped)
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("unit", [1.0, 1e-100])
+def test_constant_columns_of_blocks_are_exactly_zero(storage, unit, rng):
+    X = unit * rng.normal(size=(30, 4))
+    X[:, 1], X[:, 2] = 0.1 * unit, 0.0
+    X[::2, 1] = np.nextafter(0.1 * unit, 1)  # up to rounding
+    blocks = [[(storage(X[part]), np.zeros((15, 0)), None)] for part in (slice(15), slice(15, 30))]
+    rows = LocalPasses(lambda: blocks)
+    Z = Blocked(rows, rows.run(survey_of))
+    assert Z.constant.tolist() == [False, True, True, False]
+    G = Z.gram()
+    assert not G[1:3].any()
+    assert not G[:, 1:3].any()
+    assert np.all(G.diagonal()[[0, 3]] > 0)
+    V = rng.normal(size=(4, 2))
+    np.testing.assert_allclose(Z.normal(V), G @ V, rtol=1e-9)
+
+
+def test_the_trace_of_a_fold_is_that_of_all_rows_in_its_units(rng, monkeypatch):
+    X, Y = rng.normal(size=(40, 3)) * [1.0, 10.0, 0.1], rng.normal(size=(40, 1))
+    traces = []
+
+    def noted(xy, yy, trace, *given):
+        traces.append(trace)
+        return CrossProducts(xy, yy, trace, *given)
+
+    monkeypatch.setattr(component_cv, "CrossProducts", noted)
+    Z, train = Centered(X), np.arange(30)
+    for scale in (False, True):
+        problem = component_cv.Problem(X, Y, None, (scale, scale), 1, "regression")
+        component_cv.fold_errors(problem, [(train, np.arange(30, 40))], Z, Z.gram())
+        unit = X[train].std(axis=0, ddof=1) if scale else 1.0
+        assert traces.pop() == pytest.approx(np.sum(((X - X.mean(axis=0)) / unit) ** 2))
+
+
+def test_the_condition_of_nothing_but_a_ridge_is_one():
+    """Conjugate gradients are tried where a rounding of the condition is below tol."""
+
+    class Ridge(_Forecast):
+        has_rows = one_ridge = True
+        ridge, spectral_norm_squared = (lambda self, alpha: alpha), (lambda self: 0.0)
+
+    Z = Ridge((1000, 1000), gram=1e6, outer=1e6, passes=1e-9)
+    assert choose(Z, 1, [1.0], 1.5 * EPS).regression == "cg"
+    assert choose(Z, 1, [1.0], 0.5 * EPS).regression != "cg"

@@ -218,7 +218,7 @@ class Blocked(Scaled):
         if not fits(d + k):
             self._refuse()
         R = triangle(self.passes, self.frame, H, ~self.constant)
-        one, mean = self.total - self.freedom, self.to_X(self.mean[:, None])[:, 0]
+        one, mean = self.total - self.freedom, self.to_X(self.mean)
         Z = Centered.behind(R[:, :d], mean, self.total, one, self.n_samples, self.eps)
         return Z, R[:, d:]
 

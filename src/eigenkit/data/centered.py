@@ -73,7 +73,7 @@ class Scaled(Data):
 
     def from_X(self, W: Array) -> Array:
         """diag(1 / unit) W."""
-        return W if self.m is None else W / np.asarray(self.unit).reshape(-1, 1)
+        return W if self.m is None else (W.T / self.unit).T
 
     def lengths_to_X(self, s: Array) -> Array:
         """s / unit."""

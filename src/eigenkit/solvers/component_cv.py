@@ -187,4 +187,4 @@ class _Updated:
 
 def _unscaled(Z: Centered, mu: Array) -> Array:
     """The mean of rows whose mean is mu after the shift, in the units of the data."""
-    return Z.mean + Z.from_X(mu[:, None])[:, 0]
+    return Z.mean + Z.from_X(mu)

@@ -116,7 +116,7 @@ class Block:
 
 def scaling(Z: Centered, squares: Array, dof: float, scale: bool) -> tuple[Array, Array, float]:
     """Factor, std and unit of a block (see :class:`Block`) from the diagonal of Z'Z."""
-    units = 1.0 / Z.from_X(np.ones((Z.shape[1], 1)))[:, 0]
+    units = 1.0 / Z.from_X(np.ones(Z.shape[1]))
     still = Z.constant | (squares <= 0)
     if scale:
         root = np.sqrt(np.where(still, 1.0, squares / dof))
