@@ -38,6 +38,7 @@ from eigenkit.solvers import lasso as lasso_module
 from eigenkit.solvers.choice import choose
 from eigenkit.solvers.cross_products import Block, CrossProducts
 from eigenkit.solvers.lasso import Sparsity
+from eigenkit.solvers.orthogonal import correct
 from eigenkit.solvers.sparse_pairs import Request, View
 from eigenkit.tolerances import EPS
 
@@ -369,3 +370,31 @@ def test_the_condition_of_nothing_but_a_ridge_is_one():
     Z = Ridge((1000, 1000), gram=1e6, outer=1e6, passes=1e-9)
     assert choose(Z, 1, [1.0], 1.5 * EPS).regression == "cg"
     assert choose(Z, 1, [1.0], 0.5 * EPS).regression != "cg"
+
+
+def test_orthogonal_weights_are_orthogonal_however_little_is_left(rng):
+    """Of loadings that lie in the span of W but for 1e-8 of their length."""
+    A = rng.normal(size=(30, 4)) * [1.0, 1e-8, 1e-8, 1e-8]
+    A[:, 1:] += 1e-8 * A[:, :1]
+    R = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    Z = Centered(A @ R)
+    F = correct(Block.of(Z, False, Z.column_squares()), R.T[:, :1], 1)
+    assert len(F.w) == 1
+    assert abs(R[0] @ F.w[0]) < 1e-13
+    assert np.linalg.norm(F.w[0]) == pytest.approx(1.0)
+
+
+def test_copies_of_a_response_get_the_same_weights(rng):
+    X, Y = rng.normal(size=(40, 5)), rng.normal(size=(40, 2))
+    Y += X[:, :2]
+    twice = sparse_pairs.sparse_pairs(
+        Centered(X),
+        Centered(Y[:, [0, 0, 1]]),
+        2,
+        "least_squares",
+        Request(Sparsity(0.1), Sparsity(0.0), 1e-6, 100),
+        True,
+    )
+    W = twice.W_y
+    assert W.shape == (3, 2)
+    np.testing.assert_allclose(W[0], W[1], atol=1e-6 * np.abs(W).max())
