@@ -5,15 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.linalg import lapack
 from scipy.sparse.linalg import eigsh
 
 from eigenkit.data import Centered, CenteredKernel, LocalPasses, sparse_rows
 from eigenkit.data import sparse as sparse_data
 from eigenkit.linalg import orthonormalize
 from eigenkit.moments import BlockedRows, Rows, stream
-from eigenkit.solvers import Settings, kernel, krylov, multiblock, spectral, stages
+from eigenkit.solvers import (
+    Settings,
+    kernel,
+    krylov,
+    multiblock,
+    planes,
+    sparse_pairs,
+    spectral,
+    stages,
+)
 from eigenkit.solvers.kernel_weights import lower_bound, nearest
 from eigenkit.solvers.sparse_latent import Loadings, Observed, above, bound, latent
+from eigenkit.solvers.sparse_pairs import View
 from eigenkit.targets import TARGETS
 from eigenkit.tolerances import EPS
 
@@ -236,6 +247,8 @@ def test_corrections_end_with_the_steps_that_are_left(rng):
         calls.clear()
         run = krylov._polish(product, B, 0.5, np.zeros((6, 1)), used, 1e-12, 5)
         assert (run.n_iter, run.converged, len(calls)) == (5, False, made)
+    exact = krylov._polish(product, 1.5 * np.eye(6, 1), 0.5, np.eye(6, 1), 0, 0.0, 5)
+    assert (exact.n_iter, exact.converged) == (0, True)  # nothing is left, and no more is asked
 
 
 def test_no_distance_is_told_from_a_small_one():
@@ -270,3 +283,101 @@ def test_few_of_many_components_of_a_kernel_come_from_lanczos(monkeypatch, rng):
         np.testing.assert_allclose(A @ A.T @ V, V * values, atol=1e-8 * true[0])
     kernel._leading(np.eye(19), 1)
     assert asked == [1, 4]  # at most a tenth, and of more than LANCZOS_ORDER
+
+
+# -- planes and pairs --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("gap", "tied"), [(1e-9, True), (1e-8, False)])
+def test_planes_from_products_are_tied_within_their_digits(gap, tied, rng):
+    """Ten roundings over the least condition that is trusted: 2e-9."""
+    Q = np.linalg.qr(rng.normal(size=(4, 4)))[0]
+    G = (Q * [0.2, 0.2 + gap, 0.5, 0.9]) @ Q.T
+    found = planes.regec_from_grams([G, np.eye(4) - G])
+    assert (found is None) is tied
+    if found is not None:
+        np.testing.assert_allclose(found.shares, [0.2, 0.1], atol=1e-7)
+
+
+@pytest.mark.parametrize(("gap", "tied"), [(1e-6, True), (1e-4, False)])
+def test_of_tied_planes_the_one_of_shortest_normal_is_taken(gap, tied):
+    """From products of dependent columns shares are known to 2e-5; the last entry is the offset."""
+    G = np.diag([0.3, 0.2 + gap, 0.6, 0.2])
+    rest = np.eye(4) - G
+    both = [np.pad(part, ((0, 1), (0, 1))) for part in (G, rest)]  # and a column of zeros
+    order = [0, 1, 4, 2, 3]
+    found = planes.regec_from_singular_grams([part[np.ix_(order, order)] for part in both])
+    z = np.abs(found.Z[0]) / np.abs(found.Z[0]).max()
+    np.testing.assert_allclose(z, [0, 0, 0, 0, 1], atol=1e-3)
+    wide = [
+        part[np.ix_([4, 3, 0, 2, 1], [4, 3, 0, 2, 1])] for part in both
+    ]  # the offset is .2 + gap
+    z = np.abs(planes.regec_from_singular_grams(wide).Z[0])
+    np.testing.assert_allclose(z / z.max(), [0, 0, 0, 0, 1] if tied else [0, 1, 0, 0, 0], atol=1e-3)
+
+
+def test_lanczos_looks_at_its_values_every_third_step(rng, monkeypatch):
+    sizes = []
+
+    class Lapack:
+        def __getattr__(self, name):
+            return getattr(lapack, name)
+
+        def dsyevd(self, T, **more):
+            sizes.append(len(T))
+            return lapack.dsyevd(T, **more)
+
+    monkeypatch.setattr(planes, "lapack", Lapack())
+    Q = np.linalg.qr(rng.normal(size=(90, 90)))[0]
+    A = (Q * np.linspace(0.0, 1.0, 90)) @ Q.T
+    A += 3 * np.outer(Q[:, 0], Q[:, 0])
+    value, z, steps = planes._lanczos(A, np.eye(90))
+    assert value == pytest.approx(3.0, rel=1e-9)
+    assert sizes == list(range(9, steps + 1, 3))
+    np.testing.assert_allclose(A @ z, 3 * z, atol=1e-8 * np.linalg.norm(z))
+
+
+class _Wide:
+    """A view of this width, which notes what is asked of it."""
+
+    def __init__(self, width):
+        self.width, self.asked = width, []
+
+    def toarray(self):
+        self.asked.append("toarray")
+        return np.zeros((1, 1))
+
+    def rmatmat(self, U):
+        self.asked.append(U.shape)
+        return np.zeros((1, 1))
+
+
+@pytest.mark.parametrize(("width", "kept"), [(10**4, True), (10**4 + 1, False)])
+def test_products_of_views_are_kept_up_to_ten_million(width, kept):
+    x, y = _Wide(10**3), _Wide(width)
+    sparse_pairs._cross(x, y)
+    assert (y.asked == ["toarray"]) is kept
+
+
+def test_the_best_pair_is_found_block_by_block(rng, monkeypatch):
+    X, Y = rng.normal(size=(30, 4)), rng.normal(size=(30, 7))
+    Y[:, 5] = X[:, 2] + 0.1 * Y[:, 5]
+    x, y = View.of(Centered(X), True), View.of(Centered(Y), True)
+    widths = []
+    inner = View.rmatmat
+    monkeypatch.setattr(
+        View, "rmatmat", lambda self, U: widths.append(U.shape[1]) or inner(self, U)
+    )
+    for limit, blocks in ((8, [2, 2, 2, 1]), (4, [1] * 7), (3, [1] * 7), (100, [7])):
+        widths.clear()
+        monkeypatch.setattr(sparse_pairs, "CROSS_LIMIT", limit)
+        assert sparse_pairs._best_pair(x, y) == (2, 5)
+        assert widths == blocks
+
+
+def test_changed_rows_take_no_more_memory_than_there_are(rng):
+    Z = Centered(rng.normal(size=(10, 3)) + 1e6)
+    for part in (None, slice(2, 6)):
+        for rows, P in Z._blocks(part):
+            assert len(P.base) == (10 if part is None else 4)
+            assert rows.stop - rows.start == len(P)

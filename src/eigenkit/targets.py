@@ -128,11 +128,11 @@ def _star(J: Any, labels: Labels) -> Any:
 def _clique(J: Any, labels: Labels) -> Any:
     # Faded labels may count less than one sample: they have no other to share an edge with.
     c = J @ (labels.weight * np.maximum(labels.degree - labels.one, 0.0))
-    return scaled(J, _inverse_root(c), np.sqrt(labels.weight) * np.ones(J.shape[1]))
+    return scaled(J, _inverse_root(c), np.broadcast_to(np.sqrt(labels.weight), labels.degree.shape))
 
 
 def _shared(J: Any, weight: Array | float) -> Any:
-    v = J @ (weight * np.ones(J.shape[1]))
+    v = J @ np.broadcast_to(weight, J.shape[1:])
     return scaled(J, _inverse_root(v))
 
 
@@ -141,7 +141,7 @@ def _by_degree(J: Any, labels: Labels) -> Any:
 
 
 def _rodriguez(J: Any, labels: Labels) -> Any:
-    return scaled(J, columns=np.sqrt(labels.weight) * np.ones_like(labels.degree))
+    return scaled(J, columns=np.broadcast_to(np.sqrt(labels.weight), labels.degree.shape))
 
 
 TARGETS: dict[str, Target] = {
