@@ -28,10 +28,20 @@ def test_a_product_is_added_whatever_its_size(inner, rng):
         np.testing.assert_allclose(plus_product(C.copy(), A, B), C + A @ B, rtol=1e-13)
 
 
-@pytest.mark.parametrize(("floor", "exact"), [(0.0, True), (1e-4, True), (1e-2, False)])
-def test_directions_below_the_floor_of_products_are_rounding(floor, exact):
-    # The residual after a step is as long as the spread of the two eigenvalues, 4e-3.
-    values, b = np.array([4.0, 4.008]), np.ones((2, 1))
+@pytest.mark.parametrize(
+    ("unit", "floor", "exact"),
+    [
+        (1.0, 0.0, True),
+        (1.0, 1e-4, True),
+        (1.0, 1e-2, False),
+        (1e-4, 1e-6, True),
+        (1e-4, 1e-4, False),
+    ],
+)
+def test_directions_below_the_floor_of_products_are_rounding(unit, floor, exact):
+    # The residual after a step is as long as the spread of the two eigenvalues, 4e-3 units; the
+    # floor counts in the root of the largest.
+    values, b = unit * np.array([4.0, 4.008]), np.ones((2, 1))
     (run,) = block_cg(lambda Q: values[:, None] * Q, b, [0.0], 1e-14, 50, (0.0, floor))
     assert np.allclose(run.X[:, 0], 1 / values, rtol=1e-12) is exact
 
