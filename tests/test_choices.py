@@ -14,7 +14,6 @@ from eigenkit.linalg import orthonormalize
 from eigenkit.moments import BlockedRows, Rows, stream
 from eigenkit.solvers import (
     Settings,
-    kernel,
     krylov,
     multiblock,
     planes,
@@ -271,17 +270,17 @@ def test_the_rank_on_a_span_does_not_depend_on_the_unit_of_the_target(unit, rng)
 
 def test_few_of_many_components_of_a_kernel_come_from_lanczos(monkeypatch, rng):
     asked = []
-    monkeypatch.setattr(kernel, "LANCZOS_ORDER", 20)
+    monkeypatch.setattr(spectral, "LANCZOS_ORDER", 20)
     monkeypatch.setattr(
-        kernel, "eigsh", lambda *given, **more: asked.append(given[1]) or eigsh(*given, **more)
+        spectral, "eigsh", lambda *given, **more: asked.append(given[1]) or eigsh(*given, **more)
     )
     A = rng.normal(size=(40, 40))
     true = np.linalg.eigvalsh(A @ A.T)[::-1]
     for few in (1, 4, 5, None):
-        values, V = kernel._leading(A @ A.T, few)
+        values, V = spectral._largest(A @ A.T, few)
         np.testing.assert_allclose(values, true[:few], rtol=1e-9)
         np.testing.assert_allclose(A @ A.T @ V, V * values, atol=1e-8 * true[0])
-    kernel._leading(np.eye(19), 1)
+    spectral._largest(np.eye(19), 1)
     assert asked == [1, 4]  # at most a tenth, and of more than LANCZOS_ORDER
 
 

@@ -23,9 +23,9 @@ from eigenkit.linalg import (
 )
 from eigenkit.solvers import (
     component_cv,
+    coordinates,
     graph,
     krylov,
-    label_rank,
     large_planes,
     planes,
     relevance,
@@ -264,14 +264,14 @@ def test_planes_of_single_precision_need_better_conditioned_products(rng):
 
 
 def test_targets_are_decomposed_as_a_whole_up_to_their_limits():
-    assert label_rank._wide(2**11, 2**12)  # FEW_ENTRIES
-    assert not label_rank._wide(2**11, 2**12 + 1)
-    assert not label_rank._wide(2**11, 2**11)  # as tall as wide
-    most = label_rank.MANY
-    assert label_rank._small(most, 2 * most)
-    assert label_rank._small(10 * most, most)
-    assert not label_rank._small(most + 1, most + 1)
-    assert not label_rank._small(most, 2 * most + 1)
+    assert coordinates._wide(2**11, 2**12)  # FEW_ENTRIES
+    assert not coordinates._wide(2**11, 2**12 + 1)
+    assert not coordinates._wide(2**11, 2**11)  # as tall as wide
+    most = coordinates.MANY
+    assert coordinates._small(most, 2 * most)
+    assert coordinates._small(10 * most, most)
+    assert not coordinates._small(most + 1, most + 1)
+    assert not coordinates._small(most, 2 * most + 1)
 
 
 def test_rows_of_a_graph_may_be_dense_up_to_the_limit(rng, monkeypatch):
