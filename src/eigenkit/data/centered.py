@@ -241,8 +241,7 @@ class Centered(Scaled):
     def gram(self) -> Array:
         """Z'Z = P'P - sum(w) delta delta'."""
         G = self._plain_gram()
-        if self.delta.any():
-            G -= np.outer(self.total * self.delta, self.delta)
+        G -= np.outer(self.total * self.delta, self.delta)
         return G
 
     def outer(self) -> Array:
