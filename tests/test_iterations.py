@@ -5,8 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from eigenkit.data import Centered
+from eigenkit.pencil import Pencil
+from eigenkit.solvers import krylov, stages
 from eigenkit.solvers import lasso as lasso_module
+from eigenkit.solvers.choice import Choice
 from eigenkit.solvers.lasso import Sparsity, lasso
+from eigenkit.tolerances import EPS
 
 
 class _Matrix:
@@ -104,3 +109,24 @@ def test_the_path_of_the_lasso_goes_on_to_the_next_variable(nonnegative, unit, r
             # Either one more is at the level, or the level is zero, or none can come in.
             assert level < 1e-7 * unit or np.any(waiting > level - 1e-8 * unit)
     assert left > 3  # of the variables that were in
+
+
+@pytest.mark.parametrize("shift", [1e-3, 1.0, 1e3])
+def test_conjugate_gradients_end_at_what_rounding_allows(shift, rng):
+    """A tolerance of zero: the residual is a rounding of the condition number then."""
+    values, b = np.linspace(1.0, 3.0, 200), rng.normal(size=(200, 1))
+    (run,) = krylov.block_cg(lambda Q: values[:, None] * Q, b, [shift], 0.0, 500)
+    assert run.converged
+    left = np.linalg.norm(b[:, 0] - (values + shift) * run.X[:, 0]) / np.linalg.norm(b)
+    assert left < 30 * EPS * (3 + shift) / shift + 30 * EPS
+    (early,) = krylov.block_cg(lambda Q: values[:, None] * Q, b, [shift], 1e-3, 500)
+    assert early.n_iter < run.n_iter
+
+
+def test_where_an_iteration_fails_the_cheapest_factorization_is_next(rng):
+    pencil = Pencil(Centered(rng.normal(size=(9, 3))), np.zeros((9, 1)), 1.0)
+    costs = {"cg": 0.1, "dual_cholesky": 3.0, "cholesky": 2.0}
+    tried = [name for _, name in stages._others(pencil, Choice("cg", "", costs))]
+    assert tried == ["cholesky", "svd"]
+    tried = [name for _, name in stages._others(pencil, Choice("cholesky", "", costs))]
+    assert tried == ["svd"]
