@@ -17,11 +17,7 @@ from eigenkit.data import project
 from eigenkit.estimators._described import described
 from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._streams import Streaming, like, results
-from eigenkit.estimators._validation import (
-    check_X,
-    check_X_varies,
-    check_y_varies,
-)
+from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
 from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
@@ -33,14 +29,7 @@ from eigenkit.shell import (
     check_real,
     what_is,
 )
-from eigenkit.solvers import (
-    REGRESSIONS,
-    SOLVERS,
-    Choice,
-    Settings,
-    choose,
-    solve_path,
-)
+from eigenkit.solvers import REGRESSIONS, SOLVERS, Choice, Settings, choose, solve_path
 from eigenkit.targets import Target
 
 # Fitted attributes with one entry per feature of X, and the axis of the features.

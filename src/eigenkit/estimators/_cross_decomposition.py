@@ -19,12 +19,7 @@ from eigenkit.linalg import Array, whitener
 from eigenkit.moments import Rows
 from eigenkit.shell import UNCHANGED, check_all_or_count, check_at_most
 from eigenkit.solvers.cross_products import Block, blocks
-from eigenkit.solvers.deflation import (
-    Components,
-    FindPair,
-    decompose,
-    inverse_rotations,
-)
+from eigenkit.solvers.deflation import Components, FindPair, decompose, inverse_rotations
 from eigenkit.solvers.nipals import skip_missing_scores
 from eigenkit.targets import TARGETS
 

@@ -203,9 +203,11 @@ def selection_frequency(
     for _ in range(n_resamples):
         rows = _drawn(strata, fraction, random)
         model = clone(estimator).fit(_safe_indexing(X, rows), _safe_indexing(y, rows))
-        draws.append(_padded(model.x_weights_ != 0, model.n_components))
-    kept = np.mean(draws, axis=0)
-    return Selection(kept[:, :-1], kept[:, -1])
+        kept = model.x_weights_ != 0
+        missing = np.zeros((len(kept), model.n_components - kept.shape[1]), dtype=bool)
+        draws.append(np.column_stack([kept, missing, kept.any(axis=1)]))
+    share = np.mean(draws, axis=0)
+    return Selection(share[:, :-1], share[:, -1])
 
 
 def _drawn(strata: np.ndarray, fraction: float, random: Any) -> np.ndarray:
@@ -216,9 +218,3 @@ def _drawn(strata: np.ndarray, fraction: float, random: Any) -> np.ndarray:
         size = min(len(rows), max(2, round(fraction * len(rows))))
         parts.append(random.choice(rows, size, replace=False))
     return np.sort(np.concatenate(parts))
-
-
-def _padded(kept: np.ndarray, l: int) -> np.ndarray:
-    """Columns for l components, of which a draw may have found fewer, and one for any of them."""
-    missing = np.zeros((len(kept), l - kept.shape[1]), dtype=bool)
-    return np.column_stack([kept, missing, kept.any(axis=1)])

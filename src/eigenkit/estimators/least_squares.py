@@ -22,13 +22,7 @@ from eigenkit.estimators._encoding import (
     encode_responses,
     labels_of,
 )
-from eigenkit.estimators._heads import (
-    gaussian,
-    log_posterior,
-    most_probable,
-    posterior,
-    regression,
-)
+from eigenkit.estimators._heads import gaussian, log_posterior, most_probable, posterior, regression
 from eigenkit.estimators._streams import results
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import stored
+from eigenkit.data import one_sample, stored
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
     check_indicator,
@@ -166,7 +166,8 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         found = self.projection_.n_components_
         self._n_used_ = min(COMPONENTS, found) if own else found
         self._labels_ = there.Y
-        self._counts_ = None if weight is None else _as_counts(there.weights())
+        # How many neighbours a sample stands for: whole weights say so, others by their mean.
+        self._counts_ = None if weight is None else there.weights() / one_sample(there.weight)
         self._neighbors_ = sklearn.neighbors.NearestNeighbors(algorithm="brute").fit(
             self._coordinates(there.X)
         )
@@ -277,12 +278,6 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         return tags
 
 
-def _as_counts(weight: Array) -> Array:
-    """How many neighbours a sample stands for: whole weights say so, others by their mean."""
-    whole = np.array_equal(weight, np.rint(weight))
-    return weight if whole else weight / weight.mean()
-
-
 def _enough(k: int, n: int, count: Array | None) -> int:
     """How many samples make k neighbours, whichever they are."""
     if count is None:
@@ -352,7 +347,8 @@ def best_thresholds(Y: sparse.csc_array, S: sparse.csc_array) -> Array:
 
     Between two scores that differ the threshold is half-way.
     """
-    truth = np.asarray(Y[S.indices, _columns(S)]).ravel() != 0
+    columns = np.repeat(np.arange(S.shape[1]), np.diff(S.indptr))
+    truth = np.asarray(Y[S.indices, columns]).ravel() != 0
     carried = np.asarray(Y.sum(axis=0)).ravel()
     common = _best_threshold(S.data, truth, float(carried.sum()))
     found = np.full(S.shape[1], common)
@@ -360,10 +356,6 @@ def best_thresholds(Y: sparse.csc_array, S: sparse.csc_array) -> Array:
         part = slice(S.indptr[j], S.indptr[j + 1])
         found[j] = _best_threshold(S.data[part], truth[part], float(carried[j]))
     return found
-
-
-def _columns(S: sparse.csc_array) -> np.ndarray:
-    return np.repeat(np.arange(S.shape[1]), np.diff(S.indptr))
 
 
 def _best_threshold(score: Array, truth: np.ndarray, n_true: float) -> float:

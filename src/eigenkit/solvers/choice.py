@@ -73,7 +73,10 @@ def choose(Z: Data, n_targets: int, alphas: Sequence[float], tol: float) -> Choi
         if not costs or EPS * condition < tol:
             costs["cg"] = iteration * _iterations(Z, n_targets, condition, tol)
     if not costs:
-        return Choice("lsqr", _nothing_else(Z, alphas), {})
+        (n, d), limit = Z.shape, GRAM_LIMIT_BYTES / 2**30
+        why = "alpha is 0" if min(alphas) == 0 else "the columns have units of their own"
+        reason = f"neither {d} x {d} nor {n} x {n} numbers fit in {limit:g} GB and {why}"
+        return Choice("lsqr", reason, {})
     best = min(costs, key=lambda name: costs[name])
     others = ", ".join(f"{name} {costs[name]:.2g} s" for name in costs if name != best)
     reason = f"{best} is predicted to take {costs[best]:.2g} s"
@@ -108,10 +111,3 @@ def _iterations(Z: Data, k: int, condition: float, tol: float) -> float:
     """
     bound = 0.2 * np.log(2 / max(tol, EPS)) * np.sqrt(condition)
     return float(3 + min(bound, 0.75 * np.sqrt(bound * min(Z.shape) / k)))
-
-
-def _nothing_else(Z: Data, alphas: Sequence[float]) -> str:
-    n, d = Z.shape
-    limit = GRAM_LIMIT_BYTES / 2**30
-    why = "alpha is 0" if min(alphas) == 0 else "the columns have units of their own"
-    return f"neither {d} x {d} nor {n} x {n} numbers fit in {limit:g} GB and {why}"

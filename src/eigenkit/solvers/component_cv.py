@@ -93,17 +93,10 @@ def _staged_errors(problem: Problem, model: _Model, test: Any) -> Iterator[float
     X, Y, _ = problem.rows(test)
     T = project(X, model.mean, model.R)
     residual = Y - model.y_mean
-    last = _mean_square(residual)
-    yield last
-    for i in range(problem.n_components):
-        if i < T.shape[1]:
-            residual -= T[:, i, None] * model.Q[:, i]
-            last = _mean_square(residual)
-        yield last
-
-
-def _mean_square(residual: Array) -> float:
-    return float(np.vdot(residual, residual)) / residual.size
+    for i in range(problem.n_components + 1):
+        if 0 < i <= T.shape[1]:
+            residual -= T[:, i - 1, None] * model.Q[:, i - 1]
+        yield float(np.vdot(residual, residual)) / residual.size
 
 
 class _Updated:

@@ -63,7 +63,8 @@ def reduced(pencil: Pencil, rank: int | str) -> tuple[Pencil, Array, float]:
 
 
 def _directions(Z: Any, H: Any, rank: int | str) -> tuple[Array, float]:
-    if isinstance(rank, str) and not _all_at_once(Z, H):
+    all_at_once = not Z.has_rows or _wide(*H.shape) or _small(*H.shape)
+    if isinstance(rank, str) and not all_at_once:
         return _main_directions(H, Z.squares_of(H))
     squares, V, total = _leading(Z, H, rank)
     r = rank if isinstance(rank, int) else _enough(squares, total)
@@ -105,12 +106,6 @@ def leading(values: Array, rank: int | str) -> tuple[int, float]:
     """How many of the (decreasing) eigenvalues of D are kept, and the first that is not."""
     r = rank if isinstance(rank, int) else _enough(values, float(values.sum()))
     return min(r, len(values)), float(values[r]) if r < len(values) else 0.0
-
-
-def _all_at_once(Z: Any, H: Any) -> bool:
-    """Whether all singular values of H are to be had."""
-    n, k = H.shape
-    return not Z.has_rows or _wide(n, k) or _small(n, k)
 
 
 def _wide(n: int, k: int) -> bool:

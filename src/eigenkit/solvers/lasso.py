@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ Fit = Callable[[Array, Array], Array]
 
 def lasso(X: Any, sparsity: Sparsity) -> Fit:
     """A function of c = X't and a start that gives w; X is a :class:`~.sparse_pairs.View`."""
-    product = _gram_product(X)
+    product = partial(np.matmul, X.gram()) if X.width <= GRAM_ORDER else X.X.gram_product
     bound = 1.1 * power_norm(product, fixed_start(X.width), POWER_STEPS)
     counted = sparsity.n_nonzero is not None and sparsity.n_nonzero < X.width
     share = 0.0 if sparsity.n_nonzero is not None else sparsity.penalty
@@ -85,13 +86,6 @@ def lasso(X: Any, sparsity: Sparsity) -> Fit:
         return _proximal(product, bound, c, share * largest, sparsity.nonnegative, start)
 
     return fit
-
-
-def _gram_product(X: Any) -> Callable[[Array], Array]:
-    if X.width <= GRAM_ORDER:
-        G = X.gram()
-        return lambda w: G @ w
-    return lambda w: X.gram_product(w)
 
 
 def _proximal(

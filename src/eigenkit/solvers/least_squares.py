@@ -162,24 +162,17 @@ def l1_path(
     ``method`` "lars" gives every kink of the path from Z'Z, "cd" a grid by coordinate
     descent, which never forms a d x d matrix.
     """
-    T = targets(np.asarray(pencil.H), n=pencil.Z.n_samples)
-    if method == "lars":
-        gram = pencil.Z.gram()
-        return [_lars(pencil.Z, gram, t, max_iter) for t in T.T]
-    return [_descent(pencil.Z, t[:, None], n_alphas, tol, max_iter) for t in T.T]
-
-
-def _lars(Z: Centered, gram: Array, t: Array, max_iter: int) -> tuple[Array, Array]:
-    correlations = Z.rmatmat(t[:, None])[:, 0]
-    alphas, _, coefs = sklearn.linear_model.lars_path_gram(
-        correlations, gram, n_samples=1, method="lasso", max_iter=max_iter
-    )
-    return 2 * alphas, Z.to_X(coefs)
-
-
-def _descent(
-    Z: Centered, T: Array, n_alphas: int, tol: float, max_iter: int
-) -> tuple[Array, Array]:
-    alphas = 2 * np.abs(Z.rmatmat(T)).max() * np.logspace(0, -3, n_alphas)
-    answers, _ = coordinate_descent(Z, T, alphas, 1.0, tol, max_iter)
-    return alphas, np.hstack(answers)
+    Z, paths = pencil.Z, []
+    gram = Z.gram() if method == "lars" else None
+    for t in targets(np.asarray(pencil.H), n=Z.n_samples).T[:, :, None]:
+        c = Z.rmatmat(t)
+        if gram is not None:
+            alphas, _, coefs = sklearn.linear_model.lars_path_gram(
+                c[:, 0], gram, n_samples=1, method="lasso", max_iter=max_iter
+            )
+            paths.append((2 * alphas, Z.to_X(coefs)))
+        else:
+            alphas = 2 * np.abs(c).max() * np.logspace(0, -3, n_alphas)
+            answers, _ = coordinate_descent(Z, t, alphas, 1.0, tol, max_iter)
+            paths.append((alphas, np.hstack(answers)))
+    return paths

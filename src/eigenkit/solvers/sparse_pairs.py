@@ -91,10 +91,6 @@ class View:
         factor = self.X.factor
         return np.asarray(self.X.Z.gram() * np.outer(factor, factor))
 
-    def gram_product(self, w: Array) -> Array:
-        """X'X w."""
-        return self.X.gram_product(w)
-
     @property
     def is_exhausted(self) -> bool:
         """Whether nothing but rounding is left of any column: all of the rank is taken out."""

@@ -27,12 +27,7 @@ from eigenkit.pencil import Pencil, Report, Solution
 from eigenkit.solvers.choice import Choice, choose
 from eigenkit.solvers.coordinates import leading, narrowed, reduced, reduction
 from eigenkit.solvers.krylov import Dual
-from eigenkit.solvers.regression import (
-    REGRESSIONS,
-    Regression,
-    Settled,
-    components,
-)
+from eigenkit.solvers.regression import REGRESSIONS, Regression, Settled, components
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import RANK_TOL
 
