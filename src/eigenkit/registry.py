@@ -152,11 +152,7 @@ _LIST = [
         gaps={},
     ),
     _projection(
-        "pls",
-        "PLSRegression",
-        _REAL,
-        "partial least squares (PLS2)",
-        gaps={"algorithm": "nipals"},
+        "pls", "PLSRegression", _REAL, "partial least squares (PLS2)", gaps={"algorithm": "nipals"}
     ),
     _projection("simpls", "SIMPLS", _REAL, "PLS without deflation of X"),
     _projection(

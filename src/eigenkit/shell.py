@@ -103,6 +103,16 @@ def lacks(owner: Any, verb: str) -> NoReturn:
     raise TypeError(f"{name} does not define {verb}, which is needed here: define it in the class.")
 
 
+def take_parameters(estimator: Any, given: Mapping[str, Any]) -> None:
+    """Keep the arguments of a constructor, its ``locals()``, as attributes of their names.
+
+    For constructors that add a few parameters to the many of a base class.
+    """
+    for name, value in given.items():
+        if name not in ("self", "__class__"):
+            setattr(estimator, name, value)
+
+
 # -- the fitted state -------------------------------------------------------------------
 
 

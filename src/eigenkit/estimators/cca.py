@@ -19,7 +19,7 @@ from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array, ratio
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import UNCHANGED
+from eigenkit.shell import UNCHANGED, take_parameters
 from eigenkit.solvers import Choice, Settings, solve
 from eigenkit.solvers.spectral import IDENTITY, covariance_axes
 from eigenkit.targets import Target, whitened_with_ridge
@@ -91,16 +91,9 @@ class CCA(BothSides, ResponseProjection):
         tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
-        super().__init__(
-            n_components,
-            label_rank=label_rank,
-            alpha=alpha,
-            solver=solver,
-            regression=regression,
-            tol=tol,
-            max_iter=max_iter,
-        )
-        self.alpha_y = alpha_y
+        take_parameters(self, locals())
+
+    alpha_y: float
 
     _ridges: ClassVar = {"alpha": np.inf, "alpha_y": np.inf}
     x_scores_, y_scores_ = results(2, "no scores of samples are kept; use transform")

@@ -16,9 +16,9 @@ from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_two_classes, encode_labels
 from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import NO_VARIANCE, check_X, warn_degenerate
-from eigenkit.linalg import Array, eigenpairs, ratio, signs
+from eigenkit.linalg import Array, eigenpairs, fixed_start, ratio, signs
 from eigenkit.moments import Problem, Rows
-from eigenkit.shell import check_at_most, check_choice, check_count, shown
+from eigenkit.shell import check_at_most, check_choice, check_count, shown, take_parameters
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS, Labels, Target
 from eigenkit.threads import one_blas_thread
@@ -80,17 +80,10 @@ class HypergraphSpectral(Projection):
         tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
-        super().__init__(
-            n_components,
-            label_rank=label_rank,
-            alpha=alpha,
-            solver=solver,
-            regression=regression,
-            tol=tol,
-            max_iter=max_iter,
-        )
-        self.expansion = expansion
-        self.label_weights = label_weights
+        take_parameters(self, locals())
+
+    expansion: str
+    label_weights: Any
 
     _uses_all_components = False
     _sparse_labels = True
@@ -277,6 +270,6 @@ def _smallest(diagonal: Array, H: sparse.csr_array, k: int) -> tuple[Array, Arra
         values, V = values[:k], V[:, :k]
     else:
         operator = LinearOperator((n, n), matvec=shifted, matmat=shifted, dtype=np.float64)
-        values, V = eigsh(operator, k, which="LA", v0=np.cos(np.arange(1.0, n + 1.0)))
+        values, V = eigsh(operator, k, which="LA", v0=fixed_start(n))
         values, V = values[::-1], V[:, ::-1]
     return bound - values, V

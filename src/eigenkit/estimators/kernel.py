@@ -19,7 +19,7 @@ from eigenkit.exceptions import ConditionWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.pencil import Pencil, Report, Solution
-from eigenkit.shell import check_count
+from eigenkit.shell import check_count, take_parameters
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.deflation import deflated
 from eigenkit.solvers.spectral import primal
@@ -171,22 +171,7 @@ class KernelLDA(LDA, KernelProjection):
         n_landmarks: int = 500,
         random_state: Any = None,
     ) -> None:
-        KernelProjection.__init__(
-            self,
-            n_components,
-            label_rank=label_rank,
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            alpha=alpha,
-            solver=solver,
-            approximation=approximation,
-            n_landmarks=n_landmarks,
-            random_state=random_state,
-        )
-        self.priors = priors
+        take_parameters(self, locals())
 
     coef_ = Result(NOT_LINEAR)
     dual_coef_ = Result()
@@ -253,23 +238,7 @@ class KernelHypergraphSpectral(HypergraphSpectral, KernelProjection):
         n_landmarks: int = 500,
         random_state: Any = None,
     ) -> None:
-        KernelProjection.__init__(
-            self,
-            n_components,
-            label_rank=label_rank,
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            alpha=alpha,
-            solver=solver,
-            approximation=approximation,
-            n_landmarks=n_landmarks,
-            random_state=random_state,
-        )
-        self.expansion = expansion
-        self.label_weights = label_weights
+        take_parameters(self, locals())
 
 
 ONE_BY_ONE = "one component after the other"

@@ -26,7 +26,7 @@ from eigenkit.estimators._streams import Result, results
 from eigenkit.linalg import Array
 from eigenkit.moments import BlockedRows, Moments, Problem, Rows, dense
 from eigenkit.pencil import Pencil, Solution
-from eigenkit.shell import check_choice, check_real
+from eigenkit.shell import check_choice, check_real, take_parameters
 from eigenkit.solvers import Settings
 from eigenkit.targets import TARGETS
 from eigenkit.tolerances import EPS
@@ -113,18 +113,11 @@ class LDA(ScoresByName, ClassifierMixin, Projection):
         tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
-        super().__init__(
-            n_components,
-            label_rank=label_rank,
-            alpha=alpha,
-            solver=solver,
-            regression=regression,
-            tol=tol,
-            max_iter=max_iter,
-        )
-        self.priors = priors
-        self.shrinkage = shrinkage
-        self.store_covariance = store_covariance
+        take_parameters(self, locals())
+
+    priors: Any
+    shrinkage: Any
+    store_covariance: Any
 
     def _settings(self) -> Settings:
         self._shrunken_to()

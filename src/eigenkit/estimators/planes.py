@@ -10,7 +10,7 @@ from eigenkit.estimators._class_rows import ClassRows
 from eigenkit.estimators._described import described
 from eigenkit.estimators._planes import ProximalPlanes
 from eigenkit.linalg import Array
-from eigenkit.shell import check_choice
+from eigenkit.shell import check_choice, take_parameters
 from eigenkit.solvers.large_planes import PlaneSums, planes_from_products
 from eigenkit.solvers.planes import (
     Planes,
@@ -134,19 +134,9 @@ class ReGEC(ProximalPlanes):
         random_state: Any = None,
         probability: bool = False,
     ) -> None:
-        super().__init__(
-            alpha,
-            kernel=kernel,
-            gamma=gamma,
-            degree=degree,
-            coef0=coef0,
-            kernel_params=kernel_params,
-            approximation=approximation,
-            n_landmarks=n_landmarks,
-            random_state=random_state,
-            probability=probability,
-        )
-        self.regularization = regularization
+        take_parameters(self, locals())
+
+    regularization: str
 
     def _settings(self) -> None:
         super()._settings()
