@@ -10,6 +10,7 @@ from functools import reduce
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.metrics import check_scoring
 
 from conftest import ESTIMATORS, ZOO, dense, labels_for, make_X, some_of
 from eigenkit import (
@@ -274,6 +275,52 @@ def test_alpha_is_chosen_over_blocks(maker, rng):
     assert search.cv_results_["mean_test_score"].shape == (2,)
     best = maker(alpha=search.alpha_).fit(blocks)
     np.testing.assert_array_equal(search.best_estimator_.components_, best.components_)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7])
+def test_folds_of_small_blocks_have_about_as_many_rows(rows):
+    blocks = RowBlocks.from_arrays([np.ones((rows, 2))] * (700 // rows))
+    counts = [sum(len(X) for X, _ in test) for _, test in blocks.folds(5)]
+    assert sum(counts) == 700
+    assert min(counts) > 110
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("maker", "scoring"),
+    [
+        (LDA, None),
+        (LDA, "neg_log_loss"),
+        (LDA, "f1_macro"),
+        (CCA, None),
+        (CCA, "neg_mean_squared_error"),
+    ],
+)
+def test_scores_over_blocks_are_those_of_their_rows(maker, scoring, kind, rng):
+    """The scorer is asked about the model itself, as in memory, and sparse y is a matrix."""
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 8)) + np.eye(8)[y]
+    y = np.eye(3)[y] if maker is CCA else y
+    given = sparse.csr_array(y) if kind == "sparse" and y.ndim == 2 else y
+    blocks = RowBlocks.from_arrays([(X, given)], block_bytes=300)
+    search = AlphaSearchCV(maker(), alphas=[0.1, 50.0], cv=3, scoring=scoring).fit(blocks)
+    number = {tuple(row): i for i, row in enumerate(X)}
+    for i, (_, held_out) in enumerate(blocks.folds(3)):
+        test = [number[tuple(row)] for part, _ in held_out for row in part]
+        train = np.setdiff1d(np.arange(90), test)
+        for j, alpha in enumerate(search.alphas):
+            model = maker(alpha=alpha).fit(X[train], y[train])
+            expected = check_scoring(model, scoring)(model, X[test], y[test])
+            assert search.cv_results_[f"split{i}_test_score"][j] == pytest.approx(
+                expected, abs=1e-9
+            )
+
+
+def test_more_folds_than_rows_of_blocks_are_refused():
+    X = np.arange(12.0).reshape(6, 2) ** 2
+    blocks = RowBlocks.from_arrays([(X, np.arange(6) % 2)])
+    with pytest.raises(ValueError, match="give fewer folds"):
+        AlphaSearchCV(LDA(), cv=9).fit(blocks)
 
 
 @pytest.mark.parametrize("maker", [LDA, CCA])

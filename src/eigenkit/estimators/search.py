@@ -5,12 +5,14 @@ A whole grid costs little more than one fit.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
+from functools import wraps
 from typing import Any
 
 import numpy as np
 import sklearn
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 
 from eigenkit.data import GRAM_LIMIT_BYTES
 from eigenkit.estimators._base import alpha_path, check_has_alpha
@@ -28,7 +30,7 @@ from eigenkit.estimators._folds import (
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.linalg import Array, power_of_two
-from eigenkit.moments import Blocks, Rows
+from eigenkit.moments import Blocks, Rows, dense
 from eigenkit.shell import check_choice, check_count, check_real, what_is
 from eigenkit.solvers.component_cv import Problem, fold_errors, whole_gram
 from eigenkit.solvers.deflation import Components
@@ -163,14 +165,30 @@ class AlphaSearchCV(Search):
         return np.array(rows, dtype=np.float64)
 
     def _block_score(self, model: Any, train: Any, test: Any) -> float:
-        if self.head is None and hasattr(model, "predict") and self.scoring is None:
-            found, y, _ = _together(test, model.predict)
-            if is_classifier(model):
-                return float(sklearn.metrics.accuracy_score(y, found))
-            return float(sklearn.metrics.r2_score(y, found))
-        fitted = fit_head(self.head, *_together(train, model.transform))
-        T, y, _ = _together(test, model.transform)
-        return float(sklearn.metrics.check_scoring(fitted, scoring=self.scoring)(fitted, T, y))
+        if self.head is None and hasattr(model, "predict"):
+            judged, X = _answering_blocks(model), test
+            y = _together(test, lambda X: np.empty((X.shape[0], 0)))[1]
+        else:
+            judged = fit_head(self.head, *_together(train, model.transform))
+            X, y, _ = _together(test, model.transform)
+        return float(sklearn.metrics.check_scoring(judged, scoring=self.scoring)(judged, X, y))
+
+
+def _answering_blocks(model: Any) -> Any:
+    """A copy of the model that answers for all rows of blocks at once, as scorers ask it to."""
+    answering = copy.copy(model)
+    for name in ("predict", "predict_proba", "decision_function"):
+        if hasattr(model, name):
+            setattr(answering, name, _over_blocks(getattr(model, name)))
+    return answering
+
+
+def _over_blocks(method: Any) -> Any:
+    @wraps(method)  # scikit-learn knows methods by their names
+    def answer(blocks: Any) -> Array:
+        return _together(blocks, method)[0]
+
+    return answer
 
 
 def _together(blocks: Any, function: Any) -> tuple[Array, Array, Array | None]:
@@ -180,7 +198,9 @@ def _together(blocks: Any, function: Any) -> tuple[Array, Array, Array | None]:
         if X.shape[0]:
             given = [function(X), y] if weight is None else [function(X), y, weight]
             there = slice(None) if weight is None else np.asarray(weight) > 0
-            found.append([np.asarray(each)[there] for each in given])
+            found.append([dense(each)[there] for each in given])
+    if not found:
+        raise ValueError("X holds so few rows that a fold has none: give fewer folds (cv).")
     T, y, *weights = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return T, y, weights[0] if weights else None
 

@@ -248,8 +248,10 @@ class RowBlocks(Blocks):
         def some(p: int, part: Iterable[Any]) -> Iterator[Any]:
             for b, block in enumerate(part):
                 X, *others = _sliceable(*block)
-                order = np.random.default_rng([seed, p, b]).permutation(X.shape[0])
-                rows = np.flatnonzero((order % n == fold) == held_out)
+                rng = np.random.default_rng([seed, p, b])
+                order = rng.permutation(X.shape[0])
+                # Small blocks do not all begin with the same fold, which would have most rows.
+                rows = np.flatnonzero(((order + rng.integers(n)) % n == fold) == held_out)
                 if len(rows):
                     yield tuple(_taken(each, rows) for each in (X, *others))
 
