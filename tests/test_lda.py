@@ -195,7 +195,7 @@ def test_objects_that_are_no_classes_are_named():
 
 def test_classes_that_were_not_declared_are_refused_for_blocks_too():
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(ValueError, match=r"not declared: pass classes= .* or to RowBlocks"):
+    with pytest.raises(ValueError, match=r"not know: .* pass classes= .* or to RowBlocks"):
         LDA().fit(RowBlocks(lambda: [(X, y)], classes=np.array([0, 1])))
 
 

@@ -164,6 +164,18 @@ def test_units_of_a_view_do_not_matter_without_a_ridge(scale) -> None:
     assert np.allclose(model.eigenvalues_, reference.eigenvalues_, rtol=1e-8)
 
 
+def test_streams_of_views_of_unequal_widths_take_empty_batches() -> None:
+    rng = np.random.default_rng(0)
+    views = [rng.normal(size=(30, d)) for d in (3, 5)]
+    whole = MultiviewCCA().fit(views)
+    stream = MultiviewCCA()
+    for rows in (slice(0, 1), slice(1, 1), slice(1, 20), slice(20, 20), slice(20, 30)):
+        stream.partial_fit([view[rows] for view in views])
+    assert np.allclose(stream.components_, whole.components_)
+    with pytest.raises(ValueError, match="view 0: X has no rows"):
+        stream.partial_fit([views[0][:0], views[1]])
+
+
 def test_messages_and_state() -> None:
     model = MultiviewCCA(2).fit(VIEWS)
     before = model.components_.copy()

@@ -159,7 +159,7 @@ def test_what_cannot_be_solved_yet_says_why(rng):
     assert not hasattr(model, "coef_")
     with pytest.raises(NotFittedError, match="no row of the class 1 has come"):
         model.predict(X)
-    with pytest.raises(ValueError, match="which was not declared"):
+    with pytest.raises(ValueError, match="which the model does not know"):
         model.partial_fit(X, y + 1)
     model.partial_fit(X, y)
     assert model.score(X, y) > 0.5

@@ -143,6 +143,17 @@ def test_noise_gets_one_component_and_the_record_says_none():
     assert model.n_components_ == 1
 
 
+@pytest.mark.parametrize("unit", [1e80, 1e-80])
+def test_folds_of_large_and_small_responses_are_the_same(unit):
+    """Whether y holds labels is seen without taking it for whole numbers."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(30, 4))
+    Y = X[:, :2] + rng.normal(size=(30, 2))
+    plain, other = PLSRegressionCV(3).fit(X, Y), PLSRegressionCV(3).fit(X, Y * unit)
+    assert other.n_components_ == plain.n_components_
+    assert np.allclose(other.fold_errors_ / unit / unit, plain.fold_errors_, rtol=1e-9, atol=0)
+
+
 def test_messages(data):
     with pytest.raises(ValueError, match=r"rule='best' is not known: choose one of"):
         PLSRegressionCV(rule="best").fit(*data)

@@ -428,7 +428,7 @@ def test_messages_about_files_name_arguments(tmp_path, rng):
 
 def test_classes_are_shown_as_they_would_be_typed(rng):
     X, y = _data("lda", rng)
-    with pytest.raises(ValueError, match="y holds the class 2, which was not declared"):
+    with pytest.raises(ValueError, match="y holds the class 2, which the model does not know"):
         LDA().partial_fit(X[:2], y[:2]).partial_fit(X, y)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -18,6 +19,7 @@ from eigenkit import (
     AlphaSearchCV,
     HypergraphSpectral,
     LeastSquaresProjection,
+    ManyLabelClassifier,
     OrthonormalizedPLS,
     RowBlocks,
     alpha_path,
@@ -200,3 +202,20 @@ def test_rows_of_zero_weight_choose_nothing():
     searches = [clone(search).fit(X, labels, weight) for labels in (y, other)]
     scores = [search.cv_results_["mean_test_score"] for search in searches]
     np.testing.assert_array_equal(*scores)
+
+
+@pytest.mark.parametrize("kind", ["zeros stored", "boolean", "bool[pyarrow]", ">i2"])
+def test_folds_keep_the_shares_of_labels_however_they_are_stored(kind) -> None:
+    X, Y = make_multilabel_classification(60, 8, n_classes=3, random_state=0)
+    if kind == "zeros stored":
+        rows = np.repeat(np.arange(60), 3), np.tile(np.arange(3), 60)
+        given = sparse.csr_array((Y.ravel(), rows), Y.shape)
+        assert given.nnz == 180
+    else:
+        given = Y.astype(kind) if kind == ">i2" else pd.DataFrame(Y, dtype=bool).astype(kind)
+    for maker in (CCA, HypergraphSpectral):
+        plain, other = (AlphaSearchCV(maker(), alphas=[1.0, 50.0]).fit(X, y) for y in (Y, given))
+        for name, values in plain.cv_results_.items():
+            assert np.allclose(other.cv_results_[name], values, rtol=0, atol=1e-9)
+    many = ManyLabelClassifier(n_neighbors=5).fit(X, Y)
+    assert many.score(X, given) == many.score(X, Y)

@@ -130,3 +130,15 @@ def test_strings_can_be_scored():
     names = np.array(["setosa", "versicolor", "virginica"])[y]
     for model in (LDA(), ReGEC()):
         assert cross_val_score(model, X, names).mean() > 0.9
+
+
+@pytest.mark.parametrize("make", [CCA, CanonicalRidge])
+def test_strings_that_fit_has_not_seen_are_named(make):
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    model = make().fit(X, names)
+    for method in (model.transform, model.score):
+        with pytest.raises(ValueError, match="y holds the class 'rose', which the model does not"):
+            method(X[:2], ["setosa", "rose"])
+    with pytest.raises(ValueError, match="y holds the string 'setosa', which is not a number"):
+        make().fit(X, X[:, :2] ** 2).transform(X, names)

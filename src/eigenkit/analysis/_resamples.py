@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, clone
 from eigenkit.analysis._draws import generator
 from eigenkit.analysis._sides import described
 from eigenkit.analysis.diagnostics import Features
-from eigenkit.estimators import PLSCanonical
+from eigenkit.estimators import PLSCanonical, PLSRegressionCV
 from eigenkit.estimators._encoding import as_labels, check_groups
 from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.exceptions import DegenerateDataWarning
@@ -164,6 +164,11 @@ def refuse(estimator: Any) -> None:
         raise TypeError(f"estimator is {name}, which weighs samples and not features.")
     if hasattr(estimator, "estimator"):
         raise TypeError(f"estimator is {name}, which fits another: give its best_estimator_.")
+    if isinstance(estimator, PLSRegressionCV):
+        raise TypeError(
+            f"estimator is {name}, which chooses the number of components anew in every resample: "
+            "give a PLSRegression with the number that it chose (n_components_)."
+        )
     fit = getattr(estimator, "fit", None)
     if fit is None or "sample_weight" not in signature(fit).parameters:
         raise TypeError(f"estimator is {name}: bootstrap needs a fit with sample_weight.")

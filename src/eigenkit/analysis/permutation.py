@@ -223,13 +223,16 @@ def _nuisance(nuisance: Any, n: int) -> Array:
     """The nuisance variables as a dense matrix, in units of the order of 1."""
     if nuisance is None:
         return np.empty((n, 0))
-    Z = as_labels(nuisance)
     try:
+        Z = as_labels(nuisance)
         Z = check_X(
             BaseEstimator(), Z.reshape(-1, 1) if Z.ndim == 1 else Z, reset=True, finite=False
         )
     except (TypeError, ValueError) as error:
-        raise ValueError(f"nuisance is not a matrix of numbers: {error}") from error
+        words = str(error)
+        if not words.startswith(("X holds", "y holds")):
+            raise ValueError(f"nuisance is not a matrix of numbers: {words}") from error
+        raise ValueError(f"nuisance{words[1:]}") from error
     check_finite("nuisance", Z.data if hasattr(Z, "toarray") else Z)
     Z = np.asarray(Z.toarray() if hasattr(Z, "toarray") else Z, dtype=np.float64)
     if len(Z) != n:

@@ -40,8 +40,10 @@ def _as_array(name: str, y: Any) -> Any:
     if y.dtype.kind == "T":
         y = y.astype(object)  # numpy's strings of any length, which scikit-learn cannot sort out
     if y.dtype.kind != "O":
-        return y
+        return y if y.dtype.isnative else y.astype(y.dtype.newbyteorder("="))
     kinds = set(map(type, y.ravel()))
+    if kinds and kinds <= {bool, np.bool_}:
+        return y.astype(bool)  # as they come from pandas' columns that may have gaps
     if kinds and all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
         return np.array(y.tolist())  # as they come from tables with columns of several kinds
     # pandas' missing value answers no comparison: as NaN it is found like the others.
@@ -215,14 +217,14 @@ def distinct_classes(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def class_numbers(y: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """The place of every class of y among all; one that is not declared is an error."""
+    """The place of every class of y among all; one that is not among them is an error."""
     index = np.searchsorted(classes, y)
     index[index == len(classes)] = 0
     unseen = classes[index] != y
     if np.any(unseen):
         raise ValueError(
-            f"y holds the class {shown(y[unseen][0])}, which was not declared: pass classes= with "
-            "all of them, to the first partial_fit or to RowBlocks."
+            f"y holds the class {shown(y[unseen][0])}, which the model does not know: fit it with "
+            "rows of all classes, or pass classes= to the first partial_fit or to RowBlocks."
         )
     return index
 
@@ -274,7 +276,8 @@ def encode_labels(model: Any, y: Any, n: int, classes: Any, reset: bool) -> Any:
 
 def encode_responses(model: Any, y: Any, n: int, classes: Any, reset: bool) -> Any:
     """Numbers as they are, sparse if they were; strings as indicator columns of their classes."""
-    if y.ndim == 1 and y.dtype.kind in "OUT" and all(isinstance(v, str) for v in y):
+    words = y.ndim == 1 and y.dtype.kind in "OUT" and all(isinstance(v, str) for v in y)
+    if words and (reset or hasattr(model, "classes_")):
         return encode_classes(model, y, n, classes, reset, instead="encode them as columns")
     Y = check_sparse_Y(y, n) if sparse.issparse(y) else check_numeric_Y(y, n)
     if reset:

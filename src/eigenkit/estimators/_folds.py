@@ -20,7 +20,6 @@ from sklearn.base import MetaEstimatorMixin, TransformerMixin, clone, is_classif
 from sklearn.utils import _safe_indexing, indexable, metadata_routing
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from eigenkit.estimators._encoding import as_labels, check_groups, check_y_names
@@ -329,6 +328,5 @@ def _balances_labels(cv: Any, y: Any) -> bool:
     """Whether only a number of folds was given, or nothing, and y is a matrix of 0/1 labels."""
     if cv is not None and not isinstance(cv, numbers.Integral):
         return False
-    if sparse.issparse(y):
-        return bool(np.all(y.data == 1))
-    return np.ndim(y) == 2 and type_of_target(y) == "multilabel-indicator"
+    entries = y.data if sparse.issparse(y) else y
+    return y.ndim == 2 and y.shape[1] > 1 and bool(np.all((entries == 0) | (entries == 1)))

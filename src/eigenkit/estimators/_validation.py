@@ -110,10 +110,14 @@ def has_no_rows(X: Any, y: Any = None, weight: Any = None) -> bool:
     if weight is not None and np.size(weight) and not np.any(weight):
         return True
     given = [A for A in (X, y) if A is not None]
-    shapes = [
-        np.shape(A) if isinstance(A, list | tuple) else getattr(A, "shape", ()) for A in given
-    ]
-    return bool(shapes) and all(shape[:1] == (0,) for shape in shapes)
+    return bool(given) and all(map(_is_empty, given))
+
+
+def _is_empty(A: Any) -> bool:
+    """Whether a table has no rows; or a list of rows, or of views."""
+    if isinstance(A, list | tuple):
+        return all(len(getattr(each, "shape", ())) == 2 and _is_empty(each) for each in A)
+    return bool(getattr(A, "shape", ())[:1] == (0,))
 
 
 def check_scores(name: str, scores: Any, l: int) -> Array:

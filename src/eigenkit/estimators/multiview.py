@@ -64,7 +64,8 @@ class ManyViews(Transformer):
             try:
                 views.append(shape._check_X(view, reset=reset, min_samples=min_samples))
             except (ValueError, TypeError) as error:
-                raise type(error)(f"view {i}: {error}") from error
+                words = str(error).replace(" Estimator ", f" {type(self).__name__} ")
+                raise type(error)(f"view {i}: {words}") from error
             if views[i].shape[0] != views[0].shape[0]:
                 raise ValueError(
                     f"the views have inconsistent numbers of samples: {views[0].shape[0]} rows in "
