@@ -256,7 +256,7 @@ def _tied_groups(roots: Array, draws: Array) -> list[tuple[int, ...]]:
 
 
 def _tied_to_next(roots: Array, draws: Array) -> bool:
-    """Whether the last component that was asked for can be told from the one after it."""
+    """Whether the last component that was asked for cannot be told from the one after it."""
     return bool(roots[-2] - roots[-1] < TIED * draws[:, -1].std())
 
 

@@ -261,11 +261,12 @@ def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int | None, str
     if quiet or not sys.stderr.isatty():
         yield _nothing if quiet else _Lines().advance
         return
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    times = rich.TimeElapsedColumn(), rich.TimeRemainingColumn()
+    columns = rich.TextColumn("{task.description}", markup=False), rich.BarColumn(), *times
+    with rich.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=None)
 
         def advance(done: int, total: int | None, message: str) -> None:

@@ -140,7 +140,7 @@ _Parts = tuple[Any, np.ndarray, dict[str, np.ndarray]]
 
 
 def fetch(name: str, entry: Entry, source: Fetched, sha256: str | None) -> Dataset:
-    """The data set from its source; DatasetNotFound if it cannot be obtained, or is another."""
+    """The data set from its source; DatasetNotFound if it is not to be had, or differs."""
     try:
         X, target, arrays = _read(source, entry)
     except (OSError, ValueError, HTTPException) as error:

@@ -139,7 +139,7 @@ class Delimited(Table):
         return any(name in wanted and not is_number(name) for name in first)
 
     def _find_kinds(self, rows: list[list[str]]) -> dict[str, str | None]:
-        """What the columns of features hold; those of text must be spoken for, all at once."""
+        """What the columns of features hold; one error names all that hold text."""
         here: dict[int, str | None] = {}
         strange: dict[str, list[str]] = {}
         for j in self.roles.features:

@@ -117,7 +117,7 @@ _UNDERSTOOD = {
     "label_list": ("arff",),
     "index_base": ("svmlight",),
 }
-# Those of the labels: what a model knows of them is said of every file.
+# Those of the labels; a model gives its own for every file.
 _OF_LABELS = {"labels": (*_TABLES, "npz"), "label_separator": _TABLES}
 
 

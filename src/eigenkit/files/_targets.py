@@ -315,7 +315,7 @@ def unlabelled(labels: Any) -> Any:
 
 
 def incomplete(block: Block, categorical: Sequence[str] = ()) -> np.ndarray:
-    """Which rows miss a value, a category in these columns, or what they are to teach."""
+    """Which rows miss a value, a category in these columns, or a label."""
     X = block.X
     if sparse.issparse(X):
         gaps = np.bincount(X.tocoo().row[np.isnan(X.data)], minlength=X.shape[0]) > 0

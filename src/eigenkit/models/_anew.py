@@ -12,7 +12,7 @@ ADVICE = "give a function that makes a new iterable of (X, y) at every call."
 
 
 def anew(blocks: Any) -> Callable[[], Iterable[Any]]:
-    """The function ``blocks``, which must not give an iterator again that it has just given."""
+    """``blocks``, which must be a function that gives a new iterable at every call."""
     if not callable(blocks):
         raise TypeError(f"blocks is {what_is(blocks)}: {ADVICE}")
     before: list[Callable[[], Any]] = []
@@ -29,7 +29,7 @@ def anew(blocks: Any) -> Callable[[], Iterable[Any]]:
 
 
 def _reference(iterator: Iterator[Any]) -> Callable[[], Any]:
-    """A weak one for generators, which may hold a block or an open file."""
+    """A weak reference where that is possible: a generator may hold a block or an open file."""
     try:
         return weakref.ref(iterator)
     except TypeError:

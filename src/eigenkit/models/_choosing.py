@@ -114,12 +114,12 @@ def _score_of(fitted: Any, train: Any, test: Any, kind: str) -> float:
 
 
 def fits_per_fold(kind: str) -> int:
-    """How many fits the choice makes at most: of a classifier one for every number."""
+    """How many fits the choice of components takes in a fold, at most."""
     return 1 + MOST_COMPONENTS if kind == "classifier" else 1
 
 
 def _of_all(function: Any, part: Iterable[tuple[Any, Array]]) -> tuple[Array, Array]:
-    """A function of X, and y, of all rows."""
+    """``function`` of X, and y, of all blocks together."""
     found, y = zip(*((np.asarray(function(X)), y) for X, y in part), strict=True)
     return np.concatenate(found), np.concatenate(y)
 

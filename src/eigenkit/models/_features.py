@@ -190,7 +190,7 @@ class Features:
         return self._with_text(self._checked(block.path or path, block), block)
 
     def prepared(self, raw: Any) -> Any:
-        """X of what :meth:`raw` gave."""
+        """What :meth:`raw` gave, filled in and scaled."""
         return divided(filled(raw, self.fill), self.scale)
 
     def _with_text(self, X: Any, block: Block) -> Any:
@@ -212,7 +212,7 @@ class Features:
         fills = self.missing in ("mean", "median", "keep")
         values = stored(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            finite = np.isfinite(values.sum())  # it is not if one of them is not
+            finite = np.isfinite(values.sum())  # one that is not finite makes the sum so
         if not finite and np.isinf(values).any():
             raise self._strange(path, X, start, np.isinf, "is infinite")
         if not finite and np.isnan(values).any() and not fills:
@@ -253,7 +253,7 @@ def learn_features(
     text_size: int = 2**16,
     ngrams: int = 1,
 ) -> Features:
-    """Fit everything between the file and the estimator, in one pass each."""
+    """Learn everything between the file and the estimator; each part takes one pass."""
     given, names = blocks, source.feature_names
     blocks = lambda: complete(given, missing, source.categorical_names)  # noqa: E731
     n_numbers = next(iter(blocks())).X.shape[1]
@@ -286,7 +286,7 @@ def complete(blocks: Blocks, missing: str, categorical: Sequence[str]) -> Iterat
 
 
 def drop_missing(block: Block, categorical: Sequence[str] = ()) -> Block:
-    """The rows of a block that miss nothing, nor a category in these columns."""
+    """The rows of a block without missing values, or categories missing in these columns."""
     gaps = incomplete(block, categorical)
     return block if not gaps.any() else take_rows(block, np.flatnonzero(~gaps))
 

@@ -113,5 +113,5 @@ class FitRows:
 
 
 def time_of(seconds: float) -> str:
-    """A time to read."""
+    """A time in words."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"

@@ -39,7 +39,7 @@ _MOST_ENTRIES = 20_000_000
 _FEW = 2000
 # The alphas of a grid of our own.
 _GRID = 7
-# Fewer entries are fitted before a forecast is read; shorter work needs none (seconds).
+# Fewer entries than this, and work of fewer seconds, need no forecast.
 _LARGE, _WORTH_SAYING = 1_000_000, 5.0
 # How often a grid of alphas may grow, by three powers of ten each time.
 _MOST_GRIDS = 5

@@ -346,7 +346,7 @@ class _Rows:
         try:
             return self.follower.model.target.encode(self.path, block.labels, block.start)
         except FileError as error:
-            what = error.problem.split(": ", 1)[0]
+            what = error.problem.split(": ", 1)[0].rstrip(".")
             remedy = "correct it, or leave such rows out with --on-error skip."
             raise FileError(self.path, f"{what}: {remedy}") from error
 
@@ -361,6 +361,6 @@ class _Rows:
             )
 
     def _line(self, line: int | None) -> int | None:
-        """The line of the file that a line of the text is."""
+        """The number that a line of the text has in the file."""
         known = self.path != "-" or self.begin == 0
         return None if line is None or not known else self.n_before + line

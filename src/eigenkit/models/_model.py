@@ -181,7 +181,7 @@ class Model:
         return S[:, self._class_columns()]
 
     def _class_columns(self) -> list[int]:
-        """Where the estimator has the classes of the target."""
+        """Positions of the classes of the target among those of the estimator."""
         place = {str(c): j for j, c in enumerate(self.estimator.classes_)}
         return [place[name] for name in self.target.names]
 
@@ -189,7 +189,7 @@ class Model:
 def how_fitted(
     source: Source, path: str, estimator: Any, n_rows: int, missing: str = "error"
 ) -> dict[str, Any]:
-    """What every model file says of how it was made, as if nothing had been chosen or scaled."""
+    """What every model file says about how it was made; as if nothing was chosen or scaled."""
     plain = (bool, int, float, str, type(None))
     params = estimator.get_params(deep=False)
     return {
@@ -208,7 +208,7 @@ def how_fitted(
 
 
 def of_more_rows(how: dict[str, Any], n_rows: int) -> dict[str, Any]:
-    """The same after rows have come: what was measured before is not of this model."""
+    """The same after more rows: the quality that was measured is not that of the new model."""
     return {**how, "n_rows": n_rows, "quality": None}
 
 
@@ -309,7 +309,7 @@ def _from_parts(tree: Any, arrays: list[np.ndarray]) -> Model:
 
 
 def _try_out(model: Model) -> None:
-    """One row of zeros goes through: the parts fit together, or this says so."""
+    """Predict one row of zeros, to see whether the parts fit together."""
     labels, _ = model.predict("", model.row_of_zeros())
     if len(labels) != 1 or model.target.kind not in ("classes", "labels", "numbers"):
         raise TreeError("it predicts nothing sensible")

@@ -77,7 +77,7 @@ class Scratch:
         )
 
     def get(self, place: _Place) -> np.ndarray:
-        """An array again."""
+        """Read an array back."""
         array = np.empty(place.shape, dtype=place.dtype)
         left = _bytes_of(array)
         with self._lock:

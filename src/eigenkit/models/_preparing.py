@@ -18,7 +18,7 @@ Blocks = Callable[[], Iterable[Block]]
 
 
 def filled(X: Any, fill: np.ndarray) -> Any:
-    """X with what is missing replaced, column by column, if there is anything to replace it by."""
+    """X with missing values replaced, column by column; an empty ``fill`` replaces nothing."""
     if not len(fill):
         return X
     gaps = np.isnan(stored(X))
@@ -109,7 +109,7 @@ def learn_scale(parts: Iterable[Any], scale: str) -> np.ndarray:
 
 
 def _means(blocks: Blocks, d: int) -> np.ndarray:
-    """Means of what is there, 0 for a column of which nothing is."""
+    """Means of the values that are there, 0 for a column without any."""
     total, count = np.zeros(d), np.zeros(d)
     for block in blocks():
         X = block.X
@@ -124,7 +124,7 @@ def _means(blocks: Blocks, d: int) -> np.ndarray:
 
 
 def _medians(blocks: Blocks, d: int) -> np.ndarray:
-    """Medians of what is there, 0 for a column of which nothing is; all rows at once."""
+    """Medians of the values that are there, 0 for a column without any; of all rows at once."""
     first, *more = blocks()
     if more:
         raise ValueError("medians cannot be learned in blocks: use --missing mean.")

@@ -242,7 +242,7 @@ def whole_body(
 
 
 def weights(components: dict[str, list[tuple[str, float]]]) -> str:
-    """Components side by side, by title: their features with signed bars; nothing of none."""
+    """Components side by side, by title: their features with signed bars."""
     lists = "".join(_meters(title, rows) for title, rows in components.items())
     return f'<div class="columns">{lists}</div>' * bool(lists)
 

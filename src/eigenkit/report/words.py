@@ -88,7 +88,7 @@ def not_distinguishable(run: Run, best: Method, others: list[Method]) -> list[Me
 
 
 def near_first(run: Run, methods: list[Method]) -> list[Method]:
-    """The first method and those that may be taken for it: not told from it, and near it.
+    """The first method, and those that differ from it neither clearly nor by much.
 
     Near is within one standard error: only among these simplicity may decide, as intervals of few
     splits are so wide that methods far behind are in them as well.
