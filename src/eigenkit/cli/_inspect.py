@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -153,13 +153,15 @@ def quality_lines(model: Model) -> list[str]:
 
 
 def _facts(model: Model) -> list[str]:
+    from eigenkit.files._common import listed
+
     how, d = model.how, describe(model)
     text = ", ".join(f"{c.name} ({c.kind}, {c.size})" for c in model.features.text)
     facts = {
         "fitted on": found_line(how["data"], how["found"]),
         "merged": f"with {how['merged'] - 1} more" if "merged" in how else "",
         "followed": "rows that came later are counted" if "followed" in how else "",
-        "targets": _first(model.target.names, 20),
+        "targets": listed(model.target.names, 20, cell),
         "text": text,
         "views": ", ".join(map(_view_words, d["views"])),
         "scaling": how["scale"],
@@ -168,11 +170,6 @@ def _facts(model: Model) -> list[str]:
         "made with": ", ".join(f"{k} {v}" for k, v in how["versions"].items()),
     }
     return [wrapped(f"{name}: {clean(value)}") for name, value in facts.items() if value]
-
-
-def _first(names: Sequence[str], most: int) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(cell(name) for name in names[:most]) + more
 
 
 def top_features(model: Model, top: int) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -227,10 +227,10 @@ class Source(ABC):
         self.late_word = None
 
 
-def listed(names: Sequence[str], most: int = 8) -> str:
+def listed(names: Sequence[str], most: int = 8, write: Callable[[str], str] = shown) -> str:
     """Names for a message, the first few of them."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(shown(name) for name in names[:most]) + more
+    return ", ".join(write(name) for name in names[:most]) + more
 
 
 def check_unique(path: Any, names: Sequence[str], line: int | None = None) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenkit.evaluation.metrics import NUMBER_METRICS, metrics_of
+from eigenkit.files._common import listed
 from eigenkit.record.schema import Method, Run
 from eigenkit.report.alike import natural
 from eigenkit.report.words import (
@@ -302,18 +303,14 @@ def worst(run: Run, method: Method) -> Table:
     else:
         words = "score missed by" if run.data.kind == "classes" else "wrong labels"
         columns = ["row", "truth", "predicted", words]
-        cells = [[_some(name, w.truth), _some(name, w.told)] for w in method.worst]
+        both = ([[name[j] for j in found] for found in (w.truth, w.told)] for w in method.worst)
+        cells = [[listed(names, 6, str) or "none" for names in pair] for pair in both]
     rows = [
         [str(w.row + 1 - before), *found, short(w.loss)]
         for w, found in zip(method.worst, cells, strict=True)
         if found
     ]
     return Table(title, columns, rows, n_text=2 if run.data.kind == "numbers" else 3, note=note)
-
-
-def _some(names: list[str], labels: list[int], most: int = 6) -> str:
-    more = f" and {len(labels) - most} more" if len(labels) > most else ""
-    return (", ".join(names[j] for j in labels[:most]) or "none") + more
 
 
 def columns(run: Run) -> Table:
