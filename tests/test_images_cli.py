@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from eigenkit.cli import app
-from eigenkit.images import make_shapes
+from eigenkit.images import load_annotator, make_shapes
 from eigenkit.images.shapes import write_folder
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
@@ -88,6 +88,12 @@ def test_groups_are_read(folder, tmp_path):
     assert "Recommended" in answer.output
     told = " ".join(answer.stderr.split())
     assert "6 rows of the groups name sets without images: 'set0024', 'set0025'" in told
+    out = tmp_path / "m.ek"
+    fitted = run(
+        *("fit", folder / "images", folder / "labels.csv", "--out", out, "--groups", table, *FAST),
+    )
+    assert fitted.exit_code == 0, fitted.output
+    assert load_annotator(out)._groups_.tolist() == [i // 3 for i in range(24)]
     table.write_text("a,b\n")
     bad = run("compare", folder / "images", folder / "labels.csv", "--groups", table, *FAST)
     assert "its columns must be set and group" in bad.stderr

@@ -47,6 +47,10 @@ Views = Annotated[
     ),
 ]
 Unseen = Annotated[bool, Option(help="New sets will show other views than these do.")]
+Groups = Annotated[
+    str | None,
+    Option(help="CSV with columns set and group: groups are never on both sides."),
+]
 Size = Annotated[str | None, Option(help="Height x width that images are brought to.")]
 ReportFile = Annotated[str | None, Option("--report", help="Write the page as one HTML file.")]
 
@@ -77,6 +81,7 @@ def fit(
     weights: Weights = "each",
     views: Views = None,
     unseen_views: Unseen = False,
+    groups: Groups = None,
     size: Size = None,
     given: dict[str, Any],
     seed: o.Seed = 0,
@@ -85,14 +90,16 @@ def fit(
 ) -> Result:
     """Learn the terms of sets of images and keep the model as a file."""
     from eigenkit.images import read_labels, save_annotator
+    from eigenkit.images.labels import read_groups
 
-    place, page = o.outputs([labels, given["table"]], force, out, report)
+    place, page = o.outputs([labels, groups, given["table"]], force, out, report)
     compared = _views(views, unseen_views)
     model = _annotator(kernels, compared, size, given, seed).set_params(weights=weights)
     sets = _read(images, given)
     Y, terms = read_labels(labels, sets)
+    grouped = read_groups(groups, sets) if groups else None
     with progress("annotate", as_json) as advance:
-        model.set_params(progress=_teller(advance)).fit(sets, Y, terms)
+        model.set_params(progress=_teller(advance)).fit(sets, Y, terms, grouped)
         save_annotator(model, place)
         title, tell = f"{Path(images).name} annotated", _teller(advance)
         shown = _page(page, lambda record: record.fitted_record(model, sets, title, tell))
@@ -155,10 +162,7 @@ def compare(
     report: ReportFile = None,
     folds: Annotated[int, Option(min=2, help="Number of folds.")] = 5,
     rivals: Annotated[str | None, Option(help="Names with semicolons; by default all.")] = None,
-    groups: Annotated[
-        str | None,
-        Option(help="CSV with columns set and group: groups are never on both sides."),
-    ] = None,
+    groups: Groups = None,
     kernels: Kernels = "auto",
     views: Views = None,
     size: Size = None,
