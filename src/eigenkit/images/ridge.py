@@ -64,8 +64,8 @@ class Spectrum:
         S = np.asarray(Y - (Y - F) / (1 - h)[:, None])
         for inside in _several(groups):
             U = self.U[inside]
-            H = (U * share) @ U.T + 1 / len(Y)
-            S[inside] = Y[inside] - np.linalg.solve(np.eye(len(inside)) - H, Y[inside] - F[inside])
+            rest = np.eye(inside.shape[1]) - 1 / len(Y) - (U * share) @ U.swapaxes(1, 2)
+            S[inside] = Y[inside] - np.linalg.solve(rest, Y[inside] - F[inside])
         return S
 
     def coefficients(self, Y: Array, alpha: float) -> Array:
@@ -120,13 +120,12 @@ def means_of_others(Y: Array, groups: Any) -> Array:
 
 
 def _several(groups: Any) -> list[np.ndarray]:
-    """The rows of every group that has more than one."""
+    """The rows of all groups of two, of three and so on: a line for every group."""
     if groups is None:
         return []
-    _, inside = np.unique(groups, return_inverse=True)
-    order = np.argsort(inside, kind="stable")
-    parts = np.split(order, np.cumsum(np.bincount(inside))[:-1])
-    return [part for part in parts if len(part) > 1]
+    _, inside, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    order, own = np.argsort(inside, kind="stable"), sizes[np.sort(inside)]
+    return [order[own == size].reshape(-1, size) for size in np.unique(sizes) if size > 1]
 
 
 @dataclass(frozen=True, eq=False)

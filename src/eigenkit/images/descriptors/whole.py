@@ -107,7 +107,7 @@ def hog(frame: Frame, cells: int) -> Array:
     """
     h, w = frame.size
     side = min(h, w) / cells
-    maps = orientations(gradient_of(frame), 18)
+    maps = frame.once("directions", 18, lambda: orientations(gradient_of(frame), 18))
     H = pooled(maps, round(h / side), round(w / side))
     both = np.concatenate([H, H[:9] + H[9:]])
     energy = np.pad(np.sum(both[18:] ** 2, axis=0), 1, mode="edge")
@@ -119,6 +119,10 @@ def hog(frame: Frame, cells: int) -> Array:
 
 def gradient_of(frame: Frame) -> Array:
     """Of the colour channel with the strongest gradient, at every pixel."""
+    return frame.once("strongest", 0, lambda: _strongest(frame))
+
+
+def _strongest(frame: Frame) -> Array:
     channels = np.moveaxis(frame.pixels.astype(np.float32) / 255, 2, 0)
     g = np.stack([gradient(channel) for channel in channels])
     best = np.hypot(g[:, 0], g[:, 1]).argmax(axis=0)
