@@ -22,6 +22,7 @@ from eigenkit.evaluation.metrics import mean_auc
 from eigenkit.images.arrays import Array
 from eigenkit.images.ridge import Ridge, calibrate, fit_ridge, probabilities
 from eigenkit.kernels.sets import MeanMap
+from eigenkit.threads import ahead, blas_threads
 
 # The part of the second regression in the scores.
 SHARE = 0.25
@@ -104,7 +105,8 @@ def roots(S: Array) -> Array:
 
 def fit_committee(kernels: Iterable[Array], Y: Array, groups: Any = None) -> Committee:
     """A regression for every kernel; of several a mean, and a second one on what they say."""
-    members = [fit_ridge(K, Y, groups) for K in kernels]
+    with blas_threads(len(Y)):
+        members = [ridge for _, ridge in ahead(lambda K: fit_ridge(K, Y, groups), kernels)]
     if len(members) == 1:
         return Committee((members[0],), members[0].held_out, np.ones(1))
     first = _mean(members, Y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from eigenkit.images.kernels import ViewKernel, equal_weights, subsets, with_vie
 from eigenkit.images.ridge import quality
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
 from eigenkit.targets import TARGETS, Labels
+from eigenkit.threads import ahead
 
 WEIGHTS = ("each", "equal", "learned", "half", "best")
 IN_WORDS = {how: f"{how} weights" for how in WEIGHTS} | {"each": "a regression for each"}
@@ -195,10 +197,11 @@ def choose(
     """The candidate of the best mean quality; the first where it is a tie."""
     if len(candidates) == 1:
         return candidates[0], []
-    scores = [
-        [quality(t.Y_new, t.scores(candidate.thetas(t.K, t.Y))) for candidate in candidates]
-        for t in trials
-    ]
+
+    def scored(trial: Trial, candidate: Candidate) -> float:
+        return quality(trial.Y_new, trial.scores(candidate.thetas(trial.K, trial.Y)))
+
+    scores = [[found for _, found in ahead(partial(scored, t), candidates)] for t in trials]
     means = np.mean(scores, axis=0)
     return candidates[int(np.argmax(means))], [float(mean) for mean in means]
 
