@@ -88,15 +88,16 @@ def test_leave_one_out_equals_fitting_without_each_set():
 
 def test_groups_are_left_out_together():
     K, Y = problem()
-    groups = np.arange(len(K)) // 3
+    groups = np.random.default_rng(0).integers(len(K) // 2, size=len(K))
+    assert {1, 2, 3} <= set(np.bincount(groups))  # groups of several sizes, here and there
     S = Spectrum.of(K).leave_one_out(Y, 0.7, groups)
-    out = np.flatnonzero(groups == 2)
-    rest = np.flatnonzero(groups != 2)
-    C = np.eye(len(rest)) - 1 / len(rest)
-    inside = K[np.ix_(rest, rest)]
-    A = np.linalg.solve(C @ inside @ C + 0.7 * np.eye(len(rest)), Y[rest] - Y[rest].mean(axis=0))
-    rows = (K[np.ix_(out, rest)] - inside.mean(axis=0)) @ C
-    np.testing.assert_allclose(S[out], rows @ A + Y[rest].mean(axis=0), rtol=1e-8)
+    for group in np.unique(groups):
+        out, rest = np.flatnonzero(groups == group), np.flatnonzero(groups != group)
+        C = np.eye(len(rest)) - 1 / len(rest)
+        inside, mean = K[np.ix_(rest, rest)], Y[rest].mean(axis=0)
+        A = np.linalg.solve(C @ inside @ C + 0.7 * np.eye(len(rest)), Y[rest] - mean)
+        rows = (K[np.ix_(out, rest)] - inside.mean(axis=0)) @ C
+        np.testing.assert_allclose(S[out], rows @ A + mean, rtol=1e-8)
 
 
 def test_a_term_is_halfway_between_its_regression_and_that_of_the_components():
@@ -274,6 +275,9 @@ def test_a_kernel_that_says_nothing_of_a_term_counts_for_little_in_a_committee()
     assert np.all(spread[0, :3] > 2 * spread[1, :3])
     assert np.all(spread[1, 3:] > 2 * spread[0, 3:])
     S = committee.scores([K[new, train] for K in kernels])
+    nothing = fit_committee([kernels[0][train, train], np.eye(100)], Y[train, :3]).counts
+    assert nothing.sum() == pytest.approx(1)
+    assert nothing[0] > 0.9
     both = (kernels[0] + kernels[1]) / 2
     on_sum = fit_ridge(both[train, train], Y[train]).scores(both[new, train])
     assert mean_auc(Y[new], S) > mean_auc(Y[new], on_sum) + 0.01
