@@ -308,6 +308,7 @@ class Forks:
         child = os.fork()
         if child == 0:
             os.setsid()
+            self.limit()
             silence = os.open(os.devnull, os.O_RDWR)
             for stream in range(3):
                 os.dup2(silence, stream)
@@ -322,17 +323,30 @@ class Forks:
                 code = int(session.testsfailed > 0)
             finally:
                 os._exit(code)
-        return _ends_well(child, 60 + 3 * self.seconds)
+        return _ends_well(child, 10 * self.most)
+
+    @property
+    def most(self) -> int:
+        """Seconds after which a mutant hangs: of the processor, which may be busy otherwise."""
+        return int(60 + 3 * self.seconds)
+
+    def limit(self) -> None:
+        import resource  # which Windows has not
+
+        resource.setrlimit(resource.RLIMIT_CPU, (self.most, self.most))
 
     def passes_anew(self, tests: list[str]) -> bool:
         """Whether the tests pass, in a process that imports everything anew."""
         (self.tree / "chosen.txt").write_text("\n".join(tests))
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-        silent = subprocess.DEVNULL
         child = subprocess.Popen(
-            [*command, "@chosen.txt"], cwd=self.tree, stdout=silent, start_new_session=True
+            [*command, "@chosen.txt"],
+            cwd=self.tree,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=self.limit,
         )
-        return _ends_well(child.pid, 60 + 3 * self.seconds)
+        return _ends_well(child.pid, 10 * self.most)
 
 
 def changed_code(text: str, changed: str) -> dict[CodeType, CodeType]:
