@@ -127,7 +127,8 @@ def first_triplets(M: Array, count: int | None) -> tuple[Array, Array, Array]:
 def truncated_svd(A: Array, n: int, grain: Array | float) -> tuple[Array, Array, Array]:
     """U, s, V of A without the singular values that are rounding.
 
-    That of LAPACK, for n samples behind A, and that of the numbers as they were given.
+    LAPACK rounds in proportion to the number n of samples that A stands for; the numbers of A were
+    rounded before, which makes columns of zeros as long as ``grain``.
     """
     with blas_threads(min(A.shape)):
         U, s, Vt = sla.svd(A, full_matrices=False)

@@ -43,7 +43,7 @@ class Labels:
     factor'factor = Gc'Gc for the local part G of the target (Y itself for most), ``weight`` the
     weights of the labels (hyperedges), ``one`` what one sample weighs, ``n_rows`` how many
     samples there are, ``total`` what they weigh together and ``eps`` the precision of Y as it was
-    given: ranks are judged by the rounding of so many numbers, as far from zero as these are.
+    given. The last three say how much of Y may be rounding, and so what its rank is.
     """
 
     degree: Array

@@ -145,9 +145,9 @@ class CenteredKernel(Data):
         """Eigenvalues up to this are rounding, of entries as large as before centring, or of the
         samples.
 
-        The kernel, its means and two centrings round every entry some 8 times, which together
-        are a matrix of norm 2 * 8 sqrt(n) at most but for bad luck; the eigenvalues themselves
-        are good to n roundings.
+        The kernel, its means and two centrings round every entry about 8 times. Together these
+        errors are a random matrix, whose norm is hardly ever above 2 * 8 sqrt(n) roundings; the
+        eigenvalues themselves are known to n roundings.
         """
         n = len(self.K)
         own = (n * EPS + 16 * n**0.5 * self.eps) * self.size

@@ -184,10 +184,10 @@ class ClassSums:
         return cls([factor for factor in found if factor is not None])
 
     def standardized(self) -> tuple[Array, ClassRows]:
-        """The mean, and rows with the sums of those of (X - mean) / unit, 1.
+        """The mean, and rows with the same products as the rows [(X - mean) / unit, 1].
 
-        They are those of the centred factor, which say nothing of the constant, and one more for
-        the mean of the class.
+        Of each class these are the rows of its centred factor, with a constant of 0, and one more
+        row for its mean.
         """
         whole = reduce(Factor.merge, self.factors).without_rounding()
         size = np.sqrt(np.einsum("ij,ij->j", whole.R, whole.R) / whole.total)

@@ -33,7 +33,7 @@ TOO_FAR_APART = (
 class Pair:
     """X and y as centred data, of all rows that have a weight; ``given`` holds every row.
 
-    Of a stream nothing is given, and ``rows`` are those of a factor with the same products.
+    A stream has none of them; ``rows`` then are those of a factor with the same products.
 
     ``observed`` says which entries of X are there, None where all are.
     """

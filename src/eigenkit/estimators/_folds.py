@@ -34,7 +34,7 @@ from eigenkit.tolerances import SUM_ROUNDING
 
 
 def estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
-    """Methods that there are where the estimator has one of this name."""
+    """A decorator: the method exists only if the estimator has one of this name."""
     found: Callable[[Callable[..., Any]], Any] = available_if(
         lambda self: hasattr(self._asked(), name)
     )
@@ -42,7 +42,7 @@ def estimator_has(name: str) -> Callable[[Callable[..., Any]], Any]:
 
 
 class Delegating:
-    """Predictions by another estimator, as far as it makes them."""
+    """Predictions are made by another estimator, if it has the method."""
 
     def _asked(self) -> Any:
         """The estimator that says which methods there are, fitted or not."""

@@ -60,7 +60,7 @@ def filled(rows: Rows, seen: np.ndarray) -> Array:
 
 
 def share_of(Z: Data, observed: np.ndarray | None) -> Array | float:
-    """What turns the sums of squares of filled columns to those of columns without gaps."""
+    """Factors that turn sums of squares of filled columns into those of columns without gaps."""
     if observed is None:
         return 1.0
     one = Z.total - Z.freedom
@@ -75,7 +75,7 @@ def share_of(Z: Data, observed: np.ndarray | None) -> Array | float:
 class Gapped(Problem):
     """A problem with means in its gaps: which entries of X are observed, and all their squares.
 
-    ``squares`` are those of columns without gaps that have the variances of what is observed.
+    ``squares`` is the sum over columns without gaps that vary as much as the observed entries do.
     """
 
     observed: np.ndarray

@@ -140,8 +140,8 @@ def beyond_rounding_of_y(
 ) -> np.ndarray:
     """Which components X shares with more than the rounding of y; F takes Yc to H.
 
-    The covariance of two scores, the root of an eigenvalue, is no more than the product of their
-    lengths: of those of X, given, and of what may be rounding in those of y.
+    The root of an eigenvalue is the covariance of two scores. It is at most the product of their
+    ``lengths``, those of X, and of the lengths that scores of y may have by rounding.
     """
     directions = solution.basis if F is None else F @ solution.basis
     found = np.sqrt(solution.eigenvalues) > along(directions, labels.grain) * lengths
@@ -186,7 +186,7 @@ class ResponseProjection(MultiOutputMixin, RegressorMixin, Projection):
         return np.asarray(prediction[:, 0] if one else prediction, dtype=self._dtype_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The coefficient of determination; of strings that of the columns that stand for them.
+        """The coefficient of determination; strings are scored by their indicator columns.
 
         {scored}
         """

@@ -206,7 +206,7 @@ class TwoViewDensity(Transformer):
         return self._projected(self._filled(views) if views.gaps else views, model.A)
 
     def _expected(self, views: Views, *, from_x: bool) -> Array:
-        """E[z] given one view; where all of it is there, without the algebra for gaps."""
+        """E[z] given one view; without gaps in it a product is all that is needed."""
         model, d = self._model, self.n_features_in_
         A = views.X if from_x else views.Y
         if _has_nan(A):

@@ -37,7 +37,7 @@ CLASSES = ("lda",)
 
 
 def _for(*targets: str) -> Callable[[Callable[..., Any]], Any]:
-    """Methods that there are for some targets only."""
+    """A decorator: the method exists for these targets only."""
     found: Callable[[Callable[..., Any]], Any] = available_if(lambda self: self._learned in targets)
     return found
 

@@ -30,7 +30,7 @@ from eigenkit.solvers.nipals import nipals
 ALGORITHMS = ("kernel", "nipals")
 
 
-# Methods that there are where the first components are those of a smaller model.
+# Methods that exist only where the first components make a smaller model of their own.
 _where_nested: Callable[[Callable[..., Any]], Any] = available_if(
     lambda self: self._check_nested(1, AttributeError)
 )
@@ -66,7 +66,7 @@ class PLSRegressor(ScoresByName, MultiOutputMixin, RegressorMixin, CrossDecompos
         return np.asarray(terms * self.y_std_[:, None] / self.x_std_)
 
     def _check_nested(self, l: int, error: type[Exception]) -> bool:
-        """Whether fewer components are those of a smaller model; an error where they are not."""
+        """True if the first l components are a smaller model of their own; an error if not."""
         if l < getattr(self, "n_components_", 1) and not self._nested:
             raise error(
                 f"{type(self).__name__} with fewer than the {self.n_components_} components that "

@@ -147,9 +147,10 @@ def _triangle(pencil: Pencil, factor: Array) -> tuple[Array, Array]:
 def _compressed(pencil: Pencil, factor: Array) -> tuple[Any, Array]:
     """Z and H on fewer rows, with the rank of ``factor``, for which factor'factor = H'H.
 
-    A triangle of products of rows knows lengths to half their digits. In the columns of H F, which
-    are orthonormal, that is the length of what Z does not explain; in those of H it would make a
-    direction of every label that others determine, as one of the classes is.
+    A triangle that comes from products of rows knows lengths to half of their digits. The columns
+    of H F are orthonormal, so that only the part which Z does not explain is affected. Taken of H
+    itself, the triangle would make a direction out of every label that the others determine, as
+    the last of the classes is.
     """
     if not factor.size:
         small: tuple[Any, Array] = pencil.Z.compress(pencil.H)

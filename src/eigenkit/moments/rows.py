@@ -68,7 +68,7 @@ class Rows:
         return int(sum(part.nbytes for part in parts) + self.Y.nbytes)
 
     def check(self, d: int, k: int) -> None:
-        """That these are rows of d features and k labels, as far as it costs nothing."""
+        """Check that these are rows of d features and k labels, by what is cheap to check."""
         n = len(self.Y)
         fits = self.X.shape == (n, d) and self.Y.shape == (n, k)
         each = [column for column in (self.weight, self.fade) if column is not None]
@@ -272,7 +272,7 @@ class Factor:
         return cls(d, *sums, sets, rows.counted, precision(rows.X), precision(rows.Y))
 
     def check(self, d: int, k: int) -> None:
-        """That this is a summary of d features and k labels, as far as it costs nothing."""
+        """Check that this is a summary of d features and k labels, by what is cheap to check."""
         m = self.R.shape[1] - d
         fits = m >= 0 and self.d == d and self.mean.shape == (d + m,) and self.degree.shape == (k,)
         fits = fits and (self.sets is None or self.sets.shape == (m, k))

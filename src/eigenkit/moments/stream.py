@@ -287,7 +287,7 @@ class ClassMoments:
         return cls((Moments.begin(*_KIND),) * k)
 
     def check(self, d: int, k: int) -> None:
-        """That these are moments of d features, as far as it costs nothing."""
+        """Check that these are moments of d features, by what is cheap to check."""
         for part in self.parts:
             part.check(d, 0)
 

@@ -95,11 +95,11 @@ class Linked(Data):
         self.own_threads = Z.own_threads  # type: ignore[method-assign]
 
     def column_squares(self) -> Array:
-        """Those of all rows, for as many as these and their differences weigh: a bound."""
+        """An upper bound: those of all rows, times the weight of these rows and differences."""
         return np.asarray(self.Z.column_squares() * self._share)
 
     def grain(self, squares: Array | None = None) -> Array:
-        """That of all rows, for as many as these and their differences weigh."""
+        """That of all rows, times the root of the weight of these rows and differences."""
         return np.asarray(self.Z.grain() * np.sqrt(self._share))
 
     def matmat(self, V: Array) -> Array:
@@ -195,7 +195,7 @@ class SparseGraphRows(Rows):
 
 
 def _stacked(stated: Problem, Z: Data, mean: Array) -> Problem:
-    """A problem of labelled rows on these and those of a graph below, which have no targets."""
+    """The problem of labelled rows, restated on Z: the rows of a graph below have targets of 0."""
     H = np.asarray(stated.pencil.H)
     H = np.vstack([H, np.zeros((Z.shape[0] - len(H), H.shape[1]))])
     return Problem(

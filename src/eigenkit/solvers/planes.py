@@ -156,7 +156,7 @@ def regec_from_rows(rows: Sequence[Array], R: Array, grain: Array | float = 0.0)
 
 
 def _shortest(F: Array, span: Array, unit: Array) -> Array:
-    """Planes with the values of F at every row, and of all such those of shortest normals.
+    """Planes with the same values at every row as F, and with the shortest normals of all such.
 
     ``span`` = S F spans the rows, and normals are ``unit`` times all of z but its last. Where
     rows do not span the space, F lies in their span in the units in which its rank was

@@ -342,10 +342,10 @@ def _best_pair(x: View, y: View) -> tuple[int, int] | None:
 
 
 def _largest(gain: Array, left: Array) -> int:
-    """The variable of largest gain; of equal ones that of which most is left, or the first.
+    """The variable of largest gain; among equal gains the one with most ``left``, then the first.
 
-    What is left of a variable is what those chosen do not explain. The answer does not depend on
-    the order of the variables, unless they are alike in both.
+    ``left`` is the part of each variable that the chosen ones do not explain. The answer does not
+    depend on the order of the variables, unless two of them agree in both numbers.
     """
     tied = np.flatnonzero(gain >= (1 - GAIN_TIE) * gain.max())
     return int(tied[np.argmax(left[tied] >= (1 - GAIN_TIE) * left[tied].max())])

@@ -203,10 +203,10 @@ def regress(
 
 
 def _others(pencil: Pencil, choice: Choice) -> Iterator[tuple[str, str]]:
-    """What to do where the method that was chosen did not come to its end, or gave up, and why.
+    """Why another method is needed, and which: the chosen one may not converge, or give up.
 
-    Any method would have given the same answer, so that the next best one is taken. One that was
-    asked for is kept to: where it stops early, a warning says so.
+    All methods give the same answer, so the next best one takes over. A method that the user asked
+    for is kept even if it stops early; a warning says so.
     """
     factorizations = {name: cost for name, cost in choice.costs.items() if name != "cg"}
     if choice.regression == "cg" and factorizations:
