@@ -8,8 +8,8 @@ from scipy import sparse
 
 from eigenkit.data import SparseTarget, project
 from eigenkit.data.columns import FULL, check_finite, column_sums, shifted, sum_of_squares
-from eigenkit.data.label_matrix import scaled
 from eigenkit.data.passes import Marks, _mark, _some
+from eigenkit.data.sparse_rows import scaled
 from eigenkit.data.triangle import _assembled
 from eigenkit.linalg import (
     Cholesky,

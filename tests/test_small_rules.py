@@ -26,7 +26,7 @@ from eigenkit.data import (
 )
 from eigenkit.data.costs import GRAM_LIMIT_BYTES
 from eigenkit.data.dense import PARTS, in_parts
-from eigenkit.data.label_matrix import MANY_COLUMNS, SPARSE_SHARE, sparse_labels
+from eigenkit.data.sparse_rows import MANY_COLUMNS, SPARSE_SHARE, sparse_labels
 from eigenkit.moments import Rows, stream
 from eigenkit.moments.stream import Moments
 from eigenkit.solvers import component_cv, kernel_weights, planes, relevance

@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.data.sparse_rows import BLOCK_BYTES
+from eigenkit.data.columns import BLOCK_BYTES
 from eigenkit.estimators import PCA
 from eigenkit.estimators._validation import check_X
 from eigenkit.linalg import Array, power_of_two

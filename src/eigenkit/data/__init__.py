@@ -24,10 +24,10 @@ from eigenkit.data.columns import (
 from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
 from eigenkit.data.dense import Dense, SideBySide, threads_for
 from eigenkit.data.kernel import CenteredKernel
-from eigenkit.data.label_matrix import SparseTarget, sparse_labels
 from eigenkit.data.passes import LocalPasses, Passes, Steady, Survey, Through, survey_of
 from eigenkit.data.protocol import Data, one_sample
 from eigenkit.data.sparse import Sparse
+from eigenkit.data.sparse_rows import SparseTarget, sparse_labels
 
 __all__ = [
     "DENSE_LIMIT_BYTES",

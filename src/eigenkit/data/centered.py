@@ -29,8 +29,8 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data.columns import SAFE_RANGE, SCALABLE, check_finite, check_size
-from eigenkit.data.label_matrix import SparseTarget
 from eigenkit.data.protocol import Data
+from eigenkit.data.sparse_rows import SparseTarget
 from eigenkit.linalg import Array, power_of_two
 from eigenkit.tolerances import grain, precision
 

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.sparse_rows import BLOCK_BYTES, row_slices
 from eigenkit.linalg import Array
 from eigenkit.tolerances import ROUNDING
+
+# Blocks of rows: large enough for fast products, small enough for the cache.
+BLOCK_BYTES = 2**23
 
 # Subtracting the means after the product costs (mean / std)^2 in relative accuracy.
 OFFSET_LIMIT = 10.0
@@ -27,6 +29,12 @@ SAFE_RANGE = (1e-60, 1e60)
 # A column of which less is stored (by weight) has a mean below OFFSET_LIMIT times its spread:
 # mean^2 <= share E[x^2] and E[x^2] = mean^2 + spread^2.
 FULL = OFFSET_LIMIT**2 / (1 + OFFSET_LIMIT**2)
+
+
+def row_slices(shape: tuple[int, ...], size: int) -> list[slice]:
+    """Consecutive rows of a float64 matrix of this shape, each slice of about ``size`` bytes."""
+    step = max(1, size // (8 * max(1, shape[1])))
+    return [slice(start, start + step) for start in range(0, shape[0], step)]
 
 
 def stored(X: Any) -> np.ndarray:

@@ -16,11 +16,10 @@ import numpy as np
 
 from eigenkit import compiled
 from eigenkit.data.centered import Centered
-from eigenkit.data.columns import FULL, SAFE_RANGE, moved, sum_of_squares
+from eigenkit.data.columns import BLOCK_BYTES, FULL, SAFE_RANGE, moved, row_slices, sum_of_squares
 from eigenkit.data.costs import DENSE_RATE, READ_RATE
-from eigenkit.data.label_matrix import SparseTarget
 from eigenkit.data.passes import tree_sum
-from eigenkit.data.sparse_rows import BLOCK_BYTES, SparseRows, add_transposed, row_slices
+from eigenkit.data.sparse_rows import SparseRows, SparseTarget, add_transposed
 from eigenkit.linalg import Array
 from eigenkit.threads import SMALL, ours, own_threads, thread_map
 from eigenkit.tolerances import ROUNDING

@@ -12,8 +12,7 @@ from eigenkit import compiled
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import FULL, SAFE_RANGE, column_sums, scaled, shifted
 from eigenkit.data.costs import BLOCK_RATE, DENSE_LIMIT_BYTES, SPARSE_RATE
-from eigenkit.data.label_matrix import SparseTarget
-from eigenkit.data.sparse_rows import SparseRows
+from eigenkit.data.sparse_rows import SparseRows, SparseTarget
 from eigenkit.linalg import Array
 from eigenkit.threads import one_blas_thread
 from eigenkit.tolerances import ROUNDING

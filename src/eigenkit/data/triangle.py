@@ -15,8 +15,8 @@ import numpy as np
 from scipy import linalg as sla
 from scipy import sparse
 
+from eigenkit.data.columns import row_slices
 from eigenkit.data.passes import Passes
-from eigenkit.data.sparse_rows import row_slices
 from eigenkit.linalg import Array, Cholesky, add_gram, fill_upper, triangular_factor
 from eigenkit.tolerances import REPAIRABLE, TWELVE_DIGITS
 

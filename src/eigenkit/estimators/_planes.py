@@ -29,8 +29,8 @@ from eigenkit.estimators._class_rows import (
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels, check_classes, class_numbers
 from eigenkit.estimators._estimator import Estimator, ScoresByName
+from eigenkit.estimators._heads import held_out_distances, softmax_scale
 from eigenkit.estimators._kernel_space import check_kernel_space, refuse_overflow, symmetry_tol
-from eigenkit.estimators._probabilities import held_out_distances, softmax_scale
 from eigenkit.estimators._validation import check_X
 from eigenkit.kernels import Kernel, checked_kernel
 from eigenkit.linalg import Array, signs
