@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from eigenkit import PCA, MultiviewCCA, PLSRegression
 from eigenkit.analysis import bootstrap
-from eigenkit.cli._console import Forecast, table
+from eigenkit.cli._console import Forecast, _Lines, table
 from eigenkit.files import Reading, open_file
 from eigenkit.models import load
 from test_cli import CLASS, CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
@@ -169,6 +170,11 @@ def test_score_of_classes_and_labels(data: Path) -> None:  # noqa: F811
     right = np.mean([p == t for p, t in zip(predicted[1:], truth, strict=True)])
     assert found["scores"]["accuracy"] == pytest.approx(right)
     assert sum(row["rows"] for row in found["targets"]) == 90
+    sure = list(csv.DictReader(run("predict", "m.ek", "data.csv", "--proba").splitlines()))
+    for row in found["targets"]:
+        P = [float(line[f"probability {row['class']}"]) for line in sure]
+        area = roc_auc_score([t == row["class"] for t in truth], P)
+        assert row["AUC"] == pytest.approx(area)
     run("fit", "data.csv", *TAG_OPTIONS, "-m", "cca", "-o", "t.ek")
     assert run_json("score", "t.ek", "data.csv")["scores"]["mean AUC over labels"] > 0.9
     Path("bare.csv").write_text("f1,f2,f3,f4\n1,2,3,4\n")
@@ -516,6 +522,36 @@ def test_long_work_is_forecast_from_its_first_part(monkeypatch: pytest.MonkeyPat
     for done in (3, 4, 5):  # goes on from what was kept
         forecast.at(done, 40)
     assert said[1:] == ["1 of 40 steps took 1000 s: about 600 minutes more"]
+
+
+def test_what_was_done_before_is_no_measure_of_the_time_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = iter([0.0, 1.0, 40.0])
+    monkeypatch.setattr("eigenkit.cli._console.time.monotonic", lambda: next(clock))
+    lines = _Lines()
+    for done in (60, 62):
+        lines.advance(done, 100, "a step")
+    assert capsys.readouterr().err == "a step (40 s, about 760 s left)\n"
+
+
+@pytest.mark.parametrize(
+    "where", ["eigenkit.evaluation.evaluate", "eigenkit.cli._compare.Forecast.at"]
+)
+def test_an_interrupted_comparison_says_what_it_has_kept(
+    data: Path,  # noqa: F811
+    where: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stop(*args: Any, **how: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, stop)
+    begun = where.endswith("at")
+    words = [*CLASS_OPTIONS, "-m", "lda", "--cv", "3", "-o", "r.json"]
+    told = run("compare", "data.csv", *words, code=130)
+    assert ("is kept in r.json.partial" in told) == Path("r.json.partial").exists() == begun
+    assert ("no output was written" in told) == (not begun)
 
 
 def test_compare_and_fit_say_what_they_will_do(

@@ -17,6 +17,7 @@ from eigenkit.analysis import (
     ScreeDisplay,
     WeightsDisplay,
 )
+from eigenkit.estimators._estimator import PICTURES
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -47,6 +48,30 @@ def test_scores_circle_and_biplot_of_every_projection(model):
     both = BiplotDisplay.from_estimator(fitted, X, y)
     assert np.allclose(both.circle.correlations, expected, atol=1e-10)
     assert both.figure_ is both.ax_.figure
+
+
+@pytest.mark.parametrize(("kind", "name"), PICTURES.items())
+def test_a_model_draws_every_display_of_itself(kind, name):
+    samples = {"scores": (X, y), "biplot": (X, y), "circle": (X,), "regions": (X[:, :2], y)}
+    shown = samples.get(kind, ())
+    fitted = LDA().fit(X[:, :2] if kind == "regions" else X, y)
+    drawn = fitted.plot(kind, *shown)
+    assert type(drawn).__name__ == name
+    assert fitted.plot(kind, *shown, ax=drawn.ax_).figure_ is drawn.figure_
+
+
+def test_a_picture_of_another_name_is_refused():
+    fitted = LDA().fit(X, y)
+    fitted.plot("scree")
+    with pytest.raises(ValueError, match="kind='pie' is not known: choose one of 'scores'"):
+        fitted.plot("pie")
+
+
+def test_weights_of_scaled_features_are_those_of_the_features_as_they_are():
+    fitted = PLSRegression(2).fit(X, Y)
+    shown = WeightsDisplay.from_estimator(fitted, component=1, top=1)
+    expected = fitted.x_rotations_[:, 1] / X.std(axis=0, ddof=1)
+    assert np.isclose(np.ravel(shown.weights)[0], expected[np.argmax(np.abs(expected))])
 
 
 def test_sparse_rows_give_the_same_correlations():

@@ -44,10 +44,20 @@ def test_every_attribute_is_described(cls):
         assert fitted <= FACE["described"](cls, "Attributes")
     if cls in PROJECTIONS and "n_components" in FACE["parameters"](cls):
         assert model.n_components_ == model.transform(X).shape[1]
-        assert hasattr(model, "mean_") or hasattr(model, "x_mean_") or hasattr(model, "kernels_")
     if "max_iter" in FACE["parameters"](cls):
         assert "tol" in FACE["parameters"](cls)
         assert min(np.ravel(model.n_iter_)) >= 1
+
+
+@pytest.mark.parametrize("cls", sorted(PROJECTIONS, key=lambda c: c.__name__))
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.EigenkitWarning")
+def test_every_projection_of_features_has_means_and_components(cls):
+    if {"kernel", "kernels", "estimator"} & {*FACE["parameters"](cls)}:
+        return  # components of samples, not of features, or those of another estimator
+    model = default(cls)
+    X, y = data_for(model)
+    scores = model.fit(X, y).transform(X)
+    assert np.allclose((X - model.mean_) @ model.components_.T, scores)
 
 
 # Votes are shares of neighbours, which have no precision of X.

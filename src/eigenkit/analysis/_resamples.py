@@ -130,7 +130,8 @@ def _correlations(A: Array, B: Array, weight: Array) -> Array:
 
 def _parts(model: Any) -> dict[str, Array]:
     """The weights of X, and of y where it has some."""
-    W = model.components_.T if hasattr(model, "components_") else model.x_rotations_
+    # Of the two, that without the units of the features.
+    W = model.x_rotations_ if hasattr(model, "x_rotations_") else model.components_.T
     parts = {"weights": np.asarray(W, dtype=np.float64)}
     for name in ("y_rotations_", "y_weights_"):
         if hasattr(model, name):

@@ -261,6 +261,8 @@ def _scores(model: Model, data: Data) -> dict[str, Any]:
         target.check_known(path, y)
         names = np.array(target.names, dtype=object)
         Y, P = (np.asarray(v)[:, None] == names for v in (y, told))
+        # Discriminants compare the classes of a row; only probabilities compare rows too.
+        S = model.probabilities(path, block) if model.has_probabilities else S
     else:
         Y, P = y, told
     Y, P = np.asarray(Y, dtype=float), np.asarray(P, dtype=float)

@@ -168,9 +168,7 @@ def _evaluated(
     from eigenkit.evaluation import evaluate
     from eigenkit.models import Preparation
 
-    partial, left = _partial(out), "no output was written"
-    if partial is not None:
-        left = f"what is done is kept in {partial}, and the same command goes on from there"
+    partial = _partial(out)
     n_splits = how["repeats"] * (1 if how["train_size"] else how["cv"])
     if prepared.split is not None:
         n_splits, how["cv"] = 1, [prepared.split]
@@ -178,7 +176,7 @@ def _evaluated(
     say(_plan_line(prepared, len(chosen), how["baselines"], n_splits))
     forecast = Forecast(n_splits, "split", say)
     target, path = prepared.target, prepared.path
-    with keeping(left), progress("comparing", quiet) as advance:
+    with keeping(partial), progress("comparing", quiet) as advance:
 
         def step(done: int, total: int, message: str) -> None:
             forecast.at(done, total)

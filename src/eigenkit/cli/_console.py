@@ -65,12 +65,16 @@ def terminate(number: int, frame: Any) -> None:
 
 
 @contextmanager
-def keeping(words: str) -> Iterator[None]:
-    """Say what is left when the work inside is stopped."""
+def keeping(path: str | None) -> Iterator[None]:
+    """Say what is left when the work inside is stopped, if it has kept something in a file."""
     try:
         yield
     except KeyboardInterrupt as stop:
-        raise type(stop)(words) from None
+        if path is None or not os.path.exists(path):
+            raise
+        raise type(stop)(
+            f"what is done is kept in {path}, and the same command goes on from there"
+        ) from None
 
 
 @dataclass
@@ -310,14 +314,16 @@ class _Lines:
 
     def __init__(self) -> None:
         self.start = self.last = time.monotonic()
+        self.before: int | None = None
 
     def advance(self, done: int, total: int | None, message: str) -> None:
         """Say how far it is, if it is time to."""
         now = time.monotonic()
+        self.before = done if self.before is None else self.before
         if now - self.last < self.every:
             return
         self.last = now
-        left = ""
-        if total and done:
-            left = f", about {(now - self.start) * (total - done) / done:.0f} s left"
+        left, here = "", done - self.before
+        if total and here > 0:
+            left = f", about {(now - self.start) * (total - done) / here:.0f} s left"
         print(f"{clean(message, 60)} ({now - self.start:.0f} s{left})", file=sys.stderr, flush=True)

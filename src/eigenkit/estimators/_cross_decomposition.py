@@ -215,10 +215,20 @@ class CrossDecomposition(BothSides):
 
     # -- using -------------------------------------------------------------------------
 
+    @property
+    def mean_(self) -> Array:
+        """``x_mean_``, as other projections call it."""
+        return np.asarray(self.x_mean_)
+
+    @property
+    def components_(self) -> Array:
+        """``x_rotations_`` by rows, for features that are not scaled."""
+        return np.asarray((self.x_rotations_ / self.x_std_[:, None]).T)
+
     def _x_scores(self, X: Any) -> Array:
         observed = self._observed(X)
         if observed is None:
-            return project(X, self.x_mean_, self.x_rotations_ / self.x_std_[:, None])
+            return project(X, self.mean_, self.components_.T)
         centred = np.where(observed, X - self.x_mean_, 0.0) / self.x_std_
         return np.asarray(
             self._cast(skip_missing_scores(centred, observed, self.x_weights_, self.x_loadings_))

@@ -29,8 +29,20 @@ from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._notebook import fitted_table
 from eigenkit.estimators._streams import like
 from eigenkit.estimators._validation import check_weight, check_X, has_no_rows, owned
+from eigenkit.late import named
 from eigenkit.moments import BlockedRows, Blocks, Rows, dense
-from eigenkit.shell import Instead, lacks, unchanged_on_error
+from eigenkit.shell import Instead, check_choice, lacks, unchanged_on_error
+
+# The displays of eigenkit.analysis, by what they are called here.
+PICTURES = {
+    "scores": "ScoresDisplay",
+    "weights": "WeightsDisplay",
+    "biplot": "BiplotDisplay",
+    "circle": "CorrelationCircleDisplay",
+    "scree": "ScreeDisplay",
+    "coefficients": "CoefficientsDisplay",
+    "regions": "RegionsDisplay",
+}
 
 
 def check_y_given(model: Any, y: Any) -> None:
@@ -178,6 +190,26 @@ class Estimator(Instead, BaseEstimator):
         return check_X(self, X, reset=reset, min_samples=min_samples, finite=finite)
 
     # -- showing -----------------------------------------------------------------------
+
+    def plot(self, kind: str = "scores", *samples: Any, **options: Any) -> Any:
+        """Draw the fitted model by a display of :mod:`eigenkit.analysis`.
+
+        Parameters
+        ----------
+        kind : {"scores", "weights", "biplot", "circle", "scree", "coefficients", "regions"}
+            Which display.
+        *samples
+            X, and y for its colours, of displays that show samples.
+        **options
+            What else the display's ``from_estimator`` takes, such as ``ax``.
+
+        Returns
+        -------
+        Display
+            With ``ax_`` and ``figure_``.
+        """
+        name = PICTURES[check_choice("kind", kind, PICTURES)]
+        return named(f"eigenkit.analysis:{name}").from_estimator(self, *samples, **options)
 
     def _html_repr(self) -> str:
         """What a notebook shows: scikit-learn's diagram, and a table of fitted attributes."""

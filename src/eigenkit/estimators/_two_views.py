@@ -141,6 +141,7 @@ class TwoViewDensity(Transformer):
         noise = model.covariance * np.outer(s, s) - W @ W.T
         self._set(
             mean_=model.mean[:d] * s[:d],
+            components_=np.ascontiguousarray((model.A_x / s[:d, None]).T),
             y_mean_=model.mean[d:] * s[d:],
             x_loadings_=W[:d],
             y_loadings_=W[d:],

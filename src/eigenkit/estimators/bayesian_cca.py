@@ -147,12 +147,7 @@ class BayesianCCA(TwoViewDensity):
             )
 
     def _keep_more(self) -> None:
-        model = self._model
-        s, d = self._scale_, model.d_x
-        self._set(
-            components_=np.ascontiguousarray((model.A_x / s[:d, None]).T),
-            canonical_correlations_=_correlations(model),
-        )
+        self._set(canonical_correlations_=_correlations(self._model))
 
     def loading_intervals(self, level: float = 0.95) -> tuple[Array, Array]:
         """Intervals of the loadings that are more likely not zero than zero.

@@ -214,6 +214,8 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
     x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
         Share of the variance of (scaled) X and y in each component; of the squares of the observed
         entries where X has gaps.
+    mean_, components_ : array
+        ``transform(X)`` is ``(X - mean_) @ components_.T``.
     x_mean_, y_mean_, x_std_, y_std_ : array
         What is subtracted and divided by; x_std_ is 1 without scaling and for constants.
     n_components_ : int
@@ -269,6 +271,8 @@ class SIMPLS(StreamedPLS, PLSRegressor):
     coef_, intercept_, coef_path_
         As in :class:`PLSRegression`.
     x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
+    mean_, components_ : array
+        ``transform(X)`` is ``(X - mean_) @ components_.T``.
     x_mean_, y_mean_, x_std_, y_std_ : array
     n_components_, n_features_in_, feature_names_in_
 
@@ -310,6 +314,8 @@ class PLSCanonical(StreamedPLS, NipalsRegressor):
         As in scikit-learn, with the y-scores taken to equal the x-scores; to predict, rather
         use :class:`PLSRegression`.
     x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
+    mean_, components_ : array
+        ``transform(X)`` is ``(X - mean_) @ components_.T``.
     x_mean_, y_mean_, x_std_, y_std_ : array
     n_components_, n_iter_, n_features_in_, feature_names_in_
 
@@ -358,6 +364,8 @@ class PLSSVD(StreamedPLS):
         C, under both names.
     x_scores_, y_scores_ : array of shape (n_samples, n_components_)
     singular_values_ : array of shape (n_components_,)
+    mean_, components_ : array
+        ``transform(X)`` is ``(X - mean_) @ components_.T``.
     x_mean_, y_mean_, x_std_, y_std_ : array
     n_components_, n_features_in_, feature_names_in_
 

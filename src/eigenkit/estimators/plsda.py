@@ -74,6 +74,8 @@ class PLSDA(ScoresByName, ClassifierMixin, StreamedPLS):
     x_scores_ : array of shape (n_samples, n_components_)
     x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
         Not with "between", whose scores are not orthogonal.
+    mean_, components_ : array
+        ``transform(X)`` is ``(X - mean_) @ components_.T``.
     x_mean_, x_std_, y_mean_, y_std_, n_components_, n_features_in_, feature_names_in_
 
     Notes

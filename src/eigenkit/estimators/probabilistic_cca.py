@@ -46,6 +46,8 @@ class ProbabilisticCCA(TwoViewDensity):
     Attributes
     ----------
     canonical_correlations_ : array of shape (n_components_,)
+    components_ : array of shape (n_components_, n_features)
+        ``transform(X)`` is ``(X - mean_) @ components_.T``.
     x_weights_ : array of shape (n_features, n_components_)
         Ux: scores of unit variance.
     y_weights_ : array of shape (n_targets, n_components_)
@@ -115,7 +117,6 @@ class ProbabilisticCCA(TwoViewDensity):
             x_weights_=model.U_x[:, :q] / s[:d, None],
             y_weights_=model.U_y[:, :q] / s[d:, None],
         )
-        self.components_ = np.ascontiguousarray(self.x_weights_.T)
         return model.density()
 
     def _wanted(self, views: Views) -> int:

@@ -104,6 +104,8 @@ class SparsePLS(_SparsePairs, PLSRegressor):
     coef_, intercept_, coef_path_
         As in :class:`PLSRegression`; ``coef_`` is zero for variables in no component.
     x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
+    mean_, components_ : array
+        ``transform(X)`` is ``(X - mean_) @ components_.T``.
     x_mean_, y_mean_, x_std_, y_std_ : array
     n_components_, n_iter_, n_features_in_, feature_names_in_
 

@@ -112,10 +112,8 @@ class Model:
     @property
     def weights(self) -> Array | None:
         """Weights of the features in the components (l x d), None where there are none."""
-        if hasattr(self.estimator, "components_"):
-            return np.asarray(self.estimator.components_)
-        rotations = getattr(self.estimator, "x_rotations_", None)
-        return None if rotations is None else np.asarray(rotations).T
+        W = getattr(self.estimator, "components_", None)
+        return None if W is None else np.asarray(W)
 
     @property
     def n_components(self) -> int:
@@ -161,9 +159,14 @@ class Model:
         found = order[rows, places]
         return rows, found, S[rows, found]
 
+    @property
+    def has_probabilities(self) -> bool:
+        """Whether the method classifies by itself, and says how surely."""
+        return self.linear is None and hasattr(self.estimator, "predict_proba")
+
     def probabilities(self, path: str, block: Block) -> Array:
         """Probabilities of the classes, in the order of the target's names."""
-        if self.linear is not None or not hasattr(self.estimator, "predict_proba"):
+        if not self.has_probabilities:
             raise ValueError(
                 f"{self.method} has no probabilities: use --scores, or a method that has them "
                 "(lda, kernel_lda, plsda)."
