@@ -323,8 +323,10 @@ def test_nothing_imports_pillow_before_an_image_is_read():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_without_pillow_a_sentence_says_what_to_install(monkeypatch):
+def test_without_pillow_a_sentence_says_what_to_install(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL", None)
+    with pytest.raises(ImportError, match="pip install pillow"):
+        read_sets(folder)
     one = ImageSet.from_arrays("x", [np.zeros((4, 4))])
     with pytest.raises(ImportError, match="pip install pillow"):
         one.pictures[0].pixels()

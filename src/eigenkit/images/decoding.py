@@ -38,7 +38,7 @@ class guarded:
 
     def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
         self._quiet.__exit__(kind, error, trace)
-        if isinstance(error, FileError) or not isinstance(error, Exception):
+        if isinstance(error, FileError | ImportError) or not isinstance(error, Exception):
             return
         if kind.__name__ == "DecompressionBombError":
             raise too_large(self.path, "too many pixels", MAX_PIXELS) from error
