@@ -677,6 +677,9 @@ def test_bad_input(shapes, change, error, message):
     ("params", "message"),
     [
         ({"kernels": "all"}, "kernels='all' is not known"),
+        ({"kernels": len}, "kernels=<built-in function len> is not valid: give one of auto"),
+        ({"kernels": [len]}, "functions of your own go into descriptors"),
+        ({"kernels": []}, "is not valid: give one of auto"),
         ({"kernels": []}, "give at least one"),
         ({"kernels": [Plan("hsv", "mean")]}, "kind='mean' is not known"),
         ({"kernels": ["colour"]}, "descriptor 'colour' is not known"),

@@ -57,6 +57,7 @@ def test_predict_writes_terms_and_a_page(folder):
     assert [row["set"] for row in rows] == [f"set000{i}" for i in range(6)]
     assert 0 <= float(rows[0]["ring"]) <= 1
     assert page.stat().st_size > 10_000
+    assert f"wrote {page}, to open in a browser" in answer.stderr
     again = run("predict", folder / "m.ek", folder / "new" / "images", "--out", out, "--no-cache")
     assert again.exit_code == 1
     assert "the file exists: give --force" in again.stderr

@@ -145,11 +145,14 @@ def predict(
         S = fitted.decision_function(sets)
         fitted.set_params(progress=None)  # the page takes sets one by one
         title, tell = f"{Path(images).name} annotated", _teller(advance)
-        _page(page, lambda record: record.predicted_record(fitted, sets, title, known, tell))
+        shown = _page(
+            page, lambda record: record.predicted_record(fitted, sets, title, known, tell)
+        )
     rows = _write(fitted, sets, S, place, probabilities, to_screen=not as_json)
     good = {} if known is None else how_good(fitted, known, S)
-    if good and not as_json:  # beside the table, which may be on the screen
-        click.echo(in_words(good), err=True)
+    if not as_json:  # beside the table, which may be on the screen
+        for line in [*([in_words(good)] if good else []), *shown]:
+            click.echo(line, err=True)
     record = {"sets": rows, "out": None if place is None else str(place), "quality": good}
     return Result(record, f"wrote {clean(place)}" if place else "")
 

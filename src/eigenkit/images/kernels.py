@@ -18,6 +18,7 @@ from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet
 from eigenkit.kernels.sets import SET_KERNELS
 from eigenkit.kernels.sets._sets import SAMPLE, sample
+from eigenkit.shell import shown
 from eigenkit.threads import thread_map
 
 # Numbers of such descriptors have units of their own; those of histograms have one.
@@ -77,9 +78,13 @@ def plans_of(kernels: Any, descriptors: Sequence[Descriptor] = ()) -> tuple[Plan
         if kernels not in PLANS:
             raise ValueError(f"kernels={kernels!r} is not known: give one of {', '.join(PLANS)}.")
         return (*PLANS[kernels], *(Plan(d.name) for d in descriptors))
-    plans = tuple(Plan(k) if isinstance(k, str) else k for k in kernels)
+    given = kernels if isinstance(kernels, Sequence) else ()
+    plans = tuple(Plan(k) if isinstance(k, str) else k for k in given)
     if not plans or not all(isinstance(plan, Plan) for plan in plans):
-        raise ValueError("kernels holds something else than plans and names: give at least one.")
+        raise ValueError(
+            f"kernels={shown(kernels)} is not valid: give one of {', '.join(PLANS)}, or a list of "
+            "plans and names of descriptors; functions of your own go into descriptors."
+        )
     for plan in plans:
         if plan.kind not in SET_KERNELS:
             raise ValueError(
