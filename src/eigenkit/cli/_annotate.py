@@ -152,8 +152,6 @@ def predict(
     good = {} if known is None else how_good(fitted, known, S)
     if not as_json:  # beside the table, which may be on the screen
         for line in [*([in_words(good)] if good else []), *shown]:
-    if not as_json:  # beside the table, which may be on the screen
-        for line in [*([in_words(good)] if good else []), *shown]:
             click.echo(line, err=True)
     record = {"sets": rows, "out": None if place is None else str(place), "quality": good}
     return Result(record, f"wrote {clean(place)}" if place else "")
