@@ -930,3 +930,43 @@ def test_marks_in_numbers_are_one_character(tmp_path: Path, name: str, mark: str
     path = write(tmp_path / "a.csv", "a;b\n1;2\n3;4\n")
     with pytest.raises(FileError, match=f"--{name} "):
         open_file(str(path), Reading(**{name: mark}))
+
+
+def test_sparse_archives_of_other_widths_are_one_source(tmp_path: Path) -> None:
+    parts = [sparse.csr_array([[1.0, 0.0, 2.0]]), sparse.csr_array([[0.0, 3.0]])]
+    for i, X in enumerate(parts):
+        arrays = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": X.shape}
+        named = {f"X_{name}": np.array(value) for name, value in arrays.items()}
+        np.savez(tmp_path / f"p{i}.npz", y=np.array([i]), **named)
+    whole = get(tmp_path / "p*.npz")
+    assert whole.X.toarray().tolist() == [[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]
+    blocks = RowBlocks.from_files([tmp_path / "p0.npz", tmp_path / "p1.npz"], task="classes")
+    assert [X.shape for X, _ in blocks] == [(1, 3), (1, 3)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (["a", ""], "row 12 has no class"),
+        (np.array([[1.0], [np.nan]]), "row 12 has a label that is missing"),
+        ([("a",), ("a", "b")], "row 12 has 2 labels, not one class"),
+    ],
+)
+def test_labels_in_a_later_block_are_named_by_their_row_of_the_file(
+    labels: Any, message: str
+) -> None:
+    target = target_of("a.csv", ["a", "b"], ["class"])
+    with pytest.raises(FileError, match=message):
+        target.encode("a.csv", labels, 10)
+
+
+def test_a_table_that_fails_leaves_its_stream_open() -> None:
+    def blocks():
+        yield [[1, 2]]
+        raise ValueError("the second block is bad")
+
+    stream = io.BytesIO()
+    with pytest.raises(ValueError, match="second block"):
+        write_table(stream, "csv", ["a"], blocks())
+    gc.collect()
+    assert stream.getvalue() == b"a\n1\n2\n"
