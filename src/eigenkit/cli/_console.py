@@ -22,7 +22,7 @@ from typing import Any
 import click
 
 from eigenkit.cli import _parsing
-from eigenkit.cli._options import talking
+from eigenkit.cli._options import options_of
 from eigenkit.cli._start import quickly, started
 from eigenkit.late import named
 
@@ -111,14 +111,14 @@ def command(name: str, home: str, models: bool = True) -> click.Command:
     Most of them need models.
     """
     function = named(f"eigenkit.cli.{home}")
-    taken = inspect.signature(function).parameters
+    own, shared = inspect.signature(function).parameters, getattr(function, "given", ())
 
-    @functools.wraps(function)
-    def run(**options: Any) -> None:
-        given = {name: value for name, value in options.items() if name in taken}
-        _run(functools.partial(function, **given), models, options["as_json"], options["debug"])
+    def run(**values: Any) -> None:
+        values["given"] = {name: values[name] for name in shared}
+        taken = {name: values[name] for name in own}
+        _run(functools.partial(function, **taken), models, values["as_json"], values["debug"])
 
-    return _parsing.command(name, talking(function), run)
+    return _parsing.command(name, options_of(function), run, inspect.getdoc(function))
 
 
 def _run(work: Callable[[], Result], models: bool, as_json: bool, debug: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import os
 import re
@@ -131,47 +130,25 @@ def feature_options(given: dict[str, Any]) -> dict[str, Any]:
     return {"missing": given["missing"], **words}
 
 
-def takes(*groups: Group) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def takes(*groups: Group) -> Callable[[Callable[..., Any]], Any]:
     """Give a command the options of groups, which it gets as one dict, ``given``.
 
     They stand where ``given`` stands in its signature.
     """
-    options = {name: option for group in groups for name, option in group.items()}
 
-    def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def run(**values: Any) -> Any:
-            given = {name: values.pop(name) for name in options}
-            return function(**values, given=given)
+    def mark(function: Any) -> Any:
+        function.given = {name: option for group in groups for name, option in group.items()}
+        return function
 
-        own = inspect.signature(function, eval_str=True).parameters.values()
-        parameters = [
-            q
-            for p in own
-            for q in (_parameters(options) if p.name == "given" else [p.replace(kind=_NAMED)])
-        ]
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in parameters}
-        return run
-
-    return wrap
+    return mark
 
 
-_NAMED = inspect.Parameter.KEYWORD_ONLY
-
-
-def talking(function: Callable[..., Any]) -> inspect.Signature:
-    """The signature of a command, with the options that all of them have."""
-    own = inspect.signature(function, eval_str=True)
-    more = {name: option for name, option in _TALKING.items() if name not in own.parameters}
-    return own.replace(parameters=[*own.parameters.values(), *_parameters(more)])
-
-
-def _parameters(options: Group) -> list[inspect.Parameter]:
-    return [
-        inspect.Parameter(name, _NAMED, default=default, annotation=kind)
-        for name, (kind, default) in options.items()
-    ]
+def options_of(function: Any) -> Group:
+    """All arguments and options of a command, with those that every command has."""
+    found: Group = {}
+    for p in inspect.signature(function, eval_str=True).parameters.values():
+        found |= function.given if p.name == "given" else {p.name: (p.annotation, p.default)}
+    return found | {name: option for name, option in _TALKING.items() if name not in found}
 
 
 def split(items: list[str] | None) -> tuple[str, ...]:

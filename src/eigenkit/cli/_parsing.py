@@ -6,9 +6,9 @@ the words that are no options. Without a default a parameter is required.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import Parameter
 from types import NoneType
 from typing import Any, get_args, get_origin
 
@@ -99,38 +99,42 @@ def _repeated(option: str, args: list[str]) -> list[str]:
     return found
 
 
-def command(name: str, signature: inspect.Signature, run: Callable[..., None]) -> click.Command:
-    """The command that calls a function by the names of its parameters."""
+def command(
+    name: str,
+    options: Mapping[str, tuple[Any, Any]],
+    run: Callable[..., None],
+    help: str | None,
+) -> click.Command:
+    """The command that calls a function by the names of its parameters.
+
+    For every parameter there is an annotation and a default.
+    """
 
     def call(**values: Any) -> None:
         run(**{k: (list(v) or None) if isinstance(v, tuple) else v for k, v in values.items()})
 
-    params = [_parameter(p) for p in signature.parameters.values()]
-    return Command(
-        name, params=params, callback=call, help=inspect.getdoc(run), context_settings=SETTINGS
-    )
+    params = [_parameter(key, *option) for key, option in options.items()]
+    return Command(name, params=params, callback=call, help=help, context_settings=SETTINGS)
 
 
 def _type(of: type, limits: dict[str, Any]) -> Any:
     return {int: click.IntRange, float: click.FloatRange}[of](**limits) if limits else of
 
 
-def _parameter(p: inspect.Parameter) -> click.Parameter:
+def _parameter(name: str, annotation: Any, default: Any) -> click.Parameter:
     """What stands for a parameter on the command line."""
-    kind, said = get_args(p.annotation)
+    kind, said = get_args(annotation)
     if NoneType in get_args(kind):
         kind = next(k for k in get_args(kind) if k is not NoneType)
     many = get_origin(kind) is list
     of = get_args(kind)[0] if many else kind
-    required = p.default is p.empty
-    given: dict[str, Any] = {"required": required}
-    if not required:
-        given["default"] = p.default
+    required = default is Parameter.empty
+    given: dict[str, Any] = {"required": required} | ({} if required else {"default": default})
     if isinstance(said, Argument):
-        found = _Argument([p.name], type=of, nargs=-1 if many else 1, **given)
+        found = _Argument([name], type=of, nargs=-1 if many else 1, **given)
         found.words = said.help
         return found
-    dashed = p.name.replace("_", "-")
+    dashed = name.replace("_", "-")
     names = said.names or ((f"--{dashed}/--no-{dashed}",) if of is bool else (f"--{dashed}",))
     given |= {"is_flag": True} if of is bool else {"type": _type(of, said.limits)}
-    return click.Option([*names, p.name], multiple=many, **said.shown, **given)
+    return click.Option([*names, name], multiple=many, **said.shown, **given)
