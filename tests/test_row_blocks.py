@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import tracemalloc
+import warnings
+from contextlib import nullcontext
 from functools import partial
 from itertools import pairwise
 
@@ -361,6 +364,23 @@ def test_bad_files_are_named(tmp_path, rng):
     bad.write_text("a,b,c\n1,2,u\n")
     with pytest.raises(FileError, match=r"part3\.csv.*columns are not those of .*part0\.csv"):
         RowBlocks.from_files(pattern, "c")
+
+
+@pytest.mark.parametrize("gap", [False, True])
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz", "svm"])
+def test_files_are_closed_also_after_an_error(kind, gap, tmp_path, rng):
+    X, y = _data("lda", rng)
+    X[-1, 0] = np.nan if gap and kind != "svm" else 1.0
+    options = {"labels": "c"} if kind in ("csv", "parquet") else {}
+    files = _write(tmp_path, kind, X, y)
+    if gap and kind == "svm":
+        (tmp_path / "part9.svm").write_text("1 x:3\n")
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always", ResourceWarning)
+        with pytest.raises(FileError) if gap else nullcontext():
+            LDA().fit(RowBlocks.from_files(files, task="classes", **options))
+        gc.collect()
+    assert [str(w.message) for w in found if w.category is ResourceWarning] == []
 
 
 # -- refusals ---------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from eigenkit.files._cells import hold_codes
 from eigenkit.files._common import Block, FileError, Reading, Source
-from eigenkit.files._streams import Origin, guarded
+from eigenkit.files._streams import Origin, guarded, held
 from eigenkit.shell import shown
 
 _CSR = ("data", "indices", "indptr", "shape")
@@ -28,7 +28,7 @@ class Npz(Source):
 
     def __init__(self, origin: Origin, options: Reading) -> None:
         super().__init__(origin.path, options)
-        self._stream = origin.seekable()
+        self._stream = held(self, origin.seekable())
         with guarded(self.path, "the archive is damaged."):
             self._zip = zipfile.ZipFile(self._stream)
         self._members = {i.filename.removesuffix(".npy"): i for i in self._zip.infolist()}

@@ -11,7 +11,7 @@ import numpy as np
 from eigenkit.files._cells import is_code, split_labels
 from eigenkit.files._common import Block, FileError, Reading, check_unique
 from eigenkit.files._roles import Table, roles
-from eigenkit.files._streams import Origin, guarded
+from eigenkit.files._streams import Origin, guarded, held
 
 _MICROSECONDS = 86400e6  # of a day
 _DAMAGED = "the Parquet data are damaged."
@@ -34,7 +34,7 @@ class Parquet(Table):
         super().__init__(origin.path, options)
         self.arrow, parquet = pyarrow_modules(self.path)
         with guarded(self.path, _DAMAGED):
-            self._file = parquet.ParquetFile(origin.seekable())
+            self._file = parquet.ParquetFile(held(self, origin.seekable()))
             self._schema = self._file.schema_arrow
             self.names = list(self._schema.names)
         check_unique(self.path, self.names)

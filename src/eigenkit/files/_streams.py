@@ -10,6 +10,7 @@ import io
 import os
 import sys
 import tempfile
+import weakref
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,7 +45,7 @@ class Origin:
         self._kept: IO[bytes] | None = None
         self.path, self.max_bytes = path, max_bytes
         if path == "-":
-            self._kept = _spool(path, sys.stdin.buffer, max_bytes)
+            self._kept = held(self, _spool(path, sys.stdin.buffer, max_bytes))
         else:
             _check_regular(path)
         with self.raw() as stream:
@@ -54,10 +55,6 @@ class Origin:
             raise FileError(path, "the file is empty.")
         kind = begins_as(magic)
         self.compression = kind if kind in ("gzip", "bz2") else None
-
-    def __del__(self) -> None:
-        if self._kept is not None:
-            self._kept.close()
 
     def raw(self) -> IO[bytes]:
         """The bytes as they are stored."""
@@ -214,6 +211,12 @@ def one_by_one(text: bytes) -> Iterator[str]:
         end = text.find(b"\n", at) + 1 or len(text)
         yield text[at:end].decode()
         at = end
+
+
+def held(owner: Any, stream: IO[bytes]) -> IO[bytes]:
+    """A stream that is closed when its owner goes, by an error too."""
+    weakref.finalize(owner, stream.close)
+    return stream
 
 
 def _check_regular(path: str) -> None:

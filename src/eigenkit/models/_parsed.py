@@ -16,6 +16,7 @@ from scipy import sparse
 from eigenkit.files import Block, Data, FileError, Source, Target, read
 from eigenkit.files._common import size
 from eigenkit.files._reading import are_names, join_labels, rows_per_block
+from eigenkit.files._streams import held
 from eigenkit.files._targets import check_complete, target_in
 from eigenkit.models._features import complete, learn_features
 from eigenkit.models._preparing import Blocks
@@ -48,11 +49,12 @@ class Scratch:
         self.n_bytes = 0
         self._lock = threading.Lock()
         try:
-            self._file = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115
+            file = tempfile.TemporaryFile(dir=self.folder, buffering=0)  # noqa: SIM115
         except OSError as error:
             raise FileError(
                 self.folder, f"no scratch file can be made there ({error.strerror})."
             ) from error
+        self._file: Any = held(self, file)
 
     def put(self, array: np.ndarray) -> _Place:
         """Keep a copy of an array of numbers."""
