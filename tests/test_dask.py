@@ -115,6 +115,8 @@ def test_arrays_and_frames_of_dask(client):
         RowBlocks.from_dask(client, arrays[0][arrays[0][:, 0] > 0], arrays[1])
     with pytest.raises(ValueError, match="5 chunks of rows and y has 3"):
         RowBlocks.from_dask(client, arrays[0], arrays[1].rechunk(100))
+    with pytest.raises(ValueError, match="chunk 1 has 70 rows of X and 60 of y: rechunk y"):
+        RowBlocks.from_dask(client, arrays[0], arrays[1].rechunk(((70, 60, 80, 70, 20),)))
 
 
 def test_what_is_no_part_is_refused(client):
@@ -126,6 +128,58 @@ def test_what_is_no_part_is_refused(client):
     mixed = [dask.delayed(_part)(0), dask.delayed(_part)(1, d=41)]
     with pytest.raises(ValueError, match="features"):
         LDA().fit(RowBlocks.from_dask(client, mixed))
+
+
+@pytest.mark.parametrize(
+    ("part", "message"),
+    [(None, "X is a NoneType"), ("abc", "X is a str"), ((0, 0, 0, 0), "a block is no")],
+    ids=str,
+)
+def test_what_is_made_and_is_no_part_is_refused(client, part, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        LDA().fit(RowBlocks.from_dask(client, [dask.delayed(part)]))
+
+
+def test_frames_with_other_columns_are_refused(client):
+    pd = pytest.importorskip("pandas")
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30) % 3
+    frames = [(pd.DataFrame(X, columns=list(names)), y) for names in ("ab", "ba")]
+    with pytest.raises(ValueError, match="feature names"):
+        LDA().fit(RowBlocks.from_dask(client, [dask.delayed(each) for each in frames]))
+
+
+_TRIES = []
+
+
+def _unequal():
+    _TRIES.append("part")
+    X, y = _part(0)
+    return X, y[1:]
+
+
+def test_what_is_wrong_is_said_at_once(client):
+    _TRIES.clear()
+    with pytest.raises(ValueError, match="60 rows of X, 59 of y"):
+        LDA().fit(RowBlocks.from_dask(client, [dask.delayed(_unequal, pure=False)()]))
+    assert len(_TRIES) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "tries"), [(OSError("the disk is away"), 3), (ValueError("no rows"), 1)], ids=repr
+)
+def test_a_file_is_tried_again_where_the_disk_fails(error, tries, tmp_path, monkeypatch):
+    from eigenkit.models import _worker
+
+    def fails(*_):
+        _TRIES.append("file")
+        raise error
+
+    _TRIES.clear()
+    monkeypatch.setattr(_worker, "PAUSE", 0.0)
+    monkeypatch.setattr("eigenkit.files.open_file", fails)
+    with pytest.raises(type(error), match=str(error)):
+        _worker.label_names("a.csv", (), {})
+    assert len(_TRIES) == tries
 
 
 def _late(seed):

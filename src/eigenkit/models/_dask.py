@@ -46,8 +46,6 @@ INSIDE_BYTES = 2**23
 # Seconds for which it is believed where parts are, as asking takes milliseconds of every pass.
 # Where that is no longer true, parts travel to the task.
 FRESH = 1.0
-# Tasks of a pass that has lost workers are tried so often; then an error says so.
-RETRIES = 10
 # Seconds to wait for a worker where there is none: Dask notices after a minute that one died
 # while it was starting.
 PATIENCE = 120.0
@@ -85,7 +83,7 @@ class DaskBlocks(Blocks):
             yield from self._submit(applied, future, function)
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        return _result(self.client, self.client.submit(function, *arguments, retries=RETRIES))
+        return _result(self.client, self.client.submit(function, *arguments))
 
 
 GONE = "the scheduler has gone, and with it what the workers held: connect again, and fit again."
@@ -122,7 +120,7 @@ class ClusterPasses(Passes):
             results = [graph.sum(each) for each in sums]
         if not results:
             return None
-        future = self.client.get(graph.tasks, results[0], sync=False, retries=RETRIES)
+        future = self.client.get(graph.tasks, results[0], sync=False)
         return aligned(_result(self.client, future))
 
     def _tasks(self) -> list[list[list[int]]]:
@@ -288,7 +286,7 @@ def _parts(client: Any, parts: Any, y: Any, labels: Any, reading: dict[str, Any]
 
 
 def _checked(client: Any, part: Any) -> Any:
-    return client.submit(_sized, checked_part, _as_future(client, part), retries=RETRIES)
+    return client.submit(_sized, checked_part, _as_future(client, part))
 
 
 def _as_future(client: Any, part: Any) -> Any:
@@ -301,7 +299,7 @@ def _as_future(client: Any, part: Any) -> Any:
     if isinstance(part, tuple) and all(each is None or isinstance(each, Delayed) for each in part):
         part = delayed(tuple)(list(part))
     if isinstance(part, Delayed):
-        return client.compute(part, retries=RETRIES)
+        return client.compute(part)
     raise TypeError(
         f"a part is {what_is(part)}: give delayed pairs (X, y), which the workers make; "
         "arrays of this process go to RowBlocks.from_arrays."
@@ -316,6 +314,10 @@ def _collection(client: Any, X: Any, y: Any) -> list[Any]:
         raise ValueError(
             f"X has {len(rows)} chunks of rows and y has {len(others)}: rechunk y as X is."
         )
+    if y is not None and hasattr(X, "chunks") and hasattr(y, "chunks"):
+        for i, (n, n_y) in enumerate(zip(X.chunks[0], y.chunks[0], strict=True)):
+            if n != n_y:
+                raise ValueError(f"chunk {i} has {n} rows of X and {n_y} of y: rechunk y as X is.")
     return [_checked(client, pair) for pair in zip(rows, others, strict=True)]
 
 
@@ -361,7 +363,7 @@ def _files(
     (kind,) = kinds
     values = class_values(known) if kind == "classes" and not by_name else None
     how = labels, reading, known, values
-    parts = [client.submit(_sized, read_part, path, *how, width, retries=RETRIES) for path in names]
+    parts = [client.submit(_sized, read_part, path, *how, width) for path in names]
     if classes is None and kind == "classes":
         classes = np.array(known) if values is None else np.unique(values)
     made = DaskBlocks(client, parts, classes)
@@ -371,7 +373,7 @@ def _files(
 
 def _looked(client: Any, names: list[str], labels: Any, reading: dict[str, Any]) -> list[Any]:
     """What every file's labels are, as the workers see them."""
-    looked = client.map(label_names, names, labels=labels, reading=reading, retries=RETRIES)
+    looked = client.map(label_names, names, labels=labels, reading=reading)
     return [_result(client, future) for future in looked]
 
 

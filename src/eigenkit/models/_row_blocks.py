@@ -12,12 +12,12 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data import LocalPasses, Passes
-from eigenkit.estimators._validation import has_no_rows, plain_words, readable, tabular
+from eigenkit.estimators._validation import has_no_rows
 from eigenkit.files import Reading, atomic, output_format, write_table
 from eigenkit.files._common import check_unique, python_words
 from eigenkit.files._reading import open_files
 from eigenkit.files._targets import class_values
-from eigenkit.models._anew import anew
+from eigenkit.models._given import anew, sliceable, triple
 from eigenkit.models._parsed import Stored, parsed
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
@@ -64,7 +64,7 @@ class RowBlocks(Blocks):
         self, blocks: Callable[[], Iterable[tuple[Any, ...]]], classes: np.ndarray | None = None
     ) -> None:
         ask = anew(blocks)
-        self._parts = lambda: ([_triple(block)] for block in ask())
+        self._parts = lambda: ([triple(block)] for block in ask())
         self._classes = classes
 
     @classmethod
@@ -81,7 +81,7 @@ class RowBlocks(Blocks):
 
     def head(self) -> tuple[Any, Any, Any]:
         for block in chain.from_iterable(self._parts()):
-            X, y, weight = _triple(block)
+            X, y, weight = triple(block)
             if not has_no_rows(X, y, weight):
                 return X, y, weight
         raise ValueError(NO_BLOCK)
@@ -116,7 +116,7 @@ class RowBlocks(Blocks):
         given = [part if isinstance(part, tuple) else (part,) for part in parts]
         if all(callable(part[0]) for part in given):
             return cls._of(lambda: (_asked(part[0]) for part in given))
-        triples = [_sliceable(*_triple(part)) for part in given]
+        triples = [sliceable(*triple(part)) for part in given]
         for i, (X, *others) in enumerate(triples):
             for name, other in zip(("y", "weights"), others, strict=True):
                 n, n_other = X.shape[0], X.shape[0] if other is None else other.shape[0]
@@ -247,7 +247,7 @@ class RowBlocks(Blocks):
 
         def some(p: int, part: Iterable[Any]) -> Iterator[Any]:
             for b, block in enumerate(part):
-                X, *others = _sliceable(*block)
+                X, *others = sliceable(*block)
                 rng = np.random.default_rng([seed, p, b])
                 order = rng.permutation(X.shape[0])
                 # Small blocks do not all begin with the same fold, which would have most rows.
@@ -305,7 +305,7 @@ class RowBlocks(Blocks):
 
 def _asked(function: Callable[[], Any]) -> Iterator[tuple[Any, Any, Any]]:
     found = function()
-    yield _triple(found if isinstance(found, tuple) else (found,))
+    yield triple(found if isinstance(found, tuple) else (found,))
 
 
 def _columns(A: Any) -> list[np.ndarray]:
@@ -322,32 +322,6 @@ def _names(letter: str, A: Any) -> list[str]:
 
 def _table(X: Any, y: Any) -> list[np.ndarray]:
     return [*_columns(X), *([] if y is None else _columns(y))]
-
-
-def _triple(block: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    """(X, y, weight) of what may lack the last, or the last two."""
-    if not isinstance(block, tuple | list) or not 1 <= len(block) <= 3:
-        raise ValueError("a block is no (X, y) or (X, y, weight): give tuples of them.")
-    X, y, weight = (*block, None, None)[:3]
-    return X, y, weight
-
-
-def _sliceable(X: Any, y: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """The same as things with a shape, of which rows can be taken."""
-    named = (("X", X), ("y", y), ("the weights", weight))
-    X, y, weight = (None if A is None else _with_rows(name, A) for name, A in named)
-    return X, y, weight
-
-
-def _with_rows(name: str, A: Any) -> Any:
-    if sparse.issparse(A):
-        return A.tocsr()
-    A = tabular(A)
-    if hasattr(A, "shape"):
-        return A
-    readable(name, A)
-    with plain_words(name):
-        return np.asarray(A)
 
 
 def _taken(A: Any, rows: Any) -> Any:

@@ -6,6 +6,7 @@ Nothing in here knows the cluster. A part is a list of blocks (X, y, weight).
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import fields, is_dataclass, replace
 from functools import reduce
@@ -15,10 +16,13 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data.passes import plus
+from eigenkit.models._given import sliceable, triple
 from eigenkit.threads import blas_threads
 
 # Products count with 32 bit indices.
 MOST_STORED = 2**31 - 1
+# A file is tried so often where a disk or a network fails, with a pause of some seconds.
+TRIES, PAUSE = 3, 1.0
 
 
 def itself(value: Any) -> Any:
@@ -112,15 +116,21 @@ def label_names(path: str, labels: Any, reading: dict[str, Any]) -> tuple[Any, A
     )
 
 
-def _parsed(path: str, labels: Any, reading: dict[str, Any]) -> Any:
+def _parsed(path: str, labels: Any, reading: dict[str, Any], tries: int = TRIES) -> Any:
     from eigenkit.files import Reading, open_file
     from eigenkit.models._parsed import parsed
 
     options = dict(reading)
     task = options.pop("task", None)
-    source = open_file(path, Reading(labels=tuple(labels), stream=True, **options))
-    found = parsed(source, task, "none", "error", None, part=True)
-    return *found, not source.numeric_labels
+    try:
+        source = open_file(path, Reading(labels=tuple(labels), stream=True, **options))
+        found = parsed(source, task, "none", "error", None, part=True)
+        return *found, not source.numeric_labels
+    except OSError:  # whatever else is wrong would be wrong again
+        if tries == 1:
+            raise
+    time.sleep(PAUSE)
+    return _parsed(path, labels, reading, tries - 1)
 
 
 def read_part(
@@ -151,11 +161,7 @@ def checked_part(part: Any) -> list[Any]:
     blocks = part if isinstance(part, list) else [part]
     made = []
     for block in blocks:
-        X, y, weight = (*(block if isinstance(block, tuple) else (block,)), None, None)[:3]
-        X = X.to_numpy() if hasattr(X, "to_numpy") else X
-        y = y.to_numpy() if hasattr(y, "to_numpy") else y
-        if y is not None and np.ndim(y) == 2 and y.shape[1] == 1 and not sparse.issparse(y):
-            y = np.asarray(y)
+        X, y, weight = sliceable(*triple(block if isinstance(block, tuple) else (block,)))
         if sparse.issparse(X):
             X = sparse.csr_array(X)
             if X.nnz > MOST_STORED:
