@@ -17,6 +17,7 @@ from zlib import crc32
 import numpy as np
 from scipy import sparse
 
+from eigenkit.data.sparse_rows import BLOCK_BYTES, row_slices
 from eigenkit.linalg import Array
 from eigenkit.threads import ahead, available, one_blas_thread
 from eigenkit.tolerances import precision
@@ -275,44 +276,80 @@ def _total(X: Any, weight: Array | None) -> float:
     return float(X.shape[0] if weight is None else weight.sum())
 
 
+# What follows takes as many numbers at a time as stay in the cache, as they are looked at again and
+# again: from memory, and with results in fresh memory, two processes would wait for each other.
+
+
 def _of_dense(X: Any, weight: Array | None, m: Array | None) -> dict[str, Any]:
-    P = np.asarray(X, dtype=np.float64)
-    P = P if m is None else P * m
-    total, d = _total(X, weight), P.shape[1]
-    w = np.ones(len(P)) if weight is None else weight
-    mean = w @ P / total
+    n, d = X.shape
+    total, w = _total(X, weight), np.ones(n) if weight is None else weight
+    slices = row_slices(X.shape, BLOCK_BYTES)
+    room = np.empty((min(slices[0].stop, n), d))
+    sums, squares, gaps = np.zeros((3, d))
+    low, high = np.full(d, np.inf), np.full(d, -np.inf)
+    for rows in slices:
+        P = _numbers(X[rows], m, room)
+        sums += w[rows] @ P
+        squares += np.einsum("ij,ij,i->j", P, P, w[rows])
+        np.minimum(low, P.min(axis=0), out=low)
+        np.maximum(high, P.max(axis=0), out=high)
+    mean = sums / total
+    for rows in slices:
+        P = _numbers(X[rows], m, room)
+        gaps += w[rows] @ np.subtract(P, mean, out=room[: len(P)])
     return {
-        "n_stored": P.size,
-        "mean": mean + w @ (P - mean) / total,
-        "squares": np.einsum("ij,ij,i->j", P, P, w),
-        "low": P.min(axis=0),
-        "high": P.max(axis=0),
+        "n_stored": n * d,
+        "mean": mean + gaps / total,
+        "squares": squares,
+        "low": low,
+        "high": high,
         "filled": np.full(d, total),
         "is_sparse": False,
-        "squared_rows": float(len(P)) * d * d,
+        "squared_rows": float(n) * d * d,
     }
 
 
+def _numbers(X: Any, m: Array | None, room: Array) -> Array:
+    """X diag(m) in float64, in the room where it is not there already."""
+    if m is None and X.dtype == np.float64:
+        return np.asarray(X)
+    P = room[: len(X)]
+    P[:] = X
+    if m is not None:
+        P *= m
+    return P
+
+
 def _of_sparse(X: Any, weight: Array | None, m: Array | None) -> dict[str, Any]:
-    d, index = X.shape[1], X.indices.astype(np.intp, copy=False)  # once, not in every sum
-    data = X.data.astype(np.float64, copy=False)
-    data = data if m is None else data * m[index]
-    counts = np.diff(X.indptr)
-    rows = np.bincount(index, minlength=d)
-    # Few arrays of this size: where each is allocated afresh, they cost more than the sums.
+    d, counts = X.shape[1], np.diff(X.indptr)
     each = None if weight is None else np.repeat(weight, counts)
-    weighted = data if each is None else each * data
+    rows = np.zeros(d, dtype=np.intp)
+    filled, sums, squares = np.zeros((3, d))
     low, high = np.full(d, np.inf), np.full(d, -np.inf)
-    np.minimum.at(low, index, data)
-    np.maximum.at(high, index, data)
+    slices = row_slices((X.nnz, 1), max(BLOCK_BYTES // 4, 32 * d))  # sums are in the cache, too
+    size = min(slices[0].stop, X.nnz) if slices else 0
+    room, places = np.empty((2, size)), np.empty(size, dtype=np.intp)
+    for some in slices:
+        data, weighted, index = (A[..., : len(X.data[some])] for A in (*room, places))
+        index[:], data[:] = X.indices[some], X.data[some]
+        if m is not None:
+            data *= m[index]
+        np.add.at(rows, index, 1)
+        np.minimum.at(low, index, data)
+        np.maximum.at(high, index, data)
+        if each is not None:
+            np.add.at(filled, index, each[some])
+        np.multiply(data, 1.0 if each is None else each[some], out=weighted)
+        np.add.at(sums, index, weighted)
+        np.add.at(squares, index, np.multiply(weighted, data, out=weighted))
     gap = rows < X.shape[0]
     return {
-        "n_stored": len(data),
-        "mean": np.bincount(index, weighted, d) / _total(X, weight),
-        "squares": np.bincount(index, weighted * data, d),
+        "n_stored": X.nnz,
+        "mean": sums / _total(X, weight),
+        "squares": squares,
         "low": np.where(gap, np.minimum(low, 0.0), low),
         "high": np.where(gap, np.maximum(high, 0.0), high),
-        "filled": rows.astype(np.float64) if each is None else np.bincount(index, each, d),
+        "filled": rows.astype(np.float64) if each is None else filled,
         "is_sparse": True,
         "squared_rows": float(counts.astype(np.float64) @ counts),
     }
