@@ -178,7 +178,7 @@ def test_a_file_is_tried_again_where_the_disk_fails(error, tries, tmp_path, monk
     monkeypatch.setattr(_worker, "PAUSE", 0.0)
     monkeypatch.setattr("eigenkit.files.open_file", fails)
     with pytest.raises(type(error), match=str(error)):
-        _worker.label_names("a.csv", (), {})
+        _worker.looked("a.csv", (), {})
     assert len(_TRIES) == tries
 
 
@@ -260,6 +260,20 @@ def test_files_on_a_cluster_are_read_as_the_command_says(client, tmp_path):
     model = fit_on_cluster(client, str(tmp_path / "*.csv"), "lda", options)
     assert model.estimator.n_features_in_ == 2
     assert set(model.target.names) == {"1e3", "1000", "x"}
+
+
+@pytest.mark.parametrize(
+    ("header", "cell", "message"),
+    [("b,a,class", "1.5", "columns are not those of"), ("a,b,class", "2020-01-0{}", "holds dates")],
+    ids=["columns", "dates"],
+)
+def test_files_on_a_cluster_must_have_the_same_columns(client, tmp_path, header, cell, message):
+    """In another order, they would be taken for each other."""
+    (tmp_path / "p0.csv").write_text("a,b,class\n" + "1,2,u\n3,1,v\n" * 5)
+    rows = "".join(f"{cell.format(i + 1)},{i},{'uv'[i % 2]}\n" for i in range(9))
+    (tmp_path / "p1.csv").write_text(f"{header}\n{rows}")
+    with pytest.raises(ValueError, match=rf"p1\.csv.*{message}"):
+        RowBlocks.from_dask(client, str(tmp_path / "*.csv"), labels="class")
 
 
 class _Anywhere:

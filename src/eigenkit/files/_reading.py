@@ -199,8 +199,8 @@ def is_pattern(path: str) -> bool:
     return path != "-" and glob.has_magic(path) and not Path(path).exists()
 
 
-def check_columns(sources: Sequence[Source]) -> None:
-    """That all files have the columns of the first."""
+def check_columns(sources: Sequence[Any]) -> None:
+    """That all files, as they were opened here or elsewhere, have the columns of the first."""
     first = sources[0]
     for source in sources[1:]:
         if source.feature_names != first.feature_names or source.label_names != first.label_names:

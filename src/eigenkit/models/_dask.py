@@ -24,12 +24,13 @@ from scipy import sparse
 from eigenkit.data import Passes
 from eigenkit.data.passes import FAN_IN
 from eigenkit.models._worker import (
+    Looked,
     aligned,
     applied,
     checked_part,
     first_rows,
     itself,
-    label_names,
+    looked,
     on_parts,
     read_part,
     sum_of,
@@ -343,23 +344,23 @@ def _files(
     client: Any, files: Any, labels: Any, classes: Any, reading: dict[str, Any], by_name: bool
 ) -> DaskBlocks:
     """One part a file, read by a worker; the labels are looked at first, so that all agree."""
-    from eigenkit.files._reading import paths
+    from eigenkit.files._reading import check_columns, paths
     from eigenkit.files._targets import class_values
 
     names = paths(files)
     found = _looked(client, names, labels, reading)
-    words = {words for *_, words in found}
-    if len(words) > 1:  # what is words in one file is words in all
+    check_columns(found)
+    if len({each.words for each in found}) > 1:  # what is words in one file is words in all
         reading = {**reading, "words": True}
         found = _looked(client, names, labels, reading)
-    kinds = {kind for kind, *_ in found}
+    kinds = {each.kind for each in found}
     if len(kinds) > 1:
         raise ValueError(
             f"the files hold different labels ({', '.join(sorted(map(str, kinds)))}): say what "
             "they are with task=."
         )
-    width = max(size for _, _, size, *_ in found)
-    known = sorted({name for _, labels_, *_ in found for name in labels_})
+    width = max(each.width for each in found)
+    known = sorted({name for each in found for name in each.names})
     (kind,) = kinds
     values = class_values(known) if kind == "classes" and not by_name else None
     how = labels, reading, known, values
@@ -367,14 +368,14 @@ def _files(
     if classes is None and kind == "classes":
         classes = np.array(known) if values is None else np.unique(values)
     made = DaskBlocks(client, parts, classes)
-    made.kind, made.names, made.n_rows = kind, known, sum(n for *_, n, _ in found)
+    made.kind, made.names, made.n_rows = kind, known, sum(each.n_rows for each in found)
     return made
 
 
-def _looked(client: Any, names: list[str], labels: Any, reading: dict[str, Any]) -> list[Any]:
-    """What every file's labels are, as the workers see them."""
-    looked = client.map(label_names, names, labels=labels, reading=reading)
-    return [_result(client, future) for future in looked]
+def _looked(client: Any, names: list[str], labels: Any, reading: dict[str, Any]) -> list[Looked]:
+    """What is in every file, as the workers see them."""
+    futures = client.map(looked, names, labels=labels, reading=reading)
+    return [_result(client, future) for future in futures]
 
 
 def _sized(make: Callable[..., Any], *arguments: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import reduce
 from typing import Any
 
@@ -103,16 +103,35 @@ def applied(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
 # -- making parts -----------------------------------------------------------------------
 
 
-def label_names(path: str, labels: Any, reading: dict[str, Any]) -> tuple[Any, Any, int, int, bool]:
-    """Kind and names of the labels of a file, its width and length, and whether they are words."""
-    blocks, target, words = _parsed(path, labels, reading)
-    width = max(block.shape[1] for block in blocks)
-    return (
+@dataclass(frozen=True)
+class Looked:
+    """What must agree between files: columns as a source knows them, kind and names of the labels,
+    and whether these are words; and the size.
+    """
+
+    path: str
+    feature_names: list[str] | None
+    label_names: list[str]
+    found: dict[str, Any]
+    kind: str | None
+    names: tuple[str, ...]
+    words: bool
+    width: int
+    n_rows: int
+
+
+def looked(path: str, labels: Any, reading: dict[str, Any]) -> Looked:
+    blocks, target, source = _parsed(path, labels, reading)
+    return Looked(
+        path,
+        source.feature_names,
+        source.label_names,
+        source.found,
         None if target is None else target.kind,
-        () if target is None else target.names,
-        width,
+        () if target is None else tuple(target.names),
+        not source.numeric_labels,
+        max(block.shape[1] for block in blocks),
         sum(block.shape[0] for block in blocks),
-        words,
     )
 
 
@@ -124,8 +143,7 @@ def _parsed(path: str, labels: Any, reading: dict[str, Any], tries: int = TRIES)
     task = options.pop("task", None)
     try:
         source = open_file(path, Reading(labels=tuple(labels), stream=True, **options))
-        found = parsed(source, task, "none", "error", None, part=True)
-        return *found, not source.numeric_labels
+        return *parsed(source, task, "none", "error", None, part=True), source
     except OSError:  # whatever else is wrong would be wrong again
         if tries == 1:
             raise
