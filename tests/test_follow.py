@@ -244,6 +244,36 @@ def test_another_file_under_the_same_name_is_refused(tmp_path, rng, longer):
     assert load(model).how["n_rows"] == before
 
 
+def test_a_correction_in_the_middle_is_refused_at_the_next_start(tmp_path, rng):
+    frame, data = _frame(rng, n=600), tmp_path / "data.csv"
+    frame.to_csv(data, index=False)
+    assert data.stat().st_size > 2 * module._MARKED + 100
+    model = _start(tmp_path, frame[:60])
+    _follow(tmp_path, data, model)
+    _follow(tmp_path, data, model)  # nothing changed, nothing came
+    text = bytearray(data.read_bytes())
+    place = text.index(b"0.", len(text) // 2)
+    text[place : place + 2] = b"7."
+    data.write_bytes(text)
+    said = " ".join(_follow(tmp_path, data, model, code=1).split())
+    assert "are not those that were taken in" in said
+
+
+@pytest.mark.parametrize("bad", [[], [7], [0, 7, 8, 150]])
+def test_the_checksum_of_a_file_goes_on(tmp_path, rng, bad, monkeypatch):
+    """Over header, blank lines, skipped rows and several runs."""
+    monkeypatch.setattr(module, "_CHUNK", 400)
+    frame, data = _frame(rng), tmp_path / "data.csv"
+    model = _start(tmp_path, frame)
+    lines = frame.to_csv(index=False).splitlines(keepends=True)
+    for i in bad:
+        lines[1 + i] = "x,\n"
+    for stop in (50, 120, len(lines)):
+        data.write_text("".join([*lines[:30], "\n", *lines[30:stop]]))
+        _follow(tmp_path, data, model, "--on-error", "skip")
+    assert load(model).how["n_rows"] == len(frame) - len(bad)
+
+
 def test_a_model_has_one_follower(tmp_path, rng):
     frame, data = _frame(rng), tmp_path / "data.csv"
     frame.to_csv(data, index=False)

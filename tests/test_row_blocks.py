@@ -386,8 +386,19 @@ def test_files_are_closed_also_after_an_error(kind, gap, tmp_path, rng):
 # -- refusals ---------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("value", [0, -1, "3", 2.5])
+def test_sizes_and_folds_are_counts(value, rng):
+    X, y = _data("lda", rng)
+    with pytest.raises(ValueError, match=f"block_bytes={value!r} is not valid"):
+        RowBlocks.from_arrays([(X, y)], block_bytes=value)
+    with pytest.raises(ValueError, match=f"n={value!r} is not valid"):
+        list(RowBlocks.from_arrays([(X, y)]).folds(value))
+
+
 def test_what_blocks_cannot_do_is_said(rng):
     X, y = _data("lda", rng)
+    with pytest.raises(ValueError, match="n=1 leaves no rows to fit"):
+        list(RowBlocks.from_arrays([(X, y)]).folds(1))
     blocks = RowBlocks.from_arrays(_parts(X, y))
     with pytest.raises(TypeError, match="KernelLDA needs all samples at once"):
         KernelLDA().fit(blocks)

@@ -144,6 +144,8 @@ class Follower:
         self.kinds: dict[int, str] | None = None  # of the columns that do not hold numbers
         self._begins, self._header = True, b""
         self._n_passed = 0  # lines of rows that came, whether they were taken or skipped
+        # Checksums: of everything that came, and of some bytes, which is quickly found.
+        self._sum, self._ends = 0, ""
         self._saved = time.monotonic()
         # The position that the model file has; of a run that was killed it may have an earlier one.
         self._kept = None if begins else -1
@@ -168,7 +170,7 @@ class Follower:
             rows = "standard input" if path == "-" else path
             say(f"{self.place.name} holds {self.n_held} rows already; rows of {rows} are added.")
         begun = self.stream.position or 0
-        self._n_passed = self._count_passed(path, kind, begun)
+        self._look_back(path, kind, begun)
         try:
             for batch in lines_from(path, begun, once):
                 if batch is not None:
@@ -180,8 +182,9 @@ class Follower:
             self.save(say)
 
     def _take(self, path: str, kind: str, batch: Batch) -> None:
-        self._check_same(path)
-        text = batch.text
+        if path != "-" and self._ends != _ends(path, self.stream.position or 0):
+            raise self._changed(path)
+        text, before = batch.text, self._sum
         if path == "-" and self._begins:
             check_lines(path, text)
         self._begins = False
@@ -189,29 +192,36 @@ class Follower:
             if path == "-" or batch.begin == 0:  # every input begins with the names
                 names, end, text = text.partition(b"\n")
                 self._header = names + end
+                before = crc32(self._header, before)
             else:
                 self._header = _first(path)
         if text.strip():
             last = self.stream.position  # blank lines may have come since
             begin = batch.begin if last is None else last
-            rows = _Rows(self, path, kind, self._header, text, begin, batch.end, self._n_passed)
-            self.stream.feed(**rows.as_fed())
+            known = self._header, text, begin, batch.end, self._n_passed, before
+            self.stream.feed(**_Rows(self, path, kind, *known).as_fed())
         self._n_passed += text.count(b"\n")
+        self._sum = crc32(batch.text, self._sum)
+        if path != "-":
+            self._ends = _ends(path, self.stream.position or 0)
 
-    def _count_passed(self, path: str, kind: str, position: int) -> int:
+    def _look_back(self, path: str, kind: str, position: int) -> None:
+        """Count what was taken in of a file, which must be what it was."""
         if path == "-":
-            return 0 if self.adds else self.stream.n_rows + self.stream.n_skipped
-        return max(0, _count_lines(path, position) - (1 if _LINES[kind] else 0))
+            self._n_passed = 0 if self.adds else self.stream.n_rows + self.stream.n_skipped
+            return
+        n_lines, n_bytes, self._sum = _looked_through(path, position)
+        self._n_passed = max(0, n_lines - (1 if _LINES[kind] else 0))
+        self._ends, mark = _ends(path, position), self.stream.mark or ""
+        if n_bytes == position and mark.startswith("all ") and mark != _mark(self._sum):
+            raise self._changed(path)
 
-    def _check_same(self, path: str) -> None:
-        """That a file still begins with what was taken in of it."""
-        position, mark = self.stream.position, self.stream.mark
-        if path != "-" and position is not None and mark not in (None, _mark(path, position)):
-            raise FileError(
-                path,
-                f"its first {position} bytes are not those that were taken in: it was changed or "
-                f"replaced, and {_CHANGED}",
-            )
+    def _changed(self, path: str) -> FileError:
+        return FileError(
+            path,
+            f"its first {self.stream.position} bytes are not those that were taken in: it was "
+            f"changed or replaced, and {_CHANGED}",
+        )
 
     def save(self, say: Callable[[str], None]) -> None:
         """Replace the model file, if anything came since and the stream can be solved."""
@@ -235,10 +245,13 @@ def _is_solvable(estimator: Any) -> bool:
         return False
 
 
-def _mark(path: str, end: int) -> str | None:
+def _mark(checksum: int) -> str:
+    """Of all that was taken in of a file; earlier marks were of its ends."""
+    return f"all {checksum:08x}"
+
+
+def _ends(path: str, end: int) -> str:
     """A checksum of the first bytes of a file, and of the last ones before ``end``."""
-    if path == "-":
-        return None
     with open(path, "rb") as stream:
         first = stream.read(min(end, _MARKED))
         stream.seek(max(0, end - _MARKED))
@@ -251,13 +264,14 @@ def _first(path: str) -> bytes:
         return stream.readline()
 
 
-def _count_lines(path: str, end: int) -> int:
-    """How many lines end before a byte of a file."""
-    count, left = 0, end
+def _looked_through(path: str, end: int) -> tuple[int, int, int]:
+    """Of the bytes of a file before ``end``: how many lines, how many bytes, and a checksum."""
+    n_lines, n_bytes, checksum = 0, 0, 0
     with open(path, "rb") as stream:
-        while left and (piece := stream.read(min(left, _CHUNK))):
-            count, left = count + piece.count(b"\n"), left - len(piece)
-    return count
+        while n_bytes < end and (piece := stream.read(min(end - n_bytes, _CHUNK))):
+            n_lines, n_bytes = n_lines + piece.count(b"\n"), n_bytes + len(piece)
+            checksum = crc32(piece, checksum)
+    return n_lines, n_bytes, checksum
 
 
 @dataclass(frozen=True)
@@ -272,10 +286,12 @@ class _Rows:
     begin: int
     end: int
     n_before: int
+    sum_before: int  # the checksum of everything before the text
 
     def as_fed(self) -> dict[str, Any]:
         """Arguments of :meth:`Stream.feed`."""
-        place = {"position": self.end, "after": self.begin, "mark": _mark(self.path, self.end)}
+        mark = None if self.path == "-" else _mark(crc32(self.text, self.sum_before))
+        place = {"position": self.end, "after": self.begin, "mark": mark}
         return {"batch": self, **place, "parts": self._parts}
 
     def _parts(self) -> list[dict[str, Any]]:
@@ -285,9 +301,10 @@ class _Rows:
             return []
         middle = starts[len(starts) // 2]
         first, second = self.text[:middle], self.text[middle:]
-        end, n = self.end - len(second), first.count(b"\n")
+        end, passed = self.end - len(second), self.n_before + first.count(b"\n")
         left = replace(self, text=first, end=end)
-        right = replace(self, text=second, begin=end, n_before=self.n_before + n)
+        known = crc32(first, self.sum_before)
+        right = replace(self, text=second, begin=end, n_before=passed, sum_before=known)
         return [left.as_fed(), right.as_fed()]
 
     def __call__(self) -> tuple[Any, np.ndarray, dict[str, Any]]:

@@ -21,7 +21,7 @@ from eigenkit.models._given import anew, sliceable, triple
 from eigenkit.models._parsed import Stored, parsed
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
-from eigenkit.shell import what_is
+from eigenkit.shell import check_count, what_is
 
 # Arrays are cut into blocks of about this size.
 BLOCK_BYTES = 2**24
@@ -113,6 +113,7 @@ class RowBlocks(Blocks):
             )
         if not len(parts):
             raise ValueError("parts is empty: give a list of (X, y), or of X.")
+        block_bytes = check_count("block_bytes", block_bytes)
         given = [part if isinstance(part, tuple) else (part,) for part in parts]
         if all(callable(part[0]) for part in given):
             return cls._of(lambda: (_asked(part[0]) for part in given))
@@ -239,6 +240,8 @@ class RowBlocks(Blocks):
 
         Rows are assigned at random within their blocks, alike for the same blocks and seed.
         """
+        if check_count("n", n) < 2:
+            raise ValueError("n=1 leaves no rows to fit: give at least 2 folds.")
         for i in range(n):
             yield self._chosen(n, i, seed, held_out=False), self._chosen(n, i, seed, held_out=True)
 

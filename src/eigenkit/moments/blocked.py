@@ -16,6 +16,7 @@ from eigenkit.linalg import Array, symmetric_whitener
 from eigenkit.moments.rows import Factor, Problem, Rows
 from eigenkit.moments.stream import ClassMoments, class_moments
 from eigenkit.pencil import Pencil
+from eigenkit.shell import shown
 from eigenkit.targets import Labels, Target
 
 # The kinds of numpy's types that are numbers.
@@ -59,8 +60,8 @@ class _Classes:
     def merge(self, other: _Classes) -> _Classes:
         if (self.values.dtype.kind in NUMBERS) != (other.values.dtype.kind in NUMBERS):
             raise ValueError(
-                f"y holds classes such as {self.values[0]!r} in some blocks and such as "
-                f"{other.values[0]!r} in others: give all of them as numbers, or all as words."
+                f"y holds classes such as {shown(self.values[0])} in some blocks and such as "
+                f"{shown(other.values[0])} in others: give all of them as numbers, or all as words."
             )
         return _Classes(np.unique(np.concatenate([self.values, other.values])))
 
