@@ -19,6 +19,7 @@ class _Matrix:
 
     def __init__(self, A):
         self.A, self.width, self.count = A, A.shape[1], 0
+        self.X = self  # its own columns
 
     def gram(self):
         return self.A.T @ self.A

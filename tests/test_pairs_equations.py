@@ -304,7 +304,7 @@ def test_least_squares_takes_the_best_correlated_targets(rng):
 
 class _Matrix:
     def __init__(self, A):
-        self.A, self.width = A, A.shape[1]
+        self.A, self.width, self.X = A, A.shape[1], self
 
     def gram_product(self, w):
         return self.A.T @ (self.A @ w)
