@@ -11,6 +11,7 @@ from scipy import linalg as sla
 from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_iris, make_moons
+from sklearn.model_selection import GroupKFold, StratifiedKFold
 from sklearn.neighbors import kneighbors_graph
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -544,3 +545,24 @@ def test_minus_one_is_scored_where_it_is_a_number(rng):
     y = np.where(X[:, 0] > 0, 1.0, -1.0)
     model = GraphRegularized(OrthonormalizedPLS(), n_neighbors=3).fit(X, y)
     assert model.score(X, y) == pytest.approx(model.best_estimator_.score(X, y))
+
+
+@pytest.mark.parametrize("masks", [False, True])
+def test_splits_are_of_the_rows_that_were_given(masks, rng):
+    """Not of those with labels, or with weights; the folds of a splitter are the same by number."""
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 4)) + np.eye(4)[y]
+    y[::4] = -1
+    weight = np.where(np.arange(60) % 5, 1.0, 0.0)
+    rows = np.flatnonzero((y >= 0) & (weight > 0))
+    folds = [(rows[a], rows[b]) for a, b in StratifiedKFold(3).split(rows, y[rows])]
+    if masks:
+        folds = [tuple(np.isin(np.arange(60), part) for part in pair) for pair in folds]
+    numbered, counted = (
+        GraphRegularized(LDA(), mu=[0.0, 1.0], cv=cv).fit(X, y, sample_weight=weight)
+        for cv in (folds, 3)
+    )
+    np.testing.assert_array_equal(numbered.fold_scores_, counted.fold_scores_)
+    everywhere = list(GroupKFold(4).split(X, y, np.arange(60) // 5))
+    grouped = GraphRegularized(LDA(), mu=[0.0, 1.0], cv=everywhere).fit(X, y)
+    assert grouped.fold_scores_.shape == (4, 2)

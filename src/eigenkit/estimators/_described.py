@@ -10,6 +10,7 @@ mean_ : array of shape (n_features,)
 """,
     "coefficients": """
 coef_ : array of shape (n_targets, n_features)
+    ``predict(X)`` is ``(X - mean_) @ coef_.T + intercept_``.
 intercept_ : array of shape (n_targets,)
 classes_ : array
     Where y held strings.

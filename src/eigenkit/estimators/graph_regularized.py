@@ -54,6 +54,7 @@ class GraphRegularized(BestEstimator):
         Weights of the edges, symmetric and not negative, instead of nearest neighbours.
     cv : int, splitter or iterable, optional
         For several mu; 3 folds by default. The labels of a fold are hidden, its rows stay.
+        For groups give the splits: ``cv=list(GroupKFold().split(X, y, groups))``.
 
     Attributes
     ----------
@@ -192,14 +193,14 @@ class GraphRegularized(BestEstimator):
         known = marked(y, labelled, responses=is_regressor(self.estimator))
         weight = check_weight(sample_weight, len(known))
         self.labelled_ = known
-        A = self._graph(len(known))
+        A, use = self._graph(len(known)), np.arange(len(known))
         if weight is not None and np.any(weight == 0):
             use = self._counting(weight)
             X, y = (_safe_indexing(given, use) for given in (X, y))
             numbers, weight, known = numbers[use], weight[use], known[use]
             A = None if A is None else A[use][:, use]
             check_enough(known)
-        return _Problem(self.estimator, X, y, weight, known, self._laplacian(numbers, A))
+        return _Problem(self.estimator, X, y, weight, known, use, self._laplacian(numbers, A))
 
     def _counting(self, weight: Array) -> np.ndarray:
         """The rows that have a weight."""
@@ -249,9 +250,11 @@ class GraphRegularized(BestEstimator):
         rows = np.flatnonzero(problem.known)
         y = _safe_indexing(problem.y, rows)
         classes = is_classifier(self.estimator) or y.ndim == 1
-        splitter = sklearn.model_selection.check_cv(
-            3 if self.cv is None else self.cv, y, classifier=classes
-        )
+        cv, every = 3 if self.cv is None else self.cv, np.arange(len(self.labelled_))
+        if np.iterable(cv):  # rows as they were given, of which some do not count here
+            own = problem.numbers[rows]
+            cv = [[np.flatnonzero(np.isin(own, every[part])) for part in pair] for pair in cv]
+        splitter = sklearn.model_selection.check_cv(cv, y, classifier=classes)
         scores = []
         for train, test in splitter.split(np.zeros((len(rows), 1)), y):
             kept = np.zeros(len(problem.known), dtype=bool)
@@ -341,6 +344,7 @@ class _Problem:
     y: Any
     weight: Array | None
     known: np.ndarray
+    numbers: np.ndarray  # of the rows, as they were given
     L: sparse.csr_array | None
     below: Any = None  # the rows of the graph, once they are needed
 

@@ -62,7 +62,8 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
         How many neighbours vote; as many as there are samples where those are fewer.
     cv : int, splitter or iterable
         Folds in which the thresholds are found: so many, which keep the share of every label,
-        or as in scikit-learn.
+        or as in scikit-learn. For groups give the splits:
+        ``cv=list(GroupKFold().split(X, y, groups))``.
 
     Attributes
     ----------

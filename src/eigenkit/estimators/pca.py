@@ -89,8 +89,11 @@ class PCA(Density):
     eigenvalues_ : array of shape (n_components_,)
         Squares of the singular values.
     mean_ : array of shape (n_features,)
-    n_components_, n_samples_, n_iter_, solver_, report_
+    n_components_, n_iter_, solver_, report_
         What was done; see :class:`eigenkit.pencil.Report`.
+    n_samples_ : int
+        How many rows there were, each counted once whatever its weight; those of weight 0 are
+        not there.
     n_features_in_, feature_names_in_
 
     Notes
