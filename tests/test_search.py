@@ -17,11 +17,15 @@ from eigenkit import (
     CCA,
     LDA,
     AlphaSearchCV,
+    GraphRegularized,
     HypergraphSpectral,
+    KeepSearchCV,
     LeastSquaresProjection,
     ManyLabelClassifier,
     OrthonormalizedPLS,
+    PLSRegressionCV,
     RowBlocks,
+    SparsePLSDA,
     alpha_path,
     l1_path,
 )
@@ -219,3 +223,37 @@ def test_folds_keep_the_shares_of_labels_however_they_are_stored(kind) -> None:
             assert np.allclose(other.cv_results_[name], values, rtol=0, atol=1e-9)
     many = ManyLabelClassifier(n_neighbors=5).fit(X, Y)
     assert many.score(X, given) == many.score(X, Y)
+
+
+CROSS_VALIDATED = {
+    "alpha": lambda cv: AlphaSearchCV(LDA(), alphas=[1.0, 50.0], cv=cv),
+    "keep": lambda cv: KeepSearchCV(SparsePLSDA(2), keep_x=[2, 4], cv=cv),
+    "components": lambda cv: PLSRegressionCV(3, cv=cv),
+    "labels": lambda cv: ManyLabelClassifier(n_neighbors=5, cv=cv),
+    "graph": lambda cv: GraphRegularized(LDA(), mu=[0.0, 1.0], cv=cv),
+}
+FOUND = ("cv_results_", "fold_scores_", "fold_errors_", "thresholds_")
+
+
+@pytest.mark.parametrize("name", CROSS_VALIDATED)
+def test_splits_in_every_form_and_bad_ones(name, rng) -> None:
+    """Row numbers, masks, from the end, in lists or generators; none, or of rows that X lacks."""
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 5)) + np.eye(5)[y]
+    if name in ("components", "labels"):
+        y = np.eye(3)[y]
+    make = CROSS_VALIDATED[name]
+    splits = list(KFold(3, shuffle=True, random_state=0).split(X))
+    masks = [tuple(np.isin(np.arange(60), part) for part in pair) for pair in splits]
+    ends = [(train - 60, test - 60) for train, test in splits]
+    lists = [(train.tolist(), test.tolist()) for train, test in splits]
+    found = []
+    for cv in (splits, masks, ends, lists, (pair for pair in splits)):
+        model = make(cv).fit(X, y)
+        found.append(next(getattr(model, each) for each in FOUND if hasattr(model, each)))
+    for other in found[1:]:
+        np.testing.assert_equal(other, found[0])
+    with pytest.raises(ValueError, match="cv gives no folds: give a number"):
+        make([]).fit(X, y)
+    with pytest.raises(ValueError, match="cv gives rows that are not among the 60 rows of X"):
+        make([(np.arange(30), np.arange(30, 61))]).fit(X, y)

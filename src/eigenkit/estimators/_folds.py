@@ -268,18 +268,23 @@ class CrossValidated(Estimator):
             splitter = sklearn.model_selection.check_cv(
                 self.cv, y if classifier else None, classifier=classifier
             )
-        return row_numbers(splitter.split(X, y, **to_splitter))
+        return row_numbers(splitter.split(X, y, **to_splitter), y.shape[0])
 
 
-def row_numbers(splits: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Pairs of parts as the numbers of their rows, which may come as masks."""
-    for pair in splits:
-        train, test = map(np.asarray, pair)
-        yield _numbers(train), _numbers(test)
-
-
-def _numbers(rows: np.ndarray) -> np.ndarray:
-    return np.flatnonzero(rows) if rows.dtype == bool else rows
+def row_numbers(splits: Any, n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Pairs of parts of n rows as their numbers; they may come as masks or count from the end."""
+    pairs = [[np.asarray(part) for part in pair] for pair in splits]
+    if not pairs:
+        raise ValueError("cv gives no folds: give a number of them, a splitter, or pairs of rows.")
+    every = np.arange(n)
+    for pair in pairs:
+        try:
+            train, test = (every[part if len(part) else []] for part in pair)
+        except IndexError as error:
+            raise ValueError(
+                f"cv gives rows that are not among the {n} rows of X: number them from 0."
+            ) from error
+        yield train, test
 
 
 class Samples(NamedTuple):

@@ -15,7 +15,7 @@ from sklearn.utils import _safe_indexing, indexable
 from eigenkit.estimators._base import Projection
 from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._estimator import check_y_given, refuse_blocks
-from eigenkit.estimators._folds import BestEstimator, best_of, estimator_has, fit_head
+from eigenkit.estimators._folds import BestEstimator, best_of, estimator_has, fit_head, row_numbers
 from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.kernels import kernel_distances, near_zero
 from eigenkit.linalg import Array
@@ -250,10 +250,10 @@ class GraphRegularized(BestEstimator):
         rows = np.flatnonzero(problem.known)
         y = _safe_indexing(problem.y, rows)
         classes = is_classifier(self.estimator) or y.ndim == 1
-        cv, every = 3 if self.cv is None else self.cv, np.arange(len(self.labelled_))
+        cv = 3 if self.cv is None else self.cv
         if np.iterable(cv):  # rows as they were given, of which some do not count here
-            own = problem.numbers[rows]
-            cv = [[np.flatnonzero(np.isin(own, every[part])) for part in pair] for pair in cv]
+            own, given = problem.numbers[rows], row_numbers(cv, len(self.labelled_))
+            cv = [[np.flatnonzero(np.isin(own, part)) for part in pair] for pair in given]
         splitter = sklearn.model_selection.check_cv(cv, y, classifier=classes)
         scores = []
         for train, test in splitter.split(np.zeros((len(rows), 1)), y):

@@ -135,7 +135,7 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
             return np.full(problem.Y.shape[1], 0.5)
         votes, truth = [], []
         for train, test in folds:
-            trial = clone(self)
+            trial = type(self)(self.projection, n_neighbors=self.n_neighbors)
             rows = part_of(self.projection, problem.X, train, train)
             trial._memorize(replace(problem.take(train), X=rows))
             votes.append(trial._votes(part_of(self.projection, problem.X, test, train)))
@@ -181,7 +181,8 @@ class ManyLabelClassifier(ScoresByName, ClassifierMixin, Estimator):
     def _folds(self, J: sparse.csr_array, kept: np.ndarray) -> Iterator[Split]:
         """Row numbers of the training and of the test part, of the rows that are kept."""
         if np.iterable(self.cv) or hasattr(self.cv, "split"):
-            for train, test in row_numbers(sklearn.model_selection.check_cv(self.cv).split(J, J)):
+            splits = sklearn.model_selection.check_cv(self.cv).split(J, J)
+            for train, test in row_numbers(splits, J.shape[0]):
                 yield np.intersect1d(train, kept), np.intersect1d(test, kept)
             return
         folds = min(int(self.cv), len(kept) // 2)
