@@ -213,7 +213,7 @@ def test_features_that_do_not_match_are_named(data: Path) -> None:
     fit()
     Path("new.csv").write_text("f1,f3,f9\n1,2,3\n")
     output = run("predict", "m.ek", "new.csv", code=1)
-    assert "2 of the 4 columns that the model was fitted on are not there: 'f2', 'f4'." in output
+    assert "2 of the 4 columns that the model was fitted on are not there: 'f2', 'f4'; it" in output
 
 
 def test_columns_in_another_order_give_the_same(data: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import shlex
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,79 @@ def test_score_of_classes_and_labels(data: Path) -> None:  # noqa: F811
     assert run_json("score", "t.ek", "data.csv")["scores"]["mean AUC over labels"] > 0.9
     Path("bare.csv").write_text("f1,f2,f3,f4\n1,2,3,4\n")
     assert "holds no labels" in run("score", "t.ek", "bare.csv", code=1)
+
+
+@pytest.mark.parametrize("method", ["lda", "plsda"])
+def test_rows_are_ranked_by_probabilities_where_a_method_has_them(
+    data: Path,  # noqa: F811
+    method: str,
+) -> None:
+    """Scores of LDA share a term within a row, so that the AUC of a class between others was .5."""
+    x = np.arange(60.0)
+    lines = [f"{v},{(7 * v) % 5},{'abc'[int(v // 20)]}" for v in x]
+    Path("line.csv").write_text("\n".join(["u,v,class", *lines]) + "\n")
+    run("fit", "line.csv", "--labels", "class", "-m", method, "--no-quality", "-o", "m.ek")
+    table = list(csv.DictReader(run("predict", "m.ek", "line.csv", "--proba").splitlines()))
+    found = run_json("score", "m.ek", "line.csv")["targets"]
+    for k, row in enumerate(found):
+        p = np.array([float(line[f"probability {row['class']}"]) for line in table])
+        inside, outside = p[x // 20 == k][:, None], p[x // 20 != k]
+        wins = np.mean(inside > outside) + np.mean(inside == outside) / 2
+        assert row["AUC"] == pytest.approx(wins)
+    assert method != "lda" or min(row["AUC"] for row in found) > 0.99
+
+
+def test_a_letter_in_pieces_is_the_same_letter(data: Path) -> None:  # noqa: F811
+    """Names, classes and categories, in text, Parquet and options."""
+    rows = [f"{k % 7},{'Köln' if k % 3 else 'Bonn'},{'été' if k % 2 else 'x'}" for k in range(40)]
+    whole = "\n".join(["größe,ort,class", *rows]) + "\n"
+    Path("one.csv").write_text(whole, encoding="utf-8")
+    Path("pieces.csv").write_text(unicodedata.normalize("NFD", whole), encoding="utf-8")
+    both = whole + "\n".join(unicodedata.normalize("NFD", row) for row in rows) + "\n"
+    Path("both.csv").write_text(both, encoding="utf-8")
+    options = ["--labels", "class", "-m", "lda", "--categorical", "ort", "--no-quality"]
+    width = unicodedata.normalize("NFD", "größe")
+    record = run_json("fit", "both.csv", *options, "--ignore", width, "-o", "b.ek")
+    assert (record["targets"], record["n_features"]) == (["x", "été"], 2)
+    run("fit", "one.csv", *options, "-o", "m.ek")
+    plain = run("predict", "m.ek", "one.csv", "-o", "-")
+    assert run("predict", "m.ek", "pieces.csv") == plain
+    assert run_json("score", "m.ek", "pieces.csv") == run_json("score", "m.ek", "one.csv")
+    pandas = pytest.importorskip("pandas")
+    pandas.read_csv("pieces.csv").to_parquet("pieces.parquet")
+    assert run("predict", "m.ek", "pieces.parquet") == plain
+
+
+@pytest.mark.parametrize("cell", ["F", "28.10.2025", "12 kg"])
+def test_advice_names_no_option_that_a_command_lacks(data: Path, cell: str) -> None:  # noqa: F811
+    run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "--no-quality", "-o", "m.ek")
+    Path("bad.csv").write_text(f"f1,f2,f3,f4,class\n1,2,3,{cell},red\n")
+    for name in ("predict", "score", "explain"):
+        said = run(name, "m.ek", "bad.csv", code=1)
+        assert "column 'f4' holds text" in said
+        assert not re.search("--(labels|ignore|categorical|text)", said)
+
+
+def test_absent_columns_are_told_with_those_that_are_there(data: Path) -> None:  # noqa: F811
+    run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "--no-quality", "-o", "m.ek")
+    Path("upper.csv").write_text("F1,f2,f3,f4\n1,2,3,4\n")
+    said = run("predict", "m.ek", "upper.csv", code=1)
+    assert "not there: 'f1'; it has 'F1', 'f2', 'f3', 'f4'." in said
+
+
+def test_one_row_is_no_rows(data: Path) -> None:  # noqa: F811
+    run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "--no-quality", "-o", "m.ek")
+    Path("one.csv").write_text("f1,f2,f3,f4\n1,2,3,4\n")
+    assert "wrote 1 row to out.csv" in run("predict", "m.ek", "one.csv", "-o", "out.csv")
+    assert "it has 1 row:" in run("explain", "m.ek", "one.csv", "--row", "2", code=1)
+
+
+def test_an_unknown_class_is_told_with_those_that_are_known(data: Path) -> None:  # noqa: F811
+    run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "--no-quality", "-o", "m.ek")
+    text = Path("data.csv").read_text().replace(",red,", ",purple,", 1)
+    Path("new.csv").write_text(text)
+    said = run("score", "m.ek", "new.csv", code=1)
+    assert "the class 'purple', which no row to learn from had ('blue', 'green', 'red')" in said
 
 
 def test_predictions_with_names_ranks_and_probabilities(data: Path) -> None:  # noqa: F811

@@ -352,7 +352,7 @@ def test_expected_columns_are_found_by_name(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", table())
     data = get(path, expected=Expected(("c", "a"), 2))
     assert np.array_equal(data.X, NUMBERS[:, [2, 0]])
-    fails(path, "1 of the 2 columns that the model was fitted on are not there: 'z'.",
+    fails(path, "1 of the 2 columns that the model was fitted on are not there: 'z'; it has 'a'",
           expected=Expected(("a", "z"), 2))  # fmt: skip
 
 
@@ -786,7 +786,9 @@ def test_several_columns_of_yes_and_no_are_labels(tmp_path: Path) -> None:
 def test_truth_of_other_labels_than_the_model_has_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "x,a\n1,1\n2,0\n")
     model = Expected(("x",), 1, labels=("a", "b"))
-    fails(path, "1 of the 2 labels are not there: 'b'.", expected=model, truth=True)
+    fails(
+        path, "1 of the 2 labels are not there: 'b'; it has 'x', 'a'.", expected=model, truth=True
+    )
     target = target_of("a.csv", np.array([[0.0, 1], [1, 0]]), ["a", "b"])
     with pytest.raises(FileError, match=r"row 2 has the label 0\.5: give 0 or 1"):
         target.encode("b.csv", np.array([[0.0, 1], [0.5, 0]]))

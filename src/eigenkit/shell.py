@@ -39,6 +39,18 @@ def check_above_zero(name: str, value: Any, *, hint: str = "") -> float:
     return float(value)
 
 
+def counted(n: int, word: str) -> str:
+    """So many of something.
+
+    Examples
+    --------
+    >>> from eigenkit.shell import counted
+    >>> counted(1, "row"), counted(20, "row")
+    ('1 row', '20 rows')
+    """
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"
+
+
 def shown(value: Any) -> str:
     """The value as it would be typed, cut where that is long."""
     text = repr(value.item() if isinstance(value, np.generic) else value)

@@ -175,6 +175,7 @@ def _apply(
     """Read in blocks, compute, write; the output appears when all of it is there."""
     from eigenkit.files import FileError, atomic, open_file, output_format, write_table
     from eigenkit.files._reading import rows_per_block
+    from eigenkit.shell import counted
 
     if out == "-" and as_json:
         raise o.bad("--out", "--json needs the table in a file.")
@@ -197,7 +198,7 @@ def _apply(
         with atomic(place) as stream:
             n = write_table(stream, kind, names, blocks, keep_formulas)
     record = {"out": str(place), "rows": n, "columns": names, "found": source.found}
-    text = f"{found_line(data, source.found)}\nwrote {n} rows to {clean(place)}"
+    text = f"{found_line(data, source.found)}\nwrote {counted(n, 'row')} to {clean(place)}"
     return Result(record, text)
 
 

@@ -205,11 +205,13 @@ def _partial(out: str | None) -> str | None:
 
 def _plan_line(prepared: _Prepared, n_methods: int, baselines: bool, n_splits: int) -> str:
     """What will be done."""
+    from eigenkit.shell import counted
+
     n, d = prepared.X.shape
-    methods = f"{n_methods} method{'s' if n_methods > 1 else ''}"
     also = " and the baselines" if baselines else ""
-    splits = f"{n_splits} split{'s' if n_splits > 1 else ''}"
-    return f"comparing {methods}{also} on {n} rows and {d} features, in {splits}"
+    size = f"{counted(n, 'row')} and {counted(d, 'feature')}"
+    splits = counted(n_splits, "split")
+    return f"comparing {counted(n_methods, 'method')}{also} on {size}, in {splits}"
 
 
 @dataclass

@@ -41,12 +41,13 @@ def explain(
     """
     from eigenkit.files import FileError
     from eigenkit.models import load
+    from eigenkit.shell import counted
 
     fitted = load(model)
     whole = load_data(data, reading(given, expected=fitted.expected()), as_json)
     n = len(whole.block())
     if row > n:
-        raise FileError(data, f"it has {n} rows: there is no row {row}.")
+        raise FileError(data, f"it has {counted(n, 'row')}: there is no row {row}.")
     record = explained(fitted, data, whole.block(), row - 1, label, top)
     return Result(record, "\n\n".join(_told(item) for item in record["labels"]))
 

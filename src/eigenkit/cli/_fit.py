@@ -39,7 +39,11 @@ def fit(
     out: Annotated[str, Option("--out", "-o", help="The model file to write.")],
     method: Annotated[str, Option("--method", "-m", help="See eigenkit methods.")] = "cca",
     alpha: Annotated[
-        str | None, Option(help="Ridge: a number, or cv to choose it by cross-validation.")
+        str | None,
+        Option(
+            help="Ridge: a number, or cv to choose it by cross-validation; by default that of the "
+            "method, which is 1 for most."
+        ),
     ] = None,
     alphas: Annotated[
         str | None, Option(help="With --alpha cv: the values to choose from, with commas.")

@@ -93,20 +93,26 @@ def _views(model: Model) -> list[dict[str, Any]]:
 
 
 def _view_words(view: dict[str, Any]) -> str:
+    from eigenkit.shell import counted
+
     share = f", weight {view['weight']:.3f}" if "weight" in view else ""
-    return f"{view['view']} ({view['n_features']} features{share})"
+    return f"{view['view']} ({counted(view['n_features'], 'feature')}{share})"
 
 
 def summary(model: Model) -> str:
     """A model in one line."""
+
+    from eigenkit.shell import counted
+
     d, how = describe(model), model.how
-    parts = [f"{d['method']} on {how['n_rows']} rows and {d['n_features']} features"]
+    rows, features = counted(how["n_rows"], "row"), counted(d["n_features"], "feature")
+    parts = [f"{d['method']} on {rows} and {features}"]
     what = {"numbers": "to predict"}.get(d["task"], d["task"])
     parts.append(f"{len(d['targets'])} {what}")
     if d["n_components"]:
         chosen = " (by cross-validation)" if how.get("component_search") else ""
-        s = "" if d["n_components"] == 1 else "s"
-        parts.append(f"{d['n_components']} component{s}{chosen}{_other_than_predicts(model)}")
+        components = counted(d["n_components"], "component")
+        parts.append(f"{components}{chosen}{_other_than_predicts(model)}")
     if how["params"].get("alpha") is not None:
         chosen = " (by cross-validation)" if how["alpha_search"] else ""
         parts.append(f"alpha {how['params']['alpha']:g}{chosen}")

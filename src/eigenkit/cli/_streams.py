@@ -40,6 +40,7 @@ def follow(
     from eigenkit.files._writing import Lock
     from eigenkit.models import load
     from eigenkit.models._follow import Follower
+    from eigenkit.shell import counted
 
     stopped = "the end of the file"
     with Lock(model):  # before it is read: what another one adds to it must not be lost
@@ -54,7 +55,9 @@ def follow(
             stopped = "an interrupt"
     stream = follower.stream
     skipped = [{"position": p, "problem": m} for p, m in stream.skipped]
-    lines = [f"followed {clean(data)} to {stopped}: {stream.n_rows} rows in {clean(model)}"]
+    lines = [
+        f"followed {clean(data)} to {stopped}: {counted(stream.n_rows, 'row')} in {clean(model)}"
+    ]
     if stream.n_skipped:
         lines.append(f"bad rows skipped: {stream.n_skipped}, the last of them:")
         lines += [f"- {clean(s['problem'])}" for s in skipped[-5:]]

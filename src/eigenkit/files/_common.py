@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,6 +33,24 @@ class FileError(ValueError):
             where += f", column {shown(column) if isinstance(column, str) else column}"
         super().__init__(f"{where}: {problem}")
         self.path, self.problem, self.line, self.column = str(path), problem, line, column
+
+
+# A letter and what is written onto it: accents, voicing marks of kana, parts of Hangul.
+_IN_PIECES = re.compile("[^\\W\\d_][\u0300-\u036f\u1161-\u11ff\u3099\u309a]+")
+
+
+def composed(text: str) -> str:
+    """The text with letters in one piece: some systems write é as e and an accent.
+
+    Examples
+    --------
+    >>> from eigenkit.files._common import composed
+    >>> composed("e\\u0301te\\u0301") == "\\u00e9t\\u00e9"
+    True
+    """
+    if text.isascii() or unicodedata.is_normalized("NFC", text):
+        return text
+    return _IN_PIECES.sub(lambda match: unicodedata.normalize("NFC", match[0]), text)
 
 
 # An option of the command line, and its value where one of these follows.

@@ -199,6 +199,9 @@ class Delimited(Table):
         if all(looks_marked(example_of(columns[name])) and not hints[name] for name in names):
             example = shown(example_of(columns[names[0]]))
             return self.error(f"{what}: if {example} is a number, give --decimal or --thousands.")
+        if self.options.expected is not None:  # whose columns are what they are
+            steps = dict.fromkeys(filter(None, hints.values())) or ["correct the file"]
+            return self.error(f"{what}, but the model takes numbers: {', '.join(steps)}.")
         few = [name for name in names if not hints[name] and repeats(columns[name])]
         text = [name for name in names if not hints[name] and name not in few]
         options = [("--categorical", few), ("--text", text)]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.files._cells import is_code, split_labels
-from eigenkit.files._common import Block, FileError, Reading, check_unique
+from eigenkit.files._common import Block, FileError, Reading, check_unique, composed
 from eigenkit.files._roles import Table, roles
 from eigenkit.files._streams import Origin, guarded, held
 
@@ -135,5 +135,5 @@ class Parquet(Table):
 def _text(value: Any) -> str:
     """A cell as text; bytes are taken for UTF-8."""
     if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return "" if value is None else str(value)
+        value = value.decode("utf-8", "replace")
+    return "" if value is None else composed(str(value))

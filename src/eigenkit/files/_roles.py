@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from eigenkit.files._common import Expected, FileError, Reading, Source, listed
+from eigenkit.files._common import Expected, FileError, Reading, Source, composed, listed
 from eigenkit.shell import shown
 
 _POSITION = re.compile(r"-?[0-9]{1,9}")
@@ -55,6 +55,8 @@ class Table(Source):
     def _no_feature(self, j: int, why: str) -> FileError:
         """The refusal of a column that is to be a feature."""
         ways = "name it with --labels, --categorical or --text, or leave it out with --ignore."
+        if self.options.expected is not None:
+            ways = "the model was fitted on numbers there."
         return self.error(f"{why}: {ways}", column=self.names[j])
 
     def _named(self, columns: Iterable[int]) -> list[str]:
@@ -77,7 +79,8 @@ class Roles:
 def pick(path: Any, wanted: Iterable[str], names: Sequence[str], what: str) -> list[int]:
     """Positions of the columns named, by name, pattern or position."""
     found: list[int] = []
-    for item in wanted:
+    names = [*map(composed, names)]
+    for item in map(composed, wanted):
         found += [j for j in _matches(path, item, names, what) if j not in found]
     return found
 
@@ -183,17 +186,21 @@ def _expected_roles(path: Any, names: Sequence[str], header: bool, model: Expect
         raise FileError(
             path, f"it has {len(names)} columns, but the model was fitted on {model.n_features}."
         )
-    place = {name: j for j, name in enumerate(names)}
+    place = {composed(name): j for j, name in enumerate(names)}
     _check_there(path, names, wanted, "columns that the model was fitted on")
-    labels = [place[name] for name in model.labels if name in place]
-    features = [place[name] for name in model.features]
-    return Roles(features, [place[name] for name in model.text], labels)
+
+    def found(some: Iterable[str]) -> list[int]:
+        return [place[name] for name in map(composed, some) if name in place]
+
+    return Roles(found(model.features), found(model.text), found(model.labels))
 
 
-def _check_there(path: Any, names: Iterable[str], wanted: Sequence[str], what: str) -> None:
-    there = set(names)
-    absent = [name for name in wanted if name not in there]
+def _check_there(path: Any, names: Sequence[str], wanted: Sequence[str], what: str) -> None:
+    there = set(map(composed, names))
+    absent = [name for name in wanted if composed(name) not in there]
     if absent:
         raise FileError(
-            path, f"{len(absent)} of the {len(wanted)} {what} are not there: {listed(absent)}."
+            path,
+            f"{len(absent)} of the {len(wanted)} {what} are not there: {listed(absent)}; "
+            f"it has {listed(names)}.",
         )

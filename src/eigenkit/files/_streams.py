@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from eigenkit.compiled import after_lines
-from eigenkit.files._common import FileError, Reading, size
+from eigenkit.files._common import FileError, Reading, composed, size
 
 # The longest line that is read, in characters: a million numbers fit.
 LONGEST_LINE = 64 * 2**20
@@ -103,9 +103,13 @@ class Origin:
             ) from error
 
     def text(self, encoding: str) -> Iterator[bytes]:
-        """The text in UTF-8, in pieces that end with a line; line ends become ``\\n``."""
+        """The text in UTF-8, in pieces that end with a line; line ends become ``\\n``.
+
+        Letters are in one piece, so that a name has one spelling.
+        """
         with self.open() as binary:
-            yield from self._pieces(_Decoded(binary, encoding))
+            for piece in self._pieces(_Decoded(binary, encoding)):
+                yield piece if piece.isascii() else composed(piece.decode()).encode()
 
     def bytes_(self) -> Iterator[bytes]:
         """The bytes in pieces that end with a line."""

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.files._cells import as_class
-from eigenkit.files._common import Block, FileError, Reading, Source
+from eigenkit.files._common import Block, FileError, Reading, Source, listed
 from eigenkit.shell import shown
 
 TASKS = ("classes", "labels", "numbers")
@@ -88,7 +88,9 @@ class Target:
         strange = sorted(set(y) - set(self.names)) if self.kind == "classes" else []
         if strange:
             raise FileError(
-                path, f"it holds the class {shown(strange[0])}, which no row to learn from had."
+                path,
+                f"it holds the class {shown(strange[0])}, which no row to learn from had "
+                f"({listed(self.names)}): correct it, or leave out such rows.",
             )
 
     def as_read(self, options: Reading) -> Reading:

@@ -108,7 +108,7 @@ class FitRows:
         held = [Stored.of(scratch, X).with_y(self.target, y) for X, y in self._make(raw)]
         classes = np.array(self.target.names) if self.target.kind == "classes" else None
         blocks = RowBlocks.stored(held, classes)
-        self.say(f"{self.n} rows take {size(scratch.n_bytes)} there, until the fit ends")
+        self.say(f"the rows take {size(scratch.n_bytes)} there, until the fit ends")
         return blocks
 
 

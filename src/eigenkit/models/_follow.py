@@ -23,7 +23,7 @@ from eigenkit.files._reading import check_lines, not_lines, stacked
 from eigenkit.models._model import Model, of_more_rows, save
 from eigenkit.models._parsed import numbered
 from eigenkit.models._stream import Stream
-from eigenkit.shell import shown
+from eigenkit.shell import counted, shown
 
 # Seconds between looks at a file that has not grown.
 _POLL = 1.0
@@ -159,16 +159,17 @@ class Follower:
             check_lines(path)
         if self.forgets:
             warnings.warn(
-                f"{self.place.name} keeps no stream, so its {self.model.how['n_rows']} rows do not "
-                "count: the model begins anew with the first row that comes; fit --checkpoint "
-                "gives one that goes on.",
+                f"{self.place.name} keeps no stream, so that its "
+                f"{counted(self.model.how['n_rows'], 'row')} will not count: the model begins anew "
+                "with the first row that comes; fit --checkpoint gives one that goes on.",
                 stacklevel=2,
             )
             how = {**self.model.how, "data": "rows of standard input" if path == "-" else path}
             self.model = replace(self.model, how=how)
         if self.adds:
             rows = "standard input" if path == "-" else path
-            say(f"{self.place.name} holds {self.n_held} rows already; rows of {rows} are added.")
+            held = counted(self.n_held, "row")
+            say(f"{self.place.name} holds {held} already; rows of {rows} are added.")
         begun = self.stream.position or 0
         self._look_back(path, kind, begun)
         try:
@@ -233,7 +234,7 @@ class Follower:
         save(replace(self.model, estimator=estimator, how=how), self.place)
         self._kept = position
         skipped = f", {self.stream.n_skipped} skipped" if self.stream.n_skipped else ""
-        say(f"{self.stream.n_rows} rows in {self.place.name}{skipped}")
+        say(f"{counted(self.stream.n_rows, 'row')} in {self.place.name}{skipped}")
 
 
 def _is_solvable(estimator: Any) -> bool:

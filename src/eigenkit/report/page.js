@@ -125,13 +125,14 @@ function addSearch(table) {
   found.setAttribute("role", "status");
   label.append(`Search in ${table.caption.textContent}`, field);
   field.addEventListener("input", () => {
-    const wanted = field.value.toLowerCase();
+    const words = field.value.toLowerCase().split(" ").filter(Boolean);
     let n = 0;
     for (const row of table.tBodies[0].rows) {
-      row.hidden = !row.textContent.toLowerCase().includes(wanted);
+      const text = [...row.cells].map((cell) => cell.textContent.toLowerCase()).join(" ");
+      row.hidden = !words.every((word) => text.includes(word));
       n += row.hidden ? 0 : 1;
     }
-    found.textContent = wanted ? `${n} of ${table.tBodies[0].rows.length} rows` : "";
+    found.textContent = words.length ? `${n} of ${table.tBodies[0].rows.length} rows` : "";
   });
   table.parentElement.before(label, found);
 }
