@@ -118,6 +118,9 @@ function startTable(table) {
   if (table.tBodies[0].rows.length >= SEARCH_FROM) addSearch(table);
 }
 
+// How text is compared: blanks count once, and not at the ends.
+const inOneLine = (text) => text.trim().toLowerCase().replace(/\s+/g, " ");
+
 function addSearch(table) {
   const label = document.createElement("label"), field = document.createElement("input"), found = document.createElement("span");
   label.className = "field search";
@@ -125,14 +128,13 @@ function addSearch(table) {
   found.setAttribute("role", "status");
   label.append(`Search in ${table.caption.textContent}`, field);
   field.addEventListener("input", () => {
-    const words = field.value.toLowerCase().split(" ").filter(Boolean);
+    const wanted = inOneLine(field.value);
     let n = 0;
     for (const row of table.tBodies[0].rows) {
-      const text = [...row.cells].map((cell) => cell.textContent.toLowerCase()).join(" ");
-      row.hidden = !words.every((word) => text.includes(word));
+      row.hidden = !inOneLine([...row.cells].map((cell) => cell.textContent).join(" ")).includes(wanted);
       n += row.hidden ? 0 : 1;
     }
-    found.textContent = words.length ? `${n} of ${table.tBodies[0].rows.length} rows` : "";
+    found.textContent = wanted ? `${n} of ${table.tBodies[0].rows.length} rows` : "";
   });
   table.parentElement.before(label, found);
 }
