@@ -240,6 +240,21 @@ def test_absent_columns_are_told_with_those_that_are_there(data: Path) -> None: 
     assert "not there: 'f1'; it has 'F1', 'f2', 'f3', 'f4'." in said
 
 
+def test_a_search_for_components_says_nothing_of_models_that_are_not_kept(
+    data: Path,  # noqa: F811
+) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 5, (60, 20))
+    X[:, 19] = X[:, 18]  # so that there is a component less than features
+    names = ",".join([*(f"w{j}" for j in range(20)), "class"])
+    lines = [",".join([*map(str, row), "ab"[k % 2]]) for k, row in enumerate(X)]
+    Path("words.csv").write_text("\n".join([names, *lines]) + "\n")
+    options = ["--labels", "class", "-m", "plsda", "--no-quality", "-o", "m.ek"]
+    record = run_json("fit", "words.csv", *options, "--seed", "3")
+    assert record["n_components"] < 20
+    assert record["notes"] == []
+
+
 def test_one_row_is_no_rows(data: Path) -> None:  # noqa: F811
     run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "--no-quality", "-o", "m.ek")
     Path("one.csv").write_text("f1,f2,f3,f4\n1,2,3,4\n")

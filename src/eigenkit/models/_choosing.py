@@ -7,6 +7,7 @@ for numbers. Methods that predict classes themselves are refitted and judged by 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from sklearn.utils import get_tags
 
 from eigenkit.estimators._base import path_of_alphas
 from eigenkit.evaluation.metrics import mean_auc, mean_r2
+from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.models._model import fit_linear
 
@@ -155,7 +157,9 @@ def choose_components(
 ) -> tuple[int, Array]:
     """The number of components with the best mean score, and all scores."""
     largest = clone(estimator).set_params(n_components=most_components(estimator, shape, cv))
-    scores = scores_by_components(largest, folds, kind)
+    with warnings.catch_warnings():  # that there are fewer than are tried concerns nobody
+        warnings.simplefilter("ignore", DegenerateDataWarning)
+        scores = scores_by_components(largest, folds, kind)
     return int(np.argmax(scores.mean(axis=0))) + 1, scores
 
 
