@@ -274,6 +274,16 @@ def test_the_checksum_of_a_file_goes_on(tmp_path, rng, bad, monkeypatch):
     assert load(model).how["n_rows"] == len(frame) - len(bad)
 
 
+def test_what_is_refused_leaves_no_lock_and_a_model_is_no_state(tmp_path, rng):
+    model = _start(tmp_path, _frame(rng))
+    _follow(tmp_path, tmp_path / "nowhere.csv", model, code=1)
+    assert not list(tmp_path.glob(".*.lock"))
+    model.rename(tmp_path / "m.state")
+    other = _start(tmp_path, _frame(rng))
+    said = _follow(tmp_path, tmp_path / "first.csv", other, code=1)
+    assert "m.state: it holds a model: name another file" in " ".join(said.split())
+
+
 def test_a_model_has_one_follower(tmp_path, rng):
     frame, data = _frame(rng), tmp_path / "data.csv"
     frame.to_csv(data, index=False)

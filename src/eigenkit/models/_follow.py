@@ -152,6 +152,12 @@ class Follower:
 
     def follow(self, path: str, *, once: bool, say: Callable[[str], None]) -> None:
         """Take in what there is and what comes, until the file or the user ends it."""
+        try:
+            self._follow(path, once, say)
+        finally:
+            self.stream.close()
+
+    def _follow(self, path: str, once: bool, say: Callable[[str], None]) -> None:
         kind = self.options.format or ("svmlight" if self.model.features.names is None else "csv")
         if kind not in _LINES:
             raise not_lines(path, kind)

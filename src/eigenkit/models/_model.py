@@ -279,6 +279,8 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES) -> Model:
     tree, arrays = read_container(path, max_bytes)
     if isinstance(tree, dict) and tree.get("kind") == "images":
         raise FileError(path, "it is a model of image sets: use eigenkit annotate predict.")
+    if isinstance(tree, dict) and tree.get("kind") == "stream":
+        raise FileError(path, "it holds the state of a stream: give the model file beside it.")
     try:
         model = _from_parts(tree, arrays)
         _check_features(model.features, max((a.size for a in arrays), default=0))

@@ -305,6 +305,8 @@ class Stream:
     def _resume(self) -> int | None:
         """Go on from the state in the file; the position of its last batch."""
         tree, arrays = read_container(str(self.path), MAX_BYTES)
+        if isinstance(tree, dict) and tree.get("kind") != "stream":
+            raise FileError(str(self.path), "it holds a model: name another file for the state.")
         try:
             self._check_settings(from_tree(tree["settings"], arrays))
             found = from_tree(tree["estimator"], arrays)
