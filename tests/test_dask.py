@@ -276,6 +276,31 @@ def test_files_on_a_cluster_must_have_the_same_columns(client, tmp_path, header,
         RowBlocks.from_dask(client, str(tmp_path / "*.csv"), labels="class")
 
 
+@pytest.mark.parametrize(("method", "labels"), [("star", "tag_*"), ("opls", "class")])
+def test_a_classifier_on_top_is_that_of_a_fit_here(client, tmp_path, method, labels):
+    from eigenkit.files import Reading, open_file
+    from eigenkit.models import fit_model
+    from eigenkit.models._cluster import fit_on_cluster
+
+    rng = np.random.default_rng(0)
+    X, noise = rng.normal(size=(60, 3)), rng.normal(size=(60, 2))
+    tags = (X[:, :2] + 0.3 * noise > 0).astype(int)
+    rows = [
+        f"{','.join(f'{x:.6f}' for x in row)},{a},{b},{'uvw'[a + b]}\n"
+        for row, (a, b) in zip(X, tags, strict=True)
+    ]
+    names = "f,g,h,tag_a,tag_b,class\n"
+    for i in range(3):
+        (tmp_path / f"p{i}.csv").write_text(names + "".join(rows[20 * i : 20 * i + 20]))
+    (tmp_path / "all.csv").write_text(names + "".join(rows))
+    ignored = ("class",) if labels == "tag_*" else ("tag_*",)
+    options = Reading(labels=(labels,), ignore=ignored)
+    found = fit_on_cluster(client, str(tmp_path / "p*.csv"), method, options)
+    here = fit_model(open_file(str(tmp_path / "all.csv"), options), method)
+    np.testing.assert_allclose(found.linear.weights, here.linear.weights, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(found.linear.intercept, here.linear.intercept, atol=1e-7)
+
+
 class _Anywhere:
     """A client of workers that hold parts as they like."""
 

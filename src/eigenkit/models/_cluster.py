@@ -11,7 +11,7 @@ from eigenkit.files import FileError, Reading, Target, open_file
 from eigenkit.files._reading import paths
 from eigenkit.models._dask import blocks_of
 from eigenkit.models._features import learn_features
-from eigenkit.models._model import Model, how_fitted
+from eigenkit.models._model import Model, how_fitted, on_top
 from eigenkit.registry import find
 
 
@@ -72,9 +72,9 @@ def fit_on_cluster(
     task: str | None = None,
     params: dict[str, Any] | None = None,
 ) -> Model:
-    """Fit a method to files that the workers read; only sums over the rows come here.
+    """Fit a method to files that the workers read, under the names that they have here.
 
-    The workers must see the files under the same names. The method must predict by itself.
+    Only sums over the rows come here, and for a classifier on top the scores of all rows.
     """
     found = find(method)
     source = open_file(paths(pattern)[0], replace(options, stream=True))
@@ -89,11 +89,6 @@ def fit_on_cluster(
     blocks = blocks_of(client, pattern, None, options.labels, None, reading, by_name=True)
     if blocks.kind is None:
         raise FileError(pattern, "no labels: say with --labels which columns hold them.")
-    if found.kind != "classifier" and blocks.kind != "numbers":
-        raise ValueError(
-            f"{method} has a classifier on top, which needs all rows at once: use a method that "
-            "predicts by itself (lda), or fit without --dask."
-        )
     columns = tuple(source.label_names)
     names = tuple(blocks.names) if blocks.kind != "numbers" else (columns or ("y1",))
     estimator = found.make(**(params or {})).fit(blocks)
@@ -101,4 +96,5 @@ def fit_on_cluster(
     features = replace(features, n_numbers=int(estimator.n_features_in_))
     how = how_fitted(source, pattern, estimator, int(blocks.n_rows))
     target = Target(blocks.kind, names, columns, options.label_separator)
-    return Model(found.name, features, estimator, None, target, how)
+    linear = on_top(found, target, lambda: blocks.scores(estimator))
+    return Model(found.name, features, estimator, linear, target, how)

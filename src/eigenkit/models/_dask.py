@@ -1,4 +1,4 @@
-"""Blocks of rows on a cluster: the only file that knows Dask, which serves as an engine for tasks.
+"""Blocks of rows on a cluster; Dask, which only this file and `_cluster` know, runs the tasks.
 
 Every part is a future whose rows were made by a task (read from files, or computed), so a worker
 that dies takes nothing along that another one cannot make again. A pass submits one pure task for
@@ -33,6 +33,7 @@ from eigenkit.models._worker import (
     looked,
     on_parts,
     read_part,
+    scored,
     sum_of,
 )
 from eigenkit.moments import Blocks
@@ -82,6 +83,11 @@ class DaskBlocks(Blocks):
         """``function`` of the X of every part, one after the other."""
         for future in self._futures:
             yield from self._submit(applied, future, function)
+
+    def scores(self, projection: Any) -> Iterable[tuple[Any, Any]]:
+        """Scores and labels of every block, one part after the other."""
+        for future in self._futures:
+            yield from self._submit(scored, future, projection)
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
         return _result(self.client, self.client.submit(function, *arguments))

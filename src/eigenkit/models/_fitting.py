@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from eigenkit.estimators._folds import best_of
 from eigenkit.files import Data, FileError, Source, Target
 from eigenkit.files._reading import rows_per_block
 from eigenkit.files._targets import target_in
+from eigenkit.linalg import Array
 from eigenkit.models._choosing import (
     SCORES,
     choose_components,
@@ -26,7 +27,7 @@ from eigenkit.models._choosing import (
 )
 from eigenkit.models._features import Features, learn_features, view_columns, view_params
 from eigenkit.models._fit_rows import FitRows, time_of
-from eigenkit.models._model import Model, fit_linear, how_fitted
+from eigenkit.models._model import Model, how_fitted, on_top
 from eigenkit.models._parsed import Tick, in_blocks, in_memory, labels_of, note, unsaid
 from eigenkit.models._preparing import Preparation
 from eigenkit.models._stream import Stream
@@ -149,7 +150,7 @@ def fit_model(
         "seed": seed,
         "views": list(views),
     }
-    linear = _on_top(found, estimator, rows)
+    linear = on_top(found, rows.target, lambda: _scores(estimator, rows))
     if quality and not stream:
         how["quality"] = _quality(estimator, rows)
     return Model(found.name, features, estimator, linear, target, how)
@@ -318,15 +319,5 @@ def _rises(scores: Sequence[float], best: int) -> bool:
     return scores[best] - beside > SUM_ROUNDING * abs(scores[best])
 
 
-def _on_top(method: Method, estimator: Any, rows: FitRows) -> Any:
-    """The linear classifier, where the method does not predict classes itself."""
-    if method.kind == "classifier" or rows.target.kind == "numbers":
-        return None
-    Z, y = [], []
-    for X, part in rows:
-        Z.append(np.asarray(estimator.transform(X), dtype=np.float64))
-        y.append(part)
-    labels = np.concatenate(y)
-    if rows.target.kind == "classes":
-        labels = labels[:, None] == np.array(rows.target.names, dtype=object)
-    return fit_linear(np.vstack(Z), np.asarray(labels, dtype=np.float64))
+def _scores(estimator: Any, rows: FitRows) -> Iterator[tuple[Array, np.ndarray]]:
+    return ((np.asarray(estimator.transform(X), dtype=np.float64), y) for X, y in rows)

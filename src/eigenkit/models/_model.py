@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from eigenkit.models._container import damaged, read_container, write_container
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
 from eigenkit.models._trees import TreeError, from_tree, to_tree
 from eigenkit.record.schema import versions
+from eigenkit.registry import Method
 from eigenkit.shell import what_is
 from eigenkit.solvers.margin import squared_hinge
 
@@ -57,6 +59,22 @@ def fit_linear(Z: Array, Y: Array) -> Linear:
     if mixed.size:
         coef[mixed], intercept[mixed] = squared_hinge((Z - mean) / unit, Y[:, mixed])
     return Linear(mean, unit, coef, intercept)
+
+
+def on_top(
+    method: Method, target: Target, scores: Callable[[], Iterable[tuple[Array, np.ndarray]]]
+) -> Linear | None:
+    """The linear classifier on the scores and labels of all rows, block by block.
+
+    None where the method predicts by itself.
+    """
+    if method.kind == "classifier" or target.kind == "numbers":
+        return None
+    Z, y = zip(*scores(), strict=True)
+    labels = np.concatenate(y)
+    if target.kind == "classes":
+        labels = labels[:, None] == np.array(target.names, dtype=object)
+    return fit_linear(np.vstack(Z), np.asarray(labels, dtype=np.float64))
 
 
 # The most that a model file may hold.
