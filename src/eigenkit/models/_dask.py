@@ -394,8 +394,7 @@ def register_sizes() -> None:
     """Tell Dask how large sparse arrays are: it takes them for empty shells."""
     from dask.sizeof import sizeof
 
-    sizeof.register(sparse.csr_array, _size_of)
+    def size_of(X: Any) -> int:
+        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
 
-
-def _size_of(X: Any) -> int:
-    return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+    sizeof.register(sparse.csr_array, size_of)
