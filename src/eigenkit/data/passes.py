@@ -17,7 +17,7 @@ from zlib import crc32
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.sparse_rows import BLOCK_BYTES, row_slices
+from eigenkit.data.columns import BLOCK_BYTES, row_slices
 from eigenkit.linalg import Array
 from eigenkit.threads import ahead, available, one_blas_thread
 from eigenkit.tolerances import precision
