@@ -121,7 +121,7 @@ def test_many_columns_go_through_the_scratch_file(tmp_path, rng, monkeypatch):
     out = tmp_path / "m.ek"
     output = _run("fit", tmp_path / "*.svm", "--method", "lda", "--out", out, "--stream")
     assert "the rows are parsed into a scratch file" in output
-    assert "90 rows take" in output
+    assert "the rows take" in output
     whole = LDA().fit(X, y)
     np.testing.assert_allclose(load(out).estimator.coef_, whole.coef_, rtol=1e-7, atol=1e-9)
 

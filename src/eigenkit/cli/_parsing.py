@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin
 
 import click
 
-SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
+SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True, "max_content_width": 100}
 
 
 class Option:
