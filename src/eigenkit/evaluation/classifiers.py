@@ -57,11 +57,12 @@ def make_baselines(samples: Samples, X: Any, seed: int) -> dict[str, Any]:
     Numbers: ridge regression on all features, and the mean. Labels: no projection, and as many
     principal components as there are labels.
     """
-    linear, n_components = sklearn.linear_model, min(samples.Y.shape[1], min(X.shape) - 1)
     if samples.numbers:
-        found = {"ridge regression": linear.Ridge(), "mean": sklearn.dummy.DummyRegressor()}
+        ridge = sklearn.linear_model.Ridge()
+        found = {"ridge regression": ridge, "mean": sklearn.dummy.DummyRegressor()}
     else:
         kind = sklearn.decomposition.TruncatedSVD if sparse.issparse(X) else PCA
+        n_components = min(samples.Y.shape[1], min(X.shape) - 1)
         reduced = kind(max(1, n_components), random_state=seed)
         found = {"all features": "passthrough", "principal components": reduced}
     if not has_gaps(X):
