@@ -133,7 +133,8 @@ def test_what_the_dense_functions_do_not_take_is_left_to_blas(rng):
     X = rng.normal(size=(50, 6))
     for strange in (X.astype(np.float32), np.asfortranarray(X), X[:, ::2], X.astype(">f8")):
         assert not compiled.takes_dense(strange)
-    assert [k for k in range(70) if _narrow(X, k)] == list(range(2, 65))
+    taken = range(2, 65) if compiled.takes_dense(X) else ()
+    assert [k for k in range(70) if _narrow(X, k)] == list(taken)
     V, H = rng.normal(size=(6, 3)), rng.normal(size=(50, 3))
     for P in (X, np.asfortranarray(X), X[::2], X[::-1]):
         Z, slope = _gradient(P, V, np.ones(3), H[: len(P)])
