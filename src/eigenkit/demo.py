@@ -133,7 +133,7 @@ def picture(path: Path) -> Path | None:
     alone = Y.sum(axis=1) == 1
     model = HypergraphSpectral(2).fit(X, Y)
     ScoresDisplay.from_estimator(model, X[alone], Y[alone].argmax(axis=1), ax=right)
-    right.set(title="HypergraphSpectral on six labels: samples that carry only one")
+    right.set(title="HypergraphSpectral: samples with one label")
     figure.savefig(path, dpi=110)
     plt.close(figure)
     return path
