@@ -123,6 +123,14 @@ def test_the_first_components_are_those_of_fewer(deflation, rng):
     )  # the rotations that give scores of deflated blocks
 
 
+@pytest.mark.parametrize("deflation", ["regression", "canonical", "simpls", "svd"])
+def test_squares_of_cross_products_stay_in_range(deflation, rng):
+    X, Y = rng.normal(size=(30, 5)), rng.normal(size=(30, 3))
+    plain, tiny = (decompose(_cross(X * s, Y * s), 2, deflation) for s in (1.0, 2.0**-280))
+    np.testing.assert_array_equal(tiny.x_weights, plain.x_weights)
+    np.testing.assert_array_equal(tiny.singular_values, plain.singular_values * 2.0**-560)
+
+
 @pytest.mark.parametrize("deflation", ["canonical", "svd"])
 def test_components_end_where_either_side_is_rounding(deflation, rng):
     """Y of rank two, and a grain above what the second and third have in common."""
@@ -257,6 +265,10 @@ def test_the_error_of_a_mixture_is_its_first_step_of_refinement(rng):
         np.testing.assert_allclose(found[0], W, atol=1e-12)
         np.testing.assert_allclose(found[1], B @ W, atol=1e-11)
         np.testing.assert_allclose(found[2], W.T @ B @ W, atol=1e-11)
+    near, slope, inner = normal.refined(W + 1e-5 * E, T)  # one step, and no residual after it
+    np.testing.assert_allclose(near, W, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(slope, B @ W, rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(inner, W.T @ B @ W, rtol=1e-12, atol=1e-13)
 
 
 @pytest.mark.parametrize("method", list(REGRESSIONS))

@@ -41,6 +41,15 @@ def _observed(rng, n, with_gaps):
     return V, Observed.of(V, VIEW, np.ones(n))
 
 
+def test_the_slab_is_a_cauchy_distribution():
+    """The integral over a of N(w; 0, 1/a) Gamma(a)."""
+    a, step = np.linspace(-40, 8, 20_001, retstep=True)  # logarithms
+    prior = stats.gamma(SLAB[0], scale=1 / SLAB[1]).pdf(np.exp(a)) * np.exp(a)
+    for w in (0.1, 1.0, 3.0):
+        density = step * np.sum(prior * stats.norm(scale=np.exp(-a / 2)).pdf(w))
+        assert density == pytest.approx(stats.cauchy.pdf(w), rel=1e-6)
+
+
 def _loadings(rng, K):
     """Any factors, none of them the best."""
     shape, above = (3, K), (2, K)

@@ -32,6 +32,17 @@ def test_the_gradient_vanishes(case: tuple, C: float) -> None:
     np.testing.assert_allclose(w, pull, atol=1e-9 * np.abs(2 * C * Z).sum())
 
 
+def test_what_is_rounding_is_relative_to_the_objective() -> None:
+    """C may be tiny where scores are large: the first step is then not the last."""
+    Z, Y = problem(200, 5, 0.3, 0.7)
+    Z -= Z.mean(axis=0)
+    coef, _ = squared_hinge(1e8 * Z, Y[:, :1], 1e-16)
+    sign = 2 * Y[:, 0] - 1
+    gap = np.maximum(0.0, 1 - sign * (1e8 * Z @ coef[0]))
+    np.testing.assert_allclose(coef[0], 2e-16 * (1e8 * Z).T @ (sign * gap), rtol=1e-6)
+    assert np.any(gap == 0)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_it_is_the_machine_of_scikit_learn(case: tuple) -> None:
     Z, Y = problem(*case)

@@ -113,3 +113,18 @@ def test_what_is_not_there_is_told(rng):
         OrthogonalPLS(n_orthogonal=0).fit(X, y)
     with pytest.raises(ValueError, match="n_components=2 exceeds 1, the number of responses"):
         OrthogonalPLS(2).fit(X, y)
+
+
+def test_what_is_orthogonal_does_not_depend_on_the_unit_of_x(rng):
+    X, y = data(rng)
+    plain, small = (OrthogonalPLS(n_orthogonal=3, scale=False).fit(X * s, y) for s in (1.0, 2**-25))
+    assert small.n_orthogonal_ == 3
+    np.testing.assert_allclose(small.predict(X * 2**-25), plain.predict(X), rtol=1e-9)
+
+
+def test_shares_of_y_are_those_that_predictions_explain(rng):
+    X, Y = data(rng, k=2)
+    model = OrthogonalPLS(scale=False).fit(X, Y)
+    centred = Y - Y.mean(axis=0)
+    explained = np.sum((model.predict(X) - Y.mean(axis=0)) ** 2) / np.sum(centred**2)
+    assert model.y_explained_variance_ratio_.sum() == pytest.approx(explained, rel=1e-9)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import linalg as sla
 from scipy import sparse
 
 from eigenkit.data import Centered
@@ -385,3 +386,11 @@ def test_the_lasso_has_no_unit(unit, rng):
         plain = lasso(_Matrix(A), sparsity)(A.T @ t, np.zeros(8))
         scaled = lasso(_Matrix(unit * A), sparsity)(unit * A.T @ t, np.zeros(8))
         np.testing.assert_allclose(unit * scaled, plain, atol=1e-7)
+
+
+def test_scores_are_judged_by_their_own_lengths():
+    """What both views share is 1e-7 as long as what they do not."""
+    own, shared, other = sla.hadamard(8)[:, 1:4].T
+    X, Y = (np.column_stack([long, 1e-7 * shared]) for long in (own, other))
+    found = sparse_pairs(Centered(X), Centered(Y), 1, "pmd", _request(), scale=False)
+    np.testing.assert_array_equal(found.W_x[:, 0] != 0, [False, True])

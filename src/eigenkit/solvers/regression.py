@@ -145,7 +145,8 @@ class _NormalEquations:
         """W with the digits that the Gram matrix has lost, by residuals for the targets H T.
 
         B W and W'B W come from the pass over the data that gave the last residual; what the last
-        step adds to them is so small that the Gram matrix is good enough for it.
+        step adds to them is so small that the Gram matrix is good enough for it, and its square
+        is rounding.
         """
         HT, CT = self.pencil.H @ T, self.pencil.C @ T
         passed: list[Array] = []
@@ -162,7 +163,7 @@ class _NormalEquations:
         step = refined - V
         damped_V, B_step = damped(self.ridge, V), self.G @ step + damped(self.ridge, step)
         across = V.T @ B_step
-        inner = square + V.T @ damped_V + across + across.T + step.T @ B_step
+        inner = square + V.T @ damped_V + across + across.T
         return refined, CT + slope + damped_V + B_step, inner
 
 
