@@ -94,7 +94,7 @@ PAGES: dict[str, list[str]] = {
         "kernels.sets.VisualWords",
         "kernels.sets.Pooled",
     ],
-    "planes": ["ReGEC", "GEPSVM", "LDA", "analysis.plot_decision_regions"],
+    "planes": ["ReGEC", "GEPSVM", "LDA", "analysis.RegionsDisplay"],
     "streams": ["Stream", "RowBlocks"],
     "scale": ["RowBlocks", "Stream"],
     "inference": [

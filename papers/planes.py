@@ -27,7 +27,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 from eigenkit import GEPSVM, ReGEC
-from eigenkit.analysis.regions import plot_decision_regions
+from eigenkit.analysis.regions import RegionsDisplay
 from eigenkit.datasets import Dataset, make_ndc
 from papers.blocks import Block, Claim, Figure, Note, Table
 from papers.planes_paper import (
@@ -351,7 +351,8 @@ def _regions(reported: Reported, data: Dataset, setting: dict[str, float]) -> Fi
         axes = figure.subplots(1, 3, sharex=True, sharey=True)
         for ax, (name, model) in zip(axes, models.items(), strict=True):
             # Every third sample is enough to see the classes.
-            plot_decision_regions(model.fit(X, y), X[::3], y[::3], ax=ax, resolution=100)
+            fitted = model.fit(X, y)
+            RegionsDisplay.from_estimator(fitted, X[::3], y[::3], ax=ax, resolution=100)
             ax.set(title=name, xlabel="", ylabel="")
             ax.get_legend().remove()
             ax.grid(False)

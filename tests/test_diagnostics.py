@@ -151,7 +151,6 @@ CALLS = {
     "plot_explained_variance": lambda model, X, y: analysis.plot_explained_variance(model),
     "plot_cross_validation": lambda model, X, y: analysis.plot_cross_validation(model),
     "plot_outliers": lambda model, X, y: analysis.plot_outliers(model, X),
-    "plot_decision_regions": lambda model, X, y: analysis.plot_decision_regions(model, X, y),
     "scores": lambda model, X, y: analysis.ScoresDisplay.from_estimator(model, X, y),
     "circle": lambda model, X, y: analysis.CorrelationCircleDisplay.from_estimator(model, X),
     "biplot": lambda model, X, y: analysis.BiplotDisplay.from_estimator(model, X),

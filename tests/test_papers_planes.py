@@ -133,9 +133,9 @@ def test_quick_time(tmp_path):
 
 
 def test_a_figure_of_regions_needs_no_legend_to_tell_classes_apart():
-    from eigenkit.analysis import plot_decision_regions
+    from eigenkit.analysis import RegionsDisplay
 
     X, y = make_ndc(60, 2, random_state=0)
-    ax = plot_decision_regions(SVC().fit(X, y), X, y, resolution=20)
+    ax = RegionsDisplay.from_estimator(SVC().fit(X, y), X, y, resolution=20).ax_
     shapes = {len(points.get_paths()[0].vertices) for points in ax.collections[-2:]}
     assert len(shapes) == 2

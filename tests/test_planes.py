@@ -513,17 +513,13 @@ def test_picture_of_decision_regions():
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
 
-    from eigenkit.analysis import plot_decision_regions
-
     X, y = data(d=2 + 1)
     model = ReGEC(kernel="rbf").fit(X[:, :2], y)
     _, ax = plt.subplots()
-    assert plot_decision_regions(model, X[:, :2], y, ax=ax, resolution=20) is ax
+    assert model.plot("regions", X[:, :2], y, ax=ax, resolution=20).ax_ is ax
     drawn = sum(len(c.get_offsets()) for c in ax.collections if len(c.get_offsets()) > 1)
     assert drawn == len(X)
     plt.close("all")
-    with pytest.raises(ValueError, match="two features only"):
-        plot_decision_regions(model, X, y)
 
 
 @pytest.mark.parametrize("make", [ReGEC, GEPSVM], ids=lambda make: make.__name__)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         plot_scores,
         plot_shrinkage,
     )
-    from eigenkit.analysis.regions import CoefficientsDisplay, RegionsDisplay, plot_decision_regions
+    from eigenkit.analysis.regions import CoefficientsDisplay, RegionsDisplay
     from eigenkit.analysis.resampling import Bootstrap, Intervals, bootstrap
 
 __all__ = [
@@ -45,7 +45,6 @@ __all__ = [
     "hotelling_t2",
     "permutation_test",
     "plot_cross_validation",
-    "plot_decision_regions",
     "plot_explained_variance",
     "plot_loadings",
     "plot_outliers",
@@ -77,7 +76,7 @@ __getattr__, __dir__ = late_names(
             "plot_scores",
             "plot_shrinkage",
         ),
-        ".regions": ("CoefficientsDisplay", "RegionsDisplay", "plot_decision_regions"),
+        ".regions": ("CoefficientsDisplay", "RegionsDisplay"),
         ".resampling": ("Bootstrap", "Intervals", "bootstrap"),
     },
 )

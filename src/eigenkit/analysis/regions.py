@@ -171,45 +171,6 @@ def _samples_at(estimator: Any, Z: Array, components: tuple[int, int]) -> Array:
     return np.asarray(Z @ back.T + np.asarray(mean, dtype=np.float64))
 
 
-def plot_decision_regions(
-    model: Any, X: Any, y: Any, *, ax: Any = None, resolution: int = 200, margin: float = 0.05
-) -> Any:
-    """Colour the plane by the class that a fitted classifier predicts, and draw the samples.
-
-    Parameters
-    ----------
-    model : fitted classifier of two features
-    X : array of shape (n_samples, 2)
-    y : array of shape (n_samples,)
-    ax : matplotlib axes, optional
-        New ones by default.
-    resolution : int
-        Points of the grid along each axis.
-    margin : float
-        Width of the frame around the samples, relative to their extent.
-
-    Returns
-    -------
-    matplotlib axes
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_moons
-    >>> from eigenkit import ReGEC
-    >>> from eigenkit.analysis import plot_decision_regions
-    >>> X, y = make_moons(noise=0.1, random_state=0)
-    >>> model = ReGEC(kernel="rbf", gamma=2).fit(X, y)
-    >>> plot_decision_regions(model, X, y).get_xlabel()
-    'feature 0'
-    """
-    X = np.asarray(X, dtype=np.float64)
-    if X.ndim != 2 or X.shape[1] != 2:
-        raise ValueError(f"X has shape {X.shape}: regions can be drawn for two features only.")
-    shown = RegionsDisplay.from_estimator(model, X, y, resolution=resolution, margin=margin, ax=ax)
-    shown.ax_.set(title=type(model).__name__)
-    return shown.ax_
-
-
 def _grid(X: Array, resolution: int, margin: float) -> list[Array]:
     low, high = X.min(axis=0), X.max(axis=0)
     frame = margin * np.where(high > low, high - low, 1.0)

@@ -140,6 +140,12 @@ regression : {"auto", "cholesky", "dual_cholesky", "svd", "cg", "lsqr"}
 tol, max_iter : float, int
     Relative residual and number of iterations at which iterative methods stop.
 """,
+    "means_and_units": """
+mean_, components_ : array
+    ``transform(X)`` is ``(X - mean_) @ components_.T``.
+x_mean_, y_mean_, x_std_, y_std_ : array
+    What is subtracted and divided by; x_std_ is 1 without scaling and for constants.
+""",
     "class_of_each": """
 {samples}
 

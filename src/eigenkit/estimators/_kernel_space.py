@@ -30,7 +30,7 @@ from eigenkit.kernels import (
 from eigenkit.linalg import Array, signs
 from eigenkit.moments import KernelMatrix, Problem, Rows
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_choice, check_count, check_real, take_parameters
 from eigenkit.solvers import Settings
 from eigenkit.tolerances import EPS, SYMMETRY_TOL, precision
 
@@ -273,18 +273,7 @@ class KernelProjection(KernelSpace, Projection):
         n_landmarks: int = 500,
         random_state: Any = None,
     ) -> None:
-        self.n_components = n_components
-        self.label_rank = label_rank
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.alpha = alpha
-        self.solver = solver
-        self.approximation = approximation
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
+        take_parameters(self, locals())
 
     # No parameters: a kernel is factored.
     regression, tol, max_iter = "auto", 1e-8, 1000

@@ -281,14 +281,10 @@ class CanonicalRidge(CCA):
         tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
-        self.n_components = n_components
-        self.gamma_x = gamma_x
-        self.gamma_y = gamma_y
-        self.label_rank = label_rank
-        self.solver = solver
-        self.regression = regression
-        self.tol = tol
-        self.max_iter = max_iter
+        take_parameters(self, locals())
+
+    gamma_x: float
+    gamma_y: float
 
     _ridges: ClassVar = {"gamma_x": 1.0, "gamma_y": 1.0}
 

@@ -289,15 +289,7 @@ class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
         n_landmarks: int = 500,
         random_state: Any = None,
     ) -> None:
-        self.n_components: Any = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.approximation = approximation
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
+        take_parameters(self, locals())
 
     # There is no ridge, and one way to solve.
     alpha: Any = 0.0

@@ -15,7 +15,13 @@ from eigenkit.estimators._validation import NO_DIGITS, check_scores
 from eigenkit.kernels import Kernel, KernelRows, check_kernel_size, landmark_map
 from eigenkit.linalg import Array, Cholesky
 from eigenkit.moments import Rows
-from eigenkit.shell import UNCHANGED, check_all_or_count, check_at_most, check_real
+from eigenkit.shell import (
+    UNCHANGED,
+    check_all_or_count,
+    check_at_most,
+    check_real,
+    take_parameters,
+)
 from eigenkit.solvers.spectral import principal
 from eigenkit.tolerances import SOLVABLE
 
@@ -44,18 +50,11 @@ class KernelPCA(KernelSpace):
         Of the centred kernel matrix, decreasing.
     explained_variance_ratio_ : array of shape (n_components_,)
         Their shares of its trace.
-    components_ : array of shape (n_components_, n_fit)
-        Dual coefficients: ``transform(X)`` is ``(kernel(X, X_fit_) - mean_) @ components_.T``.
     eigenvectors_ : array of shape (n_fit, n_components_)
         Of the centred kernel matrix: ``components_.T * sqrt(eigenvalues_)``. Not with landmarks.
-    mean_ : array of shape (n_fit,)
-        Mean of the training rows of the kernel.
-    X_fit_ : array or sparse matrix of shape (n_fit, n_features)
-        The training samples, or the landmarks (of a precomputed kernel: their indices).
     dual_coef_ : array of shape (n_fit, n_features)
         Regression of the samples on the kernel of their scores, for the inverse.
-    kernel_, gamma_
-        The kernel as it was used.
+    {kernel_attributes}
     {landmark_attributes}
     n_components_, n_features_in_, feature_names_in_
 
@@ -94,17 +93,11 @@ class KernelPCA(KernelSpace):
         n_landmarks: int = 500,
         random_state: Any = None,
     ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.alpha = alpha
-        self.fit_inverse_transform = fit_inverse_transform
-        self.approximation = approximation
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
+        take_parameters(self, locals())
+
+    n_components: int | None
+    alpha: float
+    fit_inverse_transform: bool
 
     _supervised = False
 

@@ -27,7 +27,7 @@ from eigenkit.estimators._streams import results
 from eigenkit.linalg import Array
 from eigenkit.moments import Problem
 from eigenkit.pencil import Solution
-from eigenkit.shell import check_choice, check_real
+from eigenkit.shell import check_choice, check_real, take_parameters
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.least_squares import least_squares_path
 from eigenkit.targets import TARGETS, Target
@@ -126,13 +126,10 @@ class LeastSquaresProjection(Projection):
         tol: float = 1e-8,
         max_iter: int = 1000,
     ) -> None:
-        self.n_components = n_components
-        self.target = target
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.regression = regression
-        self.tol = tol
-        self.max_iter = max_iter
+        take_parameters(self, locals())
+
+    target: str
+    l1_ratio: float
 
     # There is one way to solve it, and every label has a target of its own.
     solver = "auto"

@@ -52,10 +52,7 @@ class OrthogonalPLS(PLSRegressor):
         As in :class:`PLSRegression`. What is taken out of X depends on all predictive components:
         with several of them there is no ``coef_path_``, and ``predict`` takes no fewer.
     x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
-    mean_, components_ : array
-        ``transform(X)`` is ``(X - mean_) @ components_.T``.
-    x_mean_, y_mean_, x_std_, y_std_ : array
-        What is subtracted and divided by.
+    {means_and_units}
     n_components_, n_orthogonal_ : int
         The second may be less than asked for where X holds no more; a warning says so.
     n_features_in_, feature_names_in_

@@ -180,6 +180,7 @@ class NipalsRegressor(PLSRegressor):
         self.n_iter_ = list(fit.components.n_iter)
 
 
+@described
 class PLSRegression(StreamedPLS, NipalsRegressor):
     """Partial least squares regression (PLS2; with one response PLS1).
 
@@ -214,10 +215,7 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
     x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
         Share of the variance of (scaled) X and y in each component; of the squares of the observed
         entries where X has gaps.
-    mean_, components_ : array
-        ``transform(X)`` is ``(X - mean_) @ components_.T``.
-    x_mean_, y_mean_, x_std_, y_std_ : array
-        What is subtracted and divided by; x_std_ is 1 without scaling and for constants.
+    {means_and_units}
     n_components_ : int
         May be less than asked for where X and y share no more; a warning says so.
     n_iter_ : list of int
@@ -248,6 +246,7 @@ class PLSRegression(StreamedPLS, NipalsRegressor):
         return np.asarray(scores)
 
 
+@described
 class SIMPLS(StreamedPLS, PLSRegressor):
     """SIMPLS: PLS regression with weights that apply to X itself.
 
@@ -271,9 +270,7 @@ class SIMPLS(StreamedPLS, PLSRegressor):
     coef_, intercept_, coef_path_
         As in :class:`PLSRegression`.
     x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
-    mean_, components_ : array
-        ``transform(X)`` is ``(X - mean_) @ components_.T``.
-    x_mean_, y_mean_, x_std_, y_std_ : array
+    {means_and_units}
     n_components_, n_features_in_, feature_names_in_
 
     Examples
@@ -288,6 +285,7 @@ class SIMPLS(StreamedPLS, PLSRegressor):
     _deflation = "simpls"
 
 
+@described
 class PLSCanonical(StreamedPLS, NipalsRegressor):
     """PLS Mode A, symmetric in X and y: each is deflated by its own scores.
 
@@ -314,9 +312,7 @@ class PLSCanonical(StreamedPLS, NipalsRegressor):
         As in scikit-learn, with the y-scores taken to equal the x-scores; to predict, rather
         use :class:`PLSRegression`.
     x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
-    mean_, components_ : array
-        ``transform(X)`` is ``(X - mean_) @ components_.T``.
-    x_mean_, y_mean_, x_std_, y_std_ : array
+    {means_and_units}
     n_components_, n_iter_, n_features_in_, feature_names_in_
 
     Examples
@@ -343,6 +339,7 @@ class PLSCanonical(StreamedPLS, NipalsRegressor):
         super().__init__(n_components, scale=scale, algorithm=algorithm, tol=tol, max_iter=max_iter)
 
 
+@described
 class PLSSVD(StreamedPLS):
     """PLS-SB: the singular vectors of X'Y, all at once.
 
@@ -364,9 +361,7 @@ class PLSSVD(StreamedPLS):
         C, under both names.
     x_scores_, y_scores_ : array of shape (n_samples, n_components_)
     singular_values_ : array of shape (n_components_,)
-    mean_, components_ : array
-        ``transform(X)`` is ``(X - mean_) @ components_.T``.
-    x_mean_, y_mean_, x_std_, y_std_ : array
+    {means_and_units}
     n_components_, n_features_in_, feature_names_in_
 
     Examples

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from eigenkit.estimators._cross_decomposition import CrossDecomposition, Fit, Pair, decomposed
+from eigenkit.estimators._described import described
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.estimators.plsda import PLSDA
 from eigenkit.estimators.sparse_cca import check_penalty
@@ -62,6 +63,7 @@ class _SparsePairs(CrossDecomposition):
         return fit
 
 
+@described
 class SparsePLS(_SparsePairs, PLSRegressor):
     """PLS with few variables in each component, of X and of y.
 
@@ -104,9 +106,7 @@ class SparsePLS(_SparsePairs, PLSRegressor):
     coef_, intercept_, coef_path_
         As in :class:`PLSRegression`; ``coef_`` is zero for variables in no component.
     x_explained_variance_ratio_, y_explained_variance_ratio_ : array of shape (n_components_,)
-    mean_, components_ : array
-        ``transform(X)`` is ``(X - mean_) @ components_.T``.
-    x_mean_, y_mean_, x_std_, y_std_ : array
+    {means_and_units}
     n_components_, n_iter_, n_features_in_, feature_names_in_
 
     See Also

@@ -83,7 +83,8 @@ def decide(
     if scale:
         Z, Z_new = _scaled(Z, Z_new)
     if isinstance(classifier, LinearSVM) and not sparse.issparse(Z) and Z.shape[1] <= _FEW_COLUMNS:
-        S = _svm_scores(Z, Y, Z_new)
+        coef, intercept = squared_hinge(Z, Y)
+        S = Z_new @ coef.T + intercept
     else:
         Z, Z_new = _short_indices(Z), _short_indices(Z_new)
         S = np.column_stack([_scores(clone(classifier), Z, y, Z_new) for y in Y.T])
@@ -124,15 +125,6 @@ def _scaled(Z: Any, Z_new: Any) -> tuple[Any, Any]:
     mean, unit = Z.mean(axis=0), Z.std(axis=0)
     unit = np.where(unit > 0, unit, 1.0)
     return (Z - mean) / unit, (Z_new - mean) / unit
-
-
-def _svm_scores(Z: Array, Y: Array, Z_new: Array) -> Array:
-    S = np.tile(Y[0] - 0.5, (len(Z_new), 1))  # where the training rows know only one answer
-    mixed = np.flatnonzero(Y.min(axis=0) < Y.max(axis=0))
-    if mixed.size:
-        coef, intercept = squared_hinge(np.asarray(Z, dtype=np.float64), Y[:, mixed])
-        S[:, mixed] = Z_new @ coef.T + intercept
-    return S
 
 
 def _short_indices(Z: Any) -> Any:

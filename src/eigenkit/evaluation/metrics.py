@@ -96,6 +96,14 @@ def mean_r2(Y: Array, P: Array, otherwise: float = np.nan) -> float:
     return mean_known(score_numbers(Y, P)[0], otherwise)
 
 
+def r2_by_least_squares(
+    Z: Array, Y: Array, Z_new: Array, Y_new: Array, otherwise: float = np.nan
+) -> float:
+    """The same of Y regressed on scores Z, for new rows."""
+    A, A_new = (np.column_stack([np.ones(len(part)), part]) for part in (Z, Z_new))
+    return mean_r2(Y_new, A_new @ np.linalg.lstsq(A, Y)[0], otherwise)
+
+
 def mean_known(values: Array, otherwise: float = np.nan) -> float:
     """Mean of what is finite, if anything is."""
     known = values[np.isfinite(values)]

@@ -26,6 +26,7 @@ from eigenkit.evaluation.metrics import (
     mean_known,
     mean_r2,
     metrics_of,
+    r2_by_least_squares,
     score_all,
     score_numbers,
     score_one,
@@ -255,12 +256,7 @@ def _with_fewer(fitted: Any, X: Any, Y: Array, X_new: Any, Y_new: Array) -> dict
     if not hasattr(fitted, "transform"):
         return {}
     Z, Z_new = (np.asarray(fitted.transform(part), dtype=np.float64) for part in (X, X_new))
-
-    def r2_with(l: int) -> float:
-        A, A_new = (np.column_stack([np.ones(len(part)), part[:, :l]]) for part in (Z, Z_new))
-        return mean_r2(Y_new, A_new @ np.linalg.lstsq(A, Y, rcond=None)[0])
-
-    return by_components(Z, r2_with)
+    return by_components(Z, lambda l: r2_by_least_squares(Z[:, :l], Y, Z_new[:, :l], Y_new))
 
 
 def _judge(model: Any, known: Part, new: Part) -> float:

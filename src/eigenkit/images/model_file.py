@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Sequence
 from copy import copy
 from typing import Any
@@ -15,8 +14,8 @@ from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.descriptors import DESCRIPTORS, Descriptor
 from eigenkit.images.files import ImageSet
 from eigenkit.models import versions
-from eigenkit.models._container import damaged, read_container, write_container
-from eigenkit.models._trees import TreeError, from_tree, to_tree
+from eigenkit.models._container import read_container, write_container
+from eigenkit.models._trees import TreeError, from_tree, putting_together, to_tree
 from eigenkit.shell import filled
 
 MAX_BYTES = 4 * 2**30
@@ -88,26 +87,16 @@ def load_annotator(
 
     {kept}
     """
-    name = os.fspath(path)
-    tree, arrays = read_container(str(name), max_bytes)
+    name = str(os.fspath(path))
+    tree, arrays = read_container(name, max_bytes)
     if not isinstance(tree, dict) or tree.get("kind") != "images":
         raise FileError(name, "it is not a model of image sets: use eigenkit predict.")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = from_tree(tree.get("model"), arrays)
-            if not isinstance(model, ImageAnnotator):
-                raise TreeError("it holds something else than an annotator")
-            _give_functions(str(name), model, descriptors)
-            _try_out(model)
-    except TreeError as error:
-        raise damaged(str(name), str(error)) from error
-    except RecursionError as error:
-        raise damaged(str(name), "it is nested too deeply") from error
-    except (FileError, ImportError):
-        raise
-    except Exception as error:  # whatever a forged state provokes
-        raise damaged(str(name), "its parts do not fit together") from error
+    with putting_together(name):
+        model = from_tree(tree.get("model"), arrays)
+        if not isinstance(model, ImageAnnotator):
+            raise TreeError("it holds something else than an annotator")
+        _give_functions(name, model, descriptors)
+        _try_out(model)
     return model
 
 

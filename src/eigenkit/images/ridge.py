@@ -276,7 +276,7 @@ def _sigmoid(y: Array, s: Array) -> tuple[float, float]:
     prior = np.log((n_1 + 1) / (n_0 + 1))
     w = np.array([0.0, prior])
     for _ in range(50):
-        p = _logistic(X @ w)
+        p = probabilities(X @ w)
         g = X.T @ (p - target)
         H = (X * (p * (1 - p))[:, None]).T @ X + 1e-6 * len(s) * np.eye(2)
         step = np.linalg.solve(H, g)
@@ -288,10 +288,6 @@ def _sigmoid(y: Array, s: Array) -> tuple[float, float]:
     return FLATTEST / scale, float(prior - FLATTEST * s.mean() / scale)
 
 
-def _logistic(x: Array) -> Array:
-    return np.asarray(1 / (1 + np.exp(-np.clip(x, -500, 500))))
-
-
 def probabilities(S: Array) -> Array:
     """From log-odds."""
-    return _logistic(S)
+    return np.asarray(1 / (1 + np.exp(-np.clip(S, -500, 500))))

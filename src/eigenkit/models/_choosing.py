@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import get_tags
 
 from eigenkit.estimators._base import path_of_alphas
-from eigenkit.evaluation.metrics import mean_auc, mean_r2
+from eigenkit.evaluation.metrics import mean_auc, mean_r2, r2_by_least_squares
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.models._model import fit_linear
@@ -106,8 +106,8 @@ def scores_by_alpha(
 
 def _score_of(fitted: Any, train: Any, test: Any, kind: str) -> float:
     if kind == "numbers":
-        told, y = _of_all(fitted.predict, test)
-        return _r2(y, told)
+        told, y = (part.reshape(len(part), -1) for part in _of_all(fitted.predict, test))
+        return mean_r2(y, told, otherwise=0.0)
     if kind == "classes" and is_classifier(fitted):
         told, y = _of_all(fitted.predict, test)
         return float(np.mean(told == y))
@@ -129,19 +129,14 @@ def _of_all(function: Any, part: Iterable[tuple[Any, Array]]) -> tuple[Array, Ar
 def _score(kind: str, Z: Array, y: Array, Z_new: Array, y_new: Array) -> float:
     Z, Z_new = (np.asarray(part, dtype=np.float64) for part in (Z, Z_new))
     if kind == "numbers":
-        A, A_new = (np.column_stack([np.ones(len(part)), part]) for part in (Z, Z_new))
-        return _r2(y_new, A_new @ np.linalg.lstsq(A, y, rcond=None)[0])
+        Y, Y_new = (part.reshape(len(part), -1) for part in (y, y_new))
+        return r2_by_least_squares(Z, Y, Z_new, Y_new, otherwise=0.0)
     classes = np.unique(y) if kind == "classes" else None
     Y = y if classes is None else (y[:, None] == classes)
     S = fit_linear(Z, np.asarray(Y, dtype=np.float64)).decision(Z_new)
     if classes is not None:
         return float(np.mean(classes[S.argmax(axis=1)] == y_new))
     return mean_auc(y_new, S)
-
-
-def _r2(y: Array, predicted: Array) -> float:
-    """Mean over the responses that vary; 0 where none does."""
-    return mean_r2(y.reshape(len(y), -1), predicted.reshape(len(y), -1), otherwise=0.0)
 
 
 def most_components(estimator: Any, shape: tuple[int, int], cv: int) -> int | None:

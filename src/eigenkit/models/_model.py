@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,9 +12,9 @@ import numpy as np
 
 from eigenkit.files import Block, Expected, FileError, Source, Target, atomic
 from eigenkit.linalg import Array
-from eigenkit.models._container import damaged, read_container, write_container
+from eigenkit.models._container import read_container, write_container
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
-from eigenkit.models._trees import TreeError, from_tree, to_tree
+from eigenkit.models._trees import TreeError, from_tree, putting_together, to_tree
 from eigenkit.record.schema import versions
 from eigenkit.registry import Method
 from eigenkit.shell import what_is
@@ -54,11 +53,7 @@ def fit_linear(Z: Array, Y: Array) -> Linear:
     """One linear SVM per column of the 0/1 matrix Y."""
     mean, unit = Z.mean(axis=0), Z.std(axis=0)
     unit = np.where(unit > 0, unit, 1.0)
-    coef, intercept = np.zeros((Y.shape[1], Z.shape[1])), Y[0] - 0.5
-    mixed = np.flatnonzero(Y.min(axis=0) < Y.max(axis=0))  # the others have only one answer
-    if mixed.size:
-        coef[mixed], intercept[mixed] = squared_hinge((Z - mean) / unit, Y[:, mixed])
-    return Linear(mean, unit, coef, intercept)
+    return Linear(mean, unit, *squared_hinge((Z - mean) / unit, Y))
 
 
 def on_top(
@@ -299,20 +294,10 @@ def load(path: str | Path, max_bytes: int = MAX_BYTES) -> Model:
         raise FileError(path, "it is a model of image sets: use eigenkit annotate predict.")
     if isinstance(tree, dict) and tree.get("kind") == "stream":
         raise FileError(path, "it holds the state of a stream: give the model file beside it.")
-    try:
+    with putting_together(path):
         model = _from_parts(tree, arrays)
         _check_features(model.features, max((a.size for a in arrays), default=0))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            _try_out(model)
-    except TreeError as error:
-        raise damaged(path, str(error)) from error
-    except RecursionError as error:
-        raise damaged(path, "it is nested too deeply") from error
-    except FileError:
-        raise
-    except Exception as error:  # whatever a forged state provokes in an estimator
-        raise damaged(path, "its parts do not fit together") from error
+        _try_out(model)
     return model
 
 

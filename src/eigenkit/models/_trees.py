@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from inspect import signature
 from typing import Any
 
@@ -16,7 +19,9 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.estimators._streams import Intake, Result
+from eigenkit.files import FileError
 from eigenkit.late import named
+from eigenkit.models._container import damaged
 from eigenkit.registry import METHODS
 from eigenkit.shell import is_fitted_name, with_article
 
@@ -136,6 +141,23 @@ def _object_to_tree(value: Any, arrays: list[np.ndarray]) -> Any:
 
 
 # -- reading ----------------------------------------------------------------------------
+
+
+@contextmanager
+def putting_together(path: str) -> Iterator[None]:
+    """For making objects of the parts of a file, and trying them out: what fails is damaged."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except TreeError as error:
+        raise damaged(path, str(error)) from error
+    except RecursionError as error:
+        raise damaged(path, "it is nested too deeply") from error
+    except (FileError, ImportError):
+        raise
+    except Exception as error:  # whatever a forged state provokes in an estimator
+        raise damaged(path, "its parts do not fit together") from error
 
 
 def from_tree(tree: Any, arrays: list[np.ndarray]) -> Any:

@@ -62,7 +62,6 @@ class Components:
     y_weights: Array
     y_rotations: Array
     y_loadings: Array
-    y_norms: Array
     y_taken: Array
     singular_values: Array
     n_iter: tuple[int, ...]
@@ -270,7 +269,7 @@ def components_of(x: Side, y: Side, values: Array, n_iter: list[int]) -> Compone
     l = len(values)
     sign = signs(x.W[:l].T)
     xw, xr, xp, yw, yr, yp = (A[:l].T * sign for s in (x, y) for A in (s.W, s.R, s.P))
-    of_x, of_y = (xw, xr, xp, x.norms[:l], x.taken[:l]), (yw, yr, yp, y.norms[:l], y.taken[:l])
+    of_x, of_y = (xw, xr, xp, x.norms[:l], x.taken[:l]), (yw, yr, yp, y.taken[:l])
     return Components(*of_x, *of_y, values, tuple(n_iter))
 
 

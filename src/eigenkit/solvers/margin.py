@@ -36,9 +36,12 @@ def squared_hinge(Z: Array, Y: Array, C: float = 1.0) -> tuple[Array, Array]:
     >>> coef.round(3), intercept.round(3)
     (array([[0.8]]), array([0.]))
     """
-    A = np.column_stack([Z, np.ones(len(Z))])
+    A, Y = np.column_stack([Z, np.ones(len(Z))]), np.asarray(Y)
+    planes = np.zeros((Y.shape[1], A.shape[1]))
+    planes[:, -1] = Y[0] - 0.5  # where all rows have one answer
     with blas_threads(A.shape[1]):  # thousands of small products: threads would only wait
-        planes = np.array([_plane(A, np.where(y > 0, 1.0, -1.0), C) for y in np.asarray(Y).T])
+        for j in np.flatnonzero(Y.min(axis=0) < Y.max(axis=0)):
+            planes[j] = _plane(A, np.where(Y[:, j] > 0, 1.0, -1.0), C)
     return planes[:, :-1], planes[:, -1]
 
 

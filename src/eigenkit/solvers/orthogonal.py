@@ -88,7 +88,7 @@ def predictive(X: Block, Y: Array, W: Array, F: Filter) -> Components:
     unit = Q / np.linalg.norm(Q, axis=0)
     return Components(
         *(W, F.apply(W), P, norms, norms * np.sum(P**2, axis=0)),
-        *(unit, unit, Q, norms, norms * np.sum(Q**2, axis=0)),
+        *(unit, unit, Q, norms * np.sum(Q**2, axis=0)),
         singular_values=np.linalg.norm(Q, axis=0) * norms,
         n_iter=(1,) * len(norms),
     )

@@ -10,10 +10,11 @@ from typing import Any
 from eigenkit.images.comparison import against_plain
 from eigenkit.record import write_atomically
 from eigenkit.report.html import asset, document, json_block, policy
-from eigenkit.report.words import visible
+from eigenkit.report.pieces import facts, table_html, weights
+from eigenkit.report.tables import Table
+from eigenkit.report.words import number, visible
 
 _HERE = "eigenkit.images.page"
-NONE = "\N{EN DASH}"
 
 
 def render_page(record: dict[str, Any]) -> str:
@@ -85,14 +86,10 @@ def _lead(record: dict[str, Any]) -> str:
 def _facts(record: dict[str, Any]) -> str:
     f1 = [t["f1"] for t in record["terms"] if t["support"]]
     auc = [t["auc"] for t in record["terms"] if t["auc"] is not None]
-    facts = {
-        "sets": len(record["sets"]),
-        "terms": len(record["terms"]),
-        "F1, mean over terms": f"{sum(f1) / len(f1):.3f}" if f1 else NONE,
-        "AUC, mean over terms": f"{sum(auc) / len(auc):.3f}" if auc else NONE,
-    }
-    items = "".join(f"<div><dt>{k}</dt><dd>{v}</dd></div>" for k, v in facts.items())
-    return f'<dl class="facts">{items}</dl>'
+    found = {"sets": str(len(record["sets"])), "terms": str(len(record["terms"]))}
+    for name, values in (("F1", f1), ("AUC", auc)):
+        found[f"{name}, mean over terms"] = number(sum(values) / len(values) if values else None)
+    return facts(found)
 
 
 def _links(record: dict[str, Any]) -> str:
@@ -101,75 +98,44 @@ def _links(record: dict[str, Any]) -> str:
     return "".join(f'<li><a href="#{key}">{names[key]}</a></li>' for key in shown)
 
 
-def _table(name: str, titles: list[str], rows: list[list[Any]], first_number: int = 1) -> str:
-    def cell(j: int, value: Any) -> str:
-        tag = "th scope=row" if j == 0 else "td"
-        kind = ' class="num"' if j >= first_number and j > 0 else ""
-        return f"<{tag}{kind}>{value}</{tag.split()[0]}>"
-
-    head = "".join(
-        f'<th scope="col"{" class=num" if j >= first_number else ""}>{escape(t)}</th>'
-        for j, t in enumerate(titles)
-    )
-    body = "".join(f"<tr>{''.join(cell(j, v) for j, v in enumerate(row))}</tr>" for row in rows)
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    region = f'role="region" tabindex="0" aria-label="Table: {name}"'  # scrolls by keys, too
-    return f'<div class="scroll" {region}>{table}</div>'
-
-
-def _number(value: float | None) -> str:
-    return NONE if value is None else f"{value:.3f}"
-
-
 def _terms(record: dict[str, Any]) -> str:
-    order = sorted(record["terms"], key=lambda t: -t["support"])
     rows = [
         [
-            escape(visible(t["name"])) + (" *" if t["name"] in record["few"] else ""),
-            t["support"],
-            *(_number(t[key]) for key in ("f1", "precision", "recall", "auc")),
+            visible(t["name"]) + " *" * (t["name"] in record["few"]),
+            str(t["support"]),
+            *(number(t[key]) for key in ("f1", "precision", "recall", "auc")),
         ]
-        for t in order
+        for t in sorted(record["terms"], key=lambda t: -t["support"])
     ]
-    few = '<p class="note">* few sets: its figures say little.</p>' if record["few"] else ""
-    return _table("terms", ["term", "sets", "F1", "precision", "recall", "AUC"], rows) + few
+    titles = ["term", "sets", "F1", "precision", "recall", "AUC"]
+    few = "* few sets: its figures say little." * bool(record["few"])
+    return table_html(Table("How well each term is predicted", titles, rows, note=few))
 
 
 def _weights(record: dict[str, Any]) -> str:
-    top = max((w for _, w in record["weights"]), default=1.0) or 1.0
-    rows = [
-        [
-            escape(visible(name)),
-            f"{w:.3f}",
-            f'<meter min="0" max="{top:.4f}" value="{w:.4f}" aria-label="{w:.3f}"></meter>',
-        ]
-        for name, w in sorted(record["weights"], key=lambda item: -item[1])
-        if w
-    ]
-    how, rest = escape(str(record["weights_chosen"])), len(record["weights"]) - len(rows)
+    order = sorted(record["weights"], key=lambda item: -item[1])
+    used = [(visible(name), w) for name, w in order if w]
+    how, rest = escape(str(record["weights_chosen"])), len(order) - len(used)
     without = f" Kernels without weight: {rest}." if rest else ""
-    return f'<p class="note">Chosen: {how}.{without}</p>' + _table(
-        "kernels", ["kernel", "weight", "of the largest"], rows
-    )
+    return f'<p class="note">Chosen: {how}.{without}</p>{weights({"Weights": used})}'
 
 
 def _methods(record: dict[str, Any]) -> str:
-    rows = record.get("methods")
-    if not rows:
+    if not record.get("methods"):
         return ""
-    cells = [
+    rows = [
         [
-            escape(row["name"]) + (" (recommended)" if row["recommended"] else ""),
+            row["name"] + " (recommended)" * row["recommended"],
             *(f"{row[key]:.3f} ± {row[key + '_error']:.3f}" for key in ("auc", "p1", "f1")),
             against_plain(row),
         ]
-        for row in rows
+        for row in record["methods"]
     ]
     titles = ["method", "mean AUC", "P@1", "macro F1", "AUC against the plain one"]
     note = escape(record.get("methods_note", ""))
     return (
         f'<section id="methods"><h2>Methods</h2><p class="note">{note}</p>'
-        f"{_table('methods', titles, cells)}</section>"
+        f"{table_html(Table('Methods on the same folds', titles, rows))}</section>"
     )
 
 
