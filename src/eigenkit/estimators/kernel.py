@@ -291,6 +291,7 @@ class KernelPLS(DualCoefficients, ResponseProjection, KernelProjection):
     ) -> None:
         take_parameters(self, locals())
 
+    n_components: Any
     # There is no ridge, and one way to solve.
     alpha: Any = 0.0
     solver: Any = "auto"
