@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shlex
 
 import pytest
 from click.testing import CliRunner
@@ -87,6 +88,10 @@ def test_groups_are_read(folder, tmp_path):
     )
     assert answer.exit_code == 0, answer.output
     assert "Recommended" in answer.output
+    typed = shlex.split(" ".join(answer.stdout[answer.stdout.index("next: ") + 6 :].split()))
+    assert typed[:3] == ["eigenkit", "annotate", "fit"]
+    options = typed[typed.index("--groups") :]
+    assert options[:2] == ["--groups", str(table)]
     told = " ".join(answer.stderr.split())
     assert "6 rows of the groups name sets without images: 'set0024', 'set0025'" in told
     out = tmp_path / "m.ek"

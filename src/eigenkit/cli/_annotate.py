@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -176,7 +177,7 @@ def compare(
 ) -> Result:
     """Compare ways to annotate on folds, and say which to take."""
     from eigenkit.images import read_labels
-    from eigenkit.images.comparison import as_records, verdict
+    from eigenkit.images.comparison import as_records, to_fit, verdict
     from eigenkit.images.comparison import compare as run
     from eigenkit.images.labels import read_groups
     from eigenkit.images.rivals import RIVALS
@@ -204,8 +205,22 @@ def compare(
         title, tell = f"{Path(images).name} compared", _teller(advance)
         shown = _page(page, lambda record: record.compared_record(found, title, tell))
     rows = as_records(found)
-    record = {"methods": rows, "recommended": found.recommended, "level": found.level}
-    return Result(record, "\n".join([_methods_table(rows), verdict(found), *shown]))
+    fitted = to_fit([row.name for row in found.rows], found.held_out[0][0])
+    step = "" if fitted is None else _next_step(images, labels, fitted[1], groups, given)
+    record = {"methods": rows, "recommended": found.recommended, "level": found.level, "next": step}
+    lines = [_methods_table(rows), verdict(found), *([f"next: {clean(step)}"] if step else [])]
+    return Result(record, "\n".join([*lines, *shown]))
+
+
+def _next_step(
+    images: str, labels: str, options: list[str], groups: str | None, given: dict[str, Any]
+) -> str:
+    """The command that fits what was found, from the same files."""
+    words = ["eigenkit", "annotate", "fit", images, labels, *options]
+    for option, value in (("--groups", groups), ("--table", given["table"])):
+        words += [] if value is None else [option, value]
+    words += ["--skip-unreadable"] if given["skip_unreadable"] else []
+    return shlex.join([*words, "--out", "model.ek"])
 
 
 def demo(

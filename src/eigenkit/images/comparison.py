@@ -320,16 +320,23 @@ def verdict(comparison: Comparison) -> str:
 
 def advice(names: Sequence[str], measured: ImageAnnotator) -> str:
     """How to fit the first of these rivals, or the first of them that can be fitted."""
-    if names[0] in FITTED:
-        return f"It is {_fitted_by(names[0], measured)}."
     text = "It is here to be compared with, and no option of annotate fit."
-    other = next((name for name in names if name in FITTED), None)
-    return text if other is None else f"{text} Next comes {other}, {_fitted_by(other, measured)}."
+    found = to_fit(names, measured)
+    if found is None:
+        return text
+    name, options = found
+    words = " ".join(options)
+    how = f"fitted by annotate fit {words}" if words else "what annotate fit does by itself"
+    return f"It is {how}." if name == names[0] else f"{text} Next comes {name}, {how}."
 
 
-def _fitted_by(name: str, measured: ImageAnnotator) -> str:
-    words = _options({**FITTED[name], **_given(measured, name == PLAIN)})
-    return f"fitted by annotate fit {words}" if words else "what annotate fit does by itself"
+def to_fit(names: Sequence[str], measured: ImageAnnotator) -> tuple[str, list[str]] | None:
+    """The first of these rivals that annotate fit can fit, and its options for that."""
+    name = next((name for name in names if name in FITTED), None)
+    if name is None:
+        return None
+    given = {**FITTED[name], **_given(measured, name == PLAIN)}
+    return name, [word for key, value in given.items() for word in (f"--{key}", f"{value}") if word]
 
 
 def _given(measured: ImageAnnotator, plain: bool) -> dict[str, Any]:
@@ -350,7 +357,3 @@ def _kernels_in_words(kernels: Any) -> str:
         return kernels
     words = (k if isinstance(k, str) else f"{k.descriptor}:{k.kind}" for k in kernels)
     return ",".join(word.removesuffix(":mean_map") for word in words)
-
-
-def _options(given: dict[str, Any]) -> str:
-    return " ".join(f"--{key} {value}".strip() for key, value in given.items())
