@@ -81,7 +81,8 @@ def _option(param: Any) -> str:
 
 
 def _help(described: Any) -> str:
-    return " ".join((getattr(described, "words", described.help) or "").split())
+    words = described.words if hasattr(described, "words") else described.help
+    return " ".join((words or "").split())
 
 
 def _line(title: str, param: Any) -> str:
