@@ -13,12 +13,12 @@ from sklearn.base import BaseEstimator, clone
 
 from eigenkit.analysis._draws import generator
 from eigenkit.analysis._sides import described
-from eigenkit.analysis.diagnostics import Features
+from eigenkit.data import correlations
 from eigenkit.estimators import PLSCanonical, PLSRegressionCV
 from eigenkit.estimators._encoding import as_labels, check_groups
 from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.linalg import Array, ratio
+from eigenkit.linalg import Array
 from eigenkit.shell import with_article
 
 # A resample on which the method cannot be fitted is drawn again, at most this many times.
@@ -38,7 +38,7 @@ class Resampling:
     y: Any
     weight: Array
     strata: list[Any]
-    features: Features
+    table: Any
     scores: Array
 
     @classmethod
@@ -55,7 +55,7 @@ class Resampling:
             y=y,
             weight=np.ones(n) if checked is None else checked,
             strata=_strata(model, y, groups, n),
-            features=Features(table),
+            table=table,
             scores=np.asarray(model.transform(X), dtype=np.float64),
         )
 
@@ -109,23 +109,16 @@ class Resampling:
     def _measured(self, model: Any, weight: Array) -> Measures:
         """Weights, loadings, coefficients and roots, with the signs of the whole fit."""
         T = np.asarray(model.transform(self.X), dtype=np.float64)
-        overlap = _correlations(T, self.scores, self.weight)
+        overlap = correlations(T, self.scores, self.weight)
         sign = np.where(np.diag(overlap) < 0, -1.0, 1.0)
         found = {name: part * sign for name, part in _parts(model).items()}
         if hasattr(model, "coef_"):
             found["coef"] = np.asarray(model.coef_, dtype=np.float64)
         return found | {
-            "loadings": self.features.correlations(T, weight) * sign,
+            "loadings": correlations(self.table, T, weight) * sign,
             "roots": _roots(model, T, weight),
             "overlap": overlap * sign[:, None],
         }
-
-
-def _correlations(A: Array, B: Array, weight: Array) -> Array:
-    """Correlations of the columns of A (rows of the result) with those of B."""
-    A, B = A - weight @ A / weight.sum(), B - weight @ B / weight.sum()
-    size = np.sqrt(np.outer(weight @ A**2, weight @ B**2))
-    return ratio((A * weight[:, None]).T @ B, size)
 
 
 def _parts(model: Any) -> dict[str, Array]:

@@ -22,7 +22,7 @@ from scipy import linalg as sla
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 
-from eigenkit.analysis.diagnostics import OFFSET
+from eigenkit.data.columns import OFFSET_LIMIT
 from eigenkit.estimators import (
     CCA,
     LDA,
@@ -136,7 +136,7 @@ class View:
         X.data /= np.repeat(unit, np.diff(X.indptr))
         squares, along = np.asarray(X.power(2).sum(axis=0)).ravel(), X.T @ N
         left = squares - np.einsum("ij,ij->i", along, along)
-        far = left * (1 + OFFSET**2) <= squares
+        far = left * (1 + OFFSET_LIMIT**2) <= squares
         near = X[:, ~far]
         if self._free_units:
             near.data /= np.repeat(np.sqrt(left[~far]), np.diff(near.indptr))

@@ -15,8 +15,9 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.analysis.diagnostics import Features, described
+from eigenkit.analysis.diagnostics import described
 from eigenkit.analysis.plots import COLORS, MARKERS, new_axes
+from eigenkit.data import correlations
 from eigenkit.linalg import Array
 
 # Names of more arrows than this lie on each other.
@@ -74,8 +75,7 @@ def feature_names(estimator: Any, X: Any) -> list[str]:
 
 def _correlations(X: Any, Z: Array) -> Array:
     """Of the columns of X with those of Z (d x 2); 0 for a column that does not vary."""
-    X = X.tocsr() if issparse(X) else np.asarray(X, dtype=np.float64)
-    return Features(X).correlations(Z, np.ones(len(Z)))
+    return correlations(X.tocsr() if issparse(X) else np.asarray(X, dtype=np.float64), Z)
 
 
 def groups_of(y: Any, n: int) -> dict[str, Rows]:

@@ -6,7 +6,7 @@
 """
 
 from eigenkit.data.blocked import Blocked, Targets
-from eigenkit.data.centered import Centered
+from eigenkit.data.centered import Centered, correlations
 from eigenkit.data.columns import (
     SAFE_RANGE,
     SCALABLE,
@@ -53,6 +53,7 @@ __all__ = [
     "check_size",
     "column_sums",
     "constant_columns",
+    "correlations",
     "largest",
     "one_sample",
     "project",

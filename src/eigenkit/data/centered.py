@@ -28,10 +28,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.columns import SAFE_RANGE, SCALABLE, check_finite, check_size
+from eigenkit.data.columns import (
+    SAFE_RANGE,
+    SCALABLE,
+    centered_columns,
+    check_finite,
+    check_size,
+)
 from eigenkit.data.protocol import Data
 from eigenkit.data.sparse_rows import SparseTarget
-from eigenkit.linalg import Array, power_of_two
+from eigenkit.linalg import Array, power_of_two, ratio
 from eigenkit.tolerances import grain, precision
 
 
@@ -252,3 +258,13 @@ class Centered(Scaled):
         K -= np.outer(q, r)
         K += np.outer((self.delta @ self.delta) * r, r)
         return K
+
+
+def correlations(X: Any, T: Array, weight: Array | None = None) -> Array:
+    """(Weighted) correlations of the columns of X with those of T; 0 where one does not vary."""
+    Z = Centered(X, weight)
+    squares = Z.column_squares()
+    size = np.sqrt(squares)
+    size[size <= Z.grain(squares)] = 0.0
+    U = Z.weighted(centered_columns(T, weight)[1])
+    return ratio(Z.rmatmat(U), np.outer(size, np.linalg.norm(U, axis=0)))

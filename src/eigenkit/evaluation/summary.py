@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import threadpoolctl
 
+from eigenkit.data import correlations
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.detail import (
     MAX_RESPONSES,
@@ -24,7 +25,7 @@ from eigenkit.evaluation.glance import most_frequent
 from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.samples import Samples, deviations, with_means
 from eigenkit.evaluation.trial import Outcome, project_rows
-from eigenkit.linalg import Array, ratio
+from eigenkit.linalg import Array
 from eigenkit.record.schema import (
     AlphaSearch,
     Curve,
@@ -180,10 +181,7 @@ def _label_correlations(Z: Array, Y: Array) -> list[list[float | None]]:
 
 def _loadings(X: Any, Z: Array, names: list[str]) -> list[Loading]:
     """Correlations of features with the first three components, of the closest to their plane."""
-    A = np.asarray(Z[:, :3], dtype=np.float64)
-    A = A - A.mean(axis=0)
-    size = deviations(X)[:, None] * np.linalg.norm(A, axis=0) * np.sqrt(X.shape[0])
-    R = ratio(with_means(X).T @ A, size)
+    R = correlations(with_means(X), np.asarray(Z[:, :3], dtype=np.float64))
     order = np.argsort(-np.linalg.norm(R[:, :2], axis=1), kind="stable")[:MAX_LOADINGS]
     return [Loading(names[j], np.clip(R[j], -1, 1).round(4).tolist()) for j in order]
 

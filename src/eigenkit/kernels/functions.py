@@ -32,7 +32,7 @@ import scipy
 import sklearn
 from scipy import sparse
 
-from eigenkit.data import check_size
+from eigenkit.data import check_size, shifted
 from eigenkit.linalg import Array, power_of_two
 from eigenkit.tolerances import grain, precision, step
 
@@ -152,7 +152,7 @@ class Kernel:
         if self.shift is None:
             return X
         with np.errstate(over="ignore"):  # what becomes infinite is refused with the kernel
-            return _shifted(X, self.shift) if sparse.issparse(X) else X - self.shift
+            return _moved(X, self.shift)
 
 
 def near_zero(X: Any) -> Any:
@@ -161,7 +161,7 @@ def near_zero(X: Any) -> Any:
     Differences of rows stay as they are.
     """
     X, shift = X.astype(np.float64, copy=False), _shift(X, None)
-    return X if shift is None else _shifted(X, shift) if sparse.issparse(X) else X - shift
+    return X if shift is None else _moved(X, shift)
 
 
 def kernel_distances(K: Array) -> Array:
@@ -190,12 +190,9 @@ def _shift(X: Any, weight: Array | None) -> Array | None:
     return np.where(np.isfinite(mean), mean, 0.0)
 
 
-def _shifted(X: Any, shift: Array) -> Any:
-    """Sparse X without the offsets of columns of which most is stored: little is filled in."""
-    n, columns = X.shape[0], np.flatnonzero(shift)
-    pointers = len(columns) * np.arange(n + 1)
-    entries = np.tile(shift[columns], n), np.tile(columns, n), pointers
-    return X - sparse.csr_array(entries, shape=X.shape)
+def _moved(X: Any, shift: Array) -> Any:
+    """X - 1 shift'; of sparse X little is filled in, as most of the columns that move is stored."""
+    return shifted(sparse.csr_array(X), shift) if sparse.issparse(X) else X - shift
 
 
 def _scale_gamma(X: Any, weight: Array | None) -> float:
