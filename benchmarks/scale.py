@@ -216,39 +216,43 @@ JOBS: dict[str, tuple[Callable[[int], Any], dict[str, Any]]] = {
 }
 
 
-def cluster(job: str, n_parts: int = 8) -> dict[str, float]:
+def cluster(job: str, n_parts: int = 8, rounds: int = 3) -> dict[str, float]:
     """Seconds of one fit of rows in memory: here in one thread, by one worker, and by two.
 
-    In turns, as a machine is not equally fast all the time; the best of three counts. Workers are
-    as Dask starts them; BLAS has one thread everywhere.
+    In turns, as a machine is not equally fast all the time; the best of all rounds counts. Workers
+    are those of ``--dask local``, one cluster at a time: others would take time from the one that
+    is measured even where they have nothing to do. BLAS has one thread everywhere.
     """
+    os.environ["OMP_NUM_THREADS"] = "1"  # of our own threads here, as of a worker's
+    with threadpool_limits(1):
+        ways = {"here": partial(fit_here, job, n_parts)}
+        ways |= {f"workers {n}": partial(fit_there, job, n_parts, n) for n in (1, 2)}
+        took = [{name: way() for name, way in ways.items()} for _ in range(rounds)]
+    found = {name: min(each[name] for each in took) for name in ways}
+    return {**found, "halves": halves(job, n_parts)}
+
+
+def fit_here(job: str, n_parts: int) -> float:
+    return best(alone(job, range(n_parts)))
+
+
+def fit_there(job: str, n_parts: int, n_workers: int) -> float:
+    """By workers that have started for it."""
     import dask
-    from distributed import Client, LocalCluster
 
     from eigenkit import RowBlocks
+    from eigenkit.models._cluster import local_cluster
 
-    os.environ["OMP_NUM_THREADS"] = "1"  # of our own threads here, as of a worker's
     make, settings = JOBS[job]
-    fits = {"here": alone(job, range(n_parts))}
-    with ExitStack() as stack:
-        stack.enter_context(threadpool_limits(1))
-        for n in (1, 2):
-            local = stack.enter_context(
-                LocalCluster(
-                    n_workers=n,
-                    threads_per_worker=1,
-                    host="127.0.0.1",
-                    dashboard_address=None,
-                )
-            )
-            client = stack.enter_context(Client(local))
-            there = RowBlocks.from_dask(client, [dask.delayed(make)(i) for i in range(n_parts)])
-            fits[f"workers {n}"] = partial(_lda(settings).fit, there)
-        for fit in fits.values():  # the workers make their parts
-            fit()
-        rounds = [{name: timed(fit) for name, fit in fits.items()} for _ in range(3)]
-        found = {name: min(took[name] for took in rounds) for name in fits}
-    return {**found, "halves": halves(job, n_parts)}
+    with local_cluster(n_workers) as client:
+        there = RowBlocks.from_dask(client, [dask.delayed(make)(i) for i in range(n_parts)])
+        return best(partial(_lda(settings).fit, there))
+
+
+def best(fit: Callable[[], Any], repeats: int = 2) -> float:
+    """The least time, after one more in which parts are made and memory is taken."""
+    fit()
+    return min(timed(fit) for _ in range(repeats))
 
 
 def _lda(settings: dict[str, Any]) -> Any:

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -22,8 +23,9 @@ from sklearn.datasets import dump_svmlight_file
 
 from eigenkit import CCA, LDA, PCA, HypergraphSpectral, RowBlocks
 from eigenkit.data import LocalPasses
-from eigenkit.models._cluster import _memory_kept, connected
+from eigenkit.models._cluster import _settings, connected
 from eigenkit.models._dask import INSIDE_BYTES, TASK_BYTES, ClusterPasses
+from eigenkit.models._dask_parts import places
 from eigenkit.models._worker import sum_of
 
 distributed = pytest.importorskip("distributed")
@@ -200,7 +202,7 @@ def test_too_many_numbers_in_one_part(client, monkeypatch):
 def test_sizes_of_sparse_arrays_are_known():
     from dask.sizeof import sizeof
 
-    from eigenkit.models._dask import register_sizes
+    from eigenkit.models._dask_parts import register_sizes
 
     register_sizes()
     X, _ = _part(0)
@@ -431,20 +433,56 @@ def test_workers_know_the_sizes_of_sparse_parts():
     """In a process of its own, as workers are."""
     code = (
         "from dask.sizeof import sizeof; from scipy import sparse; "
-        "from eigenkit.models import _dask; from eigenkit.models._worker import checked_part; "
-        "part = _dask._sized(checked_part, (sparse.eye_array(50000, format='csr'), None)); "
+        "from eigenkit.models import _dask_parts as made; "
+        "from eigenkit.models._worker import checked_part; "
+        "part = made._sized(checked_part, (sparse.eye_array(50000, format='csr'), None)); "
         "print(sizeof(part))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(run.stdout) > 50000 * 12
 
 
-def test_workers_of_our_own_keep_their_memory():
+def test_workers_of_our_own_keep_their_memory_and_are_not_watched():
     name = "distributed.nanny.pre-spawn-environ"
     before = dask.config.get(name)
-    with _memory_kept():
-        assert set(before) - set(dask.config.get(name)) == {"MALLOC_TRIM_THRESHOLD_"}
-    assert dask.config.get(name) == before
+    settings = _settings()
+    assert set(before) - set(settings.pop(name)) == {"MALLOC_TRIM_THRESHOLD_"}
+    assert settings == {"distributed.worker.profile.enabled": False}
+    assert all(dask.config.get(each) is True for each in settings)  # it is what Dask calls it
+
+
+class _Staffed:
+    def __init__(self, threads):
+        self.threads = threads
+
+    def nthreads(self):
+        return self.threads
+
+
+def test_neighbouring_parts_are_made_together():
+    """Their sums are made where they are, and only those travel."""
+    made = places(_Staffed({"b": 1, "a": 2}), 7)
+    assert "".join(each["workers"][0] for each in made) == "aaaaabb"
+    assert all(each["allow_other_workers"] for each in made)
+    assert places(_Staffed({}), 2) == [{}, {}]
+
+
+def test_what_was_found_is_let_go_after_the_next_pass_was_sent():
+    """Dask keeps a message back for 10 ms that follows another one."""
+    passes = ClusterPasses(_Anywhere({"0": ("a",)}, 1), _parts_anywhere([1.0]))
+    passes.run(_first_number)
+    first = weakref.ref(passes._last)
+    alive = []
+    get = passes.client.get
+
+    def sent(*given, **how):
+        alive.append(first() is not None)
+        return get(*given, **how)
+
+    passes.client.get = sent
+    passes.run(_first_number)
+    assert alive == [True]
+    assert first() is None
 
 
 def _listening():

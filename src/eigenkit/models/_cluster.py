@@ -9,7 +9,7 @@ from typing import Any
 
 from eigenkit.files import FileError, Reading, Target, open_file
 from eigenkit.files._reading import paths
-from eigenkit.models._dask import blocks_of
+from eigenkit.models._dask_parts import blocks_of
 from eigenkit.models._features import learn_features
 from eigenkit.models._model import Model, how_fitted, on_top
 from eigenkit.registry import find
@@ -24,20 +24,11 @@ def connected(address: str, *, unencrypted: bool = False) -> Iterator[Any]:
     unless ``unencrypted`` says that this is known.
     """
     try:
-        from distributed import Client, LocalCluster
+        from distributed import Client
     except ImportError as error:
         raise ImportError("a cluster needs Dask: pip install distributed.") from error
     if address == "local":
-        with (
-            _memory_kept(),
-            LocalCluster(
-                host="127.0.0.1",
-                threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",  # any port: a usual one may be taken
-                scheduler_kwargs={"dashboard": False},
-            ) as cluster,
-            Client(cluster) as client,
-        ):
+        with local_cluster() as client:
             yield client
         return
     if not address.startswith("tls://") and not unencrypted:
@@ -50,17 +41,37 @@ def connected(address: str, *, unencrypted: bool = False) -> Iterator[Any]:
 
 
 @contextmanager
-def _memory_kept() -> Iterator[None]:
-    """Workers that start within keep memory for the next pass.
+def local_cluster(n_workers: int | None = None) -> Iterator[Any]:
+    """A client of workers of this machine, one for each core by default."""
+    from dask import config
+    from distributed import Client, LocalCluster
 
-    Dask has them return it at once (MALLOC_TRIM_THRESHOLD_), and getting it again takes time.
+    with (
+        config.set(_settings()),
+        LocalCluster(
+            n_workers=n_workers,
+            host="127.0.0.1",
+            threads_per_worker=1,
+            dashboard_address="127.0.0.1:0",  # any port: a usual one may be taken
+            scheduler_kwargs={"dashboard": False},
+        ) as cluster,
+        # The workers are in reach: results need not come by way of the scheduler.
+        Client(cluster, direct_to_workers=True) as client,
+    ):
+        yield client
+
+
+def _settings() -> dict[str, Any]:
+    """What workers start with, to waste no time between the passes.
+
+    Dask has them return memory at once (MALLOC_TRIM_THRESHOLD_), and getting it again takes time.
+    It also looks every 10 ms what a worker does, for a dashboard.
     """
     from dask import config
 
     name = "distributed.nanny.pre-spawn-environ"
     others = {k: v for k, v in config.get(name).items() if k != "MALLOC_TRIM_THRESHOLD_"}
-    with config.set({name: others}):
-        yield
+    return {name: others, "distributed.worker.profile.enabled": False}
 
 
 def fit_on_cluster(

@@ -1,4 +1,4 @@
-"""Blocks of rows on a cluster; Dask, which only this file and `_cluster` know, runs the tasks.
+"""Blocks of rows on a cluster; Dask, which only this file and its neighbours know, runs the tasks.
 
 Every part is a future whose rows were made by a task (read from files, or computed), so a worker
 that dies takes nothing along that another one cannot make again. A pass submits one pure task for
@@ -19,26 +19,20 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from eigenkit.data import Passes
 from eigenkit.data.passes import FAN_IN
 from eigenkit.models._worker import (
-    Looked,
     aligned,
     applied,
-    checked_part,
     first_rows,
     itself,
-    looked,
     on_parts,
-    read_part,
     scored,
     sum_of,
 )
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
-from eigenkit.shell import what_is
 
 # The most that one task passes over, where it takes several parts.
 TASK_BYTES = 2**29
@@ -90,7 +84,7 @@ class DaskBlocks(Blocks):
             yield from self._submit(scored, future, projection)
 
     def _submit(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        return _result(self.client, self.client.submit(function, *arguments))
+        return result_of(self.client, self.client.submit(function, *arguments))
 
 
 GONE = "the scheduler has gone, and with it what the workers held: connect again, and fit again."
@@ -104,6 +98,7 @@ class ClusterPasses(Passes):
         self._n_bytes: dict[str, int] = {}
         self._held: dict[str, str] = {}
         self._n_threads, self._asked = 1, -np.inf
+        self._last: Any = None
 
     def run(self, function: Callable[..., Any], *shared: Any) -> Any:
         """A pass; whatever fails once the scheduler has gone, that is why."""
@@ -127,8 +122,9 @@ class ClusterPasses(Passes):
             results = [graph.sum(each) for each in sums]
         if not results:
             return None
-        future = self.client.get(graph.tasks, results[0], sync=False)
-        return aligned(_result(self.client, future))
+        # The one before is let go afterwards: Dask keeps a message back that follows another.
+        self._last = self.client.get(graph.tasks, results[0], sync=False)
+        return aligned(result_of(self.client, self._last))
 
     def _tasks(self) -> list[list[list[int]]]:
         """For each group of the tree, its parts by the task that takes them.
@@ -225,7 +221,7 @@ def _n_bytes(value: Any) -> int:
     return len(rest) + sum(int(array.raw().nbytes) for array in arrays)
 
 
-def _result(client: Any, future: Any) -> Any:
+def result_of(client: Any, future: Any) -> Any:
     """The result of a task; an error where no worker is left to give it."""
     from distributed import CancelledError
     from distributed import TimeoutError as DaskTimeoutError
@@ -255,146 +251,3 @@ def _result(client: Any, future: Any) -> Any:
             if client.status == "running":  # given up for a reason of its own
                 raise
             raise RuntimeError(GONE) from error
-
-
-# -- what parts may be given as ---------------------------------------------------------
-
-
-def blocks_of(
-    client: Any,
-    parts: Any,
-    y: Any,
-    labels: Any,
-    classes: Any,
-    reading: dict[str, Any],
-    *,
-    by_name: bool = False,
-) -> DaskBlocks:
-    """From delayed pairs, a collection with row chunks, or files; classes ``by_name`` or value."""
-    register_sizes()
-    files = parts if isinstance(parts, list | tuple) and parts else [parts]
-    if all(isinstance(each, str) for each in files):
-        return _files(client, parts, labels, classes, reading, by_name)
-    return DaskBlocks(client, _parts(client, parts, y, labels, reading), classes)
-
-
-def _parts(client: Any, parts: Any, y: Any, labels: Any, reading: dict[str, Any]) -> list[Any]:
-    """Futures of lists of blocks."""
-    if reading or len(labels):
-        raise TypeError("labels and options of reading go with files: give y with the rows.")
-    if hasattr(parts, "to_delayed"):
-        return _collection(client, parts, y)
-    if y is not None:
-        raise TypeError("y goes with a dask array or dataframe: give pairs (X, y) as parts.")
-    given = list(parts)
-    if not given:
-        raise ValueError("parts is empty: give delayed pairs (X, y), a collection, or files.")
-    return [_checked(client, part) for part in given]
-
-
-def _checked(client: Any, part: Any) -> Any:
-    return client.submit(_sized, checked_part, _as_future(client, part))
-
-
-def _as_future(client: Any, part: Any) -> Any:
-    """A part as a future; what is in this process already is better fitted there."""
-    from dask.delayed import Delayed, delayed
-    from distributed import Future
-
-    if isinstance(part, Future):
-        return part
-    if isinstance(part, tuple) and all(each is None or isinstance(each, Delayed) for each in part):
-        part = delayed(tuple)(list(part))
-    if isinstance(part, Delayed):
-        return client.compute(part)
-    raise TypeError(
-        f"a part is {what_is(part)}: give delayed pairs (X, y), which the workers make; "
-        "arrays of this process go to RowBlocks.from_arrays."
-    )
-
-
-def _collection(client: Any, X: Any, y: Any) -> list[Any]:
-    """A dask array or dataframe, cut between rows only."""
-    rows = _row_chunks("X", X)
-    others = [None] * len(rows) if y is None else _row_chunks("y", y)
-    if len(others) != len(rows):
-        raise ValueError(
-            f"X has {len(rows)} chunks of rows and y has {len(others)}: rechunk y as X is."
-        )
-    if y is not None and hasattr(X, "chunks") and hasattr(y, "chunks"):
-        for i, (n, n_y) in enumerate(zip(X.chunks[0], y.chunks[0], strict=True)):
-            if n != n_y:
-                raise ValueError(f"chunk {i} has {n} rows of X and {n_y} of y: rechunk y as X is.")
-    return [_checked(client, pair) for pair in zip(rows, others, strict=True)]
-
-
-def _row_chunks(name: str, collection: Any) -> list[Any]:
-    """The chunks of rows of an array or a frame, each still to be made."""
-    delayed = collection.to_delayed()
-    if not hasattr(collection, "chunks"):
-        return list(delayed)
-    chunks = collection.chunks
-    if any(np.isnan(size) for size in chunks[0]):
-        raise ValueError(
-            f"{name} has chunks of unknown lengths: call {name}.compute_chunk_sizes() first."
-        )
-    if len(chunks) > 1 and len(chunks[1]) > 1:
-        raise ValueError(
-            f"{name} is cut between columns ({len(chunks[1])} chunks): rechunk it to whole rows, "
-            f"{name}.rechunk({{1: -1}})."
-        )
-    return list(np.ravel(delayed))
-
-
-def _files(
-    client: Any, files: Any, labels: Any, classes: Any, reading: dict[str, Any], by_name: bool
-) -> DaskBlocks:
-    """One part a file, read by a worker; the labels are looked at first, so that all agree."""
-    from eigenkit.files._reading import check_columns, paths
-    from eigenkit.files._targets import class_values
-
-    names = paths(files)
-    found = _looked(client, names, labels, reading)
-    check_columns(found)
-    if len({each.words for each in found}) > 1:  # what is words in one file is words in all
-        reading = {**reading, "words": True}
-        found = _looked(client, names, labels, reading)
-    kinds = {each.kind for each in found}
-    if len(kinds) > 1:
-        raise ValueError(
-            f"the files hold different labels ({', '.join(sorted(map(str, kinds)))}): say what "
-            "they are with task=."
-        )
-    width = max(each.width for each in found)
-    known = sorted({name for each in found for name in each.names})
-    (kind,) = kinds
-    values = class_values(known) if kind == "classes" and not by_name else None
-    how = labels, reading, known, values
-    parts = [client.submit(_sized, read_part, path, *how, width) for path in names]
-    if classes is None and kind == "classes":
-        classes = np.array(known) if values is None else np.unique(values)
-    made = DaskBlocks(client, parts, classes)
-    made.kind, made.names, made.n_rows = kind, known, sum(each.n_rows for each in found)
-    return made
-
-
-def _looked(client: Any, names: list[str], labels: Any, reading: dict[str, Any]) -> list[Looked]:
-    """What is in every file, as the workers see them."""
-    futures = client.map(looked, names, labels=labels, reading=reading)
-    return [_result(client, future) for future in futures]
-
-
-def _sized(make: Callable[..., Any], *arguments: Any) -> Any:
-    """What a worker makes, and knows the size of."""
-    register_sizes()
-    return make(*arguments)
-
-
-def register_sizes() -> None:
-    """Tell Dask how large sparse arrays are: it takes them for empty shells."""
-    from dask.sizeof import sizeof
-
-    def size_of(X: Any) -> int:
-        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
-
-    sizeof.register(sparse.csr_array, size_of)

@@ -210,7 +210,7 @@ class RowBlocks(Blocks):
             What ``fit`` takes; parts are added up as they are given, so the same parts have the
             same bits as in :meth:`from_arrays`, whatever the number of workers.
         """
-        from eigenkit.models._dask import blocks_of
+        from eigenkit.models._dask_parts import blocks_of
 
         names = (labels,) if isinstance(labels, str) else tuple(labels)
         known = None if classes is None else np.asarray(classes)

@@ -1,0 +1,172 @@
+"""What the parts of a cluster's blocks may be given as: delayed pairs, collections, files."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from eigenkit.models._dask import DaskBlocks, result_of
+from eigenkit.models._worker import Looked, checked_part, looked, read_part
+from eigenkit.shell import what_is
+
+
+def blocks_of(
+    client: Any,
+    parts: Any,
+    y: Any,
+    labels: Any,
+    classes: Any,
+    reading: dict[str, Any],
+    *,
+    by_name: bool = False,
+) -> DaskBlocks:
+    """From delayed pairs, a collection with row chunks, or files; classes ``by_name`` or value."""
+    register_sizes()
+    files = parts if isinstance(parts, list | tuple) and parts else [parts]
+    if all(isinstance(each, str) for each in files):
+        return _files(client, parts, labels, classes, reading, by_name)
+    return DaskBlocks(client, _parts(client, parts, y, labels, reading), classes)
+
+
+def _parts(client: Any, parts: Any, y: Any, labels: Any, reading: dict[str, Any]) -> list[Any]:
+    """Futures of lists of blocks."""
+    if reading or len(labels):
+        raise TypeError("labels and options of reading go with files: give y with the rows.")
+    if hasattr(parts, "to_delayed"):
+        return _collection(client, parts, y)
+    if y is not None:
+        raise TypeError("y goes with a dask array or dataframe: give pairs (X, y) as parts.")
+    given = list(parts)
+    if not given:
+        raise ValueError("parts is empty: give delayed pairs (X, y), a collection, or files.")
+    return _checked(client, given)
+
+
+def _checked(client: Any, parts: list[Any]) -> list[Any]:
+    futures = map(_as_future, itertools.repeat(client), parts, places(client, len(parts)))
+    return [client.submit(_sized, checked_part, future) for future in futures]
+
+
+def places(client: Any, n: int) -> list[dict[str, Any]]:
+    """Where each of n parts had better be made: neighbours together, as many for every thread.
+
+    What is next to each other in the order of sums is then added up where it is, and only the
+    sums travel. A worker that has gone, or has too much to do, is replaced by any other.
+    """
+    threads = client.nthreads()
+    slots = [worker for worker in sorted(threads) for _ in range(threads[worker])]
+    if not slots:
+        return [{}] * n
+    chosen = [slots[i * len(slots) // n] for i in range(n)]
+    return [{"workers": [worker], "allow_other_workers": True} for worker in chosen]
+
+
+def _as_future(client: Any, part: Any, place: dict[str, Any]) -> Any:
+    """A part as a future; what is in this process already is better fitted there."""
+    from dask.delayed import Delayed, delayed
+    from distributed import Future
+
+    if isinstance(part, Future):
+        return part
+    if isinstance(part, tuple) and all(each is None or isinstance(each, Delayed) for each in part):
+        part = delayed(tuple)(list(part))
+    if isinstance(part, Delayed):
+        return client.compute(part, **place)
+    raise TypeError(
+        f"a part is {what_is(part)}: give delayed pairs (X, y), which the workers make; "
+        "arrays of this process go to RowBlocks.from_arrays."
+    )
+
+
+def _collection(client: Any, X: Any, y: Any) -> list[Any]:
+    """A dask array or dataframe, cut between rows only."""
+    rows = _row_chunks("X", X)
+    others = [None] * len(rows) if y is None else _row_chunks("y", y)
+    if len(others) != len(rows):
+        raise ValueError(
+            f"X has {len(rows)} chunks of rows and y has {len(others)}: rechunk y as X is."
+        )
+    if y is not None and hasattr(X, "chunks") and hasattr(y, "chunks"):
+        for i, (n, n_y) in enumerate(zip(X.chunks[0], y.chunks[0], strict=True)):
+            if n != n_y:
+                raise ValueError(f"chunk {i} has {n} rows of X and {n_y} of y: rechunk y as X is.")
+    return _checked(client, list(zip(rows, others, strict=True)))
+
+
+def _row_chunks(name: str, collection: Any) -> list[Any]:
+    """The chunks of rows of an array or a frame, each still to be made."""
+    delayed = collection.to_delayed()
+    if not hasattr(collection, "chunks"):
+        return list(delayed)
+    chunks = collection.chunks
+    if any(np.isnan(size) for size in chunks[0]):
+        raise ValueError(
+            f"{name} has chunks of unknown lengths: call {name}.compute_chunk_sizes() first."
+        )
+    if len(chunks) > 1 and len(chunks[1]) > 1:
+        raise ValueError(
+            f"{name} is cut between columns ({len(chunks[1])} chunks): rechunk it to whole rows, "
+            f"{name}.rechunk({{1: -1}})."
+        )
+    return list(np.ravel(delayed))
+
+
+def _files(
+    client: Any, files: Any, labels: Any, classes: Any, reading: dict[str, Any], by_name: bool
+) -> DaskBlocks:
+    """One part a file, read by a worker; the labels are looked at first, so that all agree."""
+    from eigenkit.files._reading import check_columns, paths
+    from eigenkit.files._targets import class_values
+
+    names = paths(files)
+    found = _looked(client, names, labels, reading)
+    check_columns(found)
+    if len({each.words for each in found}) > 1:  # what is words in one file is words in all
+        reading = {**reading, "words": True}
+        found = _looked(client, names, labels, reading)
+    kinds = {each.kind for each in found}
+    if len(kinds) > 1:
+        raise ValueError(
+            f"the files hold different labels ({', '.join(sorted(map(str, kinds)))}): say what "
+            "they are with task=."
+        )
+    width = max(each.width for each in found)
+    known = sorted({name for each in found for name in each.names})
+    (kind,) = kinds
+    values = class_values(known) if kind == "classes" and not by_name else None
+    how = labels, reading, known, values
+    parts = [
+        client.submit(_sized, read_part, path, *how, width, **place)
+        for path, place in zip(names, places(client, len(names)), strict=True)
+    ]
+    if classes is None and kind == "classes":
+        classes = np.array(known) if values is None else np.unique(values)
+    made = DaskBlocks(client, parts, classes)
+    made.kind, made.names, made.n_rows = kind, known, sum(each.n_rows for each in found)
+    return made
+
+
+def _looked(client: Any, names: list[str], labels: Any, reading: dict[str, Any]) -> list[Looked]:
+    """What is in every file, as the workers see them."""
+    futures = client.map(looked, names, labels=labels, reading=reading)
+    return [result_of(client, future) for future in futures]
+
+
+def _sized(make: Callable[..., Any], *arguments: Any) -> Any:
+    """What a worker makes, and knows the size of."""
+    register_sizes()
+    return make(*arguments)
+
+
+def register_sizes() -> None:
+    """Tell Dask how large sparse arrays are: it takes them for empty shells."""
+    from dask.sizeof import sizeof
+
+    def size_of(X: Any) -> int:
+        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+
+    sizeof.register(sparse.csr_array, size_of)
