@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import re
 import shlex
@@ -16,7 +17,7 @@ from sklearn.metrics import roc_auc_score
 
 from eigenkit import PCA, MultiviewCCA, PLSRegression
 from eigenkit.analysis import bootstrap
-from eigenkit.cli._console import Forecast, _Lines, table
+from eigenkit.cli._console import Forecast, _in_other_letters, _Lines, table
 from eigenkit.files import Reading, open_file
 from eigenkit.models import load
 from test_cli import CLASS, CLASS_OPTIONS, TAG_OPTIONS, data, run, run_json  # noqa: F401
@@ -613,6 +614,14 @@ def test_long_work_is_forecast_from_its_first_part(monkeypatch: pytest.MonkeyPat
     assert said[1:] == ["1 of 40 steps took 1000 s: about 600 minutes more"]
 
 
+def test_long_work_is_forecast_before_it_begins() -> None:
+    said: list[str] = []
+    forecast = Forecast(5, "split", said.append)
+    forecast.roughly(4.0, 30)
+    forecast.roughly(90.0, 50)
+    assert said == ["about 90 s, very roughly, by a trial on 50 rows"]
+
+
 def test_what_was_done_before_is_no_measure_of_the_time_left(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -917,10 +926,30 @@ def test_what_a_model_is_fits_a_narrow_terminal(folder: Path, monkeypatch) -> No
     run("example", "flowers.csv")
     run("fit", "flowers.csv", "--labels", "species", "-m", "lda", "-o", "m.ek")
     monkeypatch.setenv("COLUMNS", "40")
-    shown = run("inspect", "m.ek").splitlines()
-    facts = shown[next(i for i, line in enumerate(shown) if "fitted on" in line) :]
-    assert max(map(len, facts)) <= 40
-    assert any("petal_length" in line for line in facts)
+    for words in (["inspect", "m.ek"], ["score", "m.ek", "flowers.csv"]):
+        shown = run(*words).splitlines()
+        assert max(map(len, shown)) <= 40
+    assert any("petal_length" in line for line in run("inspect", "m.ek").splitlines())
+    words = ["fit", "flowers.csv", "--labels", "species", "-m", "plsda", "--force", "-o", "m.ek"]
+    sentences, _, commands = run(*words).partition("next:")
+    assert max(map(len, sentences.splitlines())) <= 40
+    assert all(line.startswith("  eigenkit ") for line in commands.strip("\n").splitlines())
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_short_help_is_not_cut(monkeypatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for group in ([], ["annotate"]):
+        shown = run(*group, "--help")
+        assert "..." not in shown.partition("Commands:")[2]
+        assert max(map(len, shown.splitlines())) <= columns
+
+
+def test_signs_that_a_code_page_lacks_become_others() -> None:
+    codecs.register_error("eigenkit", _in_other_letters)
+    text = "2019\u20132021, \u201cred\u201d \u2212 1\u202f000, it\u2019s \u00e9"
+    assert text.encode("ascii", "eigenkit") == b'2019-2021, "red" - 1 000, it\'s \\xe9'
+    assert "\u2013\u2192".encode("cp1252", "eigenkit") == b"\x96\\u2192"
 
 
 @pytest.mark.parametrize(
@@ -1226,3 +1255,4 @@ def test_compare_chooses_the_components_of_pls_for_classes_as_fit_does(folder: P
     found = run_json("compare", "six.csv", "--labels", "class", "-m", "plsda", "--cv", "3")
     (method,) = [m for m in found["methods"] if m["name"] == "plsda"]
     assert "ComponentsCV" in str(method)
+    assert method["seconds"]["choose components"]["mean"] > 0

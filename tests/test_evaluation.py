@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn import metrics as reference
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.datasets import make_classification
+from sklearn.datasets import make_classification, make_multilabel_classification
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
@@ -473,3 +473,29 @@ def test_a_method_must_be_an_estimator():
         evaluate(X, Y, {"cca": 3})
     with pytest.raises(TypeError, match=r"methods\['cca'\] is a class: give an instance"):
         evaluate(X, Y, {"cca": CCA})
+
+
+def test_long_runs_are_guessed_at_before_they_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eigenkit.evaluation.trial._MANY_ROWS", 100)
+    X, Y = make_multilabel_classification(n_samples=300, n_features=6, random_state=0)
+    told: list[Any] = []
+    steps: list[Any] = []
+
+    def guess(seconds: float, rows: int) -> None:
+        assert not steps  # it comes first
+        told.append((seconds, rows))
+
+    def step(done: int, total: int, message: str) -> None:
+        steps.append(done)
+
+    options: Any = {"cv": 3, "alphas": [1.0], "baselines": False, "progress": step}
+    plain = evaluate(X, Y, {"cca": CCA()}, **options)
+    steps.clear()
+    found = evaluate(X, Y, {"cca": CCA()}, forecast=guess, **options)
+    ((seconds, rows),) = told
+    assert rows == 30
+    assert 0 < seconds < 60
+    assert [m["scores"] for m in found["methods"]] == [m["scores"] for m in plain["methods"]]
+    monkeypatch.setattr("eigenkit.evaluation.trial._MANY_ROWS", 1000)
+    evaluate(X, Y, {"cca": CCA()}, forecast=guess, **{**options, "progress": None})
+    assert len(told) == 1

@@ -222,15 +222,26 @@ def test_decimal_commas_and_thousands(tmp_path: Path) -> None:
     assert np.array_equal(get(path).X, [[1.5, 2], [-0.25, 3.125]])
     assert get(path).found["decimal"] == ","
     path = write(tmp_path / "a.csv", 'a,b\n"1.234,5",2\n"7,25",3\n')
-    fails(path, "column 'a' holds text ('1.234,5'): if '1.234,5' is a number, give --decimal")
+    told = "if '1.234,5' is a number, give --decimal comma --thousands point."
+    fails(path, f"column 'a' holds text ('1.234,5'): {told}")
     assert np.array_equal(get(path, decimal=",", thousands=".").X, [[1234.5, 2], [7.25, 3]])
     path = write(tmp_path / "a.csv", "a;b\n1,000;2\n2,000;3\n")
-    fails(path, "give --decimal or --thousands")
+    fails(path, "if '1,000' is a number, give --thousands comma or --decimal comma.")
     assert np.array_equal(get(path, thousands=",").X, [[1000, 2], [2000, 3]])
     fails(path, "are the same mark", decimal=",", thousands=",")
     path = write(tmp_path / "a.csv", "a;b\n0,418;2\n2,041;3\n")  # no thousand begins with 0
     assert np.array_equal(get(path).X, [[0.418, 2], [2.041, 3]])
     fails(path, "so that it cannot be --thousands: leave that out", thousands=",")
+
+
+@pytest.mark.parametrize("blank", [" ", "\u00a0", "\u202f"])
+def test_blanks_between_thousands(tmp_path: Path, blank: str) -> None:
+    path = write(tmp_path / "a.csv", f"a;b\n1{blank}234,5;2\n12{blank}000,25;3\n")
+    fails(path, "is a number, give --decimal comma --thousands space.")
+    found = get(path, decimal="comma", thousands="space").X
+    assert np.array_equal(found, [[1234.5, 2], [12000.25, 3]])
+    path = write(tmp_path / "b.csv", f"a;b\n1{blank}234;2\n12{blank}000;3\n")
+    fails(path, "is a number, give --thousands space.")
 
 
 def test_marks_have_names_and_are_suggested(tmp_path: Path) -> None:

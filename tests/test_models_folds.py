@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from eigenkit import OrthonormalizedPLS, PLSRegression
-from eigenkit.evaluation import evaluate
+from eigenkit.evaluation import auto_alphas, evaluate
 from eigenkit.files import Reading, open_file
-from eigenkit.models import Preparation, fit_model
+from eigenkit.models import ComponentsCV, Preparation, fit_model
 from eigenkit.models._choosing import folds_of
 
 ALPHAS = [0.1, 5.0, 50.0]
@@ -43,12 +42,6 @@ def fold_by_fold(estimator: Any, X: Any, y: Any, folds: Any) -> float:
     return float(np.mean(scores))
 
 
-def in_one_block(n: int, cv: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The folds of rows that are read in one block."""
-    part = np.random.default_rng([0, 0, 0]).permutation(n) % cv
-    return ((np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(cv))
-
-
 def fitted(path: str, method: str, **options: Any) -> dict[str, Any]:
     source = open_file(path, Reading(labels=("y",)))
     options = {"missing": "mean", "scale": "standard", **options}
@@ -66,7 +59,7 @@ def test_quality_is_measured_without_a_look_at_the_rows_left_out(rows: Any) -> N
 def test_alpha_is_chosen_without_a_look_at_the_rows_left_out(rows: Any, stream: bool) -> None:
     path, X, y = rows
     found = fitted(path, "opls", alphas=ALPHAS, cv=3, stream=stream)["alpha_search"]
-    folds = list(in_one_block(30, 3) if stream else folds_of("numbers", y, 3, 0))
+    folds = folds_of("numbers", y, 3, 0)
     right = [fold_by_fold(OrthonormalizedPLS(alpha=a), X, y, folds) for a in ALPHAS]
     np.testing.assert_allclose(found["mean_score"], right, rtol=1e-8)
 
@@ -76,7 +69,7 @@ def test_components_are_chosen_without_a_look_at_the_rows_left_out(rows: Any, st
     path, X, y = rows
     found = fitted(path, "pls", components="cv", cv=3, stream=stream)["component_search"]
     assert found["values"] == [1, 2, 3]
-    folds = list(in_one_block(30, 3) if stream else folds_of("numbers", y, 3, 0))
+    folds = folds_of("numbers", y, 3, 0)
     tried = [PLSRegression(n_components=l, scale=False) for l in found["values"]]
     right = [fold_by_fold(estimator, X, y, folds) for estimator in tried]
     np.testing.assert_allclose(found["mean_score"], right, rtol=1e-6)
@@ -119,3 +112,47 @@ def test_compare_chooses_alpha_without_a_look_at_the_rows_left_out(rows: Any) ->
     sizes.clear()
     evaluate(X, y > 0, methods, prepare=prepare, **options)
     assert len([n for n in sizes if n < 18]) == 3 * 4
+
+
+@pytest.mark.parametrize("task", ["numbers", None])
+def test_compare_chooses_components_without_a_look_at_the_rows_left_out(
+    rows: Any, task: str | None
+) -> None:
+    _, X, y = rows
+    sizes: list[int] = []
+    learn = Preparation("mean", "standard")
+
+    def prepare(training: Any) -> Any:
+        sizes.append(len(training))
+        return learn(training)
+
+    search = ComponentsCV(PLSRegression(), cv=4)
+    options: Any = {"cv": 3, "alphas": None, "baselines": False, "prepare": prepare}
+    found = evaluate(X, y if task else y > 0, {"pls": search}, task=task, **options)
+    (method,) = found["methods"]
+    assert method["error"] is None
+    assert "choose components" in method["seconds"]
+    assert len([n for n in sizes if n < 18]) == 3 * 4
+    chosen = search.choose(X, y, learn)
+    kept = [PLSRegression(n_components=l, scale=False) for l in (1, 2, 3)]
+    scores = [fold_by_fold(each, X, y, folds_of("numbers", y, 4, 0)) for each in kept]
+    assert chosen.n_components == 1 + int(np.argmax(scores))
+
+
+@pytest.mark.parametrize("method", ["plsda", "lda"])
+def test_blocks_and_memory_choose_by_the_same_folds(tmp_path: Path, method: str) -> None:
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 5, 300)
+    X = rng.normal(size=(5, 8))[y] + rng.normal(size=(300, 8))
+    path = tmp_path / "a.csv"
+    lines = [",".join([*map(str, row), f"c{k}"]) for row, k in zip(X, y, strict=True)]
+    path.write_text("\n".join([",".join([*"abcdefgh", "class"]), *lines]))
+    source = open_file(str(path), Reading(labels=("class",)))
+    name = "component_search" if method == "plsda" else "alpha_search"
+    how: Any = {"components": "cv"} if method == "plsda" else {"alphas": auto_alphas}
+    whole, blocks = (
+        fit_model(source, method, scale="standard", stream=stream, **how).how[name]
+        for stream in (False, True)
+    )
+    assert blocks.keys() == whole.keys()
+    np.testing.assert_allclose(blocks["mean_score"], whole["mean_score"], rtol=1e-9)

@@ -172,7 +172,7 @@ def _evaluated(
     n_splits = how["repeats"] * (1 if how["train_size"] else how["cv"])
     if prepared.split is not None:
         n_splits, how["cv"] = 1, [prepared.split]
-    say = saying(quiet, wrap=True)
+    say = saying(quiet)
     say(_plan_line(prepared, len(chosen), how["baselines"], n_splits))
     forecast = Forecast(n_splits, "split", say)
     target, path = prepared.target, prepared.path
@@ -193,6 +193,7 @@ def _evaluated(
             task="numbers" if target.kind == "numbers" else None,
             prepare=Preparation(prepared.learned.missing, scale, prepared.learned.n_numbers),
             progress=step,
+            forecast=forecast.roughly,
             checkpoint=partial,
             command=shlex.join(["eigenkit", *sys.argv[1:]]),
         )
@@ -324,19 +325,8 @@ def _next_step(given: dict[str, Any], record: dict[str, Any]) -> str:
         words += [] if given["alphas"] == "auto" else ["--alphas", given["alphas"]]
     for name, default in _SHARED.items():
         if name != "views" or find(best.name).views:
-            words += _said_again(name, given[name], default)
+            words += o.said_again(name, given[name], default)
     return shlex.join([*words, "--out", "model.ek"])
-
-
-def _said_again(name: str, value: Any, default: Any) -> list[str]:
-    """An option as it is typed; nothing where it has its default."""
-    option = name.rstrip("_").replace("_", "-")
-    if value in (None, [], default):
-        return []
-    if isinstance(value, bool):
-        return [f"--{option}" if value else f"--no-{option}"]
-    items = value if isinstance(value, list) else [value]
-    return [word for item in items for word in (f"--{option}", str(item))]
 
 
 def _ridges(text: str) -> Any:

@@ -29,8 +29,20 @@ from eigenkit.late import named
 FAILED, INTERRUPTED, TERMINATED = 1, 130, 143
 
 
-# Signs of ours that an old code page may not have.
-_PLAIN = {"─": "-", "━": "-", "│": "|", "±": "+/-", "…": "...", "≤": "<=", "²": "2"}
+# Signs that an old code page may not have, ours and those that people's programs set.
+_PLAIN = {
+    "─": "-",
+    "━": "-",
+    "│": "|",
+    "±": "+/-",
+    "…": "...",
+    "≤": "<=",
+    "²": "2",
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+    **dict.fromkeys("\u2018\u2019\u201a\u2032", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u2033", '"'),
+    **dict.fromkeys("\u00a0\u2009\u202f", " "),
+}
 
 
 def speak_any_encoding() -> None:
@@ -177,7 +189,7 @@ def _print(result: Result, notes: list[str], as_json: bool) -> None:
         for note in notes:
             print(f"note: {clean(note)}", file=sys.stderr)
         if result.text:
-            print(result.text)
+            print("\n".join(map(fitted, result.text.split("\n"))))
     sys.stdout.flush()  # here, where what goes wrong becomes a sentence
 
 
@@ -245,18 +257,20 @@ def wrapped(text: str) -> str:
     return textwrap.fill(text, width(), initial_indent="  ", subsequent_indent="    ")
 
 
+def fitted(line: str) -> str:
+    """A sentence in lines that fit the terminal; what is indented, as commands are, stays."""
+    if len(line) <= width() or line[0].isspace():
+        return line
+    return textwrap.fill(line, width(), break_long_words=False, break_on_hyphens=False)
+
+
 def _nothing(*told: Any) -> None:
     pass
 
 
-def saying(quiet: bool, wrap: bool = False) -> Callable[[str], None]:
+def saying(quiet: bool) -> Callable[[str], None]:
     """Says sentences beside the result, on standard error, or nothing where it is to be quiet."""
-
-    def say(line: str) -> None:
-        line = clean(line)
-        click.echo(textwrap.fill(line, width()) if wrap else line, err=True)
-
-    return _nothing if quiet else say
+    return _nothing if quiet else lambda line: click.echo(fitted(clean(line)), err=True)
 
 
 @contextmanager
@@ -280,7 +294,7 @@ def progress(title: str, quiet: bool) -> Iterator[Callable[[int, int | None, str
 
 
 class Forecast:
-    """Says once how long work will take: after the first of its like parts, it is known."""
+    """Says how long work will take: roughly at first, and when the first of like parts is done."""
 
     enough, worth_saying = 10.0, 5.0
 
@@ -288,6 +302,13 @@ class Forecast:
         self.parts, self.part, self.say = parts, part, say
         self.begun: tuple[float, int] | None = None
         self.said = False
+
+    def roughly(self, seconds: float, rows: int) -> None:
+        """A first guess, by a trial on a few rows."""
+        from eigenkit.models._fit_rows import time_of
+
+        if seconds > self.worth_saying:
+            self.say(f"about {time_of(seconds)}, very roughly, by a trial on {rows} rows")
 
     def at(self, done: int, total: int) -> None:
         """So many steps of the work are done."""

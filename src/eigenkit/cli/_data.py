@@ -14,6 +14,11 @@ from eigenkit.cli._console import clean, progress
 if TYPE_CHECKING:
     from eigenkit.files import Block, Data, Reading, Source
 
+# Products with a sparse matrix pay below this share of entries, on more than a few numbers.
+_MOSTLY, _LARGE = 0.15, 100_000
+# Rows that are counted at once.
+_AT_ONCE = 10_000
+
 
 def reading(options: dict[str, Any], **more: Any) -> Reading:
     """How to read a file, from the options of a command by their names."""
@@ -81,7 +86,6 @@ def check_choices(options: dict[str, Any]) -> None:
 def load_data(path: str, options: Reading, quiet: bool, missing: str = "error") -> Data:
     """The whole file, sparse where most of it is zeros and no gap is to be kept."""
     from eigenkit.files import open_file, read
-    from eigenkit.files._reading import stored_sparse
 
     with progress("reading", quiet) as advance:
         data = read(open_file(path, options), partial(Counter(advance).step, "reading"))
@@ -89,7 +93,23 @@ def load_data(path: str, options: Reading, quiet: bool, missing: str = "error") 
     _warn_of_row_numbers(data)
     if missing == "drop":
         data = _without_gaps(data)
-    return data if missing == "keep" else replace(data, X=stored_sparse(data.X))
+    return data if missing == "keep" else replace(data, X=_stored_sparse(data.X))
+
+
+def _stored_sparse(X: Any) -> Any:
+    """A large dense matrix that is mostly zeros, as a sparse one."""
+    import numpy as np
+    from scipy import sparse
+
+    if sparse.issparse(X) or X.size < _LARGE:
+        return X
+    # Counting ends where it is clear that there are many entries.
+    most, count = _MOSTLY * X.size, 0
+    for begin in range(0, len(X), _AT_ONCE):
+        count += int(np.count_nonzero(X[begin : begin + _AT_ONCE]))
+        if count > most:
+            return X
+    return sparse.csr_array(X)
 
 
 def load_both(path: str, test: str, options: Reading, quiet: bool, missing: str) -> list[Data]:

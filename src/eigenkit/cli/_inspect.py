@@ -165,6 +165,9 @@ def _facts(model: Model) -> list[str]:
     text = ", ".join(f"{c.name} ({c.kind}, {c.size})" for c in model.features.text)
     facts = {
         "fitted on": found_line(how["data"], how["found"]),
+        "read with": shlex.join(
+            w for told in how.get("told", {}).items() for w in o.said_again(*told)
+        ),
         "merged": f"with {how['merged'] - 1} more" if "merged" in how else "",
         "followed": "rows that came later are counted" if "followed" in how else "",
         "targets": listed(model.target.names, 20, cell),

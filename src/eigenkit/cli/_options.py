@@ -217,6 +217,17 @@ def parameters(items: list[str] | None) -> dict[str, Any]:
     return found
 
 
+def said_again(name: str, value: Any, default: Any = None) -> list[str]:
+    """An option as it is typed; nothing where it has its default."""
+    option = name.rstrip("_").replace("_", "-")
+    if value in (None, [], default):
+        return []
+    if isinstance(value, bool):
+        return [f"--{option}" if value else f"--no-{option}"]
+    items = value if isinstance(value, list) else [value]
+    return [word for item in items for word in (f"--{option}", str(item))]
+
+
 def outputs(
     inputs: Iterable[str | None], force: bool, *wanted: str | None, state: str | None = None
 ) -> list[Any]:

@@ -62,6 +62,10 @@ class Group(click.Group):
 class Command(click.Command):
     """A command that describes its arguments, and whose ``--views`` takes all words that follow."""
 
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """The first sentence, whole: the list of commands is wrapped, so nothing need be cut."""
+        return super().get_short_help_str(1000)
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Say the option again before each of its words, as click wants it."""
         if "--views" in args and any("--views" in p.opts for p in self.params):

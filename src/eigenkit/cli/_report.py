@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,14 +51,14 @@ def show(record: dict[str, Any], out: str | None, html: str | None, lines: list[
     from eigenkit.report import render_text, write_html
     from eigenkit.report.words import before_fit
 
-    lines = [*(textwrap.fill(line, width()) for line in lines), render_text(record, width=width())]
+    lines = [*lines, render_text(record, width=width())]
     if out is not None:
         write_record(record, out)
-        lines.append(f"wrote {clean(out)}; see it again with: eigenkit report {clean(out)}")
+        again = f"    eigenkit report {shlex.quote(clean(out))}"
+        lines += [f"wrote {clean(out)}; see it again with:", again]
     if html is not None:
         write_html(record, html)
         lines.append(f"wrote {clean(html)}")
     if record.get("next"):
-        told = textwrap.fill(clean(before_fit(from_dict(record))), width())
-        lines.append(f"{told}\n    {clean(record['next'])}")
+        lines += [clean(before_fit(from_dict(record))), f"    {clean(record['next'])}"]
     return Result(record, "\n".join(lines))

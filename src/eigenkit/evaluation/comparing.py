@@ -21,7 +21,7 @@ from eigenkit.evaluation.glance import describe
 from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.samples import Prepare, Samples, auto_alphas, make_splits, read_samples
 from eigenkit.evaluation.summary import describe_model, environment, summarize, thin
-from eigenkit.evaluation.trial import Outcome, Plan, run_labels, run_numbers, run_trial
+from eigenkit.evaluation.trial import Outcome, Plan, rehearse, run_trial, worth_rehearsing
 from eigenkit.record import model_from_dict, to_dict
 from eigenkit.record.schema import SCHEMA, VERSION, Model, Points, Protocol, Run
 from eigenkit.shell import check_choice, check_count, check_real, what_is
@@ -51,6 +51,7 @@ def evaluate(
     prepare: Prepare | None = None,
     max_points: int = 5000,
     progress: Progress | None = None,
+    forecast: Callable[[float, int], None] | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     command: str = "",
     seed: int = 0,
@@ -105,6 +106,9 @@ def evaluate(
         Samples to keep for drawing.
     progress : callable, optional
         Called as ``progress(done, total, message)`` before every step and at the end.
+    forecast : callable, optional
+        Called as ``forecast(seconds, rows)`` before the first step of a large run: roughly what it
+        will take, by a trial on a few rows.
     checkpoint : path, optional
         What is known after every step is kept in this file; the same call goes on from it, and
         removes it at the end.
@@ -152,6 +156,8 @@ def evaluate(
     parts = [part for split in splits for part in split]
     kept = KeptSteps(checkpoint, identity(data, *parts, everything, plan, max_points, prepare))
     steps = _Steps(everything, samples, splits, plan, points, kept)
+    if forecast is not None:
+        steps.guess(forecast)
     done = steps.run(progress or (lambda done, total, message: None))
     methods_done = [
         summarize(
@@ -203,9 +209,16 @@ class _Steps:
             found[key] = (list(outcomes), model)
         return found
 
+    def guess(self, tell: Callable[[float, int], None]) -> None:
+        """Tell the seconds that are left, and by how many rows that was found, if it is much."""
+        if not worth_rehearsing(self.samples, self.splits[0]):
+            return
+        seconds, m = rehearse(self.methods, self.samples, self.splits[0], self.plan)
+        steps = [(i, key) for i in range(len(self.splits)) for key in self.methods]
+        tell(sum(seconds[key] for i, key in steps if self.kept.get(i, key) is None), m)
+
     def _step(self, i: int, key: str) -> None:
-        run = run_numbers if self.samples.numbers else run_labels
-        outcome = run_trial(self.methods[key], self.samples, self.splits[i], self.plan, run)
+        outcome = run_trial(self.methods[key], self.samples, self.splits[i], self.plan)
         model = None
         if i == 0 and outcome.error is None:
             model = describe_model(outcome.model, self.samples, self.splits[0], self.points)

@@ -189,7 +189,7 @@ def _folds(part: np.ndarray, n_folds: int) -> Iterator[Split]:
         yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
 
 
-def _plain_partition(Y: np.ndarray, train_size: float, rng: np.random.Generator) -> Split:
+def plain_partition(Y: np.ndarray, train_size: float, rng: np.random.Generator) -> Split:
     """A partition that is not stratified."""
     order, cut = rng.permutation(len(Y)), round(len(Y) * train_size)
     return np.sort(order[:cut]), np.sort(order[cut:])
@@ -218,7 +218,7 @@ def make_splits(
     if train_size is not None:
         _check_share(train_size, n)
         words = f"{repeats} {kind}random partitions, {train_size:.0%} for training"
-        parted = _plain_partition if numbers else partition
+        parted = plain_partition if numbers else partition
         return [parted(Y, train_size, rng) for rng in rngs], words
     folds = check_count("cv", cv)
     if not 2 <= folds <= n:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
+from eigenkit.data import stored
 from eigenkit.estimators._base import path_of_alphas
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
@@ -31,8 +32,19 @@ from eigenkit.evaluation.metrics import (
     score_numbers,
     score_one,
 )
-from eigenkit.evaluation.samples import Part, Samples, k_fold, plain_folds
+from eigenkit.evaluation.samples import (
+    Part,
+    Samples,
+    k_fold,
+    partition,
+    plain_folds,
+    plain_partition,
+)
 from eigenkit.linalg import Array
+
+# A trial that says how long a run will take has one of so many training rows, and at least so few;
+# it is worth its time on so many rows, or entries times labels.
+_SHARE, _FEW_ROWS, _MANY_ROWS, _MANY_ENTRIES = 16, 30, 2000, 1_000_000
 
 
 @dataclass(frozen=True)
@@ -77,8 +89,9 @@ def run_labels(
     """Labels: choose alpha, project, classify, measure."""
     (X, Y), (X_new, Y_new) = samples.parts(split)
     single = samples.single
+    target = partial(target_for, estimator, single=single)
+    estimator = choose_components(estimator, samples, split[0], outcome, target)
     if plan.alphas and hasattr(estimator, "transform") and "alpha" in estimator.get_params():
-        target = partial(target_for, estimator, single=single)
         judge = partial(_score_of, single=single, plan=plan)
         estimator = choose_alpha(estimator, samples, split[0], plan, outcome, target, judge)
     with clock(outcome, "fit"):
@@ -107,15 +120,9 @@ def run_labels(
         outcome.detail.by_components = by_components(Z, auc_with)
 
 
-def run_trial(
-    estimator: Any,
-    samples: Samples,
-    split: Split,
-    plan: Plan,
-    run: Callable[..., None] = run_labels,
-) -> Outcome:
+def run_trial(estimator: Any, samples: Samples, split: Split, plan: Plan) -> Outcome:
     """Whatever goes wrong inside the method is part of the outcome, and what it warns of."""
-    outcome = Outcome()
+    outcome, run = Outcome(), run_numbers if samples.numbers else run_labels
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         try:
@@ -125,6 +132,32 @@ def run_trial(
             outcome.error = lines[0][:300] if lines else type(error).__name__
     outcome.warnings = list(dict.fromkeys(str(w.message).split("\n")[0][:300] for w in told))
     return outcome
+
+
+def worth_rehearsing(samples: Samples, split: Split) -> bool:
+    """Whether a trial on a few rows takes little of the time of the whole, which is long."""
+    n, entries = len(split[0]), stored(samples.X).size * samples.Y.shape[1]
+    return n >= _MANY_ROWS or (n >= 4 * _FEW_ROWS and entries >= _MANY_ENTRIES)
+
+
+def rehearse(
+    methods: Mapping[str, Any], samples: Samples, split: Split, plan: Plan
+) -> tuple[dict[str, float], int]:
+    """Seconds that every method will take for a split, roughly, and by how many rows.
+
+    Work is taken to grow as the rows do. What is imported on the way is not to count, so that the
+    first of two trials is no measure.
+    """
+    n, rng = len(split[0]), np.random.default_rng(plan.seed)
+    seconds, m = {}, max(_FEW_ROWS, n // _SHARE)
+    part = plain_partition if samples.numbers else partition
+    for key, estimator in methods.items():
+        for few in (_FEW_ROWS, m):
+            train, test = (rows[part(samples.Y[rows], few / n, rng)[0]] for rows in split)
+            begun = time.perf_counter()
+            run_trial(estimator, samples, (train, test), plan)
+            seconds[key] = (time.perf_counter() - begun) * n / few
+    return seconds, m
 
 
 @contextmanager
@@ -163,7 +196,24 @@ def project_rows(fitted: Any, X: Any) -> Any:
     return Z.reshape(len(Z), -1)
 
 
-# -- the choice of alpha ---------------------------------------------------------------
+# -- the choice of components and alpha ------------------------------------------------
+
+
+def choose_components(
+    estimator: Any,
+    samples: Samples,
+    rows: Array,
+    outcome: Outcome,
+    target: Callable[[Array], Array],
+) -> Any:
+    """What a search for the number of components chooses, which gets the training rows as they are.
+
+    Its folds learn by themselves how rows become features. Other estimators are as they were.
+    """
+    if not hasattr(estimator, "choose"):
+        return estimator
+    with clock(outcome, "choose components"):
+        return estimator.choose(samples.X[rows], target(samples.Y[rows]), samples.prepare)
 
 
 def choose_alpha(
@@ -220,6 +270,7 @@ def run_numbers(
 ) -> None:
     """One method on one split: choose alpha, fit, predict, measure."""
     (X, Y), (X_new, Y_new) = samples.parts(split)
+    estimator = choose_components(estimator, samples, split[0], outcome, _flat)
     if plan.alphas and "alpha" in estimator.get_params():
         estimator = choose_alpha(estimator, samples, split[0], plan, outcome, _flat, _judge)
     with clock(outcome, "fit"):

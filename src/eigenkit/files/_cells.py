@@ -25,6 +25,8 @@ _WITH_UNIT = re.compile(rf"[$€£¥] ?{_AMOUNT}|{_AMOUNT} ?([%‰$€£¥°]|[k
 _CODE = re.compile(r"[+-]?0\d+")
 _DIGITS = re.compile(r"[+-]?\d+")
 _DAY = 86400.0
+# Blanks at which no line is broken, as programs set them between thousands.
+_OTHER_BLANKS = re.compile("[\u00a0\u2009\u202f]")
 # Marks that a shell would take for its own, or that are hard to see, by name.
 _NAMES = {"comma": ",", "point": ".", "space": " ", "apostrophe": "'"}
 
@@ -68,6 +70,8 @@ def written_with(decimal: str, thousands: str | None) -> Convert:
     whole = re.compile(rf"\s*[+-]?[1-9]\d{{0,2}}({mark}\d{{2,3}})*{mark}\d{{3}}(?!\d)")
 
     def convert(cell: str) -> float:
+        if thousands == " ":
+            cell = _OTHER_BLANKS.sub(" ", cell)
         if thousands is not None and thousands in cell and (found := whole.match(cell)):
             cell = found[0].replace(thousands, "") + cell[found.end() :]
         if decimal != "." and "." in cell:
@@ -271,21 +275,30 @@ def _asked(path: Any, options: Reading, name: str) -> str | None:
     return mark
 
 
-def marks_of(cell: str) -> str:
-    """Options with which a cell would be a number; nothing if there are none.
+def marks_of(*cells: str) -> str:
+    """Options with which cells would be numbers, the fewest that do; nothing if there are none.
 
     Examples
     --------
     >>> from eigenkit.files._cells import marks_of
-    >>> marks_of("2,040.92"), marks_of("1.234,5"), marks_of("red")
+    >>> marks_of("2,040.92"), marks_of("7,5", "1.234,5"), marks_of("red")
     ('--thousands comma', '--decimal comma --thousands point', '')
+    >>> marks_of("1,234")
+    '--thousands comma or --decimal comma'
     """
+    marks = [(".", ","), (",", None), (".", "'"), (".", " "), (",", "."), (",", "'"), (",", " ")]
+    able = [pair for pair in marks if all(fits(written_with(*pair), cell) for cell in cells)]
+    found: list[list[str]] = []
+    for options in (_as_options(*pair) for pair in able):
+        if not any(set(fewer) < set(options) for fewer in found):
+            found.append(options)
+    return " or ".join(map(" ".join, found))
+
+
+def _as_options(decimal: str, thousands: str | None) -> list[str]:
     names = {mark: name for name, mark in _NAMES.items()}
-    for decimal, thousands in ((".", ","), (",", None), (",", "."), (".", "'"), (".", " ")):
-        if fits(written_with(decimal, thousands), cell):
-            before = "" if decimal == "." else f"--decimal {names[decimal]} "
-            return (before + (f"--thousands {names[thousands]}" if thousands else "")).strip()
-    return ""
+    given = {"decimal": None if decimal == "." else decimal, "thousands": thousands}
+    return [f"--{name} {names[mark]}" for name, mark in given.items() if mark]
 
 
 def _shown(columns: Sequence[Sequence[str]], delimiter: str, model: Expected | None) -> str:

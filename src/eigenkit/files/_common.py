@@ -7,7 +7,7 @@ import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eigenkit.shell import shown
@@ -86,6 +86,15 @@ def _argument(option: re.Match[str]) -> str:
     return f"{name.replace('-', '_')}={repr(value.strip(chr(39))) if value else ''}"
 
 
+# What is said about a file that a model keeps for others, and its types; marks in numbers are kept
+# as they were found.
+REMEMBERED = {
+    **dict.fromkeys(("format", "delimiter", "encoding", "comment"), str),
+    "header": bool,
+    "max_features": int,
+}
+
+
 class TooLargeError(FileError):
     """A file whose numbers would not fit into the memory allowed."""
 
@@ -103,6 +112,7 @@ class Expected:
     thousands: str | None = None
     categorical: tuple[str, ...] = ()  # those of the text that are categories
     kinds: Mapping[str, str | None] | None = None  # see Source.found; None if they are not known
+    told: Mapping[str, Any] = field(default_factory=dict)  # fields of Reading, as they were given
 
 
 @dataclass(frozen=True)
@@ -134,7 +144,7 @@ class Reading:
     decimal, thousands : str, optional
         Marks in numbers; a decimal comma is found out where the delimiter is another.
     comment : str, optional
-        Lines that begin with this are left out.
+        Lines that begin with this are left out; none if it is empty.
     keep : tuple of str
         Columns whose cells are also returned unchanged.
     dtype : {"float64", "float32"}
@@ -178,6 +188,20 @@ class Reading:
     expected: Expected | None = None
     truth: bool = False
     words: bool = False
+
+    def told(self) -> dict[str, Any]:
+        """What was said about the file that also holds for others of its kind."""
+        given = {name: getattr(self, name) for name in REMEMBERED}
+        return {name: value for name, value in given.items() if value != getattr(Reading, name)}
+
+    def as_before(self) -> Reading:
+        """The same with what was said when the model was fitted, where nothing is said now.
+
+        The encoding is another matter: the bytes may show which it is.
+        """
+        known = dict(self.expected.told) if self.expected else {}
+        known.pop("encoding", None)
+        return replace(self, **{**known, **self.told()})
 
     def check_size(self, path: Any, n_bytes: float, what: str = "the numbers") -> None:
         """Refuse what would not fit, before memory is taken."""

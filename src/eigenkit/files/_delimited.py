@@ -94,7 +94,7 @@ class Delimited(Table):
 
     def _without_comments(self, text: bytes) -> bytes:
         mark = self.options.comment
-        return text if mark is None else without_lines(text, mark)
+        return without_lines(text, mark) if mark else text
 
     # -- finding out -------------------------------------------------------------------
 
@@ -197,8 +197,10 @@ class Delimited(Table):
             what = f"{len(names)} columns hold text ({listed(names)})"
         hints = {name: how_to_write(example_of(cells)) for name, cells in columns.items()}
         if all(looks_marked(example_of(columns[name])) and not hints[name] for name in names):
+            marks = marks_of(*(cell for cells in columns.values() for cell in cells))
             example = shown(example_of(columns[names[0]]))
-            return self.error(f"{what}: if {example} is a number, give --decimal or --thousands.")
+            give = marks or "--decimal or --thousands"
+            return self.error(f"{what}: if {example} is a number, give {give}.")
         if self.options.expected is not None:  # whose columns are what they are
             steps = dict.fromkeys(filter(None, hints.values())) or ["correct the file"]
             return self.error(f"{what}, but the model takes numbers: {', '.join(steps)}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -48,10 +49,6 @@ _PAIRS = re.compile(rb"\s*[^\s:]*(\s+\d+:\S+)+\s*(#.*)?")
 _BLOCK_BYTES = 8 * 2**20
 # Blocks that are copied and dropped are smaller, so that they reuse the same memory.
 _PASSING = 4
-# Products with a sparse matrix pay below this share of entries, on more than a few numbers.
-_MOSTLY, _LARGE = 0.15, 100_000
-# Rows that are counted at once.
-_AT_ONCE = 10_000
 
 
 @dataclass
@@ -90,8 +87,19 @@ def open_file(path: str, options: Reading | None = None) -> Source:
     options = options or Reading()
     if is_pattern(path):
         return open_files(path, options)
-    origin = Origin(path, options.max_bytes)
-    kind = options.format or guess_format(origin)
+    origin, before = Origin(path, options.max_bytes), options.as_before()
+    try:
+        return _opened(origin, before)
+    except FileError:
+        if before == options:
+            raise
+        with suppress(FileError):  # what was said of the model's own file may not hold for this one
+            return _opened(origin, options)
+        raise
+
+
+def _opened(origin: Origin, options: Reading) -> Source:
+    path, kind = origin.path, options.format or guess_format(origin)
     if kind not in FORMATS:
         raise FileError(path, f"format {kind!r} is not known: choose one of {', '.join(FORMATS)}.")
     _check_options(path, kind, options)
@@ -317,21 +325,6 @@ def read(source: Source, tick: Callable[[int], None] | None = None) -> Data:
     if are_names(source, joined):
         return read(source, tick)
     return Data(rows.finish(), text, joined, source, dict(source.found))
-
-
-def stored_sparse(X: Any) -> Any:
-    """A large dense matrix that is mostly zeros, as a sparse one."""
-    return sparse.csr_array(X) if not sparse.issparse(X) and _is_mostly_zero(X) else X
-
-
-def _is_mostly_zero(X: np.ndarray) -> bool:
-    """Whether a large matrix has few entries; counting ends where it is clear that it has not."""
-    most, count = _MOSTLY * X.size if X.size >= _LARGE else -1.0, 0
-    for begin in range(0, len(X), _AT_ONCE):
-        count += int(np.count_nonzero(X[begin : begin + _AT_ONCE]))
-        if count > most:
-            return False
-    return True
 
 
 def stacked(parts: Sequence[Any]) -> Any:

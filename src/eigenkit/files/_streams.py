@@ -265,13 +265,22 @@ def guess_encoding(origin: Origin, options: Reading) -> str:
     for mark, name in _BOMS:
         if head.startswith(mark):
             return name
+    told = options.expected.told.get("encoding") if options.expected else None
+    if told is not None and (head.isascii() or not _is_utf8(head)):
+        return codecs.lookup(told).name
     if b"\x00" in head:
         raise FileError(origin.path, "it holds binary data, not text: name what it is by --format.")
+    if _is_utf8(head):
+        return "utf-8"
+    return "cp1252" if not set(head) & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else "latin-1"
+
+
+def _is_utf8(head: bytes) -> bool:
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
-        return "cp1252" if not set(head) & {0x81, 0x8D, 0x8F, 0x90, 0x9D} else "latin-1"
-    return "utf-8"
+        return False
+    return True
 
 
 @contextmanager

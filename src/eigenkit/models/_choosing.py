@@ -26,13 +26,19 @@ SCORES = {"classes": "accuracy", "labels": "mean AUC", "numbers": "R2"}
 MOST_COMPONENTS = 30
 
 
-def folds_of(kind: str, y: Array, cv: int, seed: int) -> list[tuple[Any, Any]]:
-    """Rows to fit on and to measure on, with an even share of every class."""
+def fold_of_rows(kind: str, y: Array, cv: int, seed: int) -> Array:
+    """The fold of every row, with an even share of every class."""
     order = np.random.default_rng(seed).permutation(len(y))
     if kind == "classes":
         order = order[np.argsort(y[order], kind="stable")]
     fold = np.empty(len(y), dtype=np.intp)
     fold[order] = np.arange(len(y)) % cv  # dealt out like cards, class after class
+    return fold
+
+
+def folds_of(kind: str, y: Array, cv: int, seed: int) -> list[tuple[Any, Any]]:
+    """Rows to fit on and to measure on."""
+    fold = fold_of_rows(kind, y, cv, seed)
     return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(cv)]
 
 
@@ -159,7 +165,7 @@ def choose_components(
 
 
 class ComponentsCV(BaseEstimator):
-    """A projection whose number of components is chosen by cross-validation when it is fitted.
+    """A projection whose number of components is chosen by cross-validation, for comparisons.
 
     Parameters
     ----------
@@ -167,11 +173,6 @@ class ComponentsCV(BaseEstimator):
     cv : int
     random_state : int
         Of the folds.
-
-    Attributes
-    ----------
-    best_estimator_ : the projection fitted on all rows
-    n_components_ : int
     """
 
     def __init__(self, estimator: Any, cv: int = 5, random_state: int = 0) -> None:
@@ -184,21 +185,18 @@ class ComponentsCV(BaseEstimator):
         tags.estimator_type, tags.classifier_tags = inner.estimator_type, inner.classifier_tags
         return tags
 
-    def fit(self, X: Any, y: Any) -> ComponentsCV:
-        """Choose, then fit on all rows."""
+    def choose(self, X: Any, y: Any, prepare: Any = None) -> Any:
+        """The projection, not fitted, with the number of components that is best.
+
+        ``prepare`` learns from the rows to fit on, in every fold, how rows become features.
+        """
         y = np.asarray(y)
         kind = "labels" if y.ndim == 2 and np.isin(y, (0, 1)).all() else "numbers"
         kind = "classes" if y.ndim == 1 and is_classifier(self.estimator) else kind
-        folds = folds_in_memory(kind, X, y, self.cv, self.random_state)
-        self.n_components_, _ = choose_components(self.estimator, folds, kind, X.shape, self.cv)
-        chosen = clone(self.estimator).set_params(n_components=self.n_components_)
-        self.best_estimator_ = chosen.fit(X, y)
-        return self
+        folds = folds_in_memory(kind, X, y, self.cv, self.random_state, prepare)
+        l, _ = choose_components(self.estimator, folds, kind, X.shape, self.cv)
+        return clone(self.estimator).set_params(n_components=l)
 
-    def transform(self, X: Any) -> Array:
-        """Scores of rows."""
-        return np.asarray(self.best_estimator_.transform(X), dtype=np.float64)
-
-    def predict(self, X: Any) -> Array:
-        """What the projection predicts."""
-        return np.asarray(self.best_estimator_.predict(X))
+    def fit(self, X: Any, y: Any) -> Any:
+        """The projection that is chosen, fitted on all rows."""
+        return self.choose(X, y).fit(X, y)

@@ -84,7 +84,7 @@ def _check_begin(path: str, begin: bytes, length: int, max_bytes: int) -> None:
     if begin[:8] != MAGIC:
         pickled = begin[:1] == b"\x80"
         what = "it is a Python pickle, which can run code: it is not read"
-        other = "it is not a model file of eigenkit: give one that eigenkit fit wrote"
+        other = "it is not a model file of eigenkit: give one that fit wrote"
         raise FileError(path, f"{what if pickled else other}.")
     if length > max_bytes:
         raise FileError(path, f"it holds {length} bytes, the limit is {max_bytes}.")

@@ -12,7 +12,7 @@ import numpy as np
 
 from eigenkit.files import Target
 from eigenkit.files._common import size
-from eigenkit.models._choosing import folds_in_memory
+from eigenkit.models._choosing import fold_of_rows, folds_in_memory
 from eigenkit.models._features import Features, complete
 from eigenkit.models._parsed import Scratch, Stored, unsaid
 from eigenkit.models._preparing import Blocks, Preparation
@@ -77,7 +77,9 @@ class FitRows:
         """
         if self.stream:
             rows = self.store(raw=self.prepare.learns)
-            return self._prepared(rows.folds(self.cv, seed=self.seed))
+            y = np.concatenate([y for _, y in rows])
+            fold = fold_of_rows(self.target.kind, y, self.cv, self.seed)
+            return self._prepared(rows.folds(self.cv, of=fold))
         ((X, y),) = self._make(raw=True) if self.prepare.learns else self
         return folds_in_memory(self.target.kind, X, y, self.cv, self.seed, self.prepare)
 

@@ -269,9 +269,8 @@ def _fit_blocks(
             for position, (X, y) in enumerate(rows):
                 stream.update(X, y, position=position, **extra)
     elif alphas is not None:
-        # A grid of our own comes from the first block.
-        grid = sorted(alphas(next(iter(rows))[0]) if callable(alphas) else alphas)
-        alpha, searches["alpha_search"] = _search(estimator, rows, grid)
+        # A grid of our own begins with that of the first block.
+        alpha, searches["alpha_search"] = _widening(estimator, next(iter(rows))[0], alphas, rows)
         return estimator.set_params(alpha=alpha).fit(rows.store())
     elif rows.width <= _FEW:
         rows.say(f"one more pass over the file fits it, which takes about {time_of(rows.seconds)}")

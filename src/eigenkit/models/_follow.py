@@ -39,8 +39,6 @@ _CHANGED = (
     "new --checkpoint, and if not, also with the model of before or one that is fitted again, or "
     "rows would count twice."
 )
-# A line that holds anything.
-_ROW = re.compile(rb"^.*\S", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -134,6 +132,10 @@ class Follower:
                 "with a method that predicts by itself (lda), or with numbers for labels."
             )
         self.model, self.place, self.options, self.every = model, Path(place), options, every
+        mark = options.as_before().comment
+        told = b"(?!" + re.escape(mark.encode()) + b")" if mark else b""
+        # A line that holds anything, and is no comment.
+        self.row = re.compile(b"^" + told + rb".*\S", re.MULTILINE)
         begins, has_stream = not Path(checkpoint).exists(), "_intake_" in vars(model.estimator)
         self.forgets, self.adds = begins and not has_stream, begins and has_stream
         estimator = model.estimator if self.adds else clone(model.estimator)
@@ -197,12 +199,12 @@ class Follower:
         self._begins = False
         if _LINES[kind] and not self._header:
             if path == "-" or batch.begin == 0:  # every input begins with the names
-                names, end, text = text.partition(b"\n")
-                self._header = names + end
+                self._header = self._to_names(text)
+                text = text[len(self._header) :]
                 before = crc32(self._header, before)
             else:
-                self._header = _first(path)
-        if text.strip():
+                self._header = self._to_names(_first(path))
+        if self.row.search(text):
             last = self.stream.position  # blank lines may have come since
             begin = batch.begin if last is None else last
             known = self._header, text, begin, batch.end, self._n_passed, before
@@ -212,13 +214,19 @@ class Follower:
         if path != "-":
             self._ends = _ends(path, self.stream.position or 0)
 
+    def _to_names(self, text: bytes) -> bytes:
+        """The lines up to the first that is a row, that of the names; nothing if there is none."""
+        row = self.row.search(text)
+        return b"" if row is None else text[: text.find(b"\n", row.end()) + 1 or len(text)]
+
     def _look_back(self, path: str, kind: str, position: int) -> None:
         """Count what was taken in of a file, which must be what it was."""
         if path == "-":
             self._n_passed = 0 if self.adds else self.stream.n_rows + self.stream.n_skipped
             return
         n_lines, n_bytes, self._sum = _looked_through(path, position)
-        self._n_passed = max(0, n_lines - (1 if _LINES[kind] else 0))
+        above = self._to_names(_first(path)).count(b"\n") if _LINES[kind] else 0
+        self._n_passed = max(0, n_lines - above)
         self._ends, mark = _ends(path, position), self.stream.mark or ""
         if n_bytes == position and mark.startswith("all ") and mark != _mark(self._sum):
             raise self._changed(path)
@@ -266,9 +274,9 @@ def _ends(path: str, end: int) -> str:
 
 
 def _first(path: str) -> bytes:
-    """The line of names of a file that is followed from the middle."""
+    """What a file that is followed from the middle begins with."""
     with open(path, "rb") as stream:
-        return stream.readline()
+        return stream.read(_CHUNK)
 
 
 def _looked_through(path: str, end: int) -> tuple[int, int, int]:
@@ -303,7 +311,7 @@ class _Rows:
 
     def _parts(self) -> list[dict[str, Any]]:
         """Both halves, so that in the end only the rows that are bad are skipped."""
-        starts = [row.start() for row in _ROW.finditer(self.text)]
+        starts = [row.start() for row in self.follower.row.finditer(self.text)]
         if len(starts) < 2:
             return []
         middle = starts[len(starts) // 2]

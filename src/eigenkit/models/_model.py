@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.files import Block, Expected, FileError, Source, Target, atomic
+from eigenkit.files._common import REMEMBERED
 from eigenkit.linalg import Array
 from eigenkit.models._container import read_container, write_container
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
@@ -110,11 +111,12 @@ class Model:
         return hasattr(self.estimator, "transform")
 
     def expected(self) -> Expected:
-        """The columns that a file must have, and the marks in its numbers."""
+        """The columns that a file must have, and how it is read unless something else is said."""
         found = self.how["found"]
         marks = {name: found[name] for name in ("decimal", "thousands") if found.get(name)}
+        told = {n: v for n, v in self.how.get("told", {}).items() if type(v) is REMEMBERED.get(n)}
         expected = self.features.expected(self.target.columns)
-        return replace(expected, kinds=found.get("kinds"), **marks)
+        return replace(expected, kinds=found.get("kinds"), told=told, **marks)
 
     def transform(self, path: str, block: Block) -> Array:
         """Components of some rows of a file."""
@@ -211,6 +213,7 @@ def how_fitted(
     return {
         "data": path.replace("\\", "/").rsplit("/", 1)[-1],
         "found": {k: v for k, v in source.found.items() if v is not None},
+        "told": source.options.told(),
         "n_rows": n_rows,
         "params": {k: v for k, v in params.items() if isinstance(v, plain)},
         "alpha_search": None,

@@ -29,6 +29,9 @@ BLOCK_BYTES = 2**24
 PARTS = 32
 PART_BYTES = 2**29
 
+# The folds of the rows of a block, by its part, its number there and its length.
+Assigned = Callable[[int, int, int], np.ndarray]
+
 
 class RowBlocks(Blocks):
     """Rows of X with their y, one block at a time.
@@ -235,26 +238,39 @@ class RowBlocks(Blocks):
         for part in self._parts():
             yield from part
 
-    def folds(self, n: int = 5, *, seed: int = 0) -> Iterator[tuple[RowBlocks, RowBlocks]]:
+    def folds(
+        self, n: int = 5, *, seed: int = 0, of: np.ndarray | None = None
+    ) -> Iterator[tuple[RowBlocks, RowBlocks]]:
         """Pairs of blocks: all rows but one part in n of them, and that part.
 
-        Rows are assigned at random within their blocks, alike for the same blocks and seed.
+        Rows are assigned at random within their blocks, alike for the same blocks and seed, unless
+        ``of`` says of every row which part it is in, from 0 to n - 1.
         """
         if check_count("n", n) < 2:
             raise ValueError("n=1 leaves no rows to fit: give at least 2 folds.")
+        assigned = _drawn(n, seed) if of is None else self._as_said(of)
         for i in range(n):
-            yield self._chosen(n, i, seed, held_out=False), self._chosen(n, i, seed, held_out=True)
+            yield (
+                self._chosen(assigned, i, held_out=False),
+                self._chosen(assigned, i, held_out=True),
+            )
 
-    def _chosen(self, n: int, fold: int, seed: int, *, held_out: bool) -> RowBlocks:
+    def _as_said(self, of: np.ndarray) -> Assigned:
+        """The folds of all rows, one after the other, by blocks."""
+        begins: dict[tuple[int, int], int] = {}
+        n = 0
+        for p, part in enumerate(self._parts()):
+            for b, block in enumerate(part):
+                begins[p, b], n = n, n + block[0].shape[0]
+        return lambda p, b, size: of[begins[p, b] : begins[p, b] + size]
+
+    def _chosen(self, assigned: Assigned, fold: int, *, held_out: bool) -> RowBlocks:
         """The rows of a fold, or all others."""
 
         def some(p: int, part: Iterable[Any]) -> Iterator[Any]:
             for b, block in enumerate(part):
                 X, *others = sliceable(*block)
-                rng = np.random.default_rng([seed, p, b])
-                order = rng.permutation(X.shape[0])
-                # Small blocks do not all begin with the same fold, which would have most rows.
-                rows = np.flatnonzero(((order + rng.integers(n)) % n == fold) == held_out)
+                rows = np.flatnonzero((assigned(p, b, X.shape[0]) == fold) == held_out)
                 if len(rows):
                     yield tuple(_taken(each, rows) for each in (X, *others))
 
@@ -304,6 +320,18 @@ class RowBlocks(Blocks):
         with atomic(path) as stream:
             tables = (_table(*block) for block in self)
             return write_table(stream, kind, columns + labels, tables, n_labels=len(labels))
+
+
+def _drawn(n: int, seed: int) -> Assigned:
+    """Folds at random."""
+
+    def drawn(p: int, b: int, size: int) -> np.ndarray:
+        rng = np.random.default_rng([seed, p, b])
+        order = rng.permutation(size)
+        # Small blocks do not all begin with the same fold, which would have most rows.
+        return np.asarray((order + rng.integers(n)) % n)
+
+    return drawn
 
 
 def _asked(function: Callable[[], Any]) -> Iterator[tuple[Any, Any, Any]]:

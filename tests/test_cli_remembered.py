@@ -1,0 +1,138 @@
+"""What fit was told about its file holds for the files that its model is used on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from eigenkit.files._common import REMEMBERED, Reading
+from eigenkit.models import load, save
+from test_cli import run, run_json
+
+LDA = ["--labels", "class", "-m", "lda", "--no-quality"]
+NAMES = ["left", "right", "class"]
+
+
+@pytest.fixture
+def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """Cells of a small table, whose classes are easy to tell."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2)) + 3 * (np.arange(40) % 2)[:, None]
+    return [[f"{a:.3f}", f"{b:.3f}", "uv"[i % 2]] for i, (a, b) in enumerate(X)]
+
+
+def write(name: str, rows: list[list[str]], mark: str = ",", encoding: str = "utf-8") -> None:
+    Path(name).write_text("".join(f"{mark.join(row)}\n" for row in rows), encoding=encoding)
+
+
+def noted(rows: list[list[str]]) -> list[list[str]]:
+    """The same with notes above the names and among the rows."""
+    return [["# made by hand", "in, a, hurry"], NAMES, *rows[:30], ["# a pause"], *rows[30:]]
+
+
+def below(*names: str) -> Callable[[list[list[str]]], list[list[str]]]:
+    return lambda rows: [list(names), *rows]
+
+
+# By name: the options, the cells in the file, its delimiter and its encoding.
+KINDS = {
+    "comment": (["--comment", "#"], noted, ",", "utf-8"),
+    "delimiter": (["--delimiter", ":"], below(*NAMES), ":", "utf-8"),
+    "space": (["--delimiter", "space"], below(*NAMES), " ", "utf-8"),
+    "header": (["--header"], below("2001", "2002", "2003"), ",", "utf-8"),
+    "encoding": (["--encoding", "cp437"], below("länge", "right", "class"), ",", "cp437"),
+    "utf-16": (["--encoding", "utf-16-le"], below(*NAMES), ",", "utf-16-le"),
+    "format": (["--format", "tsv"], below("left,m", "right", "class"), "\t", "utf-8"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_fit_was_told_is_remembered_and_may_be_overridden(
+    rows: list[list[str]], kind: str
+) -> None:
+    options, cells, mark, encoding = KINDS[kind]
+    write("a.txt", cells(rows), mark, encoding)
+    run("fit", "a.txt", "--labels", "-1", *LDA[2:], *options, "-o", "m.ek")
+    told = run("predict", "m.ek", "a.txt")
+    assert len(told.splitlines()) == 41
+    assert (
+        run("predict", "m.ek", "a.txt", *[w for w in options if w not in ("--labels", "3")]) == told
+    )
+    assert run_json("score", "m.ek", "a.txt")["scores"]["Accuracy"] > 0.9
+    run("explain", "m.ek", "a.txt", "--row", "40")
+    run("transform", "m.ek", "a.txt")
+    wrong = {"encoding": "utf-8", "utf-16": "utf-8"}.get(kind)
+    if wrong:
+        run("predict", "m.ek", "a.txt", "--encoding", wrong, code=1)
+    if kind == "comment":
+        assert "not there" in run("predict", "m.ek", "a.txt", "--comment", "", code=1)
+
+
+def test_a_file_of_another_kind_is_read_by_what_it_shows(rows: list[list[str]]) -> None:
+    write("a.txt", [NAMES, *rows], ":")
+    run("fit", "a.txt", *LDA, "--delimiter", ":", "--format", "csv", "--comment", "#", "-o", "m.ek")
+    told = run("predict", "m.ek", "a.txt")
+    write("b.csv", [NAMES, *rows], ";")
+    assert run("predict", "m.ek", "b.csv") == told
+    frame = pd.DataFrame(rows, columns=NAMES).astype({"left": float, "right": float})
+    frame.to_parquet("c.parquet")
+    assert run("predict", "m.ek", "c.parquet") == told
+    # What is missing in both readings is said by that of the model.
+    write("d.txt", [["left", "class"], *[[a, c] for a, _, c in rows]], ":")
+    assert (
+        "1 of the 2 columns that the model was fitted on are not there: 'right'; it has 'left'"
+        in (run("predict", "m.ek", "d.txt", code=1))
+    )
+
+
+def test_bytes_that_are_clearly_utf8_are_no_other_encoding(rows: list[list[str]]) -> None:
+    names = ["länge", "right", "class"]
+    write("old.csv", [names, *rows], encoding="cp437")
+    run("fit", "old.csv", *LDA, "--encoding", "cp437", "-o", "m.ek")
+    told = run("predict", "m.ek", "old.csv")
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        write("new.csv", [names, *rows], encoding=encoding)
+        assert run("predict", "m.ek", "new.csv") == told
+
+
+def test_follow_reads_as_the_model_was_told(rows: list[list[str]]) -> None:
+    write("a.csv", noted(rows[:20]))
+    run("fit", "a.csv", *LDA, "--comment", "#", "--checkpoint", "s", "-o", "m.ek")
+    write("b.csv", noted(rows[20:]))
+    words = ["follow", "b.csv", "--model", "m.ek", "--checkpoint", "t", "--once"]
+    assert run_json(*words)["rows"] == 40
+    with open("b.csv", "a") as file:
+        file.write("# only a note\n")
+    assert run_json(*words)["rows"] == 40
+    with open("b.csv", "a") as file:
+        file.write("# a note\n\n1.0,broken,u\n")
+    lines = len(Path("b.csv").read_text().splitlines())
+    assert f"b.csv, line {lines}, column 'right': 'broken' is not a number" in run(*words, code=1)
+    assert run_json(*words, "--on-error", "skip")["n_skipped"] == 1
+
+
+def test_limits_of_features_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.svm").write_text("".join(f"{i % 2} {1 + i % 2}:1 9:{i}\n" for i in range(20)))
+    options = ["-m", "cca", "--alpha", "1", "--no-quality", "--max-features", "9"]
+    run("fit", "a.svm", *options, "-o", "m.ek")
+    assert load("m.ek").expected().told == {"max_features": 9}
+    assert len(run("predict", "m.ek", "a.svm").splitlines()) == 21
+
+
+def test_a_forged_memory_is_forgotten(rows: list[list[str]]) -> None:
+    write("a.csv", [NAMES, *rows])
+    run("fit", "a.csv", *LDA, "-o", "m.ek")
+    model = load("m.ek")
+    assert model.how["told"] == {}
+    told = run("predict", "m.ek", "a.csv")
+    forged = {"header": "no", "comment": 7, "encoding": [], "max_bytes": 1, "path": "/"}
+    save(replace(model, how={**model.how, "told": forged}), "n.ek")
+    assert run("predict", "n.ek", "a.csv") == told
+    assert REMEMBERED.keys() <= Reading.__dataclass_fields__.keys()
