@@ -481,9 +481,9 @@ def test_long_runs_are_guessed_at_before_they_begin(monkeypatch: pytest.MonkeyPa
     told: list[Any] = []
     steps: list[Any] = []
 
-    def guess(seconds: float, rows: int) -> None:
+    def guess(*seconds_and_rows: float) -> None:
         assert not steps  # it comes first
-        told.append((seconds, rows))
+        told.append(seconds_and_rows)
 
     def step(done: int, total: int, message: str) -> None:
         steps.append(done)
@@ -492,9 +492,9 @@ def test_long_runs_are_guessed_at_before_they_begin(monkeypatch: pytest.MonkeyPa
     plain = evaluate(X, Y, {"cca": CCA()}, **options)
     steps.clear()
     found = evaluate(X, Y, {"cca": CCA()}, forecast=guess, **options)
-    ((seconds, rows),) = told
-    assert rows == 30
-    assert 0 < seconds < 60
+    ((low, high, rows),) = told
+    assert rows == 80
+    assert 0 < low <= high < 60
     assert [m["scores"] for m in found["methods"]] == [m["scores"] for m in plain["methods"]]
     monkeypatch.setattr("eigenkit.evaluation.trial._MANY_ROWS", 1000)
     evaluate(X, Y, {"cca": CCA()}, forecast=guess, **{**options, "progress": None})

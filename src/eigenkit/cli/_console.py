@@ -8,7 +8,6 @@ import inspect
 import io
 import json
 import os
-import shutil
 import sys
 import textwrap
 import time
@@ -23,6 +22,7 @@ import click
 
 from eigenkit.cli import _parsing
 from eigenkit.cli._options import options_of
+from eigenkit.cli._parsing import width
 from eigenkit.cli._start import quickly, started
 from eigenkit.late import named
 
@@ -60,11 +60,6 @@ def _in_other_letters(error: UnicodeError) -> tuple[str, int]:
     return "".join(
         _PLAIN.get(c, c.encode("ascii", "backslashreplace").decode()) for c in bad
     ), error.end
-
-
-def width() -> int:
-    """Columns to write to: those of the terminal, or 100 where there is none."""
-    return max(40, shutil.get_terminal_size((100, 24)).columns)
 
 
 class Terminated(KeyboardInterrupt):
@@ -303,12 +298,13 @@ class Forecast:
         self.begun: tuple[float, int] | None = None
         self.said = False
 
-    def roughly(self, seconds: float, rows: int) -> None:
+    def roughly(self, low: float, high: float, rows: int) -> None:
         """A first guess, by a trial on a few rows."""
         from eigenkit.models._fit_rows import time_of
 
-        if seconds > self.worth_saying:
-            self.say(f"about {time_of(seconds)}, very roughly, by a trial on {rows} rows")
+        if high > self.worth_saying:
+            times = f"roughly {time_of(low)} to {time_of(high)}"
+            self.say(f"a trial on {rows} rows suggests {times} in all")
 
     def at(self, done: int, total: int) -> None:
         """So many steps of the work are done."""

@@ -6,6 +6,7 @@ the words that are no options. Without a default a parameter is required.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from inspect import Parameter
@@ -14,7 +15,12 @@ from typing import Any, get_args, get_origin
 
 import click
 
-SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True, "max_content_width": 100}
+SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
+
+
+def width() -> int:
+    """Columns to write to: those of the terminal, or 100 where there is none."""
+    return max(40, shutil.get_terminal_size((100, 24)).columns)
 
 
 class Option:
@@ -38,7 +44,28 @@ class _Argument(click.Argument):
     words = ""
 
 
-class Group(click.Group):
+class _Help(click.HelpFormatter):
+    """Help as wide as messages are: click's own has at least 50 columns."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(width=min(width(), 100))
+
+
+class _Context(click.Context):
+    formatter_class = _Help
+
+
+class _Described(click.Command):
+    """What a command or group says of itself."""
+
+    context_class = _Context
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """The first sentence, whole: the list of commands is wrapped, so nothing need be cut."""
+        return super().get_short_help_str(1000)
+
+
+class Group(_Described, click.Group):
     """Commands in the order of a day's work, each of them made when it is asked for."""
 
     def __init__(
@@ -59,12 +86,8 @@ class Group(click.Group):
         return super().get_command(ctx, cmd_name)
 
 
-class Command(click.Command):
+class Command(_Described):
     """A command that describes its arguments, and whose ``--views`` takes all words that follow."""
-
-    def get_short_help_str(self, limit: int = 45) -> str:
-        """The first sentence, whole: the list of commands is wrapped, so nothing need be cut."""
-        return super().get_short_help_str(1000)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Say the option again before each of its words, as click wants it."""

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from eigenkit.cli import _options as o
-from eigenkit.cli._console import Result, clean, width
-from eigenkit.cli._parsing import Argument, Option
+from eigenkit.cli._console import Result, clean
+from eigenkit.cli._parsing import Argument, Option, width
 from eigenkit.cli._start import quickly
 
 

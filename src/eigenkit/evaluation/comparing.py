@@ -28,6 +28,7 @@ from eigenkit.shell import check_choice, check_count, check_real, what_is
 
 Step = tuple[int, str]
 Progress = Callable[[int, int, str], None]
+Forecast = Callable[[float, float, int], None]
 
 
 def evaluate(
@@ -51,7 +52,7 @@ def evaluate(
     prepare: Prepare | None = None,
     max_points: int = 5000,
     progress: Progress | None = None,
-    forecast: Callable[[float, int], None] | None = None,
+    forecast: Forecast | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     command: str = "",
     seed: int = 0,
@@ -107,8 +108,8 @@ def evaluate(
     progress : callable, optional
         Called as ``progress(done, total, message)`` before every step and at the end.
     forecast : callable, optional
-        Called as ``forecast(seconds, rows)`` before the first step of a large run: roughly what it
-        will take, by a trial on a few rows.
+        Called as ``forecast(low, high, rows)`` before the first step of a large run, with the
+        seconds that it may take, which a trial on so many rows suggests.
     checkpoint : path, optional
         What is known after every step is kept in this file; the same call goes on from it, and
         removes it at the end.
@@ -209,13 +210,13 @@ class _Steps:
             found[key] = (list(outcomes), model)
         return found
 
-    def guess(self, tell: Callable[[float, int], None]) -> None:
-        """Tell the seconds that are left, and by how many rows that was found, if it is much."""
-        if not worth_rehearsing(self.samples, self.splits[0]):
-            return
-        seconds, m = rehearse(self.methods, self.samples, self.splits[0], self.plan)
-        steps = [(i, key) for i in range(len(self.splits)) for key in self.methods]
-        tell(sum(seconds[key] for i, key in steps if self.kept.get(i, key) is None), m)
+    def guess(self, tell: Forecast) -> None:
+        """Tell how long what is left will take, if it is much."""
+        left = len(self.splits) - len(self.kept) / len(self.methods)
+        if left > 0 and worth_rehearsing(self.samples, self.splits[0]):
+            methods = self.methods.values()
+            low, high, rows = rehearse(methods, self.samples, self.splits[0], self.plan)
+            tell(left * low, left * high, rows)
 
     def _step(self, i: int, key: str) -> None:
         outcome = run_trial(self.methods[key], self.samples, self.splits[i], self.plan)

@@ -60,6 +60,12 @@ class Samples:
         prepared = self.prepare(self.X[split[0]]) if self.prepare else _as_it_is
         return [(prepared(self.X[rows]), self.Y[rows]) for rows in split]
 
+    def some_of(self, split: Split, share: float, rng: np.random.Generator) -> Split:
+        """A share of the rows on both sides of a split."""
+        parted = _plain_partition if self.numbers else partition
+        train, test = (rows[parted(self.Y[rows], share, rng)[0]] for rows in split)
+        return train, test
+
     def part(self, rows: np.ndarray) -> Part:
         """X and Y of some rows."""
         return self.X[rows], self.Y[rows]
@@ -189,7 +195,7 @@ def _folds(part: np.ndarray, n_folds: int) -> Iterator[Split]:
         yield np.flatnonzero(part != fold), np.flatnonzero(part == fold)
 
 
-def plain_partition(Y: np.ndarray, train_size: float, rng: np.random.Generator) -> Split:
+def _plain_partition(Y: np.ndarray, train_size: float, rng: np.random.Generator) -> Split:
     """A partition that is not stratified."""
     order, cut = rng.permutation(len(Y)), round(len(Y) * train_size)
     return np.sort(order[:cut]), np.sort(order[cut:])
@@ -218,7 +224,7 @@ def make_splits(
     if train_size is not None:
         _check_share(train_size, n)
         words = f"{repeats} {kind}random partitions, {train_size:.0%} for training"
-        parted = plain_partition if numbers else partition
+        parted = _plain_partition if numbers else partition
         return [parted(Y, train_size, rng) for rng in rngs], words
     folds = check_count("cv", cv)
     if not 2 <= folds <= n:

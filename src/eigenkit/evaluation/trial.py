@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,6 @@ import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
-from eigenkit.data import stored
 from eigenkit.estimators._base import path_of_alphas
 from eigenkit.estimators.splits import Split
 from eigenkit.evaluation.classifiers import decide, decide_by_ridge, decide_directly
@@ -32,19 +31,12 @@ from eigenkit.evaluation.metrics import (
     score_numbers,
     score_one,
 )
-from eigenkit.evaluation.samples import (
-    Part,
-    Samples,
-    k_fold,
-    partition,
-    plain_folds,
-    plain_partition,
-)
+from eigenkit.evaluation.samples import Part, Samples, k_fold, plain_folds
 from eigenkit.linalg import Array
 
 # A trial that says how long a run will take has one of so many training rows, and at least so few;
-# it is worth its time on so many rows, or entries times labels.
-_SHARE, _FEW_ROWS, _MANY_ROWS, _MANY_ENTRIES = 16, 30, 2000, 1_000_000
+# it is worth its time on so many rows, or numbers in X times labels.
+_SHARE, _FEW_ROWS, _MANY_ROWS, _MANY_NUMBERS = 16, 80, 2000, 1_000_000
 
 
 @dataclass(frozen=True)
@@ -136,28 +128,35 @@ def run_trial(estimator: Any, samples: Samples, split: Split, plan: Plan) -> Out
 
 def worth_rehearsing(samples: Samples, split: Split) -> bool:
     """Whether a trial on a few rows takes little of the time of the whole, which is long."""
-    n, entries = len(split[0]), stored(samples.X).size * samples.Y.shape[1]
-    return n >= _MANY_ROWS or (n >= 4 * _FEW_ROWS and entries >= _MANY_ENTRIES)
+    n, numbers = len(split[0]), float(np.prod(samples.X.shape)) * samples.Y.shape[1]
+    return n >= _MANY_ROWS or (n >= 4 * _FEW_ROWS and numbers >= _MANY_NUMBERS)
 
 
 def rehearse(
-    methods: Mapping[str, Any], samples: Samples, split: Split, plan: Plan
-) -> tuple[dict[str, float], int]:
-    """Seconds that every method will take for a split, roughly, and by how many rows.
+    methods: Iterable[Any], samples: Samples, split: Split, plan: Plan
+) -> tuple[float, float, int]:
+    """Seconds that all methods will take for a split, from and to, and by how many rows.
 
-    Work is taken to grow as the rows do. What is imported on the way is not to count, so that the
-    first of two trials is no measure.
+    Two trials with one alpha, on a few rows and on more of them, say how time grows: at least by
+    the same power from there on, at most by as much with every row, or the other way round.
     """
     n, rng = len(split[0]), np.random.default_rng(plan.seed)
-    seconds, m = {}, max(_FEW_ROWS, n // _SHARE)
-    part = plain_partition if samples.numbers else partition
-    for key, estimator in methods.items():
-        for few in (_FEW_ROWS, m):
-            train, test = (rows[part(samples.Y[rows], few / n, rng)[0]] for rows in split)
+    sizes, m = (max(_FEW_ROWS, n // _SHARE) // 4, max(_FEW_ROWS, n // _SHARE)), len(plan.alphas)
+    few = [samples.some_of(split, size / n, rng) for size in sizes]
+    one = replace(plan, alphas=plan.alphas[m // 2 :][:1])
+    took = np.zeros(2)
+    for first, estimator in enumerate(methods):
+        if not first:  # imports what all of them need
+            run_trial(estimator, samples, few[0], one)
+        for i, part in enumerate(few):
             begun = time.perf_counter()
-            run_trial(estimator, samples, (train, test), plan)
-            seconds[key] = (time.perf_counter() - begun) * n / few
-    return seconds, m
+            outcome = run_trial(estimator, samples, part, one)
+            took[i] += time.perf_counter() - begun
+            took[i] += (m - 1) * outcome.seconds.get("choose alpha", 0.0)
+    rise = max(took[1] - took[0], 0.0)
+    by_power = took[1] * (n / sizes[1]) ** (np.log1p(rise / took[0]) / np.log(sizes[1] / sizes[0]))
+    by_rows = took[1] + rise * (n - sizes[1]) / (sizes[1] - sizes[0])
+    return min(by_power, by_rows), max(by_power, by_rows), sizes[1]
 
 
 @contextmanager

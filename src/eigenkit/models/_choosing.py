@@ -26,7 +26,7 @@ SCORES = {"classes": "accuracy", "labels": "mean AUC", "numbers": "R2"}
 MOST_COMPONENTS = 30
 
 
-def fold_of_rows(kind: str, y: Array, cv: int, seed: int) -> Array:
+def fold_of_rows(kind: str, y: Array, cv: int, seed: int) -> np.ndarray:
     """The fold of every row, with an even share of every class."""
     order = np.random.default_rng(seed).permutation(len(y))
     if kind == "classes":
