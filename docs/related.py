@@ -51,7 +51,6 @@ PAGES: dict[str, list[str]] = {
         "analysis.t2_limit",
         "analysis.spe",
         "analysis.spe_limit",
-        "analysis.plot_scores",
         "analysis.plot_loadings",
         "analysis.plot_explained_variance",
         "analysis.plot_cross_validation",

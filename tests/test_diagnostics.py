@@ -107,8 +107,10 @@ def test_plots_show_the_numbers(data):
     pytest.importorskip("matplotlib")
     X, Y = data
     model = PLSRegression(3).fit(X, Y)
-    ax = analysis.plot_scores(model, (0, 2), color=Y[:, 0])
-    np.testing.assert_allclose(ax.collections[0].get_offsets(), model.x_scores_[:, [0, 2]])
+    shown = model.plot("scores", X, Y[:, 0], components=(0, 2)).ax_.collections[0]
+    np.testing.assert_allclose(shown.get_offsets(), model.x_scores_[:, [0, 2]])
+    np.testing.assert_array_equal(shown.get_array(), Y[:, 0])
+    assert model.plot("biplot", X, Y[:, 0]).ax_.get_legend() is None
     ax = analysis.plot_loadings(model, names=list("abcdef"))
     np.testing.assert_allclose(ax.collections[0].get_offsets(), model.x_loadings_[:, :2])
     assert [t.get_text() for t in ax.texts] == list("abcdef")
@@ -120,7 +122,7 @@ def test_plots_show_the_numbers(data):
     expected = np.column_stack([hotelling_t2(model, X), spe(model, X)])
     np.testing.assert_allclose(ax.collections[0].get_offsets(), expected)
     with pytest.raises(ValueError, match=r"components=\(0, 3\) is not valid"):
-        analysis.plot_scores(model, (0, 3))
+        analysis.plot_loadings(model, (0, 3))
 
 
 def test_plots_of_choices_show_the_numbers(data):
@@ -146,7 +148,6 @@ CALLS = {
     "t2_limit": lambda model, X, y: t2_limit(model),
     "spe": lambda model, X, y: spe(model, X),
     "spe_limit": lambda model, X, y: spe_limit(model, X),
-    "plot_scores": lambda model, X, y: analysis.plot_scores(model),
     "plot_loadings": lambda model, X, y: analysis.plot_loadings(model),
     "plot_explained_variance": lambda model, X, y: analysis.plot_explained_variance(model),
     "plot_cross_validation": lambda model, X, y: analysis.plot_cross_validation(model),

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         plot_explained_variance,
         plot_loadings,
         plot_outliers,
-        plot_scores,
         plot_shrinkage,
     )
     from eigenkit.analysis.regions import CoefficientsDisplay, RegionsDisplay
@@ -48,7 +47,6 @@ __all__ = [
     "plot_explained_variance",
     "plot_loadings",
     "plot_outliers",
-    "plot_scores",
     "plot_shrinkage",
     "spe",
     "spe_limit",
@@ -73,7 +71,6 @@ __getattr__, __dir__ = late_names(
             "plot_explained_variance",
             "plot_loadings",
             "plot_outliers",
-            "plot_scores",
             "plot_shrinkage",
         ),
         ".regions": ("CoefficientsDisplay", "RegionsDisplay"),

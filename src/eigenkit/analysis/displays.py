@@ -78,6 +78,14 @@ def _correlations(X: Any, Z: Array) -> Array:
     return correlations(X.tocsr() if issparse(X) else np.asarray(X, dtype=np.float64), Z)
 
 
+def _in_colours(y: Any, n: int) -> tuple[dict[str, Rows], Array | None]:
+    """Rows of every class; or of numbers, if there are more than colours, their values."""
+    values = np.asarray(y)
+    if values.shape == (n,) and values.dtype.kind == "f" and len(np.unique(values)) > len(COLORS):
+        return groups_of(None, n), values
+    return groups_of(y, n), None
+
+
 def groups_of(y: Any, n: int) -> dict[str, Rows]:
     """Rows of every class, or all of them."""
     if y is None:
@@ -88,7 +96,10 @@ def groups_of(y: Any, n: int) -> dict[str, Rows]:
     return {str(label): np.flatnonzero(labels == label) for label in np.unique(labels)}
 
 
-def _draw_groups(ax: Any, Z: Array, groups: dict[str, Rows]) -> None:
+def _draw_samples(ax: Any, Z: Array, groups: dict[str, Rows], values: Array | None) -> None:
+    if values is not None:
+        ax.scatter(*Z.T, s=14, c=values)
+        return
     for (name, rows), color, marker in zip(
         groups.items(), cycle(COLORS), cycle(MARKERS), strict=False
     ):
@@ -129,6 +140,8 @@ class ScoresDisplay(Display):
     ----------
     scores : array of shape (n_samples, 2)
     groups : dict of class to row numbers
+    values : array of shape (n_samples,), or None
+        Numbers that colour the samples in place of classes.
     components : (int, int)
 
     {iris}
@@ -139,6 +152,7 @@ class ScoresDisplay(Display):
 
     scores: Array
     groups: dict[str, Rows]
+    values: Array | None
     components: tuple[int, int]
 
     @classmethod
@@ -151,12 +165,12 @@ class ScoresDisplay(Display):
         components: tuple[int, int] = (0, 1),
         ax: Any = None,
     ) -> Self:
-        """Project X with a fitted estimator and draw it, coloured by the classes in y."""
+        """Project X with a fitted estimator and draw it, coloured by classes or numbers in y."""
         Z = scores_of(estimator, X, components)
-        return cls(Z, groups_of(y, len(Z)), components).plot(ax)
+        return cls(Z, *_in_colours(y, len(Z)), components).plot(ax)
 
     def _draw(self, ax: Any) -> None:
-        _draw_groups(ax, self.scores, self.groups)
+        _draw_samples(ax, self.scores, self.groups, self.values)
         _label_axes(ax, self.components)
 
 
@@ -230,7 +244,7 @@ class BiplotDisplay(Display):
     ) -> Self:
         """Project X and draw it with its features."""
         Z = scores_of(estimator, X, components)
-        scores = ScoresDisplay(Z, groups_of(y, len(Z)), components)
+        scores = ScoresDisplay(Z, *_in_colours(y, len(Z)), components)
         names = feature_names(estimator, X)
         circle = CorrelationCircleDisplay(_correlations(X, Z), names, components)
         return cls(scores, circle).plot(ax)
@@ -238,7 +252,7 @@ class BiplotDisplay(Display):
     def _draw(self, ax: Any) -> None:
         Z = self.scores.scores
         middle = Z.mean(axis=0)
-        _draw_groups(ax, Z - middle, self.scores.groups)
+        _draw_samples(ax, Z - middle, self.scores.groups, self.scores.values)
         _draw_arrows(ax, self.circle.correlations * np.abs(Z - middle).max(), self.circle.names)
         _label_axes(ax, self.scores.components)
 

@@ -35,45 +35,6 @@ def new_axes(ax: Any) -> Any:
     return plt.subplots(layout="constrained")[1]
 
 
-def _pair(model: Any, components: tuple[int, int], what: str, needed: str) -> tuple[int, int]:
-    check_has(model, what, "a fitted PLS estimator", "x_weights_", needed)
-    a, b = components
-    l = model.x_weights_.shape[1]
-    if not (0 <= a < l and 0 <= b < l):
-        raise ValueError(f"components={components!r} is not valid: give two numbers below {l}.")
-    return a, b
-
-
-@described
-def plot_scores(
-    model: Any, components: tuple[int, int] = (0, 1), *, color: Any = None, ax: Any = None
-) -> Any:
-    """Training samples in the plane of two components.
-
-    Parameters
-    ----------
-    model : fitted PLS estimator
-    components : (int, int)
-        Which components, counted from 0.
-    color : array, optional
-        A number or colour per sample.
-    {axes}
-
-    {diabetes}
-    >>> from eigenkit.analysis import plot_scores
-    >>> ax = plot_scores(model, color=y)
-    >>> ax.get_xlabel()
-    'score 1'
-    """
-    a, b = _pair(model, components, "scores of its training samples", "x_scores_")
-    ax = new_axes(ax)
-    ax.scatter(model.x_scores_[:, a], model.x_scores_[:, b], c=color)
-    ax.axhline(0, color="0.8", zorder=0)
-    ax.axvline(0, color="0.8", zorder=0)
-    ax.set(xlabel=f"score {a + 1}", ylabel=f"score {b + 1}")
-    return ax
-
-
 @described
 def plot_loadings(
     model: Any, components: tuple[int, int] = (0, 1), *, names: Any = None, ax: Any = None
@@ -95,9 +56,13 @@ def plot_loadings(
     >>> len(ax.texts)
     10
     """
-    a, b = _pair(model, components, "loadings of X", "x_loadings_")
+    check_has(model, "loadings of X", "a fitted PLS estimator", "x_loadings_")
+    P, (a, b) = model.x_loadings_, components
+    if not (0 <= a < P.shape[1] and 0 <= b < P.shape[1]):
+        raise ValueError(
+            f"components={components!r} is not valid: give two numbers below {P.shape[1]}."
+        )
     ax = new_axes(ax)
-    P = model.x_loadings_
     ax.scatter(P[:, a], P[:, b], s=8)
     names = getattr(model, "feature_names_in_", None) if names is None else names
     for name, x, y in zip(names if names is not None else [], P[:, a], P[:, b], strict=False):

@@ -96,8 +96,6 @@ class Moments:
         """These moments and those of further rows, which come after all others."""
         self.agree(target, edge_weight)
         n, before = len(rows.Y), self
-        if n == 0:
-            return self
         if half_life is not None:
             rows = rows.faded(np.exp2(-np.arange(n - 1.0, -1.0, -1.0) / half_life))
             before = self.faded(float(np.exp2(-n / half_life)))
