@@ -8,8 +8,16 @@ from scipy import ndimage
 
 from eigenkit.images import DESCRIPTORS, Descriptor
 from eigenkit.images.descriptors import THESIS
-from eigenkit.images.descriptors.colour import hsv, lab
-from eigenkit.images.descriptors.frame import Frame, canny, gradient, grid, offsets, orientations
+from eigenkit.images.descriptors.frame import (
+    Frame,
+    canny,
+    gradient,
+    grid,
+    hsv,
+    lab,
+    offsets,
+    orientations,
+)
 from eigenkit.images.descriptors.local import complex_filters, jet, log_polar, soft_cells
 from eigenkit.images.descriptors.whole import gabor_bank
 

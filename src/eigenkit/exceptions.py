@@ -32,5 +32,9 @@ class RepeatedBatchWarning(EigenkitWarning):
     """A batch of a stream came twice; it counts once."""
 
 
+class ImageWarning(EigenkitWarning):
+    """Something about images or their terms that the user should know."""
+
+
 class DatasetNotFound(OSError):
     """A known data set is not available here, and cannot be fetched."""

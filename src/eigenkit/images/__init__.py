@@ -5,10 +5,10 @@ Reading images needs pillow (the extra ``images``); the rest is numpy and scipy.
 
 from __future__ import annotations
 
+from eigenkit.exceptions import ImageWarning
 from eigenkit.images.adaptation import adapt
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.descriptors import DESCRIPTORS, Descriptor
-from eigenkit.images.exceptions import ImageWarning
 from eigenkit.images.explain import Evidence, Explanation
 from eigenkit.images.extraction import Progress
 from eigenkit.images.files import ImageSet, Picture, read_sets

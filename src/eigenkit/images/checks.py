@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from eigenkit.exceptions import ImageWarning
 from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import Descriptor
-from eigenkit.images.exceptions import ImageWarning
 from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet
 from eigenkit.shell import shown

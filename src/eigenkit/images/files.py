@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.exceptions import ImageWarning
 from eigenkit.files import FileError
 from eigenkit.images.decoding import (
     FORMATS,
@@ -26,7 +27,6 @@ from eigenkit.images.decoding import (
     pillow,
     too_large,
 )
-from eigenkit.images.exceptions import ImageWarning
 from eigenkit.shell import shown
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")

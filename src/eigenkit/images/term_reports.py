@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenkit.evaluation.metrics import auc_per_label
+from eigenkit.exceptions import ImageWarning
 from eigenkit.images.arrays import Array
-from eigenkit.images.exceptions import ImageWarning
 
 # A term with fewer sets is learned, but neither its threshold nor its scores mean much.
 FEW = 5
