@@ -290,6 +290,9 @@ class KeptSteps:
             lines.append(line)
         self.path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
+    def __len__(self) -> int:
+        return len(self._known)
+
     def get(self, split: int, method: str) -> tuple[Outcome, Model | None] | None:
         """What is known of a step."""
         return self._known.get((split, method))
