@@ -18,6 +18,7 @@ from eigenkit.data import (
     LocalPasses,
     Targets,
     blocked,
+    correlations,
     sparse_rows,
     survey_of,
 )
@@ -347,3 +348,21 @@ def test_sparse_rows_are_added_to_a_gram_matrix_some_columns_at_a_time(
     blocked._add_sparse_gram(G, X)
     np.testing.assert_allclose(np.asarray(G), 1 + (X.T @ X).toarray(), atol=1e-12)
     assert max(widths) == most
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("offset", [0.0, 1e7])
+def test_correlations_are_those_of_repeated_rows(storage, offset, rng):
+    X, weight = rng.normal(size=(30, 5)), rng.integers(0, 3, 30).astype(float)
+    X[:, 1] *= X[:, 1] > 0
+    T = X[:, :2] + rng.normal(size=(30, 2)) + 5.0
+    X[:, 4] = 0.1  # which has no binary digits of its own
+    X += offset
+    rows = np.repeat(np.arange(30), weight.astype(int))
+    expected = np.corrcoef(X[rows, :4].T, T[rows].T)[:4, 4:]
+    found = correlations(storage(X), np.column_stack([T, np.full(30, 0.7)]), weight)
+    np.testing.assert_allclose(found[:4, :2], expected, atol=1e-8 if offset else 1e-12)
+    np.testing.assert_array_equal(found[4], 0.0)
+    np.testing.assert_array_equal(found[:, 2], 0.0)
+    plain = correlations(storage(X), T)
+    np.testing.assert_allclose(plain[:4], np.corrcoef(X[:, :4].T, T.T)[:4, 4:], atol=1e-8)

@@ -76,3 +76,11 @@ def test_small_products_keep_blas_to_one_thread(monkeypatch):
     with threadpool_limits(2, user_api="blas"):
         squared_hinge(np.arange(6.0)[:, None], np.arange(6)[:, None] > 2)
     assert seen == [1]
+
+
+def test_labels_with_one_answer_need_no_plane() -> None:
+    Z, Y = problem(50, 4, 0.4, 0.5)
+    coef, intercept = squared_hinge(Z, np.column_stack([np.zeros(50), Y[:, :1], np.ones(50)]))
+    np.testing.assert_array_equal(coef[[0, 2]], 0.0)
+    np.testing.assert_array_equal(intercept[[0, 2]], [-0.5, 0.5])
+    np.testing.assert_array_equal(coef[1], squared_hinge(Z, Y[:, :1])[0][0])

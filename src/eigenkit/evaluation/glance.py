@@ -63,7 +63,7 @@ def _column_facts(X: Any) -> tuple[Array, ...]:
             np.asarray(end.toarray(), dtype=np.float64).ravel()
             for end in (X.min(axis=0), X.max(axis=0))
         )
-        return mean, deviations(X), low, high, np.zeros(X.shape[1]), 1.0 - filled
+        return mean, deviations([X]), low, high, np.zeros(X.shape[1]), 1.0 - filled
     gaps = np.isnan(X)
     n = np.maximum(len(X) - gaps.sum(axis=0), 1)
     some = gaps.any()

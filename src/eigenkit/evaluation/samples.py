@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,14 +135,28 @@ def means_of_columns() -> Any:
     return sklearn.impute.SimpleImputer(keep_empty_features=True)
 
 
-def deviations(X: Any) -> np.ndarray:
-    """Standard deviation of every feature, of what is there."""
-    if not sparse.issparse(X):
-        found = np.asarray(X.std(axis=0), dtype=np.float64)
-        return np.nanstd(X, axis=0) if np.isnan(found).any() else found
-    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-    square = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
-    return np.sqrt(np.maximum(square - mean**2, 0.0))
+def deviations(parts: Iterable[Any]) -> np.ndarray:
+    """Standard deviations of columns, of what is there; blocks are merged by their means."""
+    n, mean, square = np.zeros(1), 0.0, 0.0
+    for X in parts:
+        m: Any = X.shape[0]
+        if not m:
+            continue
+        here = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        if sparse.issparse(X):
+            power = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
+            variance = np.maximum(power - here**2, 0.0)
+        elif np.isnan(here).any():  # of what is there
+            m = np.maximum(np.sum(~np.isnan(X), axis=0), 1)
+            here = np.nansum(X, axis=0, dtype=np.float64) / m
+            variance = np.nansum((X - here) ** 2, axis=0, dtype=np.float64) / m
+        else:
+            variance = np.asarray(X.var(axis=0, dtype=np.float64))
+        gap = here - mean
+        square = square + m * variance + gap**2 * (n * m / (n + m))
+        mean = mean + gap * (m / (n + m))
+        n = n + m
+    return np.sqrt(np.asarray(square) / np.maximum(n, 1))
 
 
 def auto_alphas(X: Any) -> list[float]:
@@ -166,7 +180,7 @@ def auto_alphas(X: Any) -> list[float]:
     >>> auto_alphas(np.array([[1.0, 2.0], [3.0, 2.0], [5.0, 8.0]]))
     [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0]
     """
-    squares = X.shape[0] * np.square(deviations(X))
+    squares = X.shape[0] * np.square(deviations([X]))
     varying = squares[squares > 0]
     # The mean would be the mean eigenvalue, but one feature in large units drags it along.
     scale = np.median(varying) * max(1.0, varying.size / (X.shape[0] - 1)) if varying.size else 1.0

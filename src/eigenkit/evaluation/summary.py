@@ -198,7 +198,7 @@ def _top_features(fitted: Any, samples: Samples, X: Any) -> list[list[Feature]]:
     W = getattr(fitted, "components_", None)
     if W is None or np.ndim(W) != 2 or np.shape(W)[1] != samples.X.shape[1]:
         return []
-    weights = np.asarray(W[:TOP_COMPONENTS], dtype=np.float64) * deviations(X)
+    weights = np.asarray(W[:TOP_COMPONENTS], dtype=np.float64) * deviations([X])
     found = []
     for w in weights:
         order = np.argsort(-np.abs(w), kind="stable")[:TOP_FEATURES]

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from eigenkit.data import stored
+from eigenkit.evaluation.samples import deviations
 from eigenkit.files import Block
 
 SCALES = ("none", "standard", "maxabs")
@@ -104,7 +105,7 @@ def learn_scale(parts: Iterable[Any], scale: str) -> np.ndarray:
     """What columns are divided by; empty for no scaling."""
     if scale == "none":
         return np.empty(0)
-    found = _deviations(parts) if scale == "standard" else _largest(parts)
+    found = deviations(parts) if scale == "standard" else _largest(parts)
     return np.where(found > 0, found, 1.0)  # a column that is missing altogether has none
 
 
@@ -133,30 +134,6 @@ def _medians(blocks: Blocks, d: int) -> np.ndarray:
         raise ValueError("the median of a sparse column is 0: use --missing mean.")
     empty = np.isnan(X).all(axis=0)
     return np.nanmedian(np.where(empty, 0.0, X), axis=0).astype(np.float64)
-
-
-def _deviations(parts: Iterable[Any]) -> np.ndarray:
-    """Standard deviations, the blocks merged by their means so that no digits are lost."""
-    n, mean, square = np.zeros(1), 0.0, 0.0
-    for X in parts:
-        m: Any = X.shape[0]
-        if not m:
-            continue
-        here = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
-        if sparse.issparse(X):
-            power = np.asarray(X.multiply(X).mean(axis=0), dtype=np.float64).ravel()
-            variance = np.maximum(power - here**2, 0.0)
-        elif np.isnan(here).any():  # of what is there
-            m = np.maximum(np.sum(~np.isnan(X), axis=0), 1)
-            here = np.nansum(X, axis=0, dtype=np.float64) / m
-            variance = np.nansum((X - here) ** 2, axis=0, dtype=np.float64) / m
-        else:
-            variance = np.asarray(X.var(axis=0, dtype=np.float64))
-        gap = here - mean
-        square = square + m * variance + gap**2 * (n * m / (n + m))
-        mean = mean + gap * (m / (n + m))
-        n = n + m
-    return np.sqrt(np.asarray(square) / np.maximum(n, 1))
 
 
 def _largest(parts: Iterable[Any]) -> np.ndarray:
