@@ -103,6 +103,23 @@ def test_only_sums_come_to_the_client(client, monkeypatch):
     assert max(sizes) <= 40 * 40
 
 
+def test_scores_of_parts_are_parts_which_the_workers_hold(client):
+    blocks = RowBlocks.from_dask(client, [dask.delayed(_part)(seed) for seed in range(3)])
+    assert repr(blocks) == f"RowBlocks(3 parts on {client.scheduler.address})"
+    model = LDA(alpha=1.0).fit(blocks)
+    right = LDA().fit(_here([(model.transform(X), y) for X, y in map(_part, range(3))]))
+    found = LDA().fit(model.transform(blocks))
+    np.testing.assert_array_equal(found.components_, right.components_)
+
+
+def test_files_of_words_beside_files_of_numbers_on_a_cluster(client, tmp_path):
+    for i, cells in enumerate((["yes", "no"], [1, 0])):
+        rows = "".join(f"{j},{j % 3},{cells[j % 2]}\n" for j in range(6))
+        (tmp_path / f"{i}.csv").write_text(f"a,b,class\n{rows}")
+    with pytest.raises(ValueError, match=r"0\.csv: its labels are words such as"):
+        RowBlocks.from_dask(client, str(tmp_path / "*.csv"), labels="class")
+
+
 def test_arrays_and_frames_of_dask(client):
     da = pytest.importorskip("dask.array")
     rng = np.random.default_rng(0)

@@ -33,7 +33,10 @@ from eigenkit import (
     RowBlocks,
     SparsePLS,
 )
-from eigenkit.files import FileError
+from eigenkit.files import FileError, Reading
+from eigenkit.files._reading import open_files
+from eigenkit.models import fit_model
+from eigenkit.registry import METHODS
 from eigenkit.targets import TARGETS
 
 N, D = 120, 5
@@ -405,7 +408,7 @@ def test_what_blocks_cannot_do_is_said(rng):
     with pytest.raises(ValueError, match="y and weights come with them"):
         LDA().fit(blocks, y)
     with pytest.raises(TypeError, match=r"X is blocks of rows: .* blocks\.apply"):
-        LDA().fit(blocks).transform(blocks)
+        CCA().fit(RowBlocks.from_arrays([(X, y)])).transform(blocks, y)
     with pytest.raises(ValueError, match="LDA requires y to be passed"):
         LDA().fit(RowBlocks.from_arrays([X]))
     with pytest.raises(ValueError, match="part 0 has 120 rows of X and 3 of y"):
@@ -603,3 +606,71 @@ def test_blocks_that_are_gone_in_the_second_pass_are_refused(rng):
     left = [[(X, y)]]
     with pytest.raises(ValueError, match="X holds no block of rows that count in a second pass"):
         LDA().fit(RowBlocks(lambda: left.pop() if left else []))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("cut", [RowBlocks.from_arrays, lambda parts: RowBlocks(lambda: parts)])
+def test_a_block_that_cannot_be_read_is_named(bad, cut, rng):
+    X, y = _data("lda", rng)
+    parts = [(X.copy(), y) for _ in range(5)]
+    parts[3][0][1, 0] = bad
+    with pytest.raises(ValueError, match=r"^block 3 of X cannot be read: X contains"):
+        LDA().fit(cut(parts))
+
+
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if not method.views])
+def test_models_give_blocks_for_blocks(name, rng):
+    """Whatever has rows for rows gives them block by block, made when they are asked for."""
+    model, X = METHODS[name].make(), np.abs(rng.normal(size=(60, 4)))
+    X[:, 0] += np.arange(60) % 3
+    y = np.arange(60) % 3
+    model.fit(X, y if "classes" in METHODS[name].targets else np.eye(3)[y])
+    blocks = RowBlocks.from_arrays([(X[:25], y[:25]), (X[25:], y[25:]), (X[:0], y[:0])])
+    for method in ("transform", "predict", "predict_proba", "decision_function"):
+        if hasattr(model, method):
+            found = getattr(model, method)(blocks)
+            right = getattr(model, method)(X)
+            assert isinstance(found, RowBlocks)
+            rows = np.concatenate([np.asarray(rows) for rows, _ in found])
+            np.testing.assert_allclose(rows, right, rtol=1e-9, atol=1e-9)
+            assert np.concatenate([labels for _, labels in found]).tolist() == y.tolist()
+
+
+def test_scores_of_blocks_may_be_frames(rng):
+    X, y = _data("lda", rng)
+    model = LDA().set_output(transform="pandas").fit(X, y)
+    scores, _ = next(iter(model.transform(RowBlocks.from_arrays([(X, y)]))))
+    assert list(scores) == list(model.get_feature_names_out())
+
+
+def test_blocks_say_what_they_are(tmp_path, rng):
+    X, y = _data("lda", rng)
+    blocks = RowBlocks.from_arrays([(X, y), (X, y)])
+    assert repr(blocks) == "RowBlocks(240 rows x 5 columns in 2 blocks from arrays)"
+    scores = LDA().fit(blocks).transform(blocks)
+    assert repr(scores) == f"RowBlocks(transform of {blocks!r})"
+    files = _class_files(tmp_path, ["a", "b"] * 3)
+    assert repr(files).startswith("RowBlocks(6 rows x 2 columns in 1 block from '")
+    assert repr(RowBlocks.from_arrays([lambda: (X, y)])) == "RowBlocks(1 block from functions)"
+    assert repr(RowBlocks(lambda: [(X, y)])) == "RowBlocks(asked of a function)"
+    assert "fold 1 of RowBlocks(240" in repr(list(blocks.folds(3))[1][1])
+
+
+def test_files_of_words_beside_files_of_numbers_are_refused(tmp_path):
+    with pytest.raises(
+        FileError, match=r"0\.csv: its labels are words such as '(yes|no)', and .*1"
+    ):
+        _class_files(tmp_path, ["yes", "no"] * 4, [1, 0] * 4)
+    blocks = RowBlocks.from_files(str(tmp_path / "*.csv"), labels="class", task="classes")
+    assert LDA(alpha=1.0).fit(blocks).classes_.tolist() == ["0", "1", "no", "yes"]
+
+
+@pytest.mark.parametrize("labels", [["a", "b", "a", ""], [1, 2, 1, ""]], ids=["words", "numbers"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_row_without_a_class_is_named_by_its_file(labels, stream, tmp_path):
+    for i, cells in enumerate([labels[:3], labels]):
+        rows = "".join(f"{j},{j % 2},{cell}\n" for j, cell in enumerate(cells))
+        (tmp_path / f"{i}.csv").write_text(f"a,b,class\n{rows}")
+    source = open_files(str(tmp_path / "*.csv"), Reading(labels=("class",), stream=stream))
+    with pytest.raises(FileError, match=r"1\.csv: row 4 has"):
+        fit_model(source, "lda", stream=stream)

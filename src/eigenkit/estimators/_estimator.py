@@ -8,7 +8,6 @@ error leaves the model as it was) stands here and nowhere else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,20 +16,19 @@ from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    clone,
     is_classifier,
 )
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import Steady, Through, project, threads_for
+from eigenkit.data import project, threads_for
+from eigenkit.estimators._blocks import ROW_BY_ROW, blocked_rows, take_blocks
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import labels_of
 from eigenkit.estimators._notebook import fitted_table
-from eigenkit.estimators._streams import like
-from eigenkit.estimators._validation import check_weight, check_X, has_no_rows, owned
+from eigenkit.estimators._validation import check_weight, check_X, owned
 from eigenkit.late import named
-from eigenkit.moments import BlockedRows, Blocks, Rows, dense
+from eigenkit.moments import Blocks, Rows, dense
 from eigenkit.shell import Instead, check_choice, lacks, unchanged_on_error
 
 # The displays of eigenkit.analysis, by what they are called here.
@@ -66,6 +64,10 @@ class Estimator(Instead, BaseEstimator):
     _sparse_labels = False
     _n_labels_: int
     _dtype_: Any
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        take_blocks(cls, ROW_BY_ROW)
 
     # -- what a subclass says ----------------------------------------------------------
 
@@ -232,6 +234,10 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
     n_components_: int
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)  # where scikit-learn's set_output comes in
+        take_blocks(cls, ("transform",))
+
     @property
     def _n_features_out(self) -> int:
         return int(self.n_components_)
@@ -299,65 +305,3 @@ class BothSides(Transformer):
                 f"{self._n_labels_}."
             )
         return x_scores, self._cast(self._scores_of_y(Y))
-
-
-# -- blocks of rows: the first one says what the columns are, the passes do the rest ------------
-
-
-def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> BlockedRows:
-    """The rows of ``blocks`` as ``model`` reads them; it learns from the first what they are."""
-    if not hasattr(model, "partial_fit"):
-        refuse_blocks(model, blocks)
-    if sample_weight is not None or (y is not None and np.size(y)):
-        raise ValueError("X is blocks of rows: y and weights come with them, as (X, y, weight).")
-    passes, classes = blocks.passes(), blocks.classes()
-    X, y, weight = blocks.head()
-    model._rows(X, y, weight, classes, reset=True, min_samples=1)
-    reader = like(model, clone(model))
-    seen: list[Any] = []
-    first, later, bare = (
-        Steady(Through(passes, _Reading(reader, classes, *how)), seen)
-        for how in ((True, True), (False, True), (False, model._y_chooses_rows))
-    )
-    return BlockedRows(first, later, bare, not model._in_passes, sparse.issparse(X))
-
-
-def refuse_blocks(model: Any, X: Any) -> None:
-    """What needs all rows says so."""
-    if isinstance(X, Blocks):
-        raise TypeError(f"{type(model).__name__} needs all samples at once, not blocks of rows.")
-
-
-@dataclass(frozen=True)
-class _Reading:
-    """A block (X, y, weight) as the estimator reads it; X is checked when it first passes.
-
-    Without ``labels`` y is not encoded: that takes longer than a product with sparse rows.
-    """
-
-    model: Any
-    classes: Any
-    check: bool
-    labels: bool
-
-    def __call__(self, block: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
-        X, y, weight = block
-        if has_no_rows(X, y, weight):
-            return np.empty((0, 0)), None, None  # which the passes leave out
-        if self.check or not _is_plain(X):
-            X = check_X(self.model, X, reset=False)
-        if self.labels:
-            given = X, y, weight, self.classes
-            rows = self.model._rows(*given, reset=False, min_samples=1, block=True).positive()
-        else:
-            n = X.shape[0]
-            rows = Rows(X, np.empty((n, 0)), check_weight(weight, n)).positive()
-        return rows.X, rows.Y, rows.weight
-
-
-def _is_plain(X: Any) -> bool:
-    """Whether X is what validation would make of it."""
-    known = isinstance(X, np.ndarray) or (
-        isinstance(X, sparse.csr_array) and X.has_canonical_format
-    )
-    return known and X.dtype in (np.float64, np.float32)

@@ -253,6 +253,9 @@ class Source(ABC):
         self.categorical_names: list[str] = []  # those of the text that are categories
         self.kept_names: list[str] = []  # columns to be repeated as they are
         self.whole_labels: set[str] = set()  # as they are written, where codes may be among them
+        # Of each of several files how many rows it has, and labels where their kinds differ.
+        self.n_rows: dict[str, int] = {}
+        self.label_kinds: dict[str, dict[bool, str]] = {}
 
     @abstractmethod
     def blocks(self, n_rows: int) -> Iterator[Block]:

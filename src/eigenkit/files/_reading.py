@@ -16,7 +16,7 @@ from scipy import sparse
 from eigenkit.files._cells import hold_codes
 from eigenkit.files._common import Block, FileError, Reading, Source
 from eigenkit.files._streams import Origin, begins_as
-from eigenkit.files._targets import MOST_CLASSES, as_words
+from eigenkit.files._targets import MOST_CLASSES, as_words, by_kind
 from eigenkit.late import named
 
 # Imported on demand: each reader costs start-up time, pyarrow most of all.
@@ -250,8 +250,10 @@ class ManyFiles(Source):
         self.text_names, self.categorical_names = first.text_names, first.categorical_names
         self.kept_names = first.kept_names
         # Otherwise 1000 and 1e3 would be one class in a file of numbers, and two elsewhere.
-        if not all(source.numeric_labels for source in sources):
+        numeric = {source.numeric_labels for source in sources}
+        if False in numeric:
             self.take_labels_as_words()
+        self.mixed = len(numeric) > 1
 
     def take_labels_as_words(self) -> None:
         """In all files."""
@@ -263,7 +265,7 @@ class ManyFiles(Source):
         """The rows of all files; sparse ones, each as wide as its highest feature, alike."""
         width = max(source.n_features for source in self.sources)
         for source in self.sources:
-            start = 0
+            start, kinds = 0, self.label_kinds.setdefault(source.path, {})
             for block in source.blocks(n_rows):
                 X = block.X
                 if sparse.issparse(X) and X.shape[1] < width:
@@ -272,6 +274,9 @@ class ManyFiles(Source):
                 self.late_word = self.late_word or source.late_word
                 yield replace(block, X=X, start=start, path=source.path)
                 start += len(block)
+                if self.mixed:
+                    kinds.update(by_kind(block.labels))
+            self.n_rows[source.path] = start
 
 
 # -- all rows -----------------------------------------------------------------------------

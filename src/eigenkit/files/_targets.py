@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
 
-from eigenkit.files._cells import as_class
+from eigenkit.files._cells import as_class, is_number
 from eigenkit.files._common import Block, FileError, Reading, Source, listed
 from eigenkit.shell import shown
 
@@ -128,6 +128,8 @@ def target_of(
 def target_in(source: Source, labels: Any, task: str | None, *, part: bool = False) -> Target:
     """:func:`target_of` for the labels of a file that is open."""
     separator = source.options.label_separator
+    if task is None:
+        check_alike(source.label_kinds)
     return target_of(source.path, labels, source.label_names, task, separator, part=part)
 
 
@@ -294,8 +296,10 @@ def _numbers(path: Any, labels: Any, start: int = 0) -> np.ndarray:
 
 
 def check_complete(path: Any, labels: Any, start: int = 0) -> None:
-    """Refuse numeric labels that are not finite; ``start`` rows of the file come before them."""
+    """Refuse numbers that are not finite, and no class; ``start`` rows of the file come before."""
     if not isinstance(labels, np.ndarray):
+        if labels is not None and "" in labels:
+            raise FileError(path, f"row {start + labels.index('') + 1} {_NO_CLASS}.")
         return
     bad = np.flatnonzero(~np.isfinite(labels).all(axis=1))
     if bad.size:
@@ -304,6 +308,34 @@ def check_complete(path: Any, labels: Any, start: int = 0) -> None:
             path,
             f"row {row} has a label that is missing or not finite: correct it, or leave out rows "
             "without one with --missing drop.",
+        )
+
+
+def check_all_complete(source: Source, block: Block) -> None:
+    """:func:`check_complete` of a block, or of all rows of several files, each by its name."""
+    if block.labels is None or block.path is not None or not source.n_rows:
+        check_complete(block.path or source.path, block.labels, block.start)
+        return
+    start = 0
+    for path, n in source.n_rows.items():
+        check_complete(path, block.labels[start : start + n])
+        start += n
+
+
+def by_kind(cells: Any) -> dict[bool, str]:
+    """One of the labels that are numbers (True), and one of those that are words."""
+    return {is_number(cell): cell for cell in set(cells) if isinstance(cell, str) and cell}
+
+
+def check_alike(kinds: Mapping[str, dict[bool, str]]) -> None:
+    """Refuse a file of words beside one of numbers: yes and no are not classes beside 1 and 0."""
+    only = {next(iter(found)): path for path, found in kinds.items() if len(found) == 1}
+    if len(only) == 2:
+        word, number = (shown(kinds[only[kind]][kind]) for kind in (False, True))
+        raise FileError(
+            only[False],
+            f"its labels are words such as {word}, and those of {only[True]} numbers such as "
+            f"{number}: write them alike, or say with --task classes that all are classes.",
         )
 
 

@@ -27,12 +27,14 @@ from eigenkit.models._worker import (
     applied,
     first_rows,
     itself,
+    mapped,
     on_parts,
     scored,
     sum_of,
 )
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
+from eigenkit.shell import counted
 
 # The most that one task passes over, where it takes several parts.
 TASK_BYTES = 2**29
@@ -58,6 +60,10 @@ class DaskBlocks(Blocks):
         self.names: list[str] = []
         self.n_rows = 0
 
+    def __repr__(self) -> str:
+        parts = counted(len(self._futures), "part")
+        return f"RowBlocks({parts} on {self.client.scheduler.address})"
+
     def passes(self) -> Passes:
         return ClusterPasses(self.client, self._futures)
 
@@ -77,6 +83,12 @@ class DaskBlocks(Blocks):
         """``function`` of the X of every part, one after the other."""
         for future in self._futures:
             yield from self._submit(applied, future, function)
+
+    def map(self, function: Callable[[Any], Any]) -> DaskBlocks:
+        """Parts with ``function`` of X in the place of X, which the workers make and hold."""
+        given = self.client.submit(itself, function, pure=False)
+        made = [self.client.submit(mapped, future, given) for future in self._futures]
+        return DaskBlocks(self.client, made, self._classes)
 
     def scores(self, projection: Any) -> Iterable[tuple[Any, Any]]:
         """Scores and labels of every block, one part after the other."""

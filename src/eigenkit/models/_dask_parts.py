@@ -120,12 +120,14 @@ def _files(
 ) -> DaskBlocks:
     """One part a file, read by a worker; the labels are looked at first, so that all agree."""
     from eigenkit.files._reading import check_columns, paths
-    from eigenkit.files._targets import class_values
+    from eigenkit.files._targets import by_kind, check_alike, class_values
 
     names = paths(files)
     found = _looked(client, names, labels, reading)
     check_columns(found)
     if len({each.words for each in found}) > 1:  # what is words in one file is words in all
+        if "task" not in reading:
+            check_alike({each.path: by_kind(each.names) for each in found})
         reading = {**reading, "words": True}
         found = _looked(client, names, labels, reading)
     kinds = {each.kind for each in found}

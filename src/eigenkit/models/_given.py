@@ -1,11 +1,11 @@
-"""Blocks of rows as they are given: functions that begin anew whenever they are asked, tuples, and
-whatever has rows.
+"""Blocks of rows as they are given: functions that begin anew whenever they are asked, tuples,
+whatever has rows, and how that is cut.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,12 @@ from scipy import sparse
 
 from eigenkit.estimators._validation import plain_words, readable, tabular
 from eigenkit.shell import what_is
+
+# Arrays are cut into blocks of about this size.
+BLOCK_BYTES = 2**24
+# Blocks are put together in at least this many parts, of at most this size.
+PARTS = 32
+PART_BYTES = 2**29
 
 ADVICE = "give a function that makes a new iterable of (X, y) at every call."
 
@@ -68,3 +74,45 @@ def _with_rows(name: str, A: Any) -> Any:
     readable(name, A)
     with plain_words(name):
         return np.asarray(A)
+
+
+def taken(A: Any, rows: Any) -> Any:
+    """Some rows of an array, a matrix or a frame."""
+    return None if A is None else A.iloc[rows] if hasattr(A, "iloc") else A[rows]
+
+
+def n_bytes_of(X: Any) -> int:
+    if sparse.issparse(X):
+        return int(X.nnz * 12)
+    return int(X.nbytes if hasattr(X, "nbytes") else 8 * np.prod(X.shape, dtype=np.int64))
+
+
+def cut(X: Any, y: Any, weight: Any, block_bytes: int) -> Iterator[tuple[int, Callable[[], Any]]]:
+    """Blocks of rows, each by its size and a function that gives it."""
+    n = X.shape[0]
+    size = n_bytes_of(X)
+    step = max(1, int(n * block_bytes / max(size, 1)))
+
+    def rows_of(start: int) -> Callable[[], tuple[Any, ...]]:
+        rows = slice(start, start + step)
+        return lambda: tuple(taken(each, rows) for each in (X, y, weight))
+
+    for start in range(0, n, step):
+        yield size * min(step, n - start) // n, rows_of(start)
+
+
+def grouped(items: Sequence[Any], sizes: Sequence[int]) -> list[list[Any]]:
+    """Consecutive items in parts of about equal sizes, which depend on nothing but the sizes.
+
+    Many parts keep threads busy; large ones make up for a sum of their own in every part.
+    """
+    most = min(max(sum(sizes) // PARTS, 1), PART_BYTES)
+    groups: list[list[Any]] = [[]]
+    held = 0
+    for item, size in zip(items, sizes, strict=True):
+        if groups[-1] and held + size > most:
+            groups.append([])
+            held = 0
+        groups[-1].append(item)
+        held += size
+    return groups

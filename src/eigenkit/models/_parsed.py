@@ -17,7 +17,7 @@ from eigenkit.files import Block, Data, FileError, Source, Target, read
 from eigenkit.files._common import size
 from eigenkit.files._reading import are_names, join_labels, rows_per_block
 from eigenkit.files._streams import held
-from eigenkit.files._targets import check_complete, target_in
+from eigenkit.files._targets import check_all_complete, target_in
 from eigenkit.models._features import complete, learn_features
 from eigenkit.models._preparing import Blocks
 
@@ -178,7 +178,7 @@ def labels_of(
     labels, seen = [], []
     for block in complete(blocks, missing, source.categorical_names):
         if missing != "drop":
-            check_complete(block.path or source.path, block.labels, block.start)
+            check_all_complete(source, block)
         if len(block):
             labels.append(block.labels)
             seen.append(see(block))

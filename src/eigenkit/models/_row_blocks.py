@@ -14,20 +14,14 @@ from scipy import sparse
 from eigenkit.data import LocalPasses, Passes
 from eigenkit.estimators._validation import has_no_rows
 from eigenkit.files import Reading, atomic, output_format, write_table
-from eigenkit.files._common import check_unique, python_words
+from eigenkit.files._common import check_unique, listed, python_words
 from eigenkit.files._reading import open_files
 from eigenkit.files._targets import class_values
-from eigenkit.models._given import anew, sliceable, triple
+from eigenkit.models._given import BLOCK_BYTES, anew, cut, grouped, sliceable, taken, triple
 from eigenkit.models._parsed import Stored, parsed
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
-from eigenkit.shell import check_count, what_is
-
-# Arrays are cut into blocks of about this size.
-BLOCK_BYTES = 2**24
-# Blocks are put together in at least this many parts, of at most this size.
-PARTS = 32
-PART_BYTES = 2**29
+from eigenkit.shell import check_count, counted, what_is
 
 # The folds of the rows of a block, by its part, its number there and its length.
 Assigned = Callable[[int, int, int], np.ndarray]
@@ -61,6 +55,7 @@ class RowBlocks(Blocks):
     """
 
     scratch_: tuple[str, int]
+    _about: str
     _parts: Callable[[], Iterable[Iterable[Any]]]
 
     def __init__(
@@ -68,15 +63,21 @@ class RowBlocks(Blocks):
     ) -> None:
         ask = anew(blocks)
         self._parts = lambda: ([triple(block)] for block in ask())
-        self._classes = classes
+        self._classes, self._about = classes, "asked of a function"
+
+    def __repr__(self) -> str:
+        return f"RowBlocks({self._about})"
 
     @classmethod
     def _of(
-        cls, parts: Callable[[], Iterable[Iterable[Any]]], classes: np.ndarray | None = None
+        cls,
+        parts: Callable[[], Iterable[Iterable[Any]]],
+        about: str,
+        classes: np.ndarray | None = None,
     ) -> RowBlocks:
         """From a function that gives blocks in parts, for threads to share."""
         made = cls(tuple, classes)
-        made._parts = parts
+        made._parts, made._about = parts, about
         return made
 
     def passes(self) -> Passes:
@@ -119,7 +120,8 @@ class RowBlocks(Blocks):
         block_bytes = check_count("block_bytes", block_bytes)
         given = [part if isinstance(part, tuple) else (part,) for part in parts]
         if all(callable(part[0]) for part in given):
-            return cls._of(lambda: (_asked(part[0]) for part in given))
+            about = counted(len(given), "block")
+            return cls._of(lambda: (_asked(part[0]) for part in given), f"{about} from functions")
         triples = [sliceable(*triple(part)) for part in given]
         for i, (X, *others) in enumerate(triples):
             for name, other in zip(("y", "weights"), others, strict=True):
@@ -128,9 +130,11 @@ class RowBlocks(Blocks):
                     raise ValueError(
                         f"part {i} has {n} rows of X and {n_other} of {name}: give as many."
                     )
-        cut = [piece for part in triples for piece in _cut(*part, block_bytes)]
-        groups = grouped(cut, [size for size, _ in cut])
-        return cls._of(lambda: ((make() for _, make in group) for group in groups))
+        pieces = [piece for part in triples for piece in cut(*part, block_bytes)]
+        groups = grouped(pieces, [size for size, _ in pieces])
+        shapes = [X.shape for X, *_ in triples]
+        about = f"{_sizes(shapes, len(pieces))} from arrays"
+        return cls._of(lambda: ((make() for _, make in group) for group in groups), about)
 
     @classmethod
     def from_files(
@@ -176,9 +180,14 @@ class RowBlocks(Blocks):
         with python_words():
             blocks, target = parsed(open_files(files, options), task, scale, missing, scratch)
         if target is None or target.kind != "classes":
-            return cls.stored(blocks)
-        classes = class_values(target.names)
-        return cls.stored([replace(block, names=classes) for block in blocks], np.unique(classes))
+            made = cls.stored(blocks)
+        else:
+            values = class_values(target.names)
+            named = [replace(block, names=values) for block in blocks]
+            made = cls.stored(named, np.unique(values))
+        given = [files] if isinstance(files, str | Path) else files
+        made._about += f" from {listed([str(each) for each in given])}"
+        return made
 
     @classmethod
     def from_dask(
@@ -224,7 +233,8 @@ class RowBlocks(Blocks):
         """From blocks in a scratch file."""
         width = max((block.shape[1] for block in blocks), default=0)
         groups = grouped(blocks, [block.n_bytes for block in blocks])
-        made = cls._of(lambda: ((b.read(width) for b in group) for group in groups), classes)
+        about = _sizes([(block.shape[0], width) for block in blocks], len(blocks))
+        made = cls._of(lambda: ((b.read(width) for b in group) for group in groups), about, classes)
         if blocks:
             made.scratch_ = blocks[0].scratch.folder, blocks[0].scratch.n_bytes
         return made
@@ -272,10 +282,11 @@ class RowBlocks(Blocks):
                 X, *others = sliceable(*block)
                 rows = np.flatnonzero((assigned(p, b, X.shape[0]) == fold) == held_out)
                 if len(rows):
-                    yield tuple(_taken(each, rows) for each in (X, *others))
+                    yield tuple(taken(each, rows) for each in (X, *others))
 
         parts = lambda: (some(p, part) for p, part in enumerate(self._parts()))  # noqa: E731
-        return RowBlocks._of(parts, self.classes())
+        about = f"{'' if held_out else 'all but '}fold {fold} of {self!r}"
+        return RowBlocks._of(parts, about, self.classes())
 
     def apply(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         """``function`` of the X of every block: a model's ``transform`` or ``predict``."""
@@ -290,9 +301,11 @@ class RowBlocks(Blocks):
         """
 
         def mapped(part: Iterable[Any]) -> Iterator[Any]:
-            return ((function(X), *others) for X, *others in part)
+            given = (triple(block) for block in part)
+            return ((function(X), y, w) for X, y, w in given if not has_no_rows(X, y, w))
 
-        return RowBlocks._of(lambda: (mapped(part) for part in self._parts()), self._classes)
+        about = f"{getattr(function, '__name__', 'a function')} of {self!r}"
+        return RowBlocks._of(lambda: (mapped(part) for part in self._parts()), about, self._classes)
 
     def write(self, path: str | Path, names: Sequence[str] | None = None) -> int:
         """Write X and y, without weights, as a table: as a whole or not at all.
@@ -334,6 +347,12 @@ def _drawn(n: int, seed: int) -> Assigned:
     return drawn
 
 
+def _sizes(shapes: Sequence[tuple[int, ...]], n_blocks: int) -> str:
+    rows, columns = sum(shape[0] for shape in shapes), max((s[1] for s in shapes), default=0)
+    sizes = counted(rows, "row"), counted(columns, "column"), counted(n_blocks, "block")
+    return "{} x {} in {}".format(*sizes)
+
+
 def _asked(function: Callable[[], Any]) -> Iterator[tuple[Any, Any, Any]]:
     found = function()
     yield triple(found if isinstance(found, tuple) else (found,))
@@ -353,45 +372,3 @@ def _names(letter: str, A: Any) -> list[str]:
 
 def _table(X: Any, y: Any) -> list[np.ndarray]:
     return [*_columns(X), *([] if y is None else _columns(y))]
-
-
-def _taken(A: Any, rows: Any) -> Any:
-    """Some rows of an array, a matrix or a frame."""
-    return None if A is None else A.iloc[rows] if hasattr(A, "iloc") else A[rows]
-
-
-def _n_bytes(X: Any) -> int:
-    if sparse.issparse(X):
-        return int(X.nnz * 12)
-    return int(X.nbytes if hasattr(X, "nbytes") else 8 * np.prod(X.shape, dtype=np.int64))
-
-
-def _cut(X: Any, y: Any, weight: Any, block_bytes: int) -> Iterator[tuple[int, Callable[[], Any]]]:
-    """Blocks of rows, each by its size and a function that gives it."""
-    n = X.shape[0]
-    size = _n_bytes(X)
-    step = max(1, int(n * block_bytes / max(size, 1)))
-
-    def rows_of(start: int) -> Callable[[], tuple[Any, ...]]:
-        rows = slice(start, start + step)
-        return lambda: tuple(_taken(each, rows) for each in (X, y, weight))
-
-    for start in range(0, n, step):
-        yield size * min(step, n - start) // n, rows_of(start)
-
-
-def grouped(items: Sequence[Any], sizes: Sequence[int]) -> list[list[Any]]:
-    """Consecutive items in parts of about equal sizes, which depend on nothing but the sizes.
-
-    Many parts keep threads busy; large ones make up for a sum of their own in every part.
-    """
-    most = min(max(sum(sizes) // PARTS, 1), PART_BYTES)
-    groups: list[list[Any]] = [[]]
-    held = 0
-    for item, size in zip(items, sizes, strict=True):
-        if groups[-1] and held + size > most:
-            groups.append([])
-            held = 0
-        groups[-1].append(item)
-        held += size
-    return groups

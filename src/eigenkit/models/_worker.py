@@ -100,6 +100,10 @@ def applied(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
     return [function(X) for X, _, _ in blocks]
 
 
+def mapped(blocks: list[Any], function: Callable[[Any], Any]) -> list[Any]:
+    return [(function(X), *others) for X, *others in blocks if X.shape[0]]
+
+
 def scored(blocks: list[Any], projection: Any) -> list[tuple[Any, Any]]:
     return [(np.asarray(projection.transform(X), dtype=np.float64), y) for X, y, _ in blocks]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, ClassVar
@@ -35,6 +35,10 @@ class Blocks(ABC):
     @abstractmethod
     def head(self) -> tuple[Any, Any, Any]:
         """The first block."""
+
+    @abstractmethod
+    def map(self, function: Callable[[Any], Any]) -> Blocks:
+        """Blocks with ``function`` of X in the place of X."""
 
     def classes(self) -> np.ndarray | None:
         """All classes, where y holds one for every row; asked of the rows if need be."""
