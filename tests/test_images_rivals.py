@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics.pairwise import rbf_kernel
 
-from eigenkit.images import ImageAnnotator, Plan, make_shapes
+from eigenkit.images import ImageAnnotator, Plan, comparison, make_shapes
 from eigenkit.images.comparison import (
     Comparison,
     Row,
@@ -197,3 +197,22 @@ def test_nothing_is_compared_with_a_plain_rival_that_did_not_run():
     assert found["difference_error"] is None
     assert against_plain(found) == "not measured"
     assert against_plain({"difference": 0.1, "difference_error": 0.02}) == "+0.100 ± 0.020"
+
+
+@pytest.mark.filterwarnings("ignore::eigenkit.exceptions.ImageWarning")
+def test_a_comparison_that_was_interrupted_goes_on(tmp_path, monkeypatch):
+    sets, Y, terms = make_shapes(24, size=32)
+    model = ImageAnnotator(["hsv"], size=(32, 32), cache=tmp_path)
+    told = {"annotator": model, "rivals": ["mean of vectors, linear"], "folds": 2}
+
+    def stop(measures):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        compare(sets, Y, terms, **told, each=stop)
+    assert sorted(path.name for path in tmp_path.glob("folds/*/*")) == ["0.ek", "0.json"]
+    measured, made = comparison._measured, []
+    monkeypatch.setattr(comparison, "_measured", lambda *a: made.append(1) or measured(*a))
+    found = compare(sets, Y, terms, **told)
+    assert (len(made), len(found.rows[0].auc)) == (1, 2)
+    assert not list(tmp_path.glob("folds/*/*"))

@@ -12,7 +12,7 @@ from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.estimators.plsda import PLSDA
 from eigenkit.estimators.sparse_cca import check_penalty
 from eigenkit.linalg import Array
-from eigenkit.shell import check_choice, check_count, check_real
+from eigenkit.shell import check_choice, check_count, check_real, take_parameters
 from eigenkit.solvers.deflation import sparse_pair
 from eigenkit.solvers.lasso import Sparsity
 
@@ -24,8 +24,12 @@ MODES = ("regression", "canonical")
 class _SparsePairs(CrossDecomposition):
     """What both classes share: pairs of weights with few non-zeros in the loop of PLS."""
 
-    penalty_y: float = 0.0
+    keep_x: Keep
     keep_y: Keep = None
+    penalty_x: float
+    penalty_y: float = 0.0
+    tol: float
+    max_iter: int
 
     def _check_sparsity(self) -> None:
         for side in ("x", "y"):
@@ -139,14 +143,9 @@ class SparsePLS(_SparsePairs, PLSRegressor):
         tol: float = 1e-6,
         max_iter: int = 500,
     ) -> None:
-        super().__init__(n_components, scale=scale)
-        self.keep_x = keep_x
-        self.keep_y = keep_y
-        self.penalty_x = penalty_x
-        self.penalty_y = penalty_y
-        self.mode = mode
-        self.tol = tol
-        self.max_iter = max_iter
+        take_parameters(self, locals())
+
+    mode: str
 
     @property
     def _deflation(self) -> str:  # type: ignore[override]
@@ -222,12 +221,7 @@ class SparsePLSDA(_SparsePairs, PLSDA):
         tol: float = 1e-6,
         max_iter: int = 500,
     ) -> None:
-        self.n_components = n_components
-        self.keep_x = keep_x
-        self.penalty_x = penalty_x
-        self.scale = scale
-        self.tol = tol
-        self.max_iter = max_iter
+        take_parameters(self, locals())
 
     _deflation = "regression"
 

@@ -49,11 +49,11 @@ class FinishedFolds:
 
     def get(self, number: int) -> tuple[ImageAnnotator, Finished] | None:
         """The fold of that number; None where it has not been finished, or is damaged."""
-        if self.folder is None or not self._figures(number).exists():
+        if self.folder is None or not self._place(number, ".json").exists():
             return None
         try:
-            model = load_annotator(self._model(number), self.given)
-            figures = json.loads(self._figures(number).read_text())
+            model = load_annotator(self._place(number, ".ek"), self.given)
+            figures = json.loads(self._place(number, ".json").read_text())
             return model, Finished(**figures)
         except (FileError, OSError, ValueError, TypeError):
             return None
@@ -63,8 +63,8 @@ class FinishedFolds:
         if self.folder is None:
             return
         self.folder.mkdir(parents=True, exist_ok=True)
-        save_annotator(model, self._model(number))
-        with atomic(self._figures(number)) as stream:
+        save_annotator(model, self._place(number, ".ek"))
+        with atomic(self._place(number, ".json")) as stream:
             stream.write(json.dumps(asdict(found)).encode())
 
     def forget(self) -> None:
@@ -72,13 +72,9 @@ class FinishedFolds:
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _model(self, number: int) -> Path:
+    def _place(self, number: int, ending: str) -> Path:
         assert self.folder is not None
-        return self.folder / f"{number}.ek"
-
-    def _figures(self, number: int) -> Path:
-        assert self.folder is not None
-        return self.folder / f"{number}.json"
+        return self.folder / f"{number}{ending}"
 
 
 def comparison_key(
