@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.metrics import average_precision_score, confusion_matrix, precision_recall_curve
 
 from eigenkit import CCA, LDA, PLSRegression
 from eigenkit.evaluation import evaluate
 from eigenkit.evaluation.detail import RECALL_GRID, detail_of, precision_on_grid, steps_up_to
+from eigenkit.evaluation.glance import _column_facts
 from eigenkit.record import from_dict, to_dict
 from eigenkit.report.tables import worst
 
@@ -192,3 +194,12 @@ def test_a_damaged_file_is_begun_anew(text, tmp_path):
     path = tmp_path / "run.partial"
     path.write_text(text)
     assert timeless(run(path)) == timeless(run(tmp_path / "other"))
+
+
+def test_columns_of_sparse_data_with_gaps_are_described_as_those_of_dense() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)) * (rng.random((40, 3)) < 0.5)
+    X[::5, 1] = np.nan
+    dense, few = (_column_facts(A) for A in (X, sparse.csr_array(X)))
+    np.testing.assert_allclose(few, dense, atol=1e-12)
+    assert few[4][1] == 0.2

@@ -983,3 +983,11 @@ def test_a_table_that_fails_leaves_its_stream_open() -> None:
         write_table(stream, "csv", ["a"], blocks())
     gc.collect()
     assert stream.getvalue() == b"a\n1\n2\n"
+
+
+def test_comments_that_nobody_named_are_hinted_at(tmp_path: Path) -> None:
+    text = "# made by hand\na,b,class\n1,2,u\n3,4,v\n"
+    hint = "; if lines that begin with # are comments, give --comment '#'."
+    fails(write(tmp_path / "a.csv", text), hint, labels=("class",))
+    data = get(write(tmp_path / "a.csv", text), labels=("class",), comment="#")
+    assert np.array_equal(data.X, [[1, 2], [3, 4]])

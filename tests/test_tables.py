@@ -132,7 +132,7 @@ def test_dates_and_units_in_other_notations_are_no_text(tmp_path):
         open_file(str(path))
     assert (
         "4 columns hold text ('when', 'share', 'price', 'kind'): add --categorical kind, "
-        "write dates as YYYY-MM-DD, write numbers without units, name it with --labels"
+        "write dates as YYYY-MM-DD, write numbers without units, name them with --labels"
     ) in str(caught.value)
     path.write_text("\n".join(["when,x", *(row.split(",")[0] + ",1" for row in rows)]))
     with pytest.raises(FileError, match=r"holds text \('10.02.2024'\): write dates as YYYY-MM-DD,"):

@@ -271,6 +271,8 @@ def found_line(path: str, found: dict[str, Any]) -> str:
         words.append(f"delimiter {found['delimiter']!r}")
     if found.get("decimal", ".") != ".":
         words.append(f"decimal {found['decimal']!r}")
+    if found.get("thousands"):
+        words.append(f"thousands {found['thousands']!r}")
     if "header" in found:
         words.append("header" if found["header"] else "no header")
     if found.get("index") is not None:

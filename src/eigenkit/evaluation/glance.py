@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.evaluation.samples import Samples, deviations
+from eigenkit.evaluation.samples import Samples, deviations, with_means
 from eigenkit.linalg import Array
 from eigenkit.record.schema import Column, Data, Hypergraph, Label, LabelSet
 
@@ -57,13 +57,18 @@ def most_frequent(counts: Array) -> Array:
 def _column_facts(X: Any) -> tuple[Array, ...]:
     """Mean, deviation, lowest, highest, share missing and share of zeros of every column."""
     if sparse.issparse(X):
-        filled = np.bincount(X.indices[X.data != 0], minlength=X.shape[1]) / X.shape[0]
-        mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        filled, gaps = (
+            np.bincount(X.indices[which], minlength=X.shape[1]) / X.shape[0]
+            for which in (X.data != 0, np.isnan(X.data))
+        )
+        known = with_means(X)
+        mean = np.asarray(known.mean(axis=0), dtype=np.float64).ravel()
         low, high = (
             np.asarray(end.toarray(), dtype=np.float64).ravel()
-            for end in (X.min(axis=0), X.max(axis=0))
+            for end in (known.min(axis=0), known.max(axis=0))
         )
-        return mean, deviations([X]), low, high, np.zeros(X.shape[1]), 1.0 - filled
+        deviation = deviations([known]) / np.sqrt(np.where(gaps < 1, 1 - gaps, 1.0))
+        return mean, deviation, low, high, gaps, 1.0 - filled
     gaps = np.isnan(X)
     n = np.maximum(len(X) - gaps.sum(axis=0), 1)
     some = gaps.any()

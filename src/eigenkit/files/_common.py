@@ -34,6 +34,10 @@ class FileError(ValueError):
         super().__init__(f"{where}: {problem}")
         self.path, self.problem, self.line, self.column = str(path), problem, line, column
 
+    def with_problem(self, problem: str) -> FileError:
+        """The same in other words."""
+        return type(self)(self.path, problem, line=self.line, column=self.column)
+
 
 # A letter and what is written onto it: accents, voicing marks of kana, parts of Hangul.
 _IN_PIECES = re.compile("[^\\W\\d_][\u0300-\u036f\u1161-\u11ff\u3099\u309a]+")
@@ -75,8 +79,7 @@ def python_words() -> Iterator[None]:
     try:
         yield
     except FileError as error:
-        words = _OPTION.sub(_argument, error.problem)
-        raise type(error)(error.path, words, line=error.line, column=error.column) from error
+        raise error.with_problem(_OPTION.sub(_argument, error.problem)) from error
     except ValueError as error:
         raise ValueError(_OPTION.sub(_argument, str(error))) from error
 

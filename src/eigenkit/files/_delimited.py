@@ -191,16 +191,16 @@ class Delimited(Table):
     def _not_numbers(self, columns: dict[str, list[str]]) -> FileError:
         """All columns that cannot be used as they are, and what to add to the command."""
         names = list(columns)
+        what, them = f"{len(names)} columns hold text ({listed(names)})", "them"
         if len(names) == 1:
-            what = f"column {shown(names[0])} holds text ({shown(example_of(columns[names[0]]))})"
-        else:
-            what = f"{len(names)} columns hold text ({listed(names)})"
+            example = shown(example_of(columns[names[0]]))
+            what, them = f"column {shown(names[0])} holds text ({example})", "it"
         hints = {name: how_to_write(example_of(cells)) for name, cells in columns.items()}
         if all(looks_marked(example_of(columns[name])) and not hints[name] for name in names):
             marks = marks_of(*(cell for cells in columns.values() for cell in cells))
             example = shown(example_of(columns[names[0]]))
-            give = marks or "--decimal or --thousands"
-            return self.error(f"{what}: if {example} is a number, give {give}.")
+            marks = marks or "--decimal or --thousands"
+            return self.error(f"{what}: if {example} is a number, give {marks}.")
         if self.options.expected is not None:  # whose columns are what they are
             steps = dict.fromkeys(filter(None, hints.values())) or ["correct the file"]
             return self.error(f"{what}, but the model takes numbers: {', '.join(steps)}.")
@@ -210,7 +210,8 @@ class Delimited(Table):
         add = " ".join(f"{option} {_argument(n)}" for option, n in options if n)
         steps = [*([f"add {add}"] if add else []), *dict.fromkeys(filter(None, hints.values()))]
         return self.error(
-            f"{what}: {', '.join(steps)}, name it with --labels, or leave it out with --ignore."
+            f"{what}: {', '.join(steps)}, name {them} with --labels, or leave {them} out with "
+            "--ignore."
         )
 
     # -- reading -----------------------------------------------------------------------

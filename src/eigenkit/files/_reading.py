@@ -103,7 +103,14 @@ def _opened(origin: Origin, options: Reading) -> Source:
     if kind not in FORMATS:
         raise FileError(path, f"format {kind!r} is not known: choose one of {', '.join(FORMATS)}.")
     _check_options(path, kind, options)
-    source: Source = named(_READERS[kind])(origin, options)
+    try:
+        source: Source = named(_READERS[kind])(origin, options)
+    except FileError as error:
+        begins = origin.head().lstrip(b"\xef\xbb\xbf \n\r").startswith(b"#")
+        if options.comment is not None or not begins or kind not in _UNDERSTOOD["comment"]:
+            raise
+        hint = "if lines that begin with # are comments, give --comment '#'."
+        raise error.with_problem(f"{error.problem.rstrip('.')}; {hint}") from error
     source.found["compression"] = origin.compression
     return source
 

@@ -231,7 +231,9 @@ function arrows(c, loadings, far, [i, j]) {
 
 function circle(c) {
   const m = methodOf("circle-method"), R = m.model.label_correlations, turn = Array.from({ length: 91 }, (_, i) => (i * Math.PI) / 45);
-  const labels = m.model.correlated, at = labels.map((_, k) => [R[0][k], R.length > 1 ? R[1][k] : 0]);
+  find("plot-circle").closest("figure").hidden = R.length < 2; // one component fills no plane
+  if (R.length < 2) return;
+  const labels = m.model.correlated, at = labels.map((_, k) => [R[0][k], R[1][k]]);
   const far = labels.map((_, k) => k).sort((a, b) => Math.hypot(...at[b]) - Math.hypot(...at[a])).slice(0, 12);
   const traces = [
     { type: "scatter", mode: "lines", x: turn.map(Math.cos), y: turn.map(Math.sin), hoverinfo: "skip", line: { color: c.rest, width: 1 } },

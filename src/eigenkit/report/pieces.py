@@ -64,12 +64,12 @@ def line(x: list[float], y: list[float], chosen: float | None, alt: str, titles:
         f'<text x="{middle}" y="{height - 6}" text-anchor="middle">{escape(titles[0])}</text>'
     )
     parts.append(f'<text x="12" y="18">{escape(titles[1])}</text>')
-    return _picture(parts, height, alt)
+    return _picture(parts, height, alt, "curve")
 
 
-def _picture(parts: list[str], height: int, alt: str) -> str:
+def _picture(parts: list[str], height: int, alt: str, kind: str = "dots") -> str:
     return (
-        f'<svg class="picture" viewBox="0 0 {_WIDTH} {height}" role="img" '
+        f'<svg class="picture {kind}" viewBox="0 0 {_WIDTH} {height}" role="img" '
         f'aria-label="{escape(alt)}">{"".join(parts)}</svg>'
     )
 
