@@ -63,6 +63,7 @@ PAGES: dict[str, list[str]] = {
         "analysis.CoefficientsDisplay",
         "analysis.RegionsDisplay",
         "analysis.WeightsDisplay",
+        "analysis.LoadingsDisplay",
     ],
     "sparse": [
         "LeastSquaresProjection",

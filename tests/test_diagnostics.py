@@ -157,6 +157,7 @@ CALLS = {
     "biplot": lambda model, X, y: analysis.BiplotDisplay.from_estimator(model, X),
     "scree": lambda model, X, y: analysis.ScreeDisplay.from_estimator(model),
     "weights": lambda model, X, y: analysis.WeightsDisplay.from_estimator(model),
+    "loadings": lambda model, X, y: analysis.LoadingsDisplay.from_estimator(model, X),
     "coefficients": lambda model, X, y: analysis.CoefficientsDisplay.from_estimator(model),
     "regions": lambda model, X, y: analysis.RegionsDisplay.from_estimator(model, X, y),
     "bootstrap": lambda model, X, y: analysis.bootstrap(model, X, y, n_bootstraps=2),

@@ -12,6 +12,7 @@ from eigenkit.analysis import (
     BiplotDisplay,
     CoefficientsDisplay,
     CorrelationCircleDisplay,
+    LoadingsDisplay,
     RegionsDisplay,
     ScoresDisplay,
     ScreeDisplay,
@@ -53,7 +54,7 @@ def test_scores_circle_and_biplot_of_every_projection(model):
 @pytest.mark.parametrize(("kind", "name"), PICTURES.items())
 def test_a_model_draws_every_display_of_itself(kind, name):
     samples = {"scores": (X, y), "biplot": (X, y), "circle": (X,), "regions": (X[:, :2], y)}
-    shown = samples.get(kind, ())
+    shown = (X,) if kind == "loadings" else samples.get(kind, ())
     fitted = LDA().fit(X[:, :2] if kind == "regions" else X, y)
     drawn = fitted.plot(kind, *shown)
     assert type(drawn).__name__ == name
@@ -97,6 +98,16 @@ def test_weights_come_by_size_with_the_names_of_a_frame():
     order = np.argsort(-np.abs(fitted.components_[0]))[:2]
     assert shown.names == ["abcd"[j] for j in order]
     assert np.allclose(shown.weights, fitted.components_[0][order])
+
+
+def test_loadings_are_the_correlations_of_the_circle_by_size():
+    fitted = LDA().fit(X, y)
+    circle = CorrelationCircleDisplay.from_estimator(fitted, X).correlations[:, 1]
+    shown = LoadingsDisplay.from_estimator(fitted, X, component=1, top=3)
+    assert np.allclose(np.abs(shown.weights), np.sort(np.abs(circle))[::-1][:3])
+    assert shown.ax_.get_xlabel() == "correlation with component 2"
+    with pytest.raises(ValueError, match=r"components=\(7,\) is not valid: there are 2"):
+        LoadingsDisplay.from_estimator(fitted, X, component=7)
 
 
 def test_what_cannot_be_drawn_is_one_sentence():

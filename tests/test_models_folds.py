@@ -156,3 +156,11 @@ def test_blocks_and_memory_choose_by_the_same_folds(tmp_path: Path, method: str)
     )
     assert blocks.keys() == whole.keys()
     np.testing.assert_allclose(blocks["mean_score"], whole["mean_score"], rtol=1e-9)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_grid_of_our_own_grows_in_blocks_too(rows: Any, stream: bool) -> None:
+    path, _, _ = rows
+    found = fitted(path, "opls", alphas=lambda X: [1e4, 1e5], cv=3, stream=stream)["alpha_search"]
+    assert len(found["alphas"]) > 2
+    assert not found["at_the_end"]

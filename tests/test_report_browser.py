@@ -307,6 +307,31 @@ def test_printing_is_light_and_opens_what_is_folded(browser, path, tmp_path):
     visit.context.close()
 
 
+@PAGES
+def test_other_pages_print_light_and_whole_without_scripts(browser, tmp_path, make):
+    visit = Visit(browser, make(tmp_path), color_scheme="dark")
+    paper = "getComputedStyle(document.body).backgroundColor"
+    assert visit.page.evaluate(paper) == "rgb(20, 24, 29)"
+    visit.page.emulate_media(media="print")
+    assert visit.page.evaluate(paper) == "rgb(255, 255, 255)"
+    heights = "[...document.querySelectorAll('details table')].map((t) => t.offsetHeight)"
+    assert all(height > 0 for height in visit.page.evaluate(heights))
+    visit.context.close()
+
+
+def test_one_component_has_no_circle(browser, tmp_path):
+    record = classes()
+    drawn = [m for m in record["methods"] if (m["model"] or {}).get("label_correlations")]
+    drawn[0]["model"]["label_correlations"] = drawn[0]["model"]["label_correlations"][:1]
+    visit = Visit(browser, write_html(record, tmp_path / "classes.html"))
+    circle = visit.page.locator("#plot-circle")
+    assert not circle.is_visible()
+    assert visit.errors == []
+    visit.page.locator("#circle-method").select_option(index=1)
+    assert circle.is_visible()
+    visit.context.close()
+
+
 def test_classes_are_all_coloured_at_first(browser, tmp_path):
     visit = Visit(browser, write_html(classes(), tmp_path / "classes.html"))
     assert visit.page.locator("#chips input:checked").count() == 3

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from eigenkit.analysis.displays import (
         BiplotDisplay,
         CorrelationCircleDisplay,
+        LoadingsDisplay,
         ScoresDisplay,
         ScreeDisplay,
         WeightsDisplay,
@@ -35,6 +36,7 @@ __all__ = [
     "CoefficientsDisplay",
     "CorrelationCircleDisplay",
     "Intervals",
+    "LoadingsDisplay",
     "PermutationTest",
     "RegionsDisplay",
     "ScoresDisplay",
@@ -61,6 +63,7 @@ __getattr__, __dir__ = late_names(
         ".displays": (
             "BiplotDisplay",
             "CorrelationCircleDisplay",
+            "LoadingsDisplay",
             "ScoresDisplay",
             "ScreeDisplay",
             "WeightsDisplay",

@@ -52,8 +52,8 @@ class Display(ABC):
         """Draw on the axes."""
 
 
-def scores_of(estimator: Any, X: Any, components: tuple[int, int]) -> Array:
-    """Two columns of the scores of X."""
+def scores_of(estimator: Any, X: Any, components: tuple[int, ...]) -> Array:
+    """Some columns of the scores of X."""
     check_is_fitted(estimator)
     if not hasattr(estimator, "transform"):
         raise ValueError(f"{type(estimator).__name__} has no components: give a projection.")
@@ -338,3 +338,37 @@ class WeightsDisplay(Display):
     def _draw(self, ax: Any) -> None:
         draw_bars(ax, self.weights, self.names)
         ax.set(xlabel=f"weight in component {self.component + 1}")
+
+
+@described
+@dataclass(eq=False, repr=False)
+class LoadingsDisplay(WeightsDisplay):
+    """The features that correlate most with one component: its loadings.
+
+    A weight says what a feature adds to a component beside all others, a loading how the two rise
+    and fall together.
+
+    Parameters
+    ----------
+    weights : array of shape (n_shown,)
+        The correlations.
+    names : list of str
+    component : int
+
+    {iris}
+    >>> from eigenkit.analysis import LoadingsDisplay
+    >>> LoadingsDisplay.from_estimator(model, X, top=3).names
+    ['feature 2', 'feature 3', 'feature 0']
+    """
+
+    @classmethod
+    def from_estimator(  # type: ignore[override]
+        cls, estimator: Any, X: Any, *, component: int = 0, top: int = 15, ax: Any = None
+    ) -> Self:
+        """Correlate the columns of X with a column of its scores and draw the largest."""
+        R = _correlations(X, scores_of(estimator, X, (component,)))[:, 0]
+        return cls(*largest_entries(estimator, R, top), component).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        super()._draw(ax)
+        ax.set(xlabel=f"correlation with component {self.component + 1}")

@@ -35,6 +35,7 @@ from eigenkit.shell import Instead, check_choice, lacks, unchanged_on_error
 PICTURES = {
     "scores": "ScoresDisplay",
     "weights": "WeightsDisplay",
+    "loadings": "LoadingsDisplay",
     "biplot": "BiplotDisplay",
     "circle": "CorrelationCircleDisplay",
     "scree": "ScreeDisplay",
@@ -198,8 +199,9 @@ class Estimator(Instead, BaseEstimator):
 
         Parameters
         ----------
-        kind : {"scores", "weights", "biplot", "circle", "scree", "coefficients", "regions"}
-            Which display.
+        kind : str
+            Which display: "scores", "weights", "loadings", "biplot", "circle", "scree",
+            "coefficients" or "regions".
         *samples
             X, and y for its colours, of displays that show samples.
         **options
