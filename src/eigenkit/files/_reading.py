@@ -106,11 +106,8 @@ def _opened(origin: Origin, options: Reading) -> Source:
     try:
         source: Source = named(_READERS[kind])(origin, options)
     except FileError as error:
-        begins = origin.head().lstrip(b"\xef\xbb\xbf \n\r").startswith(b"#")
-        if options.comment is not None or not begins or kind not in _UNDERSTOOD["comment"]:
-            raise
-        hint = "if lines that begin with # are comments, give --comment '#'."
-        raise error.with_problem(f"{error.problem.rstrip('.')}; {hint}") from error
+        commented = options.comment is None and kind in _UNDERSTOOD["comment"]
+        raise (origin.hinted(error) if commented else error) from None
     source.found["compression"] = origin.compression
     return source
 
