@@ -201,7 +201,7 @@ def test_nothing_is_compared_with_a_plain_rival_that_did_not_run():
 
 @pytest.mark.filterwarnings("ignore::eigenkit.exceptions.ImageWarning")
 def test_a_comparison_that_was_interrupted_goes_on(tmp_path, monkeypatch):
-    sets, Y, terms = make_shapes(24, size=32)
+    sets, Y, terms = make_shapes(16, size=32)
     model = ImageAnnotator(["hsv"], size=(32, 32), cache=tmp_path)
     told = {"annotator": model, "rivals": ["mean of vectors, linear"], "folds": 2}
 
