@@ -332,11 +332,13 @@ class _Rows:
                 self._check_layout(source)
                 parts = [self._encoded(block) for block in numbered(source)]
             except FileError as error:
-                if error.path != file.name:
-                    raise
-                alone = 1 + int(_LINES[self.kind]) if self.text.count(b"\n") < 2 else None
-                line = self._line(error.line or alone)
-                raise FileError(self.path, error.problem, line=line, column=error.column) from error
+                line, problem = error.line, error.problem
+                if error.path == file.name:
+                    alone = 1 + int(_LINES[self.kind]) if self.text.count(b"\n") < 2 else None
+                    line = self._line(error.line or alone)
+                if self.follower.stream.on_error == "skip":  # nothing need be done about it
+                    problem = f"{problem.split(': ', 1)[0].rstrip('.')}."
+                raise FileError(self.path, problem, line=line, column=error.column) from error
         X = stacked([X for X, _ in parts])
         return X, np.concatenate([y for _, y in parts]), self.follower.model.target.in_parts()
 
