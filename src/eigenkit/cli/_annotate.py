@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from eigenkit.cli import _options as o
+from eigenkit.cli._annotated import described, methods_table, summary
 from eigenkit.cli._console import Result, clean, command, progress
-from eigenkit.cli._console import table as table_of
 from eigenkit.cli._parsing import Argument, Group, Option
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def fit(
     from eigenkit.images import read_labels, save_annotator
     from eigenkit.images.labels import read_groups
 
-    place, page = o.outputs([labels, groups, given["table"]], force, out, report)
+    place, page = _outputs([labels, groups, given["table"]], force, out, report)
     compared = _views(views, unseen_views)
     model = _annotator(kernels, compared, size, given, seed).set_params(weights=weights)
     sets = _read(images, given)
@@ -104,8 +105,8 @@ def fit(
         save_annotator(model, place)
         title, tell = f"{Path(images).name} annotated", _teller(advance)
         shown = _page(page, lambda record: record.fitted_record(model, sets, title, tell))
-    record = {"model": str(place), "bytes": place.stat().st_size, **_described(model)}
-    return Result(record, "\n".join([*_summary(model), f"wrote {clean(place)}", *shown]))
+    record = {"model": str(place), "bytes": place.stat().st_size, **described(model)}
+    return Result(record, "\n".join([*summary(model), f"wrote {clean(place)}", *shown]))
 
 
 @o.takes({**_READING, "jobs": (_READING["jobs"][0], 1)})
@@ -127,16 +128,18 @@ def predict(
         bool, Option("--adapt", help="The sets are of another kind than the training sets.")
     ] = False,
     given: dict[str, Any],
+    keep_formulas: o.KeepFormulas = False,
     force: o.Force = False,
     as_json: o.Json = False,
 ) -> Result:
     """Predict the terms of sets of images with a model."""
+    from eigenkit.files import atomic, output_format, write_table
     from eigenkit.images import adapt, load_annotator
     from eigenkit.images.comparison import how_good, in_words
     from eigenkit.images.labels import read_known
 
     read = [model, labels, given["table"]]
-    place, page = o.outputs(read, force, None if out == "-" else out, report)
+    place, page = _outputs(read, force, None if out == "-" else out, report)
     fitted = load_annotator(model)
     sets = _read(images, given)
     known = read_known(labels, sets, fitted.terms_) if labels else None
@@ -149,7 +152,11 @@ def predict(
         shown = _page(
             page, lambda record: record.predicted_record(fitted, sets, title, known, tell)
         )
-    rows = _write(fitted, sets, S, place, probabilities, to_screen=not as_json)
+    rows, titles, columns = _rows(fitted, sets, S, probabilities)
+    if place is not None or not as_json:
+        with nullcontext(sys.stdout.buffer) if place is None else atomic(place) as stream:
+            kind = "csv" if place is None else output_format(place)
+            write_table(stream, kind, titles, [columns], keep_formulas)
     good = {} if known is None else how_good(fitted, known, S)
     if not as_json:  # beside the table, which may be on the screen
         for line in [*([in_words(good)] if good else []), *shown]:
@@ -182,7 +189,7 @@ def compare(
     from eigenkit.images.labels import read_groups
     from eigenkit.images.rivals import RIVALS
 
-    (page,) = o.outputs([labels, groups, given["table"]], force, report)
+    (page,) = _outputs([labels, groups, given["table"]], force, report)
     chosen = [name.strip() for name in rivals.split(";")] if rivals else list(RIVALS)
     for name in chosen:
         o.choice("--rivals", name, RIVALS, "; ")
@@ -208,8 +215,19 @@ def compare(
     fitted = to_fit([row.name for row in found.rows], found.held_out[0][0])
     step = "" if fitted is None else _next_step(images, labels, fitted[1], groups, given)
     record = {"methods": rows, "recommended": found.recommended, "level": found.level, "next": step}
-    lines = [_methods_table(rows), verdict(found), *([f"next: {clean(step)}"] if step else [])]
+    lines = [methods_table(rows), verdict(found), *([f"next: {clean(step)}"] if step else [])]
     return Result(record, "\n".join([*lines, *shown]))
+
+
+def _outputs(inputs: list[str | None], force: bool, *wanted: str | None) -> list[Any]:
+    """The places of outputs, which no picture may lose to them."""
+    from eigenkit.files import FileError
+    from eigenkit.images.files import SUFFIXES
+
+    for path in filter(None, wanted):
+        if Path(path).suffix.lower() in SUFFIXES and Path(path).exists():
+            raise FileError(path, "it is a picture, which is not replaced: name another file.")
+    return o.outputs(inputs, force, *wanted)
 
 
 def _next_step(
@@ -260,22 +278,6 @@ def _page(place: Path | None, made: Callable[[Any], dict[str, Any]]) -> list[str
     return [f"wrote {clean(place)}, to open in a browser"]
 
 
-def _methods_table(rows: list[dict[str, Any]]) -> str:
-    from eigenkit.images.comparison import against_plain
-
-    titles = ["method", "mean AUC", "P@1", "macro F1", "AUC - plain", "seconds"]
-    cells = [
-        [
-            row["name"],
-            *(f"{row[key]:.3f} ± {row[key + '_error']:.3f}" for key in ("auc", "p1", "f1")),
-            against_plain(row),
-            f"{row['seconds']:.1f}",
-        ]
-        for row in rows
-    ]
-    return table_of(titles, cells, right=(1, 2, 3, 4, 5))
-
-
 def _annotator(
     kernels: str, views: bool | str, size: str | None, given: dict[str, Any], seed: int
 ) -> ImageAnnotator:
@@ -289,6 +291,8 @@ def _run(given: dict[str, Any]) -> dict[str, Any]:
     """Parameters of the run, which are no part of a model."""
     from eigenkit.images.cache import cache_folder
 
+    if not given["jobs"]:
+        raise o.bad("--jobs", "0 is not a number of processes: give at least 1, or -1 for all.")
     folder = None if given["no_cache"] else given["cache"] or cache_folder()
     return {"cache": None if folder is None else Path(folder), "n_jobs": given["jobs"]}
 
@@ -300,16 +304,10 @@ def _read(folder: str, given: dict[str, Any]) -> list[ImageSet]:
     return read_sets(folder, table=given["table"], unreadable=unreadable)
 
 
-def _write(
-    model: ImageAnnotator,
-    sets: Any,
-    S: Any,
-    place: Path | None,
-    probabilities: bool,
-    to_screen: bool,
-) -> list[dict[str, Any]]:
-    from eigenkit.files import atomic, output_format, write_table
-
+def _rows(
+    model: ImageAnnotator, sets: Any, S: Any, probabilities: bool
+) -> tuple[list[dict[str, Any]], list[str], list[Any]]:
+    """The terms of sets, as records and as a table."""
     P = model.probabilities(S)
     chosen = model.thresholds_ < S
     carried = [[t for t, has in zip(model.terms_, row, strict=True) if has] for row in chosen]
@@ -318,24 +316,19 @@ def _write(
     if probabilities:
         titles += model.terms_
         columns += list(P.round(4).T)
-    if place is None and to_screen:
-        write_table(sys.stdout.buffer, "csv", titles, [columns])
-    elif place is not None:
-        with atomic(place) as stream:
-            write_table(stream, output_format(place), titles, [columns])
-    return [
+    records = [
         {"set": name, "terms": terms, "probabilities": dict(zip(model.terms_, p, strict=True))}
         for name, terms, p in zip(names, carried, P.round(4).tolist(), strict=True)
     ]
+    return records, titles, columns
 
 
 def _kernels(text: str) -> Any:
-    from eigenkit.images.kernels import PLANS, Plan
+    from eigenkit.images.kernels import PLANS
 
     if text in PLANS:
         return text
-    parts = (part.partition(":") for part in o.split([text]))
-    return [Plan(name, kind or "mean_map") for name, _, kind in parts]
+    return o.split([text])
 
 
 def _size(text: str | None) -> tuple[int, int] | None:
@@ -353,41 +346,3 @@ def _teller(advance: Any) -> Any:
         advance(p.done, p.total, f"{p.step}: {p.done} of {p.total}{left}")
 
     return tell
-
-
-def _described(model: ImageAnnotator) -> dict[str, Any]:
-    return {
-        "n_sets": len(model.set_names_),
-        "n_labelled": len(model._labelled_),
-        "terms": [vars(report) for report in model.report_],
-        "few": model.few_,
-        "weights": model.weights_,
-        "kernels_chosen": model.kernels_chosen_,
-        "weights_chosen": model.weights_chosen_,
-        "weights_scores": model.weights_scores_,
-        "alpha": dict(zip(model.terms_, model.alpha_.tolist(), strict=False)),  # then components
-        "size": list(model.size_),
-    }
-
-
-def _summary(model: ImageAnnotator) -> list[str]:
-    """A table of the terms, and the weights of the kernels."""
-    from eigenkit.images.term_reports import OTHERS, UNSEEN
-    from eigenkit.images.weights import IN_WORDS
-
-    figures = ("f1", "precision", "recall", "auc")
-    rows = [
-        [r.term, r.support, *(f"{getattr(r, key):.3f}".replace("nan", "-") for key in figures)]
-        for r in sorted(model.report_, key=lambda r: -r.support)
-    ]
-    titles = ["term", "sets", "F1", "precision", "recall", "AUC"]
-    weights = sorted(model.weights_.items(), key=lambda item: -item[1])
-    return [
-        f"{len(model.set_names_)} sets, {len(model._labelled_)} with labels; images brought to "
-        f"{model.size_[0]} x {model.size_[1]}",
-        f"chosen: {model.kernels_chosen_}, {IN_WORDS[model.weights_chosen_]}",
-        "weights of the kernels: "
-        + ", ".join(f"{clean(name)} {w:.3f}" for name, w in weights if f"{w:.3f}" != "0.000"),
-        f"{UNSEEN if model.views == 'unseen' else OTHERS}:",
-        table_of(titles, rows, right=(1, 2, 3, 4, 5)),
-    ]

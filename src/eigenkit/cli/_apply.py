@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 Out = Annotated[
     str, Option("--out", "-o", help="CSV, TSV, NPZ or Parquet by its name; - to the screen.")
 ]
-KeepFormulas = Annotated[
-    bool,
-    Option(
-        "--keep-formulas",
-        help="Leave text that begins with = + - @ as it is; otherwise it gets an apostrophe, "
-        "as a spreadsheet would run it.",
-    ),
-]
 
 
 @o.takes(o.READING)
@@ -74,7 +66,7 @@ def predict(
         list[str] | None,
         Option("--keep", help="Columns to repeat in the output, such as an id or the truth."),
     ] = None,
-    keep_formulas: KeepFormulas = False,
+    keep_formulas: o.KeepFormulas = False,
     given: dict[str, Any],
     force: o.Force = False,
     as_json: o.Json = False,

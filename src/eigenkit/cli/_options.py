@@ -21,6 +21,14 @@ DataFile = Annotated[
 ModelFile = Annotated[str, Argument(help="A model written by fit.")]
 Json = Annotated[bool, Option("--json", help="Print the result as one JSON object.")]
 Force = Annotated[bool, Option("--force", help="Replace an output that exists.")]
+KeepFormulas = Annotated[
+    bool,
+    Option(
+        "--keep-formulas",
+        help="Leave text that begins with = + - @ as it is; otherwise it gets an apostrophe, "
+        "as a spreadsheet would run it.",
+    ),
+]
 
 Components = Annotated[
     str | None,

@@ -56,5 +56,7 @@ def adapt(model: ImageAnnotator, sets: Sequence[ImageSet]) -> ImageAnnotator:
     learned = np.abs(model.thresholds_) < NEVER
     away = np.where(learned, model.thresholds_, mean) - mean
     adapted = copy(model)
+    # Among these scores the new thresholds lie: adapting to the same sets again changes nothing.
+    adapted._spread_ = np.array([S.mean(axis=0), np.where(known, S.std(axis=0), deviation)])
     adapted.thresholds_ = np.where(learned, S.mean(axis=0) + slopes * away, model.thresholds_)
     return adapted

@@ -11,27 +11,28 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.images.arrays import Array
-from eigenkit.images.cache import Cache
 from eigenkit.images.checks import (
     check_groups,
     check_patches,
+    check_run,
     check_sets,
+    check_settings,
     check_size,
     check_terms,
     check_vectors,
+    name_left_out,
     name_new_views,
 )
 from eigenkit.images.committee import Committee, Second, fit_committee, with_second
-from eigenkit.images.descriptors import Descriptor
+from eigenkit.images.descriptors import Descriptor, check_own
 from eigenkit.images.explain import Explainer, Explanation
 from eigenkit.images.extraction import Progress, Vectors, common_size, extract, fitted, subset
 from eigenkit.images.files import ImageSet, small_pictures
-from eigenkit.images.kernels import ViewKernel, fit_kernels, plans_of
+from eigenkit.images.kernels import Plan, ViewKernel, fit_kernels, plans_of
 from eigenkit.images.ridge import calibrate, probabilities, thresholds
 from eigenkit.images.term_reports import few_terms, is_learnable, term_reports
 from eigenkit.images.unseen import rows_of_views, unseen_trials
 from eigenkit.images.weights import (
-    WEIGHTS,
     Trial,
     choose_kernels,
     fold_trials,
@@ -39,7 +40,7 @@ from eigenkit.images.weights import (
     mixed,
     unit_diagonal,
 )
-from eigenkit.shell import check_choice, unchanged_on_error
+from eigenkit.shell import unchanged_on_error
 
 # The threshold of a term that one set carries or none; the opposite where all carry it.
 NEVER = float(np.finfo(np.float64).max)
@@ -166,7 +167,8 @@ class ImageAnnotator(BaseEstimator):
             begin with a sample of vectors in that order. ``read_sets`` sorts by name.
         Y : array of shape (n_sets, n_terms)
             0 and 1; a row of NaN marks a set without labels, which helps to learn the
-            vocabularies only. The columns of a frame name the terms.
+            vocabularies only. The columns of a frame name the terms, and its index the sets if
+            it holds names: rows then go to the sets of these names, in whatever order.
         terms : sequence of str, optional
             Names of the columns of Y.
         groups : array of shape (n_sets,), optional
@@ -177,12 +179,10 @@ class ImageAnnotator(BaseEstimator):
         -------
         self
         """
-        check_choice("weights", self.weights, WEIGHTS)
-        if not isinstance(self.views, bool):
-            check_choice("views", self.views, ("auto", "unseen", True, False))
+        check_settings(self)
         sets = check_sets(sets)
-        Y, names = check_terms(Y, terms, len(sets))
-        groups = None if groups is None else check_groups(groups, len(sets))
+        Y, names = check_terms(Y, terms, sets)
+        groups = None if groups is None else check_groups(groups, sets)
         with unchanged_on_error(self):
             self._prepare(sets)
             self.fit_vectors(sets, self._vectors(sets), Y, names, groups)
@@ -194,8 +194,8 @@ class ImageAnnotator(BaseEstimator):
     ) -> np.ndarray:
         """The rest of fit, when the vectors are known; gives the kernels of the labelled sets."""
         check_vectors(vectors)
-        self.terms_ = terms
         Y_sets = Y[~np.isnan(Y).any(axis=1)]
+        self.terms_, self._n_sets_ = terms, (len(sets), len(Y_sets))
         if self.views == "unseen":
             sets, vectors, Y, groups = rows_of_views(sets, vectors, Y, groups)
         labelled = ~np.isnan(Y).any(axis=1)
@@ -208,7 +208,7 @@ class ImageAnnotator(BaseEstimator):
         groups = None if groups is None else groups[labelled]
         unseen = None
         if self.views == "unseen":
-            plans, rows = plans_of(self.kernels, self.descriptors), self._labelled_
+            plans, rows = self._plans(), self._labelled_
             own, seed = [sets[int(i)] for i in rows], int(self.random_state)
             known = subset(vectors, rows)
             unseen = unseen_trials(plans, self._places(), own, known, Y[rows], groups, seed)
@@ -225,16 +225,20 @@ class ImageAnnotator(BaseEstimator):
 
     def _prepare(self, sets: Sequence[ImageSet]) -> None:
         """The size of images, and the descriptors."""
-        plans = plans_of(self.kernels, self.descriptors)
-        own = {d.name: d for d in self.descriptors}
-        wanted = list(dict.fromkeys(plan.descriptor for plan in plans))
+        own, asked = check_own(self.descriptors), plans_of(self.kernels, self.descriptors)
         self.size_ = check_size(self.size) if self.size is not None else common_size(sets)
+        plans = self._plans()
+        name_left_out([plan.name for plan in asked if plan not in plans], self.size_)
+        wanted = list(dict.fromkeys(plan.descriptor for plan in plans))
         made = [own.get(name) or Descriptor(name) for name in wanted]
         check_patches(made, self.size_)
         self._descriptors_ = fitted(sets, made, self.size_)
 
+    def _plans(self) -> tuple[Plan, ...]:
+        return plans_of(self.kernels, self.descriptors, self.size_)
+
     def _fit_kernels(self, sets: Sequence[ImageSet], vectors: Vectors) -> np.ndarray:
-        plans = plans_of(self.kernels, self.descriptors)
+        plans = self._plans()
         seen = sorted({v for one in sets for v in one.views})
         views: list[str | None] = [None]
         if len(seen) > 1 and self.views in (True, "auto"):
@@ -377,12 +381,11 @@ class ImageAnnotator(BaseEstimator):
     def _vectors(
         self, sets: Sequence[ImageSet], descriptors: Sequence[Descriptor] | None = None
     ) -> Vectors:
-        cache = Cache(self.cache) if self.cache is not None else None
         return extract(
             sets,
             self._descriptors_ if descriptors is None else descriptors,
             self.size_,
-            cache=cache,
+            cache=check_run(self),
             n_jobs=self.n_jobs,
             tell=self._tell,
         )

@@ -2,32 +2,60 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
+from eigenkit.estimators._encoding import check_groups as groups_of_samples
 from eigenkit.exceptions import ImageWarning
+from eigenkit.files._common import composed
 from eigenkit.images.arrays import Array
-from eigenkit.images.descriptors import Descriptor
+from eigenkit.images.cache import Cache
+from eigenkit.images.descriptors import Descriptor, check_once
 from eigenkit.images.extraction import Vectors
-from eigenkit.images.files import ImageSet
-from eigenkit.shell import shown
+from eigenkit.images.files import ImageSet, tell_names
+from eigenkit.images.weights import WEIGHTS
+from eigenkit.shell import check_choice, counted, shown
 
 
 def check_size(size: Any) -> tuple[int, int]:
     """Height and width, large enough for the patches of local descriptors."""
-    try:
-        height, width = (int(side) for side in size)
-    except (TypeError, ValueError):
-        height = width = 0
-    if not (16 <= height <= 4096 and 16 <= width <= 4096):
+    sides = list(size) if isinstance(size, Iterable) else []
+    if len(sides) != 2 or not all(isinstance(s, Integral) and 16 <= int(s) <= 4096 for s in sides):
         raise ValueError(
             f"size={size!r} is not valid: give height and width between 16 and 4096 pixels."
         )
-    return height, width
+    return int(sides[0]), int(sides[1])
+
+
+def check_settings(model: Any) -> None:
+    """Parameters of an annotator that say how, not what."""
+    check_choice("weights", model.weights, WEIGHTS)
+    if not isinstance(model.views, bool):
+        check_choice("views", model.views, ("auto", "unseen", True, False))
+    seed = model.random_state
+    if not (isinstance(seed, Integral) and 0 <= int(seed) < 2**32):
+        raise ValueError(
+            f"random_state={shown(seed)} is not valid: give an integer from 0 to {2**32 - 1}."
+        )
+
+
+def check_run(model: Any) -> Cache | None:
+    """Parameters of a run, of fitting or predicting; the cache that it has."""
+    jobs = model.n_jobs
+    if jobs is not None and not (isinstance(jobs, Integral) and jobs):
+        raise ValueError(
+            f"n_jobs={shown(jobs)} is not valid: give a number of processes, -1 for one per "
+            "processor, or None."
+        )
+    if model.cache is not None and not isinstance(model.cache, str | os.PathLike):
+        raise ValueError(f"cache={shown(model.cache)} is not valid: give a folder, or None.")
+    return None if model.cache is None else Cache(model.cache)
 
 
 def check_sets(sets: Any) -> list[ImageSet]:
@@ -60,20 +88,49 @@ def check_patches(descriptors: Sequence[Descriptor], size: tuple[int, int]) -> N
             )
 
 
-def check_groups(groups: Any, n: int) -> np.ndarray:
+def name_left_out(kernels: Sequence[str], size: tuple[int, int]) -> None:
+    """Say which kernels take no part, because images are too small for them."""
+    small = f"images of {size[0]} x {size[1]} pixels are smaller than their patches"
+    tell_names(kernels, f"kernels are left out, as {small}", stacklevel=5)
+
+
+def check_groups(groups: Any, sets: Sequence[ImageSet]) -> np.ndarray:
     """A name or number for every set."""
-    given = np.asarray(groups)
-    if given.shape != (n,):
-        raise ValueError(f"groups has the shape {given.shape}: give one for each of the {n} sets.")
-    if len(np.unique(given)) < 2:
+    given = np.asarray(by_name("groups", groups, sets))
+    if given.shape != (len(sets),):
+        raise ValueError(
+            f"groups has the shape {given.shape}: give one for each of the {len(sets)} sets."
+        )
+    numbers = groups_of_samples(given, len(sets))
+    if len(np.unique(numbers)) < 2:
         raise ValueError("groups puts all sets into one group: give at least 2 groups, or none.")
-    return given
+    return numbers if given.dtype == object else given
 
 
-def check_terms(Y: Any, terms: Sequence[str] | None, n: int) -> tuple[Array, list[str]]:
+def by_name(what: str, given: Any, sets: Sequence[ImageSet]) -> Any:
+    """A frame or series in the order of the sets, where its index has names; others as they are."""
+    index = list(given.index) if hasattr(given, "iloc") else []
+    if not index or not all(isinstance(name, str) for name in index):
+        return given
+    place = {composed(name): i for i, name in enumerate(index)}
+    missing = next((one.name for one in sets if one.name not in place), None)
+    if missing is not None:
+        raise ValueError(
+            f"the index of {what} has names, and {shown(missing)} is not among them: give a row "
+            "for every set, or an index of numbers to go by their order."
+        )
+    if len(place) < len(index):
+        raise ValueError(f"the index of {what} has a name twice: give every set one row.")
+    return given.iloc[[place[one.name] for one in sets]]
+
+
+def check_terms(
+    Y: Any, terms: Sequence[str] | None, sets: Sequence[ImageSet]
+) -> tuple[Array, list[str]]:
     """Y as numbers 0, 1 and rows of NaN, and the names of its columns."""
     if terms is None and hasattr(Y, "columns"):
         terms = [str(name) for name in Y.columns]
+    Y, n = by_name("Y", Y, sets), len(sets)
     try:
         given = np.asarray(Y.toarray() if issparse(Y) else Y, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -89,12 +146,16 @@ def check_terms(Y: Any, terms: Sequence[str] | None, n: int) -> tuple[Array, lis
     if not np.all((labelled == 0) | (labelled == 1)):
         raise ValueError("Y holds other numbers than 0 and 1.")
     names = [f"term {j + 1}" for j in range(given.shape[1])] if terms is None else terms
-    names = [str(name) for name in names]
+    names = [composed(str(name)) for name in names]
     if len(names) != given.shape[1]:
         raise ValueError(f"terms names {len(names)} columns, but Y has {given.shape[1]}.")
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"terms has {shown(twice)} twice: give every term a name of its own.")
+    check_once("terms", names)
+    odd = next((name for name in names if not name or "|" in name), None)
+    if odd is not None:
+        raise ValueError(
+            f"terms has {shown(odd)}, which cannot be told from others in a list with | between "
+            "terms: give it another name."
+        )
     return given, names
 
 
@@ -102,14 +163,14 @@ def name_new_views(sets: Sequence[ImageSet], known: set[str | None]) -> None:
     """Warn of a view that no training set has: it is compared with nothing within its view."""
     if known == {None}:
         return
-    for one in sets:
-        new = [view for view in one.views if view not in known]
-        if new:
-            warnings.warn(
-                f"set {shown(one.name)} has pictures of the view {shown(new[0])}, which no "
-                "training set shows: kernels within views leave them out, and a set with no other "
-                "picture is annotated as if nothing were known of it",
-                ImageWarning,
-                stacklevel=5,
-            )
-            return
+    new = [(one.name, view) for one in sets for view in one.views if view not in known]
+    if new:
+        n = len({name for name, _ in new})
+        warnings.warn(
+            f"{n} of {counted(len(sets), 'set')} with pictures of a view that no training set "
+            f"shows, such as {shown(new[0][1])} of set {shown(new[0][0])}: kernels within views "
+            "leave them out, and a set with no other picture is annotated as if nothing were known "
+            "of it",
+            ImageWarning,
+            stacklevel=5,
+        )

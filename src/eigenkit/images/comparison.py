@@ -13,7 +13,7 @@ from sklearn.base import clone
 from eigenkit.evaluation.metrics import mean_auc
 from eigenkit.images.annotator import ImageAnnotator
 from eigenkit.images.arrays import Array
-from eigenkit.images.checks import check_groups, check_sets, check_terms
+from eigenkit.images.checks import check_groups, check_sets, check_settings, check_terms
 from eigenkit.images.descriptors import Descriptor
 from eigenkit.images.extraction import Progress, Vectors, subset
 from eigenkit.images.files import ImageSet
@@ -119,8 +119,8 @@ def compare(
     Comparison
     """
     sets = check_sets(sets)
-    Y, names = check_terms(Y, terms, len(sets))
-    groups = None if groups is None else check_groups(groups, len(sets))
+    Y, names = check_terms(Y, terms, sets)
+    groups = None if groups is None else check_groups(groups, sets)
     labelled = ~np.isnan(Y).any(axis=1)
     sets, Y = [one for one, has in zip(sets, labelled, strict=True) if has], Y[labelled]
     groups = None if groups is None else groups[labelled]
@@ -130,6 +130,7 @@ def compare(
     check_folds(folds, len(Y) if groups is None else len(np.unique(groups)))
     chosen = list(rivals or RIVALS)
     base = clone(annotator or ImageAnnotator()).set_params(progress=progress)
+    check_settings(base)
     vectors, pictures = _vectors(base, sets)
     kept = FinishedFolds(base, comparison_key(sets, Y, base, names, groups, folds, seed, chosen))
     held_out, finished = [], []
@@ -240,7 +241,7 @@ def measures(Y: Array, S: Array, thresholds: Array) -> tuple[float, float, float
 def how_good(model: Any, Y: Array, S: Array) -> dict[str, Any]:
     """How well a model's scores tell known terms, and over which of them the means go.
 
-    Rows of NaN are sets of which no term is known.
+    Rows of NaN are sets of which no term is known. What no term tells is None.
     """
     there = np.isfinite(Y).all(axis=1)
     if not there.any():
@@ -248,16 +249,23 @@ def how_good(model: Any, Y: Array, S: Array) -> dict[str, Any]:
     Y = Y[there]
     found = measures(Y, S[there], np.asarray(model.thresholds_))
     occurs, everywhere, names = Y.any(axis=0), Y.all(axis=0), np.array(model.terms_)
+    of_auc, of_f1 = names[occurs & ~everywhere].tolist(), names[occurs].tolist()
     return {
-        **dict(zip(("mean AUC", "precision at one", "mean F1"), found, strict=True)),
-        "terms of AUC": names[occurs & ~everywhere].tolist(),
-        "terms of F1": names[occurs].tolist(),
+        "mean AUC": found[0] if of_auc else None,
+        "precision at one": found[1] if of_f1 else None,
+        "mean F1": found[2] if of_f1 else None,
+        "terms of AUC": of_auc,
+        "terms of F1": of_f1,
     }
 
 
 def in_words(good: dict[str, Any]) -> str:
     """What :func:`how_good` found, on one line."""
-    figures = ", ".join(f"{k} {v:.3f}" for k, v in good.items() if not k.startswith("terms"))
+    figures = ", ".join(
+        f"{key} {'not known' if value is None else format(value, '.3f')}"
+        for key, value in good.items()
+        if not key.startswith("terms")
+    )
     apart, occurring = len(good["terms of AUC"]), len(good["terms of F1"])
     return (
         f"{figures} (F1 over the terms of the model that some of these sets carry: {occurring}; "

@@ -71,19 +71,36 @@ def decode(path: Path | None, content: bytes, max_pixels: int) -> Any:
         if min(image.size) == 0:
             raise FileError(path, "it has no pixels: remove it.")
         image.load()
-        return _on_white(ImageOps.exif_transpose(image))
+        upright = ImageOps.exif_transpose(image)
+        if not is_deep(image):
+            return _on_white(upright)
+        has_16 = image.mode != "F" and (image.mode != "I" or image.format == "PNG")
+        values = _as_bytes(path, np.asarray(upright), has_16)
+        return Image.fromarray(values).convert("RGB")
+
+
+def is_deep(image: Any) -> bool:
+    """Whether a pixel is one number of more than 8 bits."""
+    return bool(image.mode.startswith("I") or image.mode == "F")
+
+
+def _as_bytes(path: Path | None, values: np.ndarray, has_16: bool) -> np.ndarray:
+    """16 bits as 8; other numbers by how large they are: of 0..1, as 8 bits, or as 16."""
+    low, top = values.min(), values.max()
+    if not 0 <= low <= top <= 65535:  # nor is NaN
+        raise FileError(
+            path,
+            f"its pixels go from {low:g} to {top:g}: give numbers from 0 to 255, from 0 to 65535, "
+            "or, with a decimal point, from 0 to 1.",
+        )
+    if has_16 or top > 255:
+        return np.asarray(values // 256, dtype=np.uint8)
+    one = values.dtype.kind == "f" and top <= 1
+    return np.asarray(np.round(255 * values if one else values), dtype=np.uint8)
 
 
 def _on_white(image: Any) -> Any:
     Image = pillow()
-    if image.mode.startswith("I"):  # 16 bits, or 32 that hold 16
-        values = np.clip(np.asarray(image).astype(np.int64), 0, 65535)
-        return Image.fromarray((values >> 8).astype(np.uint8)).convert("RGB")
-    if image.mode == "F":
-        values = np.nan_to_num(np.asarray(image))
-        top = float(values.max(initial=0.0))
-        scaled = values * (255 if top <= 1 else 255 / top)
-        return Image.fromarray(np.clip(scaled, 0, 255).astype(np.uint8)).convert("RGB")
     if "A" in image.getbands() or "transparency" in image.info:
         seen = image.convert("RGBA")
         white = Image.new("RGBA", seen.size, "white")

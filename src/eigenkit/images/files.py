@@ -7,6 +7,7 @@ import hashlib
 import io
 import os
 import stat
+import unicodedata
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,12 +19,14 @@ import numpy as np
 
 from eigenkit.exceptions import ImageWarning
 from eigenkit.files import FileError
+from eigenkit.files._common import composed
 from eigenkit.images.decoding import (
     FORMATS,
     MAX_PIXELS,
     content_of,
     decode,
     guarded,
+    is_deep,
     pillow,
     too_large,
 )
@@ -123,11 +126,11 @@ class ImageSet:
         if len(shows) != len(images):
             raise ValueError(f"set {shown(name)} has {len(images)} images and {len(shows)} views.")
         return cls(
-            str(name),
+            composed(str(name)),
             tuple(
                 Picture(
                     f"{i}",
-                    str(view),
+                    composed(str(view)),
                     _digest(array.tobytes() + repr(array.shape).encode()),
                     None,
                     array,
@@ -202,10 +205,16 @@ def read_sets(
         raise FileError(folder, file or "there is no such folder.")
     listed = _from_table(root, Path(table)) if table is not None else _from_folder(root)
     sets: dict[str, list[Picture]] = {}
+    dark: list[str] = []
     for name, view, path in listed:
-        picture = _checked(root, path, view, unreadable, max_pixels)
+        picture = _checked(root, path, view, unreadable, max_pixels, dark)
         if picture is not None:
             sets.setdefault(name, []).append(picture)
+    what = (
+        "pictures of 16 bits have no pixel above 4095 and are nearly black as 8 bits (multiply "
+        "the pixels by 16 if they are of 12 bits)"
+    )
+    tell_names(dark, what, stacklevel=3)
     if not sets:
         raise FileError(
             folder,
@@ -215,15 +224,17 @@ def read_sets(
     return [ImageSet(name, tuple(sets[name])) for name in sorted(sets)]
 
 
-def _checked(root: Path, path: Path, view: str, unreadable: str, max_pixels: int) -> Picture | None:
+def _checked(
+    root: Path, path: Path, view: str, unreadable: str, max_pixels: int, dark: list[str]
+) -> Picture | None:
     try:
         _check_inside(root, path)
         content = content_of(path)
         picture = Picture(readable(path.name), view, _digest(content), path, None, max_pixels)
-        if unreadable == "skip":
-            decode(path, content, max_pixels)
-        else:
-            _check_header(path, content, max_pixels)
+        deep = _check_header(path, content, max_pixels)
+        if deep or unreadable == "skip":
+            brightest = np.asarray(decode(path, content, max_pixels)).max()
+            dark += [picture.name] if deep and brightest < 4096 // 256 else []
     except FileError as error:
         if unreadable == "error":
             raise
@@ -232,36 +243,49 @@ def _checked(root: Path, path: Path, view: str, unreadable: str, max_pixels: int
     return picture
 
 
-def _check_header(path: Path, content: bytes, max_pixels: int) -> None:
+def _check_header(path: Path, content: bytes, max_pixels: int) -> bool:
+    """Refuse what is too large or no image; whether pixels have more than 8 bits."""
     with guarded(path):
-        width, height = pillow().open(io.BytesIO(content), formats=FORMATS).size
-        if width * height > max_pixels:
-            raise too_large(path, f"{width} x {height} pixels", max_pixels)
+        image = pillow().open(io.BytesIO(content), formats=FORMATS)
+        if image.width * image.height > max_pixels:
+            raise too_large(path, f"{image.width} x {image.height} pixels", max_pixels)
+        return is_deep(image)
 
 
 def readable(name: str) -> str:
-    """A name of a file as text that every output can hold."""
-    return os.fsencode(name).decode("utf-8", "replace")
+    """A name of a file as text that every output can hold, with letters in one piece."""
+    return composed(os.fsencode(name).decode("utf-8", "replace"))
 
 
 def _from_folder(root: Path) -> Iterator[tuple[str, str, Path]]:
     strange: list[Path] = []
+    names: dict[str, Path] = {}
     for child in sorted(root.iterdir()):
         if child.name.startswith("."):
             continue
         if not child.is_dir():
             strange.append(child)
             continue
+        name = readable(child.name)
+        if names.setdefault(name, child) != child:
+            raise FileError(child, f"there are two folders named {shown(name)}: rename one.")
         found = list(_images(child, "", strange))
-        for view in sorted(p for p in child.iterdir() if p.is_dir() and p.name[:1] != "."):
+        for view in _folders(child):
             found += _images(view, readable(view.name), strange)
+            for deeper in _folders(view):
+                strange += (path for path in sorted(deeper.rglob("[!.]*")) if path.is_file())
         if not found:
             raise FileError(
                 child,
-                "this set holds no image (PNG, JPEG, TIFF or WebP): remove the folder or fill it.",
+                "this set holds no image (PNG, JPEG, TIFF or WebP), nor do the folders of its "
+                "views: remove the folder or fill it.",
             )
-        yield from ((readable(child.name), view, path) for view, path in found)
+        yield from ((name, view, path) for view, path in found)
     _tell_strange(strange)
+
+
+def _folders(folder: Path) -> list[Path]:
+    return sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))
 
 
 def _images(folder: Path, view: str, strange: list[Path]) -> Iterator[tuple[str, Path]]:
@@ -278,8 +302,9 @@ def _tell_strange(strange: Sequence[Path]) -> None:
     if strange:
         kinds = sorted({path.suffix.lower() for path in strange} - {""})
         warnings.warn(
-            f"files in no folder of a set or with other names than {', '.join(SUFFIXES)} are left "
-            f"alone, here {len(strange)} such as {shown(readable(strange[0].name))}"
+            "files in no folder of a set, below the folders of views or with other names than "
+            f"{', '.join(SUFFIXES)} are left alone, here {len(strange)} such as "
+            f"{shown(readable(strange[0].name))}"
             + (f" ({', '.join(map(readable, kinds[:6]))})" if kinds else ""),
             ImageWarning,
             stacklevel=4,
@@ -311,7 +336,7 @@ def _from_table(root: Path, table: Path) -> list[tuple[str, str, Path]]:
         row = dict(zip(names, cells, strict=False))
         if not row.get("file") or not row.get("set"):
             raise FileError(table, "a row needs a file and a set.", line=line)
-        path, name = root / row["file"], row["set"]
+        path, name = _as_on_disk(root, row["file"]), composed(row["set"])
         # What the table itself says; where links lead is a matter of the file.
         if not Path(os.path.abspath(path)).is_relative_to(os.path.abspath(root)):
             raise FileError(table, f"{shown(row['file'])} is not in the folder.", line=line)
@@ -319,11 +344,17 @@ def _from_table(root: Path, table: Path) -> list[tuple[str, str, Path]]:
         if (name, place) in found:
             message = f"{shown(place)} is in the set {shown(name)} already: give it once."
             raise FileError(table, message, line=line)
-        found[name, place] = name, row.get("view") or "", path
+        found[name, place] = name, composed(row.get("view") or ""), path
     times = Counter(place for _, place in found)
     shared = [place for place, n in times.items() if n > 1]
     tell_names(shared, "files are in more than one set", stacklevel=4)
     return sorted(found.values())
+
+
+def _as_on_disk(root: Path, file: str) -> Path:
+    """The file of that name, which may be there with letters in one piece or in several."""
+    forms = (file, composed(file), unicodedata.normalize("NFD", file))
+    return next((root / name for name in forms if os.path.exists(root / name)), root / file)
 
 
 def tell_names(names: Sequence[str], what: str, stacklevel: int) -> None:

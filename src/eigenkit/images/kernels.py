@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count, pairwise
 from threading import Event
 from typing import Any, Self
@@ -13,7 +14,7 @@ from scipy.linalg import eigh
 from sklearn.base import BaseEstimator
 
 from eigenkit.images.arrays import Array
-from eigenkit.images.descriptors import THESIS, Descriptor
+from eigenkit.images.descriptors import THESIS, Descriptor, check_once, check_own
 from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet
 from eigenkit.kernels.sets import SET_KERNELS
@@ -72,14 +73,20 @@ PLANS = {
 }
 
 
-def plans_of(kernels: Any, descriptors: Sequence[Descriptor] = ()) -> tuple[Plan, ...]:
-    """The plans that a user asks for: a name of PLANS, or plans and names of descriptors."""
+def plans_of(
+    kernels: Any, descriptors: Sequence[Descriptor] = (), size: tuple[int, int] | None = None
+) -> tuple[Plan, ...]:
+    """The plans that a user asks for: a name of PLANS, or plans and names of descriptors.
+
+    Of those that a name stands for, the ones that images of the size have room for.
+    """
+    own = check_own(descriptors)
     if isinstance(kernels, str):
         if kernels not in PLANS:
             raise ValueError(f"kernels={kernels!r} is not known: give one of {', '.join(PLANS)}.")
-        return (*PLANS[kernels], *(Plan(d.name) for d in descriptors))
+        return (*filter(partial(_has_room, size), PLANS[kernels]), *(Plan(name) for name in own))
     given = kernels if isinstance(kernels, Sequence) else ()
-    plans = tuple(Plan(k) if isinstance(k, str) else k for k in given)
+    plans = tuple(_plan(k, own) if isinstance(k, str) else k for k in given)
     if not plans or not all(isinstance(plan, Plan) for plan in plans):
         raise ValueError(
             f"kernels={shown(kernels)} is not valid: give one of {', '.join(PLANS)}, or a list of "
@@ -90,7 +97,18 @@ def plans_of(kernels: Any, descriptors: Sequence[Descriptor] = ()) -> tuple[Plan
             raise ValueError(
                 f"kind={plan.kind!r} is not known: give one of {', '.join(SET_KERNELS)}."
             )
+    check_once("kernels", [plan.name for plan in plans])
     return plans
+
+
+def _plan(text: str, own: Collection[str]) -> Plan:
+    """Of a descriptor, or of a descriptor, a colon and a kind."""
+    name, _, kind = (text, "", "") if text in own else text.partition(":")
+    return Plan(name, kind or "mean_map")
+
+
+def _has_room(size: tuple[int, int] | None, plan: Plan) -> bool:
+    return size is None or min(size) >= 2 * (Descriptor(plan.descriptor).radius or 0)
 
 
 def subsets(kernels: Any, fitted: Sequence[ViewKernel], weights: str) -> dict[str, np.ndarray]:

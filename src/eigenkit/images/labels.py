@@ -9,11 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from eigenkit.files import FileError
+from eigenkit.files._cells import is_missing
+from eigenkit.files._common import composed
 from eigenkit.images.arrays import Array
 from eigenkit.images.files import ImageSet, read_rows, tell_names
 from eigenkit.shell import shown
 
 SEPARATORS = "|;,"
+
+Given = dict[str, tuple[int, list[str]]]  # name of a set -> line and cells
 
 
 def read_labels(
@@ -22,7 +26,9 @@ def read_labels(
     """The terms of sets, from a table with a column ``set``.
 
     The other columns are either terms with 0 or 1 in every row, or one column ``terms`` with the
-    names of the terms of a set, between them ``|``, ``;`` or ``,``.
+    names of the terms of a set, between them ``|``, ``;`` or ``,``. An empty cell of ``terms``
+    says that a set carries no term, and a warning counts these sets. ``NA``, ``NaN``, ``?`` and
+    the like (or, in columns of 0 and 1, a row of empty cells) say that the terms are not known.
 
     Parameters
     ----------
@@ -35,37 +41,43 @@ def read_labels(
     Returns
     -------
     Y : array of shape (n_sets, n_terms)
-        0 and 1; rows of NaN for sets that the table does not name.
+        0 and 1; rows of NaN for sets that the table does not name, or of which nothing is known.
     terms : list of str
     """
     table = Path(path)
     rows = read_rows(table)
     line, names = next(rows, (1, []))
+    names = list(map(composed, names))
     if "set" not in names:
         raise FileError(table, f"it has no column 'set': its columns are {names}.", line=line)
     if len(set(names)) < len(names):
         raise FileError(table, "two columns have the same name: rename one.", line=line)
-    found: dict[str, tuple[int, list[str]]] = {}
+    found: Given = {}
     for number, cells in rows:
         if len(cells) != len(names):
             raise FileError(
                 table, f"it has {len(cells)} cells, expected {len(names)}.", line=number
             )
-        name = cells.pop(names.index("set"))
+        name = composed(cells.pop(names.index("set")))
         if name in found:
             raise FileError(table, f"set {shown(name)} has a row already.", line=number)
         found[name] = number, cells
     columns = [name for name in names if name != "set"]
-    given = {name: cells for name, (_, cells) in found.items()}
+    lists = columns == ["terms"]  # where an empty cell says something
+    given = {
+        name: (number, cells)
+        for name, (number, cells) in found.items()
+        if not all(is_missing(cell) and (cell or not lists) for cell in cells)
+    }
     _compare_names(table, given, sets, "labels", "have no labels and are kept as unlabelled")
     if "terms" in columns and len(columns) > 1:
         other = next(name for name in columns if name != "terms")
         raise FileError(
             table, f"it has the column {shown(other)} beside 'terms': keep one of them.", line=line
         )
-    if columns == ["terms"]:
+    if lists:
         return _from_lists(table, given, sets, separator)
-    return _from_columns(table, found, columns, sets), columns
+    return _from_columns(table, given, columns, sets), columns
 
 
 def read_groups(path: str | os.PathLike[str], sets: Sequence[ImageSet]) -> list[str]:
@@ -89,9 +101,9 @@ def read_groups(path: str | os.PathLike[str], sets: Sequence[ImageSet]) -> list[
         raise FileError(table, "its columns must be set and group.")
     given: dict[str, str] = {}
     for line, cells in rows:
-        if len(cells) < 2 or not all(cells[:2]):
+        if len(cells) < 2 or not cells[0] or is_missing(cells[1]):
             raise FileError(table, "a row needs a set and a group.", line=line)
-        name, group = cells[:2]
+        name, group = map(composed, cells[:2])
         if given.setdefault(name, group) != group:
             raise FileError(
                 table, f"set {shown(name)} is in the group {shown(given[name])} already.", line=line
@@ -120,17 +132,22 @@ def _compare_names(
 
 
 def _from_lists(
-    table: Path, given: dict[str, list[str]], sets: Sequence[ImageSet], separator: str | None
+    table: Path, given: Given, sets: Sequence[ImageSet], separator: str | None
 ) -> tuple[Array, list[str]]:
-    text = "".join(cells[0] for cells in given.values())
+    text = "".join(cells[0] for _, cells in given.values())
     mark = separator or next((c for c in SEPARATORS if c in text), "|")
-    carried = {
-        name: {part.strip() for part in cells[0].split(mark)} - {""}
-        for name, cells in given.items()
-    }
+    carried: dict[str, set[str]] = {}
+    for name, (line, cells) in given.items():
+        carried[name] = {composed(part.strip()) for part in cells[0].split(mark)} - {""}
+        unknown = next(filter(is_missing, carried[name]), None)
+        if unknown is not None:
+            message = f"{shown(unknown)} is for a value that is missing: leave it out of the terms."
+            raise FileError(table, message, line=line)
     terms = sorted(set().union(*carried.values()))
     if not terms:
         raise FileError(table, "it names no term.")
+    bare = [one.name for one in sets if one.name in carried and not carried[one.name]]
+    tell_names(bare, "sets carry no term, as their cells are empty", stacklevel=3)
     Y = np.full((len(sets), len(terms)), np.nan)
     for i, one in enumerate(sets):
         if one.name in carried:
@@ -138,12 +155,7 @@ def _from_lists(
     return Y, terms
 
 
-def _from_columns(
-    table: Path,
-    found: dict[str, tuple[int, list[str]]],
-    columns: list[str],
-    sets: Sequence[ImageSet],
-) -> Array:
+def _from_columns(table: Path, found: Given, columns: list[str], sets: Sequence[ImageSet]) -> Array:
     if not columns:
         raise FileError(table, "it has no column of terms beside 'set'.")
     Y = np.full((len(sets), len(columns)), np.nan)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.files import FileError, atomic
 from eigenkit.images.annotator import ImageAnnotator
-from eigenkit.images.descriptors import DESCRIPTORS, Descriptor
+from eigenkit.images.descriptors import DESCRIPTORS, Descriptor, check_own
 from eigenkit.images.files import ImageSet
 from eigenkit.models import versions
 from eigenkit.models._container import read_container, write_container
@@ -55,6 +56,7 @@ def save_annotator(model: ImageAnnotator, path: str | os.PathLike[str]) -> None:
 
     {kept}
     """
+    check_is_fitted(model)
     kept = ImageAnnotator()
     for name, value in {**vars(model), **_NOT_KEPT}.items():
         setattr(kept, name, value)
@@ -87,7 +89,7 @@ def load_annotator(
 
     {kept}
     """
-    name = str(os.fspath(path))
+    name, own = str(os.fspath(path)), check_own(descriptors)
     tree, arrays = read_container(name, max_bytes)
     if not isinstance(tree, dict) or tree.get("kind") != "images":
         raise FileError(name, "it is not a model of image sets: use eigenkit predict.")
@@ -95,13 +97,12 @@ def load_annotator(
         model = from_tree(tree.get("model"), arrays)
         if not isinstance(model, ImageAnnotator):
             raise TreeError("it holds something else than an annotator")
-        _give_functions(name, model, descriptors)
+        _give_functions(name, model, own)
         _try_out(model)
     return model
 
 
-def _give_functions(path: str, model: ImageAnnotator, given: Sequence[Descriptor]) -> None:
-    own = {d.name: d for d in given}
+def _give_functions(path: str, model: ImageAnnotator, own: Mapping[str, Descriptor]) -> None:
     for i, d in enumerate(model._descriptors_):
         if d.name in own:
             model._descriptors_[i] = own[d.name]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -19,9 +19,10 @@ from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import spectra, whole
 from eigenkit.images.descriptors.frame import Frame, grid, unit
 from eigenkit.images.descriptors.local import DENSE, LOCAL, dense, local
+from eigenkit.shell import shown
 
 # Changes when a descriptor changes, so that nothing old is taken from a cache.
-VERSION = 1
+VERSION = 2
 
 RADII = (16, 32)
 PCA_IMAGES = 100
@@ -57,7 +58,8 @@ class Descriptor(TransformerMixin, BaseEstimator):
     def radius(self) -> int | None:
         """Of the patches of a local descriptor; None for a global one."""
         kind, _, r = self.name.rpartition("-")
-        return int(r) if kind in {*LOCAL, *DENSE} and self.function is None else None
+        patches = kind in {*LOCAL, *DENSE} and r.isdecimal() and self.function is None
+        return int(r) if patches else None
 
     @property
     def learns(self) -> bool:
@@ -162,4 +164,38 @@ def find(name: str) -> Callable[[Frame], Array]:
     raise ValueError(f"descriptor {str(name)[:80]!r} is not known: {hint}")
 
 
-__all__ = ["DESCRIPTORS", "THESIS", "Descriptor", "Frame", "find", "grid"]
+def check_own(descriptors: Any) -> dict[str, Descriptor]:
+    """Descriptors of the user's by name, of which each is one and has a name to itself."""
+    given = list(descriptors) if isinstance(descriptors, Iterable) else [descriptors]
+    wrong = next((d for d in given if not isinstance(d, Descriptor)), None)
+    if wrong is not None:
+        raise TypeError(
+            f"descriptors has {shown(wrong)}, which is no Descriptor: give a list of Descriptor; "
+            "names of built-in ones go into kernels."
+        )
+    taken = next((d.name for d in given if d.function and d.name in DESCRIPTORS), None)
+    if taken is not None:
+        raise ValueError(
+            f"descriptor {taken!r} has the name of a built-in one: give yours another name."
+        )
+    check_once("descriptors", [d.name for d in given])
+    return {d.name: d for d in given}
+
+
+def check_once(what: str, names: Sequence[str]) -> None:
+    """Nothing has the name of another: results are kept by name."""
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{what} has {shown(twice)} twice: give each once, by a name of its own.")
+
+
+__all__ = [
+    "DESCRIPTORS",
+    "THESIS",
+    "Descriptor",
+    "Frame",
+    "check_once",
+    "check_own",
+    "find",
+    "grid",
+]

@@ -134,13 +134,18 @@ def unit(vectors: Array) -> Array:
 
 
 def pooled(maps: Array, rows: int, columns: int) -> Array:
-    """Means over a grid of cells of the last two axes."""
-    h, w = maps.shape[-2:]
-    y, x = (
-        np.linspace(0, side, n + 1).round().astype(int) for side, n in ((h, rows), (w, columns))
-    )
-    total = np.add.reduceat(np.add.reduceat(maps, y[:-1], axis=-2), x[:-1], axis=-1)
-    return np.asarray(total / np.outer(np.diff(y), np.diff(x)).astype(maps.dtype))
+    """Means over a grid of cells of the last two axes; a cell between pixels has the next one."""
+    sides = zip(maps.shape[-2:], (rows, columns), strict=True)
+    (y, heights), (x, widths) = (_cells(side, n) for side, n in sides)
+    total = np.add.reduceat(np.add.reduceat(maps, y, axis=-2), x, axis=-1)
+    return np.asarray(total / np.outer(heights, widths).astype(maps.dtype))
+
+
+def _cells(side: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """First pixels and lengths of n cells of a side; with fewer pixels than cells, some share."""
+    starts = np.linspace(0, side, n + 1)[:-1].round().astype(int)
+    starts = np.minimum(starts, side - 1)
+    return starts, np.maximum(np.diff(starts, append=side), 1)
 
 
 def canny(g: Array, low: float = 0.1, high: float = 0.25) -> Array:
