@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import tracemalloc
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import rbf_kernel
 
 from conftest import some_of
+from eigenkit.evaluation.metrics import auc_per_label
 from eigenkit.files import FileError
 from eigenkit.images import (
     Descriptor,
@@ -24,7 +26,7 @@ from eigenkit.images import (
     save_annotator,
 )
 from eigenkit.images.cache import Cache
-from eigenkit.images.committee import fit_committee
+from eigenkit.images.committee import fit_committee, with_second
 from eigenkit.images.comparison import compare
 from eigenkit.images.extraction import extract
 from eigenkit.images.kernels import fit_kernels
@@ -37,11 +39,19 @@ from eigenkit.images.ridge import (
     fit_ridge,
     mean_auc,
     means_of_others,
+    probabilities,
     thresholds,
 )
 from eigenkit.images.term_reports import UNSEEN
 from eigenkit.images.unseen import unseen_trials
-from eigenkit.images.weights import Candidate, choose, fold_trials, kernel_weights, mixed
+from eigenkit.images.weights import (
+    Candidate,
+    choose,
+    fit_judged,
+    fold_trials,
+    kernel_weights,
+    mixed,
+)
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
 
@@ -283,7 +293,59 @@ def test_a_kernel_that_says_nothing_of_a_term_counts_for_little_in_a_committee()
     assert mean_auc(Y[new], S) > mean_auc(Y[new], on_sum) + 0.01
 
 
-def test_scores_of_a_committee_come_from_its_parts_and_its_file(shapes, tmp_path):
+EACH = np.vstack([np.full(3, 1 / 3), np.eye(3)])
+
+
+@pytest.mark.parametrize("groups", [None, pytest.param(np.arange(40) // 2, marks=pytest.mark.slow)])
+def test_labels_by_chance_are_not_learned_by_several_regressions(groups):
+    """A regression on scores of sets left out learned that sets are unlike their own terms."""
+    rng = np.random.default_rng(0)
+    aucs, closed = [], []
+    for _ in range(3):
+        X = rng.normal(size=(40, 9))
+        X[:15] = X[0]  # some pictures are the same: "no photo"
+        K = np.array([rbf_kernel(X[:, c : c + 3], gamma=0.2) for c in (0, 3, 6)])
+        Y = (rng.random((40, 6)) < 0.35).astype(float)
+        aucs.append(mean_auc(Y, fit_judged(K, EACH, Y, groups, 0).held_out))
+        closed.append(mean_auc(Y, fit_committee((mixed(K, t) for t in EACH), Y, groups).held_out))
+    assert 0.42 < np.mean(aucs) < 0.56
+    assert np.mean(closed) > 0.58  # this is why
+
+
+def test_figures_of_several_regressions_are_those_of_folds_without_the_sets():
+    kernels, Y = _two_kernels()
+    K, thetas = np.array(kernels), np.array([[0.5, 0.5], [1, 0], [0, 1]])
+    judged = fit_judged(K, thetas, Y, None, 0)
+    S = np.empty(Y.shape)
+    for trial in fold_trials(K, Y, 0, folds=10):
+        committee, rows = trial.committee(thetas)
+        S[trial.new] = (committee if judged.second else committee.alone).scores(rows)
+        np.testing.assert_array_equal(trial.Y_new, Y[trial.new])
+        assert len(trial.Y) + len(trial.new) == 160
+    for s, h in zip(S.T, judged.held_out.T, strict=True):
+        assert np.corrcoef(s, h)[0, 1] > 0.99
+    # In all they are as frequent as they are, on the scale of probabilities.
+    np.testing.assert_allclose(
+        probabilities(judged.held_out).mean(axis=0), Y.mean(axis=0), atol=0.03
+    )
+
+
+@pytest.mark.parametrize("n_kernels", [1, 3])
+def test_pictures_that_are_all_the_same_tell_nothing(n_kernels):
+    """What differs by rounding must not be taken for a difference: it tells the labels."""
+    rng = np.random.default_rng(0)
+    Y = (rng.random((36, 4)) < 0.35).astype(float)
+    K = (1 + 1e-7 * rng.normal(size=(n_kernels, 36, 36))).astype(np.float32)
+    thetas = EACH if n_kernels == 3 else np.ones((1, 1))
+    fitted = fit_judged((K + K.transpose(0, 2, 1)) / 2, thetas, Y, None, 0)
+    np.testing.assert_allclose(auc_per_label(Y, fitted.held_out), 0.5)
+    new = fitted.scores([np.ones((2, 36)) + 1e-7] * len(thetas))
+    np.testing.assert_allclose(probabilities(new), [Y.mean(axis=0)] * 2, atol=0.03)
+
+
+def test_scores_of_a_committee_come_from_its_parts_and_its_file(shapes, tmp_path, monkeypatch):
+    count = itertools.count()  # the second regression, tried last, is taken for better
+    monkeypatch.setattr("eigenkit.images.weights.quality", lambda Y, S: float(next(count)))
     sets, Y, terms = shapes
     plans = ["hsv", "thumbnail", Plan("sift-16", "pyramid")]
     model = ImageAnnotator(plans, size=(64, 64), weights="each").fit(sets, Y, terms)
@@ -557,8 +619,7 @@ def test_a_set_of_unknown_views_gets_the_means_of_the_terms(shapes, weights):
         (model.training_kernel(m) @ A).mean(axis=0) for m, A in enumerate(model._coefficients_)
     ]
     mean = sum(means) + model._intercept_
-    if weights == "each":
-        mean = mean + model._second_.scores(mean[None])[0]
+    mean = with_second(mean[None], model._second_)[0]
     new = [ImageSet.from_arrays("x", [sets[0].pictures[0].pixels()], ["top"]), seen[0]]
     S = model.decision_function(new)
     np.testing.assert_allclose(S[0], mean, rtol=1e-5)

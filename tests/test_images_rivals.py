@@ -19,8 +19,9 @@ from eigenkit.images.comparison import (
     measures,
     verdict,
 )
+from eigenkit.images.ridge import thresholds
 from eigenkit.images.rivals import PLAIN, RIVALS, Fold, SvmBank, image_wise
-from eigenkit.images.weights import bank_of
+from eigenkit.images.weights import bank_of, fit_judged
 from eigenkit.solvers.kernel_weights import silp
 
 pytest.importorskip("PIL.Image", reason="needs the extra [images]")
@@ -33,11 +34,13 @@ def fold(n=60, new=20, seed=0, groups=None):
     pictures = [np.hstack([y, 0, 0, 0]) + 0.3 * rng.normal(size=(2, 6)) for y in Y]
     means = np.array([p.mean(axis=0) for p in pictures])
     kernels = np.array([rbf_kernel(means[:, c], gamma=1.0) for c in (slice(0, 3), slice(3, 6))])
+    chosen = fit_judged(kernels[:, :n, :n], np.array([[0.8, 0.2]]), Y[:n], groups, seed)
+    rows = [0.8 * kernels[0, n:, :n] + 0.2 * kernels[1, n:, :n]]
     return Fold(
         kernels[:, :n, :n],
         kernels[:, n:, :n],
         np.ones((2, new)),
-        np.array([[0.8, 0.2]]),
+        (chosen.scores(rows), thresholds(Y[:n], chosen.held_out)),
         np.array([0.5, 0.5]),
         Y[:n],
         pictures[:n],
@@ -50,10 +53,10 @@ def fold(n=60, new=20, seed=0, groups=None):
 @pytest.mark.parametrize("name", RIVALS)
 def test_every_rival_finds_what_is_there(name):
     given, Y_new = fold()
-    S, thresholds = RIVALS[name](given)
+    S, limits = RIVALS[name](given)
     assert S.shape == Y_new.shape
-    assert thresholds.shape == (3,)
-    auc, _, f1 = measures(Y_new, S, thresholds)
+    assert limits.shape == (3,)
+    auc, _, f1 = measures(Y_new, S, limits)
     assert auc > 0.85
     assert f1 > 0.7
 

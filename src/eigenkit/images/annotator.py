@@ -23,18 +23,19 @@ from eigenkit.images.checks import (
     name_left_out,
     name_new_views,
 )
-from eigenkit.images.committee import Committee, Second, fit_committee, with_second
+from eigenkit.images.committee import Committee, Second, with_second
 from eigenkit.images.descriptors import Descriptor, check_own
 from eigenkit.images.explain import Explainer, Explanation
 from eigenkit.images.extraction import Progress, Vectors, common_size, extract, fitted, subset
 from eigenkit.images.files import ImageSet, small_pictures
 from eigenkit.images.kernels import Plan, ViewKernel, fit_kernels, plans_of
-from eigenkit.images.ridge import calibrate, probabilities, thresholds
+from eigenkit.images.ridge import probabilities, thresholds
 from eigenkit.images.term_reports import few_terms, is_learnable, term_reports
 from eigenkit.images.unseen import rows_of_views, unseen_trials
 from eigenkit.images.weights import (
     Trial,
     choose_kernels,
+    fit_judged,
     fold_trials,
     mix,
     mixed,
@@ -270,25 +271,19 @@ class ImageAnnotator(BaseEstimator):
         self._base_, self._thetas_ = chosen.base, chosen.thetas(K, Y[:, learnable])
         own = np.array([np.diagonal(k) for k in K], dtype=np.float64)
         self._own_ = self._thetas_ @ own
-        fitted = fit_committee((mixed(K, theta) for theta in self._thetas_), Y, groups)
+        fitted = fit_judged(K, self._thetas_, Y, groups, int(self.random_state), unseen)
         shares = fitted.counts @ self._thetas_
         self.weights_ = {k.name: float(t) for k, t in zip(self._kernels_, shares, strict=True)}
-        truth, held_out = Y, fitted.held_out
-        if unseen is not None:
-            truth = np.vstack([trial.Y_new for trial in unseen])
-            held_out = np.vstack([trial.scores(self._thetas_) for trial in unseen])
-            slopes, offsets = calibrate(truth, held_out)
-            fitted, held_out = fitted.calibrated(slopes, offsets), slopes * held_out + offsets
-        self._keep(fitted, truth, held_out, Y_sets)
+        self._keep(fitted, Y, Y_sets)
 
-    def _keep(self, fitted: Committee, Y: Array, held_out: Array, Y_sets: Array) -> None:
+    def _keep(self, fitted: Committee, Y: Array, Y_sets: Array) -> None:
         """The regressions, and what the scores of sets left out say of their terms."""
-        members = fitted.members
+        members, held_out = fitted.members, fitted.held_out
         self._coefficients_ = np.array([member.coefficients for member in members])
         self._intercept_ = np.sum([member.intercept for member in members], axis=0)
         self._alphas_ = np.array([member.alpha for member in members])
         self._targets_ = [member.targets for member in members]
-        self._second_, self._held_out_ = fitted.second, fitted.held_out
+        self._second_, self._held_out_ = fitted.second, held_out
         self.alpha_ = self._alphas_[0]
         self._spread_ = np.array([held_out.mean(axis=0), held_out.std(axis=0)])
         support = Y_sets.sum(axis=0)
@@ -347,7 +342,9 @@ class ImageAnnotator(BaseEstimator):
         """Log-odds of terms; those above ``thresholds_`` are predicted."""
         check_is_fitted(self)
         sets = check_sets(sets)
-        K, own = self._each_kernel(sets, self._vectors(sets))
+        return self._scores(*self._each_kernel(sets, self._vectors(sets)))
+
+    def _scores(self, K: Array, own: Array) -> Array:
         parts = [self._rows(K, own, m) @ A for m, A in enumerate(self._coefficients_)]
         return with_second(np.sum(parts, axis=0) + self._intercept_, self._second_)
 

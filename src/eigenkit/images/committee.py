@@ -69,16 +69,20 @@ class Committee:
     members : tuple of Ridge
         One for each kernel.
     held_out : array of shape (n, n_terms)
-        Log-odds of every set by all others.
+        Log-odds of every set by all others. The second regression was fitted to such numbers, and
+        knows them better than those of new sets: ``weights.fit_judged`` puts honest ones here.
     counts : array of shape (n_members,)
         By how much each counts; they sum to one.
     second : Second, optional
+    alone : Committee, optional
+        The same without the second regression, where it was not calibrated again since.
     """
 
     members: tuple[Ridge, ...]
     held_out: Array
     counts: Array
     second: Second | None = None
+    alone: Committee | None = None
 
     def scores(self, rows: Sequence[Array]) -> Array:
         """Log-odds of new sets, from a kernel with the training sets for every member."""
@@ -117,7 +121,7 @@ def fit_committee(kernels: Iterable[Array], Y: Array, groups: Any = None) -> Com
     ridge = ridge.calibrated(one * SHARE / (1 - SHARE), zero)
     held_out = first.held_out + ridge.held_out
     both = replace(first, held_out=held_out, second=Second(kernel, ridge, one, zero))
-    return both.calibrated(*calibrate(Y, held_out))
+    return replace(both.calibrated(*calibrate(Y, held_out)), alone=first)
 
 
 def _mean(members: Sequence[Ridge], Y: Array) -> Committee:

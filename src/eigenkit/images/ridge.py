@@ -33,6 +33,9 @@ from eigenkit.images.arrays import Array
 ALPHAS = tuple(10.0 ** np.arange(-2.0, 1.01, 0.25))
 # The least slope of log-odds, per deviation of the scores.
 FLATTEST = 1e-3
+# A kernel whose mean variance is less is the same for all sets, but for the rounding of float32;
+# scores of one term that differ by less, relatively, are the same.
+SAME_KERNEL, SAME_SCORE = 1e-6, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +50,9 @@ class Spectrum:
         """Of a kernel that is not centred yet."""
         Kc = K - K.mean(axis=0)
         Kc -= Kc.mean(axis=1, keepdims=True)
+        tells = float(np.trace(Kc)) > SAME_KERNEL * float(np.trace(K))
         s, U = eigh((Kc + Kc.T) / 2, check_finite=False, driver="evd", overwrite_a=True)
-        return cls(U, np.maximum(s, 0))
+        return cls(U, np.maximum(s, 0) if tells else np.zeros_like(s))
 
     @cached_property
     def squares(self) -> Array:
@@ -117,6 +121,13 @@ def means_of_others(Y: Array, groups: Any) -> Array:
     np.add.at(own, inside, Y)
     sizes = np.bincount(inside)[inside, None]
     return np.asarray((Y.sum(axis=0) - own[inside]) / (len(Y) - sizes))
+
+
+def without_rounding(S: Array) -> Array:
+    """Scores of a term that differ by rounding as one: their order would tell the labels that
+    they were computed from."""
+    same = np.ptp(S, axis=0) <= SAME_SCORE * (1 + np.abs(S).max(axis=0))
+    return np.where(same, S.mean(axis=0), S)
 
 
 def _several(groups: Any) -> list[np.ndarray]:
@@ -204,7 +215,10 @@ def fit_ridge(K: Array, Y: Array, groups: Any = None) -> Ridge:
             S[:, better],
         )
     A = spectrum.coefficients_of_each(T, alpha) @ targets.back
+    if not spectrum.s.any():
+        A = np.zeros_like(A)  # times a kernel that is the same for all sets, but for rounding
     held_out = held_out @ targets.back + Y.mean(axis=0) - means_of_others(Y, groups)
+    held_out = without_rounding(held_out)
     intercept = Y.mean(axis=0) - (K @ A).mean(axis=0)
     return Ridge(A, intercept, held_out, alpha, targets).calibrated(*calibrate(Y, held_out))
 
@@ -270,10 +284,11 @@ def calibrate(Y: Array, S: Array) -> tuple[Array, Array]:
 def _sigmoid(y: Array, s: Array) -> tuple[float, float]:
     """By Newton's method, on targets that leave room for what has not been seen."""
     n_1, n_0 = y.sum(), len(y) - y.sum()
+    prior, scale = float(prior_of(y)), float(s.std())
+    if scale <= SAME_SCORE * (1 + np.abs(s).max()):
+        return FLATTEST, prior - FLATTEST * float(s.mean())
     target = np.where(y > 0, (n_1 + 1) / (n_1 + 2), 1 / (n_0 + 2))
-    scale = float(s.std()) or 1.0
     X = np.column_stack([s / scale, np.ones(len(s))])
-    prior = np.log((n_1 + 1) / (n_0 + 1))
     w = np.array([0.0, prior])
     for _ in range(50):
         p = probabilities(X @ w)
@@ -285,7 +300,13 @@ def _sigmoid(y: Array, s: Array) -> tuple[float, float]:
             break
     if w[0] > FLATTEST:
         return float(w[0] / scale), float(w[1])
-    return FLATTEST / scale, float(prior - FLATTEST * s.mean() / scale)
+    return FLATTEST / scale, prior - FLATTEST * float(s.mean()) / scale
+
+
+def prior_of(Y: Array) -> Array:
+    """Log-odds of terms where nothing else is known of a set."""
+    n_1 = Y.sum(axis=0)
+    return np.asarray(np.log((n_1 + 1) / (len(Y) - n_1 + 1)))
 
 
 def probabilities(S: Array) -> Array:

@@ -20,6 +20,8 @@ from eigenkit.kernels.sets import Pooled
 from eigenkit.solvers.kernel_weights import KernelBank, silp
 from eigenkit.threads import thread_map
 
+Scores = tuple[Array, Array]  # scores of new sets, thresholds
+
 
 @dataclass(frozen=True, eq=False)
 class Fold(Kernels):
@@ -27,8 +29,8 @@ class Fold(Kernels):
 
     Parameters
     ----------
-    thetas : array of shape (n_regressions, n_kernels)
-        The weights that the annotator chose.
+    chosen : tuple
+        What the annotator gives: scores of new sets, and thresholds.
     base : array of shape (n_kernels,)
         Equal weights for the kernels between sets, zero for others.
     Y : array of shape (n, n_terms)
@@ -38,7 +40,7 @@ class Fold(Kernels):
     seed : int
     """
 
-    thetas: Array
+    chosen: Scores
     base: Array
     Y: Array
     pictures: list[Array]
@@ -47,23 +49,15 @@ class Fold(Kernels):
     seed: int
 
 
-Scores = tuple[Array, Array]  # scores of new sets, thresholds
-
-
-def chosen(fold: Fold) -> Scores:
-    """What the annotator chose."""
-    return on_sum(fold, fold.thetas)
-
-
 def by_weights(fold: Fold, how: str) -> Scores:
     """Ridge regression on the sum of the set kernels with these weights."""
     return on_sum(fold, Candidate("set kernels", fold.base, how).thetas(fold.K, fold.Y))
 
 
 def on_sum(fold: Fold, thetas: Array) -> Scores:
-    """Ridge regression on sums of kernels."""
-    committee, S = fold.annotated(thetas, fold.Y, fold.groups)
-    return S, thresholds(fold.Y, committee.held_out)
+    """Ridge regression on a sum of kernels."""
+    committee, rows = fold.fitted(thetas, fold.Y, fold.groups)
+    return committee.scores(rows), thresholds(fold.Y, committee.held_out)
 
 
 def on_kernel(K: Array, K_new: Array, fold: Fold) -> Scores:
@@ -166,7 +160,7 @@ def _means(S: Array, sizes: list[int]) -> Array:
 
 CHOSEN = "chosen by the annotator"
 RIVALS: dict[str, Callable[[Fold], Scores]] = {
-    CHOSEN: chosen,
+    CHOSEN: lambda fold: fold.chosen,
     "set kernels, equal weights": lambda fold: by_weights(fold, "equal"),
     "set kernels, learned weights": lambda fold: by_weights(fold, "learned"),
     "best single kernel": lambda fold: by_weights(fold, "best"),

@@ -81,7 +81,7 @@ def unseen_trials(
             ]
             known = None if groups is None else groups[train]
             ones = np.ones((len(K), len(check)))
-            trials.append(Trial(K, np.array(K_new), ones, Y[train], Y[check], known))
+            trials.append(Trial(K, np.array(K_new), ones, Y[train], Y[check], check, known))
     return trials
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from eigenkit.evaluation.samples import k_fold
 from eigenkit.images.arrays import Array
 from eigenkit.images.committee import Committee, fit_committee
 from eigenkit.images.kernels import ViewKernel, equal_weights, subsets, with_views
-from eigenkit.images.ridge import quality
+from eigenkit.images.ridge import calibrate, prior_of, quality, without_rounding
 from eigenkit.solvers.kernel_weights import KernelBank, best_single, silp
 from eigenkit.targets import TARGETS, Labels
 from eigenkit.threads import ahead
@@ -24,6 +24,8 @@ IN_WORDS = {how: f"{how} weights" for how in WEIGHTS} | {"each": "a regression f
 TOL, MAX_ITER, ALPHA = 1e-2, 100, 3.0
 # Rows of kernels that are summed at a time.
 MIX_ROWS = 64
+# Folds by which several regressions are judged: as many as these sets allow, from and to.
+FOLD_SETS, FOLDS = 5000, (3, 10)
 
 
 def mixed(K: np.ndarray, theta: Array) -> Array:
@@ -147,8 +149,8 @@ class Kernels:
         new = unit_diagonal(mix(self.K_new, theta), theta @ self.own_new, own)
         return unit_diagonal(K, own, own), new
 
-    def annotated(self, thetas: Array, Y: Array, groups: Any) -> tuple[Committee, Array]:
-        """Regressions for the terms Y of the sets, and the log-odds of the new ones."""
+    def fitted(self, thetas: Array, Y: Array, groups: Any) -> tuple[Committee, list[Array]]:
+        """Regressions for the terms Y of the sets, and the kernels of the new ones for each."""
         rows: list[Array] = []
 
         def kernels() -> Iterator[Array]:
@@ -157,8 +159,7 @@ class Kernels:
                 rows.append(K_new)
                 yield K
 
-        committee = fit_committee(kernels(), Y, groups)
-        return committee, committee.scores(rows)
+        return fit_committee(kernels(), Y, groups), rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,27 +169,81 @@ class Trial(Kernels):
     Parameters
     ----------
     Y, Y_new : arrays of shape (n, n_terms), (n_new, n_terms)
+    new : array of shape (n_new,)
+        Which of all sets are new here.
     groups : array of shape (n,), optional
     """
 
     Y: Array
     Y_new: Array
+    new: np.ndarray
     groups: Any = None
+
+    def committee(self, thetas: Array) -> tuple[Committee, list[Array]]:
+        """Regressions with these weights, and the kernels of the new sets for each."""
+        groups = self.groups
+        known = None if groups is None or np.all(groups == groups[0]) else groups
+        return self.fitted(thetas, self.Y, known)
 
     def scores(self, thetas: Array) -> Array:
         """Log-odds of the new sets, with these weights."""
-        groups = self.groups
-        known = None if groups is None or np.all(groups == groups[0]) else groups
-        return self.annotated(thetas, self.Y, known)[1]
+        committee, rows = self.committee(thetas)
+        return committee.scores(rows)
 
 
-def fold_trials(K: np.ndarray, Y: Array, seed: int, groups: Any = None) -> Iterator[Trial]:
-    """Three folds, one after the other."""
+def fold_trials(
+    K: np.ndarray, Y: Array, seed: int, groups: Any = None, folds: int = 3
+) -> Iterator[Trial]:
+    """Folds, one after the other."""
     groups = None if groups is None else np.asarray(groups)
-    for fit, check in folds_of(Y, groups, 3, seed):
+    for fit, check in folds_of(Y, groups, folds, seed):
         inside, across = K[:, fit][:, :, fit], K[:, check][:, :, fit]
         own = np.array([np.diagonal(k)[check] for k in K])
-        yield Trial(inside, across, own, Y[fit], Y[check], None if groups is None else groups[fit])
+        known = None if groups is None else groups[fit]
+        yield Trial(inside, across, own, Y[fit], Y[check], check, known)
+
+
+def fit_judged(
+    K: np.ndarray,
+    thetas: Array,
+    Y: Array,
+    groups: Any,
+    seed: int,
+    trials: Iterable[Trial] | None = None,
+) -> Committee:
+    """Regressions with these weights, calibrated on log-odds of sets that they have not seen.
+
+    The scores of one regression for sets left out are exact. Those of several are not: what is
+    fitted to scores of sets left out finds that a set is the less like those of its own terms as it
+    is not among them, which is true of no new set. So folds (or the trials) are fitted without
+    their new sets from the beginning. They also say whether the second regression is any good.
+    """
+    whole = fit_committee((mixed(K, theta) for theta in thetas), Y, groups)
+    if trials is None and len(thetas) == 1:
+        return whole
+    if trials is None:
+        trials = fold_trials(K, Y, seed, groups, int(np.clip(FOLD_SETS // len(Y), *FOLDS)))
+    ways = _ways(whole)
+    scores, qualities = np.full((len(ways), *Y.shape), np.nan), np.zeros(len(ways))
+    for trial in trials:
+        found, rows = trial.committee(thetas)
+        shift = prior_of(Y) - prior_of(trial.Y)  # how frequent terms are is known of all sets
+        for i, way in enumerate(_ways(found)):
+            S = way.scores(rows) + shift
+            scores[i, trial.new], qualities[i] = S, qualities[i] + quality(trial.Y_new, S)
+    best = int(np.argmax(qualities))
+    known = np.isfinite(scores[best]).all(axis=1)
+    S = without_rounding(scores[best, known])
+    slopes, offsets = calibrate(Y[known], S)
+    judged = ways[best].calibrated(slopes, offsets)
+    held_out = judged.held_out.copy()
+    held_out[known] = slopes * S + offsets
+    return replace(judged, held_out=held_out)
+
+
+def _ways(committee: Committee) -> list[Committee]:
+    """Without the second regression, and with it."""
+    return [committee] if committee.alone is None else [committee.alone, committee]
 
 
 def choose(

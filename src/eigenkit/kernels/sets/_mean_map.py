@@ -109,7 +109,9 @@ def _typical_distance(points: Array, random: Any) -> float:
     """The median of squared distances between points; 1 where all are the same."""
     drawn = sample(points, PAIRS, random)
     distances = _squared_distances(drawn, drawn)[np.triu_indices(len(drawn), 1)]
-    apart = distances[distances > 0]  # a vector is at no distance from a copy of itself
+    # A vector is at no distance from a copy of itself, but for rounding.
+    size = np.einsum("ij,ij->i", drawn, drawn).mean() if len(drawn) else 0.0
+    apart = distances[distances > (64 * np.finfo(drawn.dtype).eps) ** 2 * size]
     return float(np.median(apart)) if len(apart) else 1.0
 
 
