@@ -53,8 +53,9 @@ class ImageAnnotator(BaseEstimator):
     Every image becomes vectors (:class:`Descriptor`), every kind of vectors a kernel between
     sets (:mod:`eigenkit.kernels.sets`), and their weighted sum is the kernel of a centred ridge
     regression for all terms and their principal components; or each kernel has a regression of
-    its own. Alphas, thresholds and log-odds come from leave-one-out scores in closed form; which
-    kernels take part is chosen by cross-validation.
+    its own. Alphas come from leave-one-out scores in closed form, as do thresholds and log-odds of
+    one regression; those of several come from folds. Which kernels take part is chosen by
+    cross-validation.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ class ImageAnnotator(BaseEstimator):
         principal component of the terms; in the regression on the sum of kernels.
     thresholds_ : array of shape (n_terms,)
     report_ : list of TermReport
-        Leave-one-out figures of every term.
+        Figures of every term, for sets that were left out.
     few_ : list of str
         Terms with fewer than 5 sets, or that all sets carry.
     size_ : (int, int)
@@ -349,7 +350,7 @@ class ImageAnnotator(BaseEstimator):
         return with_second(np.sum(parts, axis=0) + self._intercept_, self._second_)
 
     def predict_proba(self, sets: Sequence[ImageSet]) -> Array:
-        """Probabilities of terms, calibrated on leave-one-out scores."""
+        """Probabilities of terms, calibrated on scores of sets that were left out."""
         return self.probabilities(self.decision_function(sets))
 
     def probabilities(self, scores: Array) -> Array:

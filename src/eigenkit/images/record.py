@@ -30,7 +30,7 @@ PICTURES, SIDE, EVIDENCE = 4, 96, 3
 LIKELY = 0.02
 NOT_KNOWN = (
     "new sets whose terms are not known, so F1 and AUC are those of the training sets, every one "
-    "predicted by all others"
+    "predicted without it"
 )
 
 
@@ -61,7 +61,7 @@ def thumbnail(pixels: np.ndarray, side: int = SIDE) -> str:
 def fitted_record(
     model: ImageAnnotator, sets: Sequence[ImageSet], title: str, tell: Tell | None = None
 ) -> dict[str, Any]:
-    """The labelled sets of a fitted model, every one predicted by all others."""
+    """The labelled sets of a fitted model, every one predicted without it."""
     if model.views == "unseen":
         sets, _ = views_apart(sets)
     labelled = [sets[int(i)] for i in model._labelled_]

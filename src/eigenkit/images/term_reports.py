@@ -14,13 +14,13 @@ from eigenkit.images.arrays import Array
 
 # A term with fewer sets is learned, but neither its threshold nor its scores mean much.
 FEW = 5
-OTHERS = "every set predicted by all others"
+OTHERS = "every set predicted by others"
 UNSEEN = "every view of a set predicted by other sets without that view"
 
 
 @dataclass(frozen=True)
 class TermReport:
-    """How well one term was predicted for sets by all others (leave one out).
+    """How well one term was predicted for sets by others.
 
     ``support`` is the number of sets that carry it.
     """
