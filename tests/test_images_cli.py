@@ -93,7 +93,7 @@ def test_groups_are_read(folder, tmp_path):
     options = typed[typed.index("--groups") :]
     assert options[:2] == ["--groups", str(table)]
     told = " ".join(answer.stderr.split())
-    assert "6 rows of the groups name sets without images: 'set0024', 'set0025'" in told
+    assert "rows of the groups name sets without images (6): 'set0024', 'set0025'" in told
     out = tmp_path / "m.ek"
     fitted = run(
         *("fit", folder / "images", folder / "labels.csv", "--out", out, "--groups", table, *FAST),
@@ -178,7 +178,7 @@ def test_terms_that_a_model_does_not_know_are_named(folder):
     answer = run(*words, "--out", folder / "t.csv", "--force", "--labels", known)
     assert answer.exit_code == 0, answer.output
     told = " ".join(answer.stderr.split())
-    assert "1 terms of the labels are not known to the model and do not count: 'dragon'" in told
+    assert "terms of the labels are not known to the model and do not count (1): 'dragon'" in told
     carried = {term for line in lines[1:] for term in line.split(",")[1].split("|")} - {""}
     assert f"terms of the model that some of these sets carry: {len(carried)};" in told
     record = json.loads(run(*words, "--labels", known, "--json").stdout)

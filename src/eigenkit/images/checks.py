@@ -167,9 +167,9 @@ def name_new_views(sets: Sequence[ImageSet], known: set[str | None]) -> None:
     if new:
         n = len({name for name, _ in new})
         warnings.warn(
-            f"{n} of {counted(len(sets), 'set')} with pictures of a view that no training set "
-            f"shows, such as {shown(new[0][1])} of set {shown(new[0][0])}: kernels within views "
-            "leave them out, and a set with no other picture is annotated as if nothing were known "
+            f"views that no training set shows are in {n} of {counted(len(sets), 'set')}, such as "
+            f"{shown(new[0][1])} of set {shown(new[0][0])}: kernels within views leave their "
+            "pictures out, and a set with no other picture is annotated as if nothing were known "
             "of it",
             ImageWarning,
             stacklevel=5,

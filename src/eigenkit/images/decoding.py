@@ -74,9 +74,11 @@ def decode(path: Path | None, content: bytes, max_pixels: int) -> Any:
         upright = ImageOps.exif_transpose(image)
         if not is_deep(image):
             return _on_white(upright)
-        has_16 = image.mode != "F" and (image.mode != "I" or image.format == "PNG")
-        values = _as_bytes(path, np.asarray(upright), has_16)
-        return Image.fromarray(values).convert("RGB")
+        values = np.asarray(upright)
+        has_16 = image.mode.startswith("I;") or (image.mode, image.format) == ("I", "PNG")
+        found = Image.fromarray(_as_bytes(path, values, has_16)).convert("RGB")
+        found.info["bits"] = 16 if has_16 or values.max() > 255 else 8
+        return found
 
 
 def is_deep(image: Any) -> bool:

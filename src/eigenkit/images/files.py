@@ -211,8 +211,8 @@ def read_sets(
         if picture is not None:
             sets.setdefault(name, []).append(picture)
     what = (
-        "pictures of 16 bits have no pixel above 4095 and are nearly black as 8 bits (multiply "
-        "the pixels by 16 if they are of 12 bits)"
+        "pictures of 16 bits without a pixel above 4095 become nearly black: if their pixels have "
+        "12 bits, multiply them by 16"
     )
     tell_names(dark, what, stacklevel=3)
     if not sets:
@@ -233,8 +233,9 @@ def _checked(
         picture = Picture(readable(path.name), view, _digest(content), path, None, max_pixels)
         deep = _check_header(path, content, max_pixels)
         if deep or unreadable == "skip":
-            brightest = np.asarray(decode(path, content, max_pixels)).max()
-            dark += [picture.name] if deep and brightest < 4096 // 256 else []
+            image = decode(path, content, max_pixels)
+            if image.info.get("bits") == 16 and np.asarray(image).max() < 4096 // 256:
+                dark.append(picture.name)
     except FileError as error:
         if unreadable == "error":
             raise
@@ -361,7 +362,7 @@ def tell_names(names: Sequence[str], what: str, stacklevel: int) -> None:
     """Warn of so many things with the names of some, if there are any."""
     if names:
         warnings.warn(
-            f"{len(names)} {what}: {', '.join(map(shown, names[:5]))}"
+            f"{what} ({len(names)}): {', '.join(map(shown, names[:5]))}"
             + (" and more" if len(names) > 5 else ""),
             ImageWarning,
             stacklevel=stacklevel,

@@ -147,7 +147,7 @@ def _from_lists(
     if not terms:
         raise FileError(table, "it names no term.")
     bare = [one.name for one in sets if one.name in carried and not carried[one.name]]
-    tell_names(bare, "sets carry no term, as their cells are empty", stacklevel=3)
+    tell_names(bare, "sets carry no term, as their cells are empty", stacklevel=4)
     Y = np.full((len(sets), len(terms)), np.nan)
     for i, one in enumerate(sets):
         if one.name in carried:
