@@ -25,7 +25,6 @@ from eigenkit import CCA, LDA, PCA, HypergraphSpectral, RowBlocks
 from eigenkit.data import LocalPasses
 from eigenkit.models._cluster import _settings, connected
 from eigenkit.models._dask import INSIDE_BYTES, TASK_BYTES, ClusterPasses
-from eigenkit.models._dask_parts import places
 from eigenkit.models._worker import sum_of
 
 distributed = pytest.importorskip("distributed")
@@ -60,7 +59,7 @@ def client():
             n_workers=2,
             threads_per_worker=1,
             processes=False,
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -433,7 +432,9 @@ def _unlike(seed):
 def test_arrays_come_from_other_processes_at_whole_addresses():
     """A sum of numbers at odd addresses has other digits."""
     with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as one,
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
+        ) as one,
         distributed.Client(one) as client,
     ):
         passes = RowBlocks.from_dask(client, [dask.delayed(_unlike)(0)]).passes()
@@ -466,22 +467,6 @@ def test_workers_of_our_own_keep_their_memory_and_are_not_watched():
     assert set(before) - set(settings.pop(name)) == {"MALLOC_TRIM_THRESHOLD_"}
     assert settings == {"distributed.worker.profile.enabled": False}
     assert all(dask.config.get(each) is True for each in settings)  # it is what Dask calls it
-
-
-class _Staffed:
-    def __init__(self, threads):
-        self.threads = threads
-
-    def nthreads(self):
-        return self.threads
-
-
-def test_neighbouring_parts_are_made_together():
-    """Their sums are made where they are, and only those travel."""
-    made = places(_Staffed({"b": 1, "a": 2}), 7)
-    assert "".join(each["workers"][0] for each in made) == "aaaaabb"
-    assert all(each["allow_other_workers"] for each in made)
-    assert places(_Staffed({}), 2) == [{}, {}]
 
 
 def test_what_was_found_is_let_go_after_the_next_pass_was_sent():
@@ -593,7 +578,9 @@ def _check_under_fire(fits, kills):
     expected = model.fit(_here([_slow_part(seed) for seed in range(12)])).components_.copy()
     found = []
     with (
-        distributed.LocalCluster(n_workers=0, dashboard_address=None, host="127.0.0.1") as cluster,
+        distributed.LocalCluster(
+            n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1"
+        ) as cluster,
         distributed.Client(cluster) as client,
         Workers(cluster.scheduler_address, 3) as workers,
         ThreadPoolExecutor(1) as pool,
@@ -625,7 +612,9 @@ def test_killed_workers_change_no_bit(fits):
 def test_a_cluster_without_workers_ends_in_an_error(monkeypatch):
     monkeypatch.setattr("eigenkit.models._dask.PATIENCE", 5.0)
     with (
-        distributed.LocalCluster(n_workers=0, dashboard_address=None, host="127.0.0.1") as cluster,
+        distributed.LocalCluster(
+            n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1"
+        ) as cluster,
         distributed.Client(cluster) as client,
     ):
         blocks = RowBlocks.from_dask(client, [dask.delayed(_part)(0)])

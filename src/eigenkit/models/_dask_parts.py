@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -47,25 +46,12 @@ def _parts(client: Any, parts: Any, y: Any, labels: Any, reading: dict[str, Any]
 
 
 def _checked(client: Any, parts: list[Any]) -> list[Any]:
-    futures = map(_as_future, itertools.repeat(client), parts, places(client, len(parts)))
-    return [client.submit(_sized, checked_part, future) for future in futures]
+    # Without places for them (workers=): if the last worker dies, Dask never gives such tasks to
+    # those that come later, allow_other_workers or not.
+    return [client.submit(_sized, checked_part, _as_future(client, part)) for part in parts]
 
 
-def places(client: Any, n: int) -> list[dict[str, Any]]:
-    """Where each of n parts had better be made: neighbours together, as many for every thread.
-
-    What is next to each other in the order of sums is then added up where it is, and only the
-    sums travel. A worker that has gone, or has too much to do, is replaced by any other.
-    """
-    threads = client.nthreads()
-    slots = [worker for worker in sorted(threads) for _ in range(threads[worker])]
-    if not slots:
-        return [{}] * n
-    chosen = [slots[i * len(slots) // n] for i in range(n)]
-    return [{"workers": [worker], "allow_other_workers": True} for worker in chosen]
-
-
-def _as_future(client: Any, part: Any, place: dict[str, Any]) -> Any:
+def _as_future(client: Any, part: Any) -> Any:
     """A part as a future; what is in this process already is better fitted there."""
     from dask.delayed import Delayed, delayed
     from distributed import Future
@@ -75,7 +61,7 @@ def _as_future(client: Any, part: Any, place: dict[str, Any]) -> Any:
     if isinstance(part, tuple) and all(each is None or isinstance(each, Delayed) for each in part):
         part = delayed(tuple)(list(part))
     if isinstance(part, Delayed):
-        return client.compute(part, **place)
+        return client.compute(part)
     raise TypeError(
         f"a part is {what_is(part)}: give delayed pairs (X, y), which the workers make; "
         "arrays of this process go to RowBlocks.from_arrays."
@@ -141,10 +127,7 @@ def _files(
     (kind,) = kinds
     values = class_values(known) if kind == "classes" and not by_name else None
     how = labels, reading, known, values
-    parts = [
-        client.submit(_sized, read_part, path, *how, width, **place)
-        for path, place in zip(names, places(client, len(names)), strict=True)
-    ]
+    parts = [client.submit(_sized, read_part, path, *how, width) for path in names]
     if classes is None and kind == "classes":
         classes = np.array(known) if values is None else np.unique(values)
     made = DaskBlocks(client, parts, classes)
