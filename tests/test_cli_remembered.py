@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from eigenkit.files import FileError, open_file
 from eigenkit.files._common import REMEMBERED, Reading
 from eigenkit.models import load, save
 from test_cli import run, run_json
@@ -134,3 +135,15 @@ def test_a_forged_memory_is_forgotten(rows: list[list[str]]) -> None:
     save(replace(model, how={**model.how, "told": forged}), "n.ek")
     assert run("predict", "n.ek", "a.csv") == told
     assert REMEMBERED.keys() <= Reading.__dataclass_fields__.keys()
+
+
+def test_decimal_commas_tell_a_header_from_rows(tmp_path: Path) -> None:
+    """Names are no numbers and rows are, by whichever marks; labels may be named by position."""
+    rows = "".join(f"1,{i};2,{i % 7};{'ab'[i % 2]}\n" for i in range(20))
+    named, bare = tmp_path / "named.csv", tmp_path / "bare.csv"
+    named.write_text("größe;gewicht;art\n" + rows, encoding="utf-8")
+    bare.write_text(rows, encoding="utf-8")
+    assert open_file(str(named), Reading(labels=("-1",))).names == ["größe", "gewicht", "art"]
+    assert open_file(str(bare), Reading(labels=("-1",))).names == ["c1", "c2", "c3"]
+    with pytest.raises(FileError, match="did you mean 'art'"):
+        open_file(str(named), Reading(labels=("ar",)))

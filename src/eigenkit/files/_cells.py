@@ -184,11 +184,16 @@ def looks_like_header(rows: list[list[str]]) -> bool:
     """Whether the first row is a header: it has no numbers, and any rows below it have some."""
     first, rest = rows[0], rows[1:]
     names = [cell.strip() for cell in first]
-    if any(is_number(cell) and cell.lower() not in MISSING for cell in names):
+    if any(_numeric(cell) and cell.lower() not in MISSING for cell in names):
         return False
     if not rest:
         return True
-    return any(is_number(cell) or kind_of([cell]) for row in rest for cell in row)
+    return any(_numeric(cell) or kind_of([cell]) for row in rest for cell in row)
+
+
+def _numeric(cell: str) -> bool:
+    """Whether a cell is a number, by whichever marks."""
+    return is_number(cell) or bool(marks_of(cell))
 
 
 def as_class(cell: str) -> str:
