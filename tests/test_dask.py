@@ -52,6 +52,10 @@ def _here(parts):
     return blocks
 
 
+# On loopback, and without pages: Dask gives those of one scheduler to all later ones of a process.
+UNSEEN = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
+
+
 @pytest.fixture(scope="module")
 def client():
     with (
@@ -59,7 +63,7 @@ def client():
             n_workers=2,
             threads_per_worker=1,
             processes=False,
-            dashboard_address="127.0.0.1:0",
+            **UNSEEN,
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -432,9 +436,7 @@ def _unlike(seed):
 def test_arrays_come_from_other_processes_at_whole_addresses():
     """A sum of numbers at odd addresses has other digits."""
     with (
-        distributed.LocalCluster(
-            n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0"
-        ) as one,
+        distributed.LocalCluster(n_workers=1, threads_per_worker=1, **UNSEEN) as one,
         distributed.Client(one) as client,
     ):
         passes = RowBlocks.from_dask(client, [dask.delayed(_unlike)(0)]).passes()
@@ -578,9 +580,7 @@ def _check_under_fire(fits, kills):
     expected = model.fit(_here([_slow_part(seed) for seed in range(12)])).components_.copy()
     found = []
     with (
-        distributed.LocalCluster(
-            n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1"
-        ) as cluster,
+        distributed.LocalCluster(n_workers=0, **UNSEEN, host="127.0.0.1") as cluster,
         distributed.Client(cluster) as client,
         Workers(cluster.scheduler_address, 3) as workers,
         ThreadPoolExecutor(1) as pool,
@@ -612,9 +612,7 @@ def test_killed_workers_change_no_bit(fits):
 def test_a_cluster_without_workers_ends_in_an_error(monkeypatch):
     monkeypatch.setattr("eigenkit.models._dask.PATIENCE", 5.0)
     with (
-        distributed.LocalCluster(
-            n_workers=0, dashboard_address="127.0.0.1:0", host="127.0.0.1"
-        ) as cluster,
+        distributed.LocalCluster(n_workers=0, **UNSEEN, host="127.0.0.1") as cluster,
         distributed.Client(cluster) as client,
     ):
         blocks = RowBlocks.from_dask(client, [dask.delayed(_part)(0)])
