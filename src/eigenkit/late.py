@@ -1,7 +1,9 @@
-"""Names that are imported when they are asked for: whatever only lists them costs nothing."""
+"""Names that are imported when they are asked for (whatever only lists them costs nothing), and
+the versions of what was imported."""
 
 from __future__ import annotations
 
+import platform
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -43,3 +45,16 @@ def late_names(
         return sorted({*vars(sys.modules[package]), *homes})
 
     return get, names
+
+
+def versions() -> dict[str, str]:
+    """What a model or a run was made with."""
+    import numpy
+    import scipy
+    import sklearn
+
+    import eigenkit  # the version lives at the top, which imports all below
+
+    packages = {"numpy": numpy, "scipy": scipy, "scikit-learn": sklearn}
+    found = {name: str(package.__version__) for name, package in packages.items()}
+    return {"eigenkit": eigenkit.__version__, **found, "python": platform.python_version()}

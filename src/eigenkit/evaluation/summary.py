@@ -25,6 +25,7 @@ from eigenkit.evaluation.glance import most_frequent
 from eigenkit.evaluation.metrics import METRICS
 from eigenkit.evaluation.samples import Samples, deviations, with_means
 from eigenkit.evaluation.trial import Outcome, project_rows
+from eigenkit.late import versions
 from eigenkit.linalg import Array
 from eigenkit.record.schema import (
     AlphaSearch,
@@ -36,7 +37,6 @@ from eigenkit.record.schema import (
     Model,
     Points,
     Solved,
-    versions,
 )
 
 TOP_COMPONENTS = 6

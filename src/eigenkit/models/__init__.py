@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eigenkit.late import versions
 from eigenkit.models._choosing import ComponentsCV
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
 from eigenkit.models._fitting import fit_model
@@ -10,7 +11,6 @@ from eigenkit.models._model import Linear, Model, load, save
 from eigenkit.models._preparing import MISSING, SCALES, Preparation
 from eigenkit.models._row_blocks import RowBlocks
 from eigenkit.models._stream import Stream
-from eigenkit.record.schema import versions
 
 __all__ = [
     "MISSING",

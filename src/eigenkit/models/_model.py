@@ -12,11 +12,11 @@ import numpy as np
 
 from eigenkit.files import Block, Expected, FileError, Source, Target, atomic
 from eigenkit.files._common import REMEMBERED
+from eigenkit.late import versions
 from eigenkit.linalg import Array
 from eigenkit.models._container import read_container, write_container
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
 from eigenkit.models._trees import TreeError, from_tree, putting_together, to_tree
-from eigenkit.record.schema import versions
 from eigenkit.registry import Method
 from eigenkit.shell import what_is
 from eigenkit.solvers.margin import squared_hinge

@@ -7,7 +7,6 @@ without them are read as well.
 
 from __future__ import annotations
 
-import platform
 from dataclasses import dataclass, field
 
 SCHEMA = "eigenkit.run"
@@ -296,16 +295,3 @@ class Run:
     command: str
     recall: list[float] = field(default_factory=list)
     next: str = ""
-
-
-def versions() -> dict[str, str]:
-    """What a model or a run was made with."""
-    import numpy
-    import scipy
-    import sklearn
-
-    import eigenkit  # the version lives at the top, which imports all below
-
-    packages = {"numpy": numpy, "scipy": scipy, "scikit-learn": sklearn}
-    found = {name: str(package.__version__) for name, package in packages.items()}
-    return {"eigenkit": eigenkit.__version__, **found, "python": platform.python_version()}
