@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
+from eigenkit.cli import app
 from eigenkit.files import FileError, open_file
 from eigenkit.files._common import REMEMBERED, Reading
 from eigenkit.models import load, save
@@ -147,3 +149,16 @@ def test_decimal_commas_tell_a_header_from_rows(tmp_path: Path) -> None:
     assert open_file(str(bare), Reading(labels=("-1",))).names == ["c1", "c2", "c3"]
     with pytest.raises(FileError, match="did you mean 'art'"):
         open_file(str(named), Reading(labels=("ar",)))
+
+
+def test_categories_given_as_text_are_pointed_out(tmp_path: Path) -> None:
+    place = tmp_path / "data.csv"
+    colours = ["dark red", "light red", "red"]
+    rows = [f"{i % 5},{colours[i % 3]},note {i},{'ab'[i % 2]}\n" for i in range(60)]
+    place.write_text("size,colour,remark,class\n" + "".join(rows), encoding="utf-8")
+    words = ["fit", str(place), *LDA, "--text", "colour,remark", "--out", str(tmp_path / "m.ek")]
+    answer = CliRunner().invoke(app, words)
+    told = " ".join(answer.stderr.split())
+    assert "column 'colour' holds 3 values again and again" in told
+    assert "--categorical colour would take each as a whole" in told
+    assert "'remark'" not in told

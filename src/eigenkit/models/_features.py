@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -113,8 +114,20 @@ def learn_text(
         vectorizer.fit(cell for block in blocks() for cell in block.text[name])
     except ValueError as error:
         raise FileError(path, "it holds no words.", column=name) from error
+    _suspect_categories(path, name, next(iter(blocks())).text[name])
     words = tuple(str(word) for word in vectorizer.get_feature_names_out())
     return TextColumn(name, kind, len(words), ngrams, words, vectorizer.idf_)
+
+
+def _suspect_categories(path: str, name: str, cells: Sequence[str]) -> None:
+    """Warn of text that is a few values, again and again: by its words they are much the same."""
+    found = {as_class(cell) for cell in cells} - {""}
+    if 10 * len(found) <= len(cells) and any(len(cell.split()) > 1 for cell in found):
+        warnings.warn(
+            f"{path}: column {shown(name)} holds {len(found)} values again and again, and their "
+            f"words are taken: --categorical {shlex.quote(name)} would take each as a whole.",
+            stacklevel=3,
+        )
 
 
 def learn_categories(path: str, name: str, blocks: Blocks) -> TextColumn:
