@@ -216,10 +216,12 @@ def fit_judged(
     The scores of one regression for sets left out are exact. Those of several are not: what is
     fitted to scores of sets left out finds that a set is the less like those of its own terms as it
     is not among them, which is true of no new set. So folds (or the trials) are fitted without
-    their new sets from the beginning. They also say whether the second regression is any good.
+    their new sets from the beginning. Folds also say whether the second regression is any good;
+    trials of unseen views have half of the sets, too few for it to show, and it stays.
     """
     whole = fit_committee((mixed(K, theta) for theta in thetas), Y, groups)
-    if trials is None and len(thetas) == 1:
+    in_folds = trials is None
+    if in_folds and len(thetas) == 1:
         return whole
     if trials is None:
         trials = fold_trials(K, Y, seed, groups, int(np.clip(FOLD_SETS // len(Y), *FOLDS)))
@@ -231,7 +233,7 @@ def fit_judged(
         for i, way in enumerate(_ways(found)):
             S = way.scores(rows) + shift
             scores[i, trial.new], qualities[i] = S, qualities[i] + quality(trial.Y_new, S)
-    best = int(np.argmax(qualities))
+    best = int(np.argmax(qualities)) if in_folds else len(ways) - 1
     known = np.isfinite(scores[best]).all(axis=1)
     S = without_rounding(scores[best, known])
     slopes, offsets = calibrate(Y[known], S)
