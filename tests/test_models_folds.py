@@ -95,9 +95,8 @@ def test_medians_beside_text_are_learned_in_every_fold(tmp_path: Path) -> None:
     assert fit_model(source, "lda", missing="median").how["quality"] is not None
 
 
-def test_compare_chooses_alpha_without_a_look_at_the_rows_left_out(rows: Any) -> None:
-    """What prepares is asked for in every inner fold, not only in every split."""
-    _, X, y = rows
+def _watched_preparation() -> tuple[list[int], Any]:
+    """How many rows each call learned from, and what prepares rows."""
     sizes: list[int] = []
     learn = Preparation("mean", "standard")
 
@@ -105,6 +104,13 @@ def test_compare_chooses_alpha_without_a_look_at_the_rows_left_out(rows: Any) ->
         sizes.append(len(training))
         return learn(training)
 
+    return sizes, prepare
+
+
+def test_compare_chooses_alpha_without_a_look_at_the_rows_left_out(rows: Any) -> None:
+    """What prepares is asked for in every inner fold, not only in every split."""
+    _, X, y = rows
+    sizes, prepare = _watched_preparation()
     methods = {"opls": OrthonormalizedPLS()}
     options: Any = {"cv": 3, "inner_cv": 4, "alphas": [1.0, 10.0], "baselines": False}
     evaluate(X, y, methods, task="numbers", prepare=prepare, **options)
@@ -119,13 +125,7 @@ def test_compare_chooses_components_without_a_look_at_the_rows_left_out(
     rows: Any, task: str | None
 ) -> None:
     _, X, y = rows
-    sizes: list[int] = []
-    learn = Preparation("mean", "standard")
-
-    def prepare(training: Any) -> Any:
-        sizes.append(len(training))
-        return learn(training)
-
+    sizes, prepare = _watched_preparation()
     search = ComponentsCV(PLSRegression(), cv=4)
     options: Any = {"cv": 3, "alphas": None, "baselines": False, "prepare": prepare}
     found = evaluate(X, y if task else y > 0, {"pls": search}, task=task, **options)
@@ -133,7 +133,7 @@ def test_compare_chooses_components_without_a_look_at_the_rows_left_out(
     assert not method["failures"]
     assert "choose components" in method["seconds"]
     assert len([n for n in sizes if n < 18]) == 3 * 4
-    chosen = search.choose(X, y, learn)
+    chosen = search.choose(X, y, prepare)
     kept = [PLSRegression(n_components=l, scale=False) for l in (1, 2, 3)]
     scores = [fold_by_fold(each, X, y, folds_of("numbers", y, 4, 0)) for each in kept]
     assert chosen.n_components == 1 + int(np.argmax(scores))
