@@ -38,7 +38,9 @@ def _text(module: str) -> str:
     spec = find_spec(module)
     if spec is None or spec.origin is None:
         raise ModuleNotFoundError(f"{module} has no source")
-    return Path(spec.origin).read_text(encoding="utf-8")
+    stub = Path(spec.origin).with_suffix(".pyi")  # the imports of a package that makes them late
+    files = [Path(spec.origin), *([stub] if stub.exists() else [])]
+    return "\n".join(file.read_text(encoding="utf-8") for file in files)
 
 
 @cache

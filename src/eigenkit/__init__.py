@@ -3,25 +3,19 @@
 from typing import TYPE_CHECKING
 
 from eigenkit import estimators
-from eigenkit.late import late_names
+from eigenkit.late import homes_in_stub, late_names
 
 if TYPE_CHECKING:
     from eigenkit.estimators import *  # noqa: F403
-    from eigenkit.kernels import Kernel
-    from eigenkit.models import RowBlocks, Stream
+    from eigenkit.kernels import Kernel as Kernel
+    from eigenkit.models import RowBlocks as RowBlocks
+    from eigenkit.models import Stream as Stream
 
 __version__ = "0.1.0"
 
-__all__ = ["Kernel", "RowBlocks", "Stream"]
-__all__ += estimators.__all__
-__all__.remove("Projection")  # which is for those who add an estimator
+_HOMES = {"Kernel": ".kernels", "RowBlocks": ".models", "Stream": ".models"}
+_HOMES |= dict.fromkeys(homes_in_stub(estimators.__file__), ".estimators")
+del _HOMES["Projection"]  # which is for those who add an estimator
 
 # scikit-learn takes a second to import; `eigenkit --help` must not wait for it.
-__getattr__, __dir__ = late_names(
-    __name__,
-    {
-        ".estimators": [name for name in estimators.__all__ if name in __all__],
-        ".kernels": ["Kernel"],
-        ".models": ["RowBlocks", "Stream"],
-    },
-)
+__getattr__, __dir__, __all__ = late_names(__name__, _HOMES)

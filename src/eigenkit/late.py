@@ -3,10 +3,12 @@ the versions of what was imported."""
 
 from __future__ import annotations
 
+import ast
 import platform
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
@@ -17,22 +19,21 @@ def named(path: str) -> Any:
 
 
 def late_names(
-    package: str, modules: Mapping[str, Sequence[str]]
-) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package, for names that live in modules.
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names live in its modules.
 
     Parameters
     ----------
     package : str
         Its ``__name__``.
-    modules : dict of str to sequence of str
-        The names that each module defines; modules are named from here, as in ``".cca"``.
+    homes : dict of str to str
+        The module of every name, as in ``".cca"``; see :func:`homes_in_stub`.
 
     Returns
     -------
-    pair of functions
+    triple
     """
-    homes = {name: module for module, names in modules.items() for name in names}
 
     def get(name: str) -> Any:
         if name in homes:
@@ -44,7 +45,21 @@ def late_names(
     def names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *homes})
 
-    return get, names
+    return get, names, sorted(homes)
+
+
+def homes_in_stub(package_file: str) -> dict[str, str]:
+    """The module of every name that a package exports, by the imports in the stub beside its file.
+
+    Type checkers read the stub (``__init__.pyi``), so that the names are listed once.
+    """
+    stub = Path(package_file).with_suffix(".pyi").read_text(encoding="utf-8")
+    return {
+        alias.name: "." * node.level + str(node.module)
+        for node in ast.parse(stub).body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
 
 
 def versions() -> dict[str, str]:

@@ -1,0 +1,51 @@
+from ._base import Projection as Projection, alpha_path as alpha_path
+from .bayesian_cca import BayesianCCA as BayesianCCA
+from .cca import CCA as CCA, CanonicalRidge as CanonicalRidge
+from .graph_regularized import GraphRegularized as GraphRegularized
+from .hypergraph import (
+    HypergraphClustering as HypergraphClustering,
+    HypergraphSpectral as HypergraphSpectral,
+)
+from .keep_search import KeepSearchCV as KeepSearchCV, selection_frequency as selection_frequency
+from .kernel import (
+    KernelCCA as KernelCCA,
+    KernelHypergraphSpectral as KernelHypergraphSpectral,
+    KernelLDA as KernelLDA,
+    KernelOrthonormalizedPLS as KernelOrthonormalizedPLS,
+    KernelPLS as KernelPLS,
+)
+from .kernel_pca import KernelPCA as KernelPCA
+from .lda import LDA as LDA
+from .least_squares import LeastSquaresProjection as LeastSquaresProjection
+from .many_labels import ManyLabelClassifier as ManyLabelClassifier
+from .multilabel import (
+    MultilabelLDA as MultilabelLDA,
+    copy_transformation as copy_transformation,
+    label_powerset as label_powerset,
+)
+from .multiple_kernels import MultipleKernelProjection as MultipleKernelProjection
+from .multiview import MultiviewCCA as MultiviewCCA
+from .opls import OrthonormalizedPLS as OrthonormalizedPLS
+from .orthogonal_pls import OrthogonalPLS as OrthogonalPLS
+from .pca import PCA as PCA
+from .planes import GEPSVM as GEPSVM, ReGEC as ReGEC
+from .pls import (
+    PLSSVD as PLSSVD,
+    SIMPLS as SIMPLS,
+    PLSCanonical as PLSCanonical,
+    PLSRegression as PLSRegression,
+)
+from .plsda import PLSDA as PLSDA
+from .probabilistic_cca import ProbabilisticCCA as ProbabilisticCCA
+from .rgcca import RGCCA as RGCCA
+from .search import (
+    AlphaSearchCV as AlphaSearchCV,
+    PLSRegressionCV as PLSRegressionCV,
+    l1_path as l1_path,
+)
+from .shrinkage import (
+    ShrinkageRegression as ShrinkageRegression,
+    shrinkage_factors as shrinkage_factors,
+)
+from .sparse_cca import SparseCCA as SparseCCA
+from .sparse_pls import SparsePLS as SparsePLS, SparsePLSDA as SparsePLSDA
