@@ -189,6 +189,7 @@ def test_only_the_bad_rows_are_skipped(chunk, tmp_path, rng, monkeypatch):
 
 @pytest.mark.parametrize("written", [1, 2, 5])
 def test_an_interrupt_amid_bad_rows_loses_none(written, tmp_path, rng, monkeypatch):
+    monkeypatch.setattr(module, "_CHUNK", 400)
     frame, data = _frame(rng), tmp_path / "data.csv"
     model = _start(tmp_path, frame[:60])
     data.write_text(_with_bad_rows(frame))

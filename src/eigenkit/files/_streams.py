@@ -39,12 +39,17 @@ _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"PK\x03\x04": "npz", b"PAR1": "pa
 
 
 class Origin:
-    """A file on disk, or standard input kept in a temporary file, to be opened repeatedly."""
+    """A file on disk, or standard input kept in a temporary file, to be opened repeatedly.
 
-    def __init__(self, path: str, max_bytes: int) -> None:
+    Or a ``text`` that is to be read in place of the file.
+    """
+
+    def __init__(self, path: str, max_bytes: int, text: bytes | None = None) -> None:
         self._kept: IO[bytes] | None = None
-        self.path, self.max_bytes = path, max_bytes
-        if path == "-":
+        self.path, self.max_bytes, self._text = path, max_bytes, text
+        if text is not None:
+            pass
+        elif path == "-":
             self._kept = held(self, _spool(path, sys.stdin.buffer, max_bytes))
         else:
             _check_regular(path)
@@ -58,6 +63,8 @@ class Origin:
 
     def raw(self) -> IO[bytes]:
         """The bytes as they are stored."""
+        if self._text is not None:
+            return io.BytesIO(self._text)
         if self._kept is not None:
             self._kept.seek(0)
             return os.fdopen(os.dup(self._kept.fileno()), "rb")

@@ -108,7 +108,7 @@ class SvmLight(Source):
         for line in lines:
             if b"#" in line:
                 line = line[: line.index(b"#")]
-            label, rest = _split_label(line)
+            label, rest = split_label(line)
             if label is None:
                 continue
             labels.append(label)
@@ -180,7 +180,7 @@ def _has_twice(indices: np.ndarray, counts: np.ndarray) -> bool:
     return bool(np.any((np.diff(row[order]) == 0) & (np.diff(indices[order]) == 0)))
 
 
-def _split_label(line: bytes) -> tuple[tuple[str, ...] | None, bytes]:
+def split_label(line: bytes) -> tuple[tuple[str, ...] | None, bytes]:
     """The labels before the first pair, and the pairs; None for an empty line."""
     words = line.split(None, 1)
     if not words:

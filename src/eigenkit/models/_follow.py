@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -13,17 +12,15 @@ from pathlib import Path
 from typing import IO, Any
 from zlib import crc32
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from eigenkit.files import Block, FileError, Reading, Source, open_file
-from eigenkit.files._delimited import Delimited
-from eigenkit.files._reading import check_lines, not_lines, stacked
+from eigenkit.files import FileError, Reading
+from eigenkit.files._reading import check_lines, not_lines
+from eigenkit.models._arrivals import LINES, Arrivals, Layout, mark_of
 from eigenkit.models._model import Model, of_more_rows, save
-from eigenkit.models._parsed import numbered
 from eigenkit.models._stream import Stream
-from eigenkit.shell import counted, shown
+from eigenkit.shell import counted
 
 # Seconds between looks at a file that has not grown.
 _POLL = 1.0
@@ -31,8 +28,6 @@ _POLL = 1.0
 _CHUNK = 2**22
 # Bytes by which a file is recognized, at its beginning and where it was left.
 _MARKED = 4096
-# Formats whose rows are lines, and which of them have a line of names above them.
-_LINES = {"csv": True, "tsv": True, "svmlight": False}
 # What to do about a file whose rows were taken in, and are no longer what they were.
 _CHANGED = (
     "the model holds its rows as they were; if the file has only new rows now, follow it with a "
@@ -143,8 +138,8 @@ class Follower:
             estimator, checkpoint, every=every, half_life=half_life, on_error=on_error
         )
         self.n_held = self.stream.n_rows  # that the model or the state had before this run
-        self.kinds: dict[int, str] | None = None  # of the columns that do not hold numbers
-        self._begins, self._header = True, b""
+        self._begins = True
+        self._layout: Layout | None = None
         self._n_passed = 0  # lines of rows that came, whether they were taken or skipped
         # Checksums: of everything that came, and of some bytes, which is quickly found.
         self._sum, self._ends = 0, ""
@@ -161,7 +156,7 @@ class Follower:
 
     def _follow(self, path: str, once: bool, say: Callable[[str], None]) -> None:
         kind = self.options.format or ("svmlight" if self.model.features.names is None else "csv")
-        if kind not in _LINES:
+        if kind not in LINES:
             raise not_lines(path, kind)
         if path != "-" and Path(path).exists():
             check_lines(path)
@@ -197,25 +192,33 @@ class Follower:
         if path == "-" and self._begins:
             check_lines(path, text)
         self._begins = False
-        if _LINES[kind] and not self._header:
-            if path == "-" or batch.begin == 0:  # every input begins with the names
-                self._header = self._to_names(text)
-                text = text[len(self._header) :]
-                before = crc32(self._header, before)
-            else:
-                self._header = self._to_names(_first(path))
-        if self.row.search(text):
+        if self._layout is None and self.row.search(text):
+            at_begin = path == "-" or batch.begin == 0  # every input begins with the names
+            self._layout = self._found(path, kind, text if at_begin else _first(path))
+            if at_begin:
+                text = text[len(self._layout.header) :]
+                before = crc32(self._layout.header, before)
+        if self._layout is not None and self.row.search(text):
             last = self.stream.position  # blank lines may have come since
             begin = batch.begin if last is None else last
-            known = self._header, text, begin, batch.end, self._n_passed, before
-            self.stream.feed(**_Rows(self, path, kind, *known).as_fed())
+            known = begin, batch.end, self._n_passed, before
+            skip = self.stream.on_error == "skip"
+            rows = Arrivals(self._layout, text, *known, self.stream.estimator, skip)
+            self.stream.feed(**rows.as_fed())
         self._n_passed += text.count(b"\n")
         self._sum = crc32(batch.text, self._sum)
         if path != "-":
             self._ends = _ends(path, self.stream.position or 0)
 
+    def _found(self, path: str, kind: str, text: bytes) -> Layout:
+        """How the rows are read of a file that begins so."""
+        above = self._to_names(text)
+        layout = Layout(self.model, path, kind, self.options)
+        layout.begin(above, text[len(above) :])
+        return layout
+
     def _to_names(self, text: bytes) -> bytes:
-        """The lines up to the first that is a row, that of the names; nothing if there is none."""
+        """The lines up to the first that holds anything; nothing if there is none."""
         row = self.row.search(text)
         return b"" if row is None else text[: text.find(b"\n", row.end()) + 1 or len(text)]
 
@@ -225,10 +228,11 @@ class Follower:
             self._n_passed = 0 if self.adds else self.stream.n_rows + self.stream.n_skipped
             return
         n_lines, n_bytes, self._sum = _looked_through(path, position)
-        above = self._to_names(_first(path)).count(b"\n") if _LINES[kind] else 0
-        self._n_passed = max(0, n_lines - above)
+        if position:
+            self._layout = self._found(path, kind, _first(path))
+            self._n_passed = max(0, n_lines - self._layout.header.count(b"\n"))
         self._ends, mark = _ends(path, position), self.stream.mark or ""
-        if n_bytes == position and mark.startswith("all ") and mark != _mark(self._sum):
+        if n_bytes == position and mark.startswith("all ") and mark != mark_of(self._sum):
             raise self._changed(path)
 
     def _changed(self, path: str) -> FileError:
@@ -260,11 +264,6 @@ def _is_solvable(estimator: Any) -> bool:
         return False
 
 
-def _mark(checksum: int) -> str:
-    """Of all that was taken in of a file; earlier marks were of its ends."""
-    return f"all {checksum:08x}"
-
-
 def _ends(path: str, end: int) -> str:
     """A checksum of the first bytes of a file, and of the last ones before ``end``."""
     with open(path, "rb") as stream:
@@ -287,114 +286,3 @@ def _looked_through(path: str, end: int) -> tuple[int, int, int]:
             n_lines, n_bytes = n_lines + piece.count(b"\n"), n_bytes + len(piece)
             checksum = crc32(piece, checksum)
     return n_lines, n_bytes, checksum
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Lines as X and y, parsed when the stream asks for them, so that it can skip bad ones."""
-
-    follower: Follower
-    path: str
-    kind: str
-    header: bytes
-    text: bytes
-    begin: int
-    end: int
-    n_before: int
-    sum_before: int  # the checksum of everything before the text
-
-    def as_fed(self) -> dict[str, Any]:
-        """Arguments of :meth:`Stream.feed`."""
-        mark = None if self.path == "-" else _mark(crc32(self.text, self.sum_before))
-        place = {"position": self.end, "after": self.begin, "mark": mark}
-        return {"batch": self, **place, "parts": self._parts}
-
-    def _parts(self) -> list[dict[str, Any]]:
-        """Both halves, so that in the end only the rows that are bad are skipped."""
-        starts = [row.start() for row in self.follower.row.finditer(self.text)]
-        if len(starts) < 2:
-            return []
-        middle = starts[len(starts) // 2]
-        first, second = self.text[:middle], self.text[middle:]
-        end, passed = self.end - len(second), self.n_before + first.count(b"\n")
-        left = replace(self, text=first, end=end)
-        known = crc32(first, self.sum_before)
-        right = replace(self, text=second, begin=end, n_before=passed, sum_before=known)
-        return [left.as_fed(), right.as_fed()]
-
-    def __call__(self) -> tuple[Any, np.ndarray, dict[str, Any]]:
-        options = self.follower.options
-        with tempfile.NamedTemporaryFile(suffix=f".{self.kind}") as file:
-            file.write(self.header + self.text)
-            file.flush()
-            try:
-                source = open_file(file.name, replace(options, format=self.kind))
-                self._check_layout(source)
-                parts = [self._encoded(block) for block in numbered(source)]
-            except FileError as error:
-                line, problem = error.line, error.problem
-                if error.path == file.name:
-                    alone = 1 + int(_LINES[self.kind]) if self.text.count(b"\n") < 2 else None
-                    line = self._line(error.line or alone)
-                if self.follower.stream.on_error == "skip":  # nothing need be done about it
-                    problem = f"{problem.split(': ', 1)[0].rstrip('.')}."
-                raise FileError(self.path, problem, line=line, column=error.column) from error
-        X = stacked([X for X, _ in parts])
-        return X, np.concatenate([y for _, y in parts]), self.follower.model.target.in_parts()
-
-    def _check_layout(self, source: Source) -> None:
-        """That a few rows are not taken for a table of another kind than the whole file is."""
-        if not isinstance(source, Delimited):
-            return
-        named = self.follower.model.how.get("found", {}).get("index") is not None
-        nameless = self.header.lstrip(b'" ').startswith(source.found["delimiter"].encode())
-        if source.names[0] == "" and not nameless and not named:
-            n = len(source.names)
-            raise FileError(
-                source.path, f"{n} cells, where the first row has {n - 1}: correct the row."
-            )
-        if self.follower.kinds is None:
-            self.follower.kinds = source.kinds
-        known = self.follower.kinds
-        for j in source.kinds:
-            if source.kinds[j] != known.get(j):
-                raise FileError(
-                    source.path,
-                    "a row holds no number, where those before do: correct it.",
-                    column=source.names[j],
-                )
-
-    def _encoded(self, block: Block) -> tuple[Any, np.ndarray]:
-        model = self.follower.model
-        block = replace(block, start=self.n_before + block.start, path=self.path)
-        if block.labels is None:
-            names = ", ".join(model.target.columns)
-            raise FileError(self.path, f"its rows hold no labels: the model knows {names}.")
-        y = self._targets(block)
-        if model.target.kind == "classes":
-            self._check_known(block.start, y)
-        return model.features.matrix(self.path, block), y
-
-    def _targets(self, block: Block) -> np.ndarray:
-        """y of a block; an error says what can be done here."""
-        try:
-            return self.follower.model.target.encode(self.path, block.labels, block.start)
-        except FileError as error:
-            what = error.problem.split(": ", 1)[0].rstrip(".")
-            remedy = "correct it, or leave such rows out with --on-error skip."
-            raise FileError(self.path, f"{what}: {remedy}") from error
-
-    def _check_known(self, start: int, y: np.ndarray) -> None:
-        known = self.follower.model.target.names
-        for i in np.flatnonzero(~np.isin(y.astype(str), known)):
-            raise FileError(
-                self.path,
-                f"the class {shown(y[i])} in row {start + i + 1} is not one that the model knows: "
-                "correct it, leave such rows out with --on-error skip, or fit a model to rows "
-                "that have it.",
-            )
-
-    def _line(self, line: int | None) -> int | None:
-        """The number that a line of the text has in the file."""
-        known = self.path != "-" or self.begin == 0
-        return None if line is None or not known else self.n_before + line

@@ -10,19 +10,17 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, Self
-
-import numpy as np
-from scipy import sparse
 
 from eigenkit.estimators._streams import Streaming
 from eigenkit.exceptions import RepeatedBatchWarning
 from eigenkit.files import FileError, atomic
-from eigenkit.files._common import listed
 from eigenkit.files._writing import Lock
 from eigenkit.models._container import damaged, read_container, write_container
 from eigenkit.models._model import MAX_BYTES
+from eigenkit.models._refusals import explained
 from eigenkit.models._trees import TreeError, from_tree, to_tree
 from eigenkit.shell import check_above_zero, check_choice, check_real, is_fitted_name, what_is
 
@@ -30,6 +28,16 @@ from eigenkit.shell import check_above_zero, check_choice, check_real, is_fitted
 SHARE = 0.05
 # Messages of skipped batches that are kept; all are counted.
 MESSAGES = 100
+
+
+@dataclass(frozen=True)
+class _Last:
+    """Where a stream stands: one value, so that an interrupt finds all of it old or new."""
+
+    position: int | None = None
+    mark: str | None = None
+    n_skipped: int = 0
+    skipped: list[tuple[int, str]] = field(default_factory=list)
 
 
 class Stream:
@@ -105,10 +113,7 @@ class Stream:
         self.source = source
         self.estimator: Any = estimator
         self.path = Path(path)
-        self.position: int | None = None
-        self.mark: str | None = None
-        self.n_rows, self.n_skipped = _n_rows(estimator), 0
-        self.skipped: list[tuple[int, str]] = []
+        self._last = _Last()
         to_tree(estimator, [])  # what cannot be stored is refused before there is any state
         self._lock = Lock(self.path)
         try:
@@ -117,6 +122,12 @@ class Stream:
             self._lock.release()
             raise
         self._written, self._cost, self._dirty = time.monotonic(), 0.0, False
+
+    position = property(lambda self: self._last.position)
+    mark = property(lambda self: self._last.mark)
+    n_skipped = property(lambda self: self._last.n_skipped)
+    skipped = property(lambda self: self._last.skipped)
+    n_rows = property(lambda self: _n_rows(self.estimator))
 
     # -- feeding -----------------------------------------------------------------------
 
@@ -158,7 +169,7 @@ class Stream:
         position: int | None = None,
         after: int | None = None,
         mark: str | None = None,
-        parts: Callable[[], list[dict[str, Any]]] = list,
+        sound: Callable[[], tuple[Any, list[tuple[int, ValueError]]]] | None = None,
     ) -> bool:
         """:meth:`update` with a batch that is made when it is needed.
 
@@ -171,9 +182,10 @@ class Stream:
             As in :meth:`update`.
         mark : str, optional
             What tells the source, up to the position, from others; kept with the position.
-        parts : callable, optional
-            Gives arguments of this method for the parts of the batch, which are fed in its place
-            where it is to be skipped; none where it has no parts.
+        sound : callable, optional
+            Asked where the batch is refused: gives a batch without what is bad in it, and of
+            everything bad the position and the error. The first of these is raised, or all are
+            skipped and the rest is taken in.
 
         Returns
         -------
@@ -188,16 +200,19 @@ class Stream:
         position, after = self._place(position, after)
         if self._is_past(position, after):
             return False
-        problem = self._refusal(batch, position)
-        if problem is not None and (smaller := parts()):
-            taken = [self.feed(**part) for part in smaller]
-            return all(taken)
-        if problem is not None:
-            self.n_skipped += 1
-            self.skipped = [*self.skipped, (position, problem)][-MESSAGES:]
-        self.position, self.mark, self._dirty = position, mark, True
+        last, before = self._last, vars(self.estimator).copy()
+        try:
+            bad = self._taken(batch, sound, position)
+            skipped = [*last.skipped, *bad][-MESSAGES:]
+            self._last = _Last(position, mark, last.n_skipped + len(bad), skipped)  # now it counts
+        except BaseException:
+            if self._last is last:  # an interrupt may come between any two steps
+                vars(self.estimator).clear()
+                vars(self.estimator).update(before)
+            raise
+        self._dirty = True
         self._checkpoint_if_due()
-        return problem is None
+        return not bad
 
     def _place(self, position: int | None, after: int | None) -> tuple[int, int]:
         if position is None:
@@ -232,41 +247,31 @@ class Stream:
             )
         return True
 
-    def _refusal(self, batch: Callable[[], Any], position: int) -> str | None:
-        """Take a batch in, or say why it is to be skipped."""
+    def _taken(
+        self, batch: Callable[[], Any], sound: Callable[[], Any] | None, position: int
+    ) -> list[tuple[int, str]]:
+        """Take a batch in; what is skipped of it, and why."""
         try:
-            X, y, more = batch()
-            given = more if self.half_life is None else {**more, "half_life": self.half_life}
-            try:
-                self.estimator.partial_fit(X, y, **given)
-            except ValueError as error:
-                if (better := self._explained(error, X, position)) is None:
-                    raise
-                raise better from error
+            self._add(batch(), position)
+            return []
         except (ValueError, TypeError) as error:
-            if self.on_error == "raise":
-                raise
-            return str(error)
-        self.n_rows = _n_rows(self.estimator)
-        return None
+            rest, bad = (None, [(position, error)]) if sound is None else sound()
+            if self.on_error == "raise" or not bad:
+                raise (bad[0][1] if bad else error) from error.__cause__
+        if rest is not None:
+            self._add(rest, position)
+        return [(where, str(problem)) for where, problem in bad]
 
-    def _explained(self, error: ValueError, X: Any, position: int) -> ValueError | None:
-        """An error that says which columns have changed, or which row is not finite."""
-        batch, known = f"the batch up to {position}", vars(self.estimator)
-        shape, began = _shape(X), known.get("n_features_in_")
-        names, before = getattr(X, "columns", None), known.get("feature_names_in_")
-        other = None
-        if began is not None and len(shape) == 2 and shape[1] != began:
-            other = f"{shape[1]} columns", str(began)
-        elif names is not None and before is not None and list(names) != list(before):
-            other = f"the columns {listed(names)}", listed(before)
-        if other is not None:
-            return ValueError(
-                f"{batch} has {other[0]}, but {self.path.name} began with {other[1]}: give the "
-                "same columns, or another file."
-            )
-        row = _first_not_finite(X)
-        return None if row is None else ValueError(f"row {row} (from 0) of {batch}: {error}")
+    def _add(self, batch: tuple[Any, Any, dict[str, Any]], position: int) -> None:
+        X, y, more = batch
+        given = more if self.half_life is None else {**more, "half_life": self.half_life}
+        try:
+            self.estimator.partial_fit(X, y, **given)
+        except ValueError as error:
+            name = self.path.name
+            if (better := explained(error, X, self.estimator, name, position)) is None:
+                raise
+            raise better from error
 
     # -- the file ----------------------------------------------------------------------
 
@@ -310,11 +315,11 @@ class Stream:
         try:
             self._check_settings(from_tree(tree["settings"], arrays))
             found = from_tree(tree["estimator"], arrays)
-            position, mark, n_skipped = tree["position"], tree.get("mark"), tree["n_skipped"]
             skipped = from_tree(tree["skipped"], arrays)
+            last = _Last(tree["position"], tree.get("mark"), tree["n_skipped"], skipped)
         except (TreeError, KeyError, TypeError, RecursionError) as error:
             raise damaged(str(self.path), "it holds no state of a stream") from error
-        if type(found) is not type(self.estimator) or not _is_position(position):
+        if type(found) is not type(self.estimator) or not _is_position(last.position):
             raise damaged(str(self.path), "it holds no state of a stream")
         if any(is_fitted_name(name) for name in vars(self.estimator)):
             raise ValueError(
@@ -324,10 +329,8 @@ class Stream:
         for name, value in vars(found).items():
             if is_fitted_name(name):
                 setattr(self.estimator, name, value)
-        self.position, self.mark = position, mark
-        self.n_skipped, self.skipped = n_skipped, skipped
-        self.n_rows = _n_rows(found)
-        return self.position
+        self._last = last
+        return last.position
 
     def _check_settings(self, stored: dict[str, Any]) -> None:
         mine = self._settings()
@@ -372,23 +375,3 @@ def _n_rows(estimator: Any) -> int:
 
 def _is_position(value: Any) -> bool:
     return value is None or (isinstance(value, int) and not isinstance(value, bool))
-
-
-def _shape(X: Any) -> tuple[int, ...]:
-    try:
-        return np.shape(X)
-    except ValueError:  # rows of different lengths
-        return ()
-
-
-def _first_not_finite(X: Any) -> int | None:
-    if sparse.issparse(X):
-        X = X.tocoo()
-        rows = X.row[~np.isfinite(X.data)]
-    else:
-        try:
-            A = np.asarray(X, dtype=np.float64)
-        except (TypeError, ValueError):
-            return None
-        rows = np.flatnonzero(~np.isfinite(A.reshape(len(A), -1)).all(axis=1))
-    return int(rows.min()) if len(rows) else None

@@ -1,0 +1,275 @@
+"""Lines of a file that grows, as X and y; and which of them are bad, where that is the matter."""
+
+from __future__ import annotations
+
+import io
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from sklearn.base import clone
+
+from eigenkit.files import Block, FileError, Reading, Source, open_file
+from eigenkit.files._delimited import Delimited
+from eigenkit.files._reading import stacked
+from eigenkit.files._tolerant import tolerant
+from eigenkit.models._features import take_rows
+from eigenkit.models._model import Model
+from eigenkit.models._parsed import numbered
+from eigenkit.shell import shown
+
+# Formats whose rows are lines, and which of them may have a line of names above them.
+LINES = {"csv": True, "tsv": True, "svmlight": False}
+_SKIP = "leave such rows out with --on-error skip"
+
+
+def mark_of(checksum: int) -> str:
+    """Of all that was taken in of a file; earlier marks were of its ends."""
+    return f"all {checksum:08x}"
+
+
+@dataclass
+class Layout:
+    """How all rows of a file are read: what the first of them have shown."""
+
+    model: Model
+    path: str
+    kind: str
+    options: Reading
+    header: bytes = b""  # the lines up to that of the names; nothing if there are none
+    kinds: dict[int, str] | None = None  # of the columns that do not hold numbers
+
+    def begin(self, above: bytes, text: bytes) -> None:
+        """Find out whether a file that begins so, up to its first row, begins with names."""
+        if self.kind == "svmlight":
+            return
+        try:
+            named = bool(self.tolerant(above + text).header)
+        except FileError:  # names and no rows, or what is wrong is said with the first row
+            named = True
+        self.options = replace(self.options, header=named)
+        self.header = above if named else b""
+
+    def tolerant(self, text: bytes) -> Any:
+        """Text of which some lines may be bad."""
+        return tolerant(self.path, self.kind, text, replace(self.options, format=self.kind))
+
+    def lines(self, text: bytes) -> list[bytes]:
+        """Text as lines, as the reader sees them."""
+        return io.BytesIO(text).readlines() if self.kind == "svmlight" else text.splitlines(True)
+
+    def not_text(self, lines: list[bytes]) -> Iterator[tuple[int, str]]:
+        """Lines that hold what is no text, or other than the file's; and what."""
+        given = self.options.encoding
+        known = given or ("utf-8" if any(map(_shows_utf8, lines)) else "latin-1")
+        for i, line in enumerate(lines):
+            if b"\0" in line:
+                yield i, "it holds a byte 0, which is no text."
+            elif not line.isascii() and not _is_in(known, line):
+                yield i, f"it is not in {known}."
+
+    def check(self, source: Source) -> None:
+        """That a few rows are not taken for a table of another kind than the whole file is."""
+        if not isinstance(source, Delimited):
+            return
+        named = self.model.how.get("found", {}).get("index") is not None
+        nameless = self.header.lstrip(b'" ').startswith(source.found["delimiter"].encode())
+        if source.names[0] == "" and not nameless and not named:
+            n = len(source.names)
+            raise FileError(
+                source.path, f"{n} cells, where the first row has {n - 1}: correct the row."
+            )
+        if self.kinds is None:
+            self.kinds = source.kinds
+        for j in source.kinds:
+            if source.kinds[j] != self.kinds.get(j):
+                raise FileError(
+                    source.path,
+                    "a row holds no number, where those before do: correct it.",
+                    column=source.names[j],
+                )
+
+    def encoded(self, block: Block) -> tuple[Any, np.ndarray]:
+        """X and y of a block that knows how many rows of the file come before it."""
+        model, block = self.model, replace(block, path=self.path)
+        if block.labels is None:
+            names = ", ".join(model.target.columns)
+            raise FileError(self.path, f"its rows hold no labels: the model knows {names}.")
+        y = self._targets(block)
+        if model.target.kind == "classes":
+            self._check_known(block.start, y)
+        return model.features.matrix(self.path, block), y
+
+    def _targets(self, block: Block) -> np.ndarray:
+        """y of a block; an error says what can be done here."""
+        try:
+            return self.model.target.encode(self.path, block.labels, block.start)
+        except FileError as error:
+            what = error.problem.split(": ", 1)[0].rstrip(".")
+            raise FileError(self.path, f"{what}: correct it, or {_SKIP}.") from error
+
+    def _check_known(self, start: int, y: np.ndarray) -> None:
+        for i in np.flatnonzero(~np.isin(y.astype(str), self.model.target.names)):
+            raise FileError(
+                self.path,
+                f"the class {shown(y[i])} in row {start + i + 1} is not one that the model knows: "
+                f"correct it, {_SKIP}, or fit a model to rows that have it.",
+            )
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """Lines as X and y, parsed when the stream asks for them."""
+
+    layout: Layout
+    text: bytes
+    begin: int
+    end: int
+    n_before: int  # lines of rows
+    sum_before: int  # the checksum of everything before the text
+    estimator: Any
+    skip: bool
+
+    def as_fed(self) -> dict[str, Any]:
+        """Arguments of :meth:`Stream.feed`."""
+        mark = None if self.layout.path == "-" else mark_of(crc32(self.text, self.sum_before))
+        place = {"position": self.end, "after": self.begin, "mark": mark}
+        return {"batch": self, **place, "sound": self.sound}
+
+    def __call__(self) -> tuple[Any, np.ndarray, dict[str, Any]]:
+        layout = self.layout
+        with tempfile.NamedTemporaryFile(suffix=f".{layout.kind}") as file:
+            file.write(layout.header + self.text)
+            file.flush()
+            source = open_file(file.name, replace(layout.options, format=layout.kind))
+            layout.check(source)
+            blocks = (replace(b, start=self.n_before + b.start) for b in numbered(source))
+            return self._given([layout.encoded(block) for block in blocks])
+
+    def _given(self, parts: list[tuple[Any, np.ndarray]]) -> tuple[Any, np.ndarray, dict[str, Any]]:
+        X, y = stacked([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+        return X, y, self.layout.model.target.in_parts()
+
+    # -- where something is wrong ------------------------------------------------------
+
+    def sound(self) -> tuple[Any, list[tuple[int, FileError]]]:
+        """The batch without its bad rows, and these: where each ends, and what is wrong with it.
+
+        It takes a few looks at every row at most, however many are bad.
+        """
+        header, bad = self.layout.header, list[tuple[int, FileError]]()
+        lines = self.layout.lines(self.text)
+        ends = [self.end - len(self.text) + n for n in accumulate(map(len, lines))]
+        for i, problem in self.layout.not_text(lines):
+            bad.append((i, FileError(self.layout.path, problem, line=self._line(i))))
+            lines[i] = b"\n"
+        source, above = self.layout.tolerant(header + b"".join(lines)), header.count(b"\n")
+        self.layout.check(source)
+        parts: list[tuple[Any, np.ndarray]] = []
+        n = 0
+        for block in source.blocks(len(lines) + 1):
+            places = np.array(source.places[n : n + len(block)]) - above - 1
+            n += len(block)
+            parts += self._apart(block, places, bad)
+        for error in source.bad:
+            bad.append((error.line - above - 1, self._placed(error, error.line - above - 1)))
+        told = [(ends[i], self._told(error)) for i, error in sorted(bad, key=lambda each: each[0])]
+        if not parts:
+            parts = [(np.empty((0, self.layout.model.features.n_features)), np.empty(0))]
+        return self._given(parts), told
+
+    def _apart(self, block: Block, places: np.ndarray, bad: list[Any]) -> list[Any]:
+        """X and y of the good rows; those that an estimator alone refuses are bad, too."""
+        found: list[tuple[int, Exception]] = []
+        index = np.arange(len(block))
+
+        def encoded(some: np.ndarray) -> Any:
+            start = self.n_before + int(places[some[0]])
+            return self.layout.encoded(replace(take_rows(block, some), start=start))
+
+        def taken(some: np.ndarray) -> Any:
+            X, y = encoded(some)
+            clone(self.estimator).partial_fit(X, y, **self.layout.model.target.in_parts())
+            return X, y
+
+        parts = halved(encoded, index, found)
+        good = np.setdiff1d(index, [i for i, _ in found])
+        try:
+            if len(good):
+                parts = [taken(good)]
+        except (ValueError, TypeError):
+            parts = halved(taken, good, found)
+        bad += [(int(places[i]), self._placed(error, int(places[i]))) for i, error in found]
+        return parts
+
+    def _placed(self, error: Exception, i: int) -> FileError:
+        """An error that says where in the file: by its row, or by line ``i`` of the text."""
+        path = self.layout.path
+        if not isinstance(error, FileError):
+            return FileError(path, str(error), line=self._line(i))
+        if error.line is None:
+            return error
+        return FileError(path, error.problem, line=self._line(i), column=error.column)
+
+    def _line(self, i: int) -> int | None:
+        """The number that a line of the text has in the file; of standard input it is not known."""
+        known = self.layout.path != "-" or self.begin == 0
+        return self.n_before + self.layout.header.count(b"\n") + i + 1 if known else None
+
+    def _told(self, error: FileError) -> FileError:
+        """With a remedy, or without where nothing need be done about it."""
+        problem = error.problem.rstrip(".")
+        what, mark, remedy = problem.rpartition(": ")
+        has_remedy = mark and remedy.count("'") % 2 == 0
+        if self.skip:
+            return error.with_problem(f"{what if has_remedy else problem}.")
+        if _SKIP in problem:
+            return error
+        return error.with_problem(
+            f"{problem}, or {_SKIP}." if has_remedy else f"{problem}: correct it, or {_SKIP}."
+        )
+
+
+def _is_in(encoding: str, line: bytes) -> bool:
+    try:
+        line.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _shows_utf8(line: bytes) -> bool:
+    return not line.isascii() and _is_in("utf-8", line)
+
+
+def halved(
+    test: Callable[[np.ndarray], Any], rows: np.ndarray, bad: list[tuple[int, Exception]]
+) -> list[Any]:
+    """What ``test`` gives for parts of the rows, without those that it refuses one by one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.models._arrivals import halved
+    >>> def no_three(rows):
+    ...     if 3 in rows:
+    ...         raise ValueError("a three")
+    ...     return rows.tolist()
+    >>> bad = []
+    >>> halved(no_three, np.arange(6), bad), bad
+    ([[0, 1, 2], [4, 5]], [(3, ValueError('a three'))])
+    """
+    if not len(rows):
+        return []
+    try:
+        return [test(rows)]
+    except (ValueError, TypeError) as error:
+        if len(rows) == 1:
+            bad.append((int(rows[0]), error))
+            return []
+    middle = len(rows) // 2
+    return [part for half in (rows[:middle], rows[middle:]) for part in halved(test, half, bad)]
