@@ -18,7 +18,7 @@ from scipy import sparse
 
 from benchmarks.race import seconds
 from eigenkit.data.passes import FAN_IN
-from eigenkit.data.sparse_rows import add_transposed, product
+from eigenkit.data.sparse import add_transposed, product
 
 BYTES_PER_NUMBER = 12  # a float64 and an int32 index
 CORES = 16

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from eigenkit import CCA, compiled
 from eigenkit.data.dense import _cross, _gradient, _narrow
-from eigenkit.data.sparse_rows import SparseRows
+from eigenkit.data.sparse import SparseRows
 from eigenkit.files._cells import MISSING
 
 needs_library = pytest.mark.skipif(
@@ -188,7 +188,7 @@ def test_both_ways_give_the_same_model(rng, monkeypatch, switch):
 
 def test_row_blocks_share_the_memory_of_the_matrix(rng, monkeypatch):
     monkeypatch.setenv("EIGENKIT_COMPILED", "0")
-    from eigenkit.data.sparse_rows import _row_slice
+    from eigenkit.data.sparse import _row_slice
 
     X = matrix(rng, "float64", "int32", shape=(400, 30))
     part = _row_slice(X, slice(3, 9))

@@ -11,9 +11,9 @@ import pytest
 from scipy import sparse
 
 from conftest import near
-from eigenkit.data import Blocked, Centered, LocalPasses, SparseTarget, Targets, survey_of
+from eigenkit.data import Blocked, Centered, LocalPasses, Targets, survey_of
 from eigenkit.linalg import Cholesky
-from eigenkit.pencil import Pencil, Report
+from eigenkit.pencil import Pencil, Report, SparseTarget
 from eigenkit.solvers import Settings, component_cv, regression, solve, spectral
 from eigenkit.solvers.cross_products import CrossProducts, blocks, scaling
 from eigenkit.solvers.deflation import Components, decompose, deflated, inverse_rotations

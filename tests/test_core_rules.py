@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from eigenkit.data import Blocked, Centered, Data, LocalPasses, passes, survey_of
 from eigenkit.data.columns import largest
-from eigenkit.data.costs import DENSE_RATE
+from eigenkit.data.protocol import DENSE_RATE
 from eigenkit.linalg import (
     first_triplets,
     largest_first,

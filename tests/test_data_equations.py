@@ -19,12 +19,11 @@ from eigenkit.data import (
     Targets,
     blocked,
     correlations,
-    sparse_rows,
     survey_of,
 )
 from eigenkit.data import dense as dense_data
-from eigenkit.data.sparse import Sparse
-from eigenkit.data.sparse_rows import SparseRows
+from eigenkit.data import sparse as sparse_data
+from eigenkit.data.sparse import Sparse, SparseRows
 from eigenkit.exceptions import ConditionWarning
 from eigenkit.threads import own_threads
 
@@ -173,7 +172,7 @@ def test_data_without_centring_are_taken_as_they_are():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_parts_in_threads_are_all_rows_once(weighted, monkeypatch):
     """With rows that PARTS does not divide."""
-    monkeypatch.setattr(dense_data, "WORTH_PARTS", 1)
+    monkeypatch.setattr("eigenkit.threads.WORTH_PARTS", 1)
     parts: list[slice] = []
     before = dense_data.thread_map
 
@@ -308,7 +307,7 @@ def test_numbers_in_units_of_their_own_are_beyond_single_precision(rng):
 
 def test_blocks_of_sparse_rows_hold_about_as_much_each(monkeypatch, rng):
     S = sparse.random_array((500, 40), density=0.2, rng=rng, format="csr")
-    monkeypatch.setattr("eigenkit.data.sparse_rows.available", lambda: 3)
+    monkeypatch.setattr("eigenkit.data.sparse.available", lambda: 3)
     blocks = SparseRows(S)._blocks
     assert [b.start for b in blocks] == [0, *(b.stop for b in blocks[:-1])]
     assert blocks[-1].stop == 500
@@ -321,12 +320,12 @@ def test_blocks_of_sparse_rows_hold_about_as_much_each(monkeypatch, rng):
 def test_products_of_two_sparse_matrices_keep_to_their_size(size, rows, rng, monkeypatch):
     """Sixteen bytes an entry, as the product is there as sparse and as dense numbers."""
     X = sparse.random_array((40, 30), density=0.2, rng=rng, format="csr")
-    monkeypatch.setattr(sparse_rows, "BLOCK_BYTES", size)
+    monkeypatch.setattr(sparse_data, "BLOCK_BYTES", size)
     starts: list[int] = []
-    monkeypatch.setattr(sparse_rows, "thread_map", lambda f, items, work: [
+    monkeypatch.setattr(sparse_data, "thread_map", lambda f, items, work: [
         starts.append(item.start) or f(item) for item in items
     ])  # fmt: skip
-    found = SparseRows(X).product(sparse.csr_array(X.T), 1.0)
+    found = SparseRows(X).product(sparse.csr_array(X.T))
     np.testing.assert_allclose(found, (X @ X.T).toarray(), atol=1e-12)
     assert starts == list(range(0, 40, rows))
 

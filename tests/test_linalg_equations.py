@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from eigenkit.data import SparseTarget, project
+from eigenkit.data import project, scaled
 from eigenkit.data.columns import FULL, check_finite, column_sums, shifted, sum_of_squares
 from eigenkit.data.passes import Marks, _mark, _some
-from eigenkit.data.sparse_rows import scaled
 from eigenkit.data.triangle import _assembled
 from eigenkit.linalg import (
     Cholesky,
@@ -26,6 +25,7 @@ from eigenkit.linalg import (
     triangular_factor,
     whitener,
 )
+from eigenkit.pencil import SparseTarget
 from eigenkit.tolerances import ENTRY_TIE
 
 

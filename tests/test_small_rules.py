@@ -21,14 +21,12 @@ from eigenkit.data import (
     check_size,
     constant_columns,
     survey_of,
-    threads_for,
     triangle,
 )
-from eigenkit.data.costs import GRAM_LIMIT_BYTES
-from eigenkit.data.dense import PARTS, in_parts
-from eigenkit.data.sparse_rows import MANY_COLUMNS, SPARSE_SHARE, sparse_labels
+from eigenkit.data.protocol import GRAM_LIMIT_BYTES
 from eigenkit.moments import Rows, stream
 from eigenkit.moments.stream import Moments
+from eigenkit.pencil import MANY_COLUMNS, SPARSE_SHARE, sparse_labels
 from eigenkit.solvers import component_cv, kernel_weights, planes, relevance
 from eigenkit.solvers import sparse_pairs as pairs
 from eigenkit.solvers.cross_products import rounding
@@ -36,7 +34,7 @@ from eigenkit.solvers.krylov import _solve_triangle
 from eigenkit.solvers.relevance import Run, search
 from eigenkit.solvers.sparse_pairs import View
 from eigenkit.targets import TARGETS
-from eigenkit.threads import SMALL
+from eigenkit.threads import PARTS, SMALL, in_parts, threads_for
 from eigenkit.tolerances import ROUNDING
 
 

@@ -16,7 +16,10 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeVar
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
+
+from eigenkit.compiled import WIDEST
 
 # Up to this order a factorization gains less from a second BLAS thread than it loses to the idle
 # threads of the other BLAS.
@@ -24,6 +27,13 @@ SMALL = 2500
 
 # With fewer multiplications than this, handing work to threads takes longer than doing it.
 WORTH_THREADS = 1e6
+
+# Rows are handed to threads in this many parts: more than there are threads, so that one which
+# has to share its core holds up the others less.
+PARTS = 4
+
+# With fewer multiplications than this, parts and threads take longer than they save.
+WORTH_PARTS = 1e7
 
 # How many results may wait until they are asked for.
 _MOST_AHEAD = 4
@@ -103,6 +113,25 @@ def own_threads() -> Iterator[None]:
 def ours() -> bool:
     """Whether :func:`own_threads` is held here."""
     return _OURS.get()
+
+
+def in_parts(n: int, d: int, width: int) -> bool:
+    """Whether to split a product of n x d numbers with this many columns by rows."""
+    return float(n) * d * width >= WORTH_PARTS and PARTS * width <= n and d <= SMALL
+
+
+def threads_for(X: Any, y: Any = None) -> AbstractContextManager[Any]:
+    """A context for a fit: with our own threads where X is dense and tall, and y narrow.
+
+    With many columns of y most of the work is not in products with X, and BLAS does it better.
+    """
+    views = X if isinstance(X, list | tuple) else [X]
+    shapes = [A.shape for A in views if isinstance(A, np.ndarray) and A.ndim == 2]
+    k = y.shape[1] if getattr(y, "ndim", 1) == 2 else 1
+    if not shapes or k > WIDEST:
+        return nullcontext()
+    n, d = shapes[0][0], sum(d for _, d in shapes)
+    return own_threads() if in_parts(n, d, d) else nullcontext()
 
 
 def blas_threads(order: int) -> AbstractContextManager[Any]:

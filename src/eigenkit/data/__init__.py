@@ -21,13 +21,11 @@ from eigenkit.data.columns import (
     shifted,
     stored,
 )
-from eigenkit.data.costs import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES
-from eigenkit.data.dense import Dense, SideBySide, threads_for
+from eigenkit.data.dense import Dense, SideBySide
 from eigenkit.data.kernel import CenteredKernel
 from eigenkit.data.passes import LocalPasses, Passes, Steady, Survey, Through, survey_of
-from eigenkit.data.protocol import Data, one_sample
+from eigenkit.data.protocol import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES, Data, one_sample
 from eigenkit.data.sparse import Sparse
-from eigenkit.data.sparse_rows import SparseTarget, sparse_labels
 
 __all__ = [
     "DENSE_LIMIT_BYTES",
@@ -43,7 +41,6 @@ __all__ = [
     "Passes",
     "SideBySide",
     "Sparse",
-    "SparseTarget",
     "Steady",
     "Survey",
     "Targets",
@@ -59,8 +56,6 @@ __all__ = [
     "project",
     "scaled",
     "shifted",
-    "sparse_labels",
     "stored",
     "survey_of",
-    "threads_for",
 ]

@@ -18,10 +18,9 @@ from scipy import sparse
 from eigenkit import compiled
 from eigenkit.data.centered import Centered, Scaled
 from eigenkit.data.columns import BLOCK_BYTES, FULL, moved, row_slices, scaled, shifted
-from eigenkit.data.costs import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, fits
 from eigenkit.data.passes import Passes, Survey, survey_of
-from eigenkit.data.protocol import Data
-from eigenkit.data.sparse_rows import add_transposed, product
+from eigenkit.data.protocol import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, Data, fits
+from eigenkit.data.sparse import add_transposed, product
 from eigenkit.data.triangle import triangle
 from eigenkit.linalg import Array, add_gram, fill_upper
 from eigenkit.tolerances import ROUNDING, grain

@@ -36,7 +36,6 @@ from eigenkit.data.columns import (
     check_size,
 )
 from eigenkit.data.protocol import Data
-from eigenkit.data.sparse_rows import SparseTarget
 from eigenkit.linalg import Array, power_of_two, ratio
 from eigenkit.tolerances import grain, precision
 
@@ -132,9 +131,9 @@ class Centered(Scaled):
     _stored: Any  # all numbers of X
     _mean: Callable[[], Array]  # w'X / sum(w)
     _column_sizes: Callable[[], Array]  # the largest number of each, in absolute value
-    _is_safe: Callable[[], bool]  # squares certainly stay in range; False asks for a closer look
+    _within: Callable[[float, float], bool]  # sizes certainly are; False asks for a closer look
     _tame_offset: Callable[[], None]  # sets shift where means dwarf the spread, finds constants
-    _sparse_cross: Callable[[SparseTarget], Array]  # Z'H
+    _sparse_cross: Callable[[Any], Array]  # Z'H
     _plain_gram: Callable[[], Array]  # P'P
     _plain_outer: Callable[[], tuple[Array, Array]]  # P P' and P delta
 
@@ -174,10 +173,13 @@ class Centered(Scaled):
         if not np.all(np.isfinite(self.mean)):
             check_finite("X", self._stored)
         one_unit = one_unit or X.shape[0] <= X.shape[1]
-        if not self._is_safe() and self._find_unit(self._column_sizes(), one_unit) and center:
+        safe = self._within(*SAFE_RANGE)
+        if not safe and self._find_unit(self._column_sizes(), one_unit) and center:
             self._rescale_mean()
         if center:
             self._tame_offset()
+            if self.shift is not None or self.mean[self.constant].any():
+                self.m = np.where(self.constant, 0.0, 1.0 if self.m is None else self.m)
         else:
             self.constant = self._column_sizes() == 0.0
         self.delta = self._scaled(self.mean if self.shift is None else self.drift)
@@ -204,11 +206,6 @@ class Centered(Scaled):
 
     def _rescale_mean(self) -> None:
         """The mean again, where its sums may have overflown."""
-
-    def _drop_constant(self, constant: np.ndarray) -> None:
-        self.constant = constant
-        if self.mean[constant].any() or self.shift is not None:
-            self.m = np.where(constant, 0.0, 1.0 if self.m is None else self.m)
 
     def in_one_unit(self) -> Centered:
         """The same data with one factor for all columns, for where their units matter."""
@@ -242,7 +239,7 @@ class Centered(Scaled):
 
     def cross(self, H: Any) -> Array:
         """Z'H; of a sparse target H = diag(r) (S - 1 mean') that is Z'diag(r) S, as Z'r = 0."""
-        return self._sparse_cross(H) if isinstance(H, SparseTarget) else self.rmatmat(H)
+        return self._sparse_cross(H) if hasattr(H, "counted") else self.rmatmat(H)
 
     def gram(self) -> Array:
         """Z'Z = P'P - sum(w) delta delta'."""

@@ -7,7 +7,6 @@ panels first, which for few columns takes as long as the sums.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -16,45 +15,19 @@ import numpy as np
 
 from eigenkit import compiled
 from eigenkit.data.centered import Centered
-from eigenkit.data.columns import BLOCK_BYTES, FULL, SAFE_RANGE, moved, row_slices, sum_of_squares
-from eigenkit.data.costs import DENSE_RATE, READ_RATE
+from eigenkit.data.columns import BLOCK_BYTES, FULL, moved, row_slices, sum_of_squares
 from eigenkit.data.passes import tree_sum
-from eigenkit.data.sparse_rows import SparseRows, SparseTarget, add_transposed
+from eigenkit.data.protocol import DENSE_RATE, READ_RATE
+from eigenkit.data.sparse import SparseRows, add_transposed
 from eigenkit.linalg import Array
-from eigenkit.threads import SMALL, ours, own_threads, thread_map
+from eigenkit.threads import PARTS, in_parts, ours, thread_map
 from eigenkit.tolerances import ROUNDING
 
 # Blocks of rows, or sums of them, that stay in the cache of one core.
 CACHE_BYTES = 2**20
 
-# Rows are handed to threads in this many parts: more than there are threads, so that one which
-# has to share its core holds up the others less.
-PARTS = 4
-
-# With fewer multiplications than this, parts and threads take longer than they save.
-WORTH_PARTS = 1e7
-
 # Reading a number from memory takes as long as this many multiplications.
 READING = 8
-
-
-def in_parts(n: int, d: int, width: int) -> bool:
-    """Whether to split a product of n x d numbers with this many columns by rows."""
-    return float(n) * d * width >= WORTH_PARTS and PARTS * width <= n and d <= SMALL
-
-
-def threads_for(X: Any, y: Any = None) -> AbstractContextManager[Any]:
-    """A context for a fit: with our own threads where X is dense and tall, and y narrow.
-
-    With many columns of y most of the work is not in products with X, and BLAS does it better.
-    """
-    views = X if isinstance(X, list | tuple) else [X]
-    shapes = [A.shape for A in views if isinstance(A, np.ndarray) and A.ndim == 2]
-    k = y.shape[1] if getattr(y, "ndim", 1) == 2 else 1
-    if not shapes or k > compiled.WIDEST:
-        return nullcontext()
-    n, d = shapes[0][0], sum(d for _, d in shapes)
-    return own_threads() if in_parts(n, d, d) else nullcontext()
 
 
 class SideBySide:
@@ -117,9 +90,8 @@ class Dense(Centered):
     def _rescale_mean(self) -> None:
         self.mean = self._mean() / np.broadcast_to(self.unit, self.shape[1:])
 
-    def _is_safe(self) -> bool:
-        low, high = SAFE_RANGE[0] ** 2, SAFE_RANGE[1] ** 2
-        return bool(np.all((self._squares > low) & (self._squares < high)))
+    def _within(self, low: float, high: float) -> bool:
+        return bool(np.all((self._squares > low**2) & (self._squares < high**2)))
 
     @cached_property
     def _squares(self) -> Array:
@@ -154,7 +126,7 @@ class Dense(Centered):
         noise = ROUNDING * np.abs(self._scaled(self.shift))
         self.drift = drift / self.total / (1.0 if self.m is None else self.m)
         self.mean = self.shift + self.drift
-        self._drop_constant(high - low <= noise)
+        self.constant = high - low <= noise
 
     # -- P, block by block -------------------------------------------------------------
 
@@ -239,7 +211,7 @@ class Dense(Centered):
         found -= np.outer(self.delta, U.sum(axis=0))
         return found
 
-    def _sparse_cross(self, H: SparseTarget) -> Array:
+    def _sparse_cross(self, H: Any) -> Array:
         """From rows without their means: sums of rows of one class cancel nothing then."""
         S, d = H.counted(), self.shape[1]
         k = S.shape[1]

@@ -17,6 +17,28 @@ from eigenkit.linalg import Array, eigenpairs, fixed_start, power_norm, truncate
 from eigenkit.shell import lacks
 from eigenkit.tolerances import EPS, along
 
+# -- what things cost: rates and limits, on which the choice of a method rests -----------
+# In seconds of a two-core machine; only their ratios matter.
+
+# Multiply-adds a second: in dense products, in products of a sparse matrix with a dense
+# block, and in products of two sparse matrices.
+DENSE_RATE = 5e10
+BLOCK_RATE = 4.5e9
+SPARSE_RATE = 1e8
+# Numbers a second that a pass over dense data reads.
+READ_RATE = 1e9
+
+# The largest Gram matrix (one of n x n or d x d numbers) that a fit may allocate.
+GRAM_LIMIT_BYTES = 2**30
+
+# Sparse data up to this size may be made dense where that gains accuracy; never beyond.
+DENSE_LIMIT_BYTES = 2**23
+
+
+def fits(side: int) -> bool:
+    """Whether a Gram matrix of this order may be allocated."""
+    return 8 * side * side <= GRAM_LIMIT_BYTES
+
 
 def one_sample(weight: Array | None) -> float:
     """What one sample weighs: degrees of freedom are the total weight less this.
@@ -87,7 +109,7 @@ class Data:
         lacks(self, "rmatmat")
 
     def cross(self, H: Any) -> Array:
-        """Z'H for a target, which may be a :class:`~eigenkit.data.SparseTarget`."""
+        """Z'H for a target, which may be a :class:`~eigenkit.pencil.SparseTarget`."""
         return self.rmatmat(H)
 
     def within(self, H: Any) -> Array:

@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from eigenkit.data.sparse_rows import add_transposed, product
+from eigenkit.data.sparse import add_transposed, product
 from eigenkit.estimators._encoding import ONE_EACH, check_two_classes
 from eigenkit.estimators._kernel_space import refuse_overflow
 from eigenkit.estimators._streams import Streaming, results

@@ -21,7 +21,7 @@ from sklearn.base import (
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import project, threads_for
+from eigenkit.data import project
 from eigenkit.estimators._blocks import ROW_BY_ROW, blocked_rows, take_blocks
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import labels_of
@@ -30,6 +30,7 @@ from eigenkit.estimators._validation import check_weight, check_X, owned
 from eigenkit.late import named
 from eigenkit.moments import Blocks, Rows, dense
 from eigenkit.shell import Instead, check_choice, lacks, unchanged_on_error
+from eigenkit.threads import threads_for
 
 # The displays of eigenkit.analysis, by what they are called here.
 PICTURES = {

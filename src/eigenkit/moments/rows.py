@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data import Centered, CenteredKernel, column_sums, one_sample, sparse_labels
+from eigenkit.data import Centered, CenteredKernel, column_sums, one_sample
 from eigenkit.linalg import Array, distinct_rows, triangular_factor
-from eigenkit.pencil import Pencil
+from eigenkit.pencil import Pencil, sparse_labels
 from eigenkit.targets import Labels, Target
 from eigenkit.tolerances import EPS, STREAM_ROUNDING, precision
 

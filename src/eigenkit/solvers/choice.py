@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eigenkit.data import Data
-from eigenkit.data.costs import DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
+from eigenkit.data.protocol import DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
 from eigenkit.tolerances import EPS, TINY
 
 # Conjugate gradients hardly ever take fewer iterations than this.

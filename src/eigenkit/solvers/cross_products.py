@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import Centered
-from eigenkit.data.costs import READ_RATE, fits
+from eigenkit.data.protocol import READ_RATE, fits
 from eigenkit.linalg import Array
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import DIFFERENCE, ROUNDING, along

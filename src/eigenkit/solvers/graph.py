@@ -26,7 +26,7 @@ from eigenkit.data import (
     constant_columns,
     one_sample,
 )
-from eigenkit.data.costs import BLOCK_RATE
+from eigenkit.data.protocol import BLOCK_RATE
 from eigenkit.linalg import Array, eigenpairs, power_of_two
 from eigenkit.moments import Problem, Rows
 from eigenkit.pencil import Pencil

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.data import Centered
-from eigenkit.data.costs import fits
+from eigenkit.data.protocol import fits
 from eigenkit.linalg import Array, Cholesky, eigenpairs, signs
 from eigenkit.pencil import Report, Solution
 from eigenkit.threads import blas_threads

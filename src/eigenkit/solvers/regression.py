@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from eigenkit.data import Data
-from eigenkit.data.costs import fits
+from eigenkit.data.protocol import fits
 from eigenkit.linalg import Array, Cholesky, first_triplets, fixed_start
 from eigenkit.pencil import Pencil, damped
 from eigenkit.solvers.coordinates import one_number, reduction

@@ -22,7 +22,7 @@ from scipy import linalg as sla
 from scipy.sparse.linalg import eigsh
 
 from eigenkit.data import Data
-from eigenkit.data.costs import DENSE_RATE, fits
+from eigenkit.data.protocol import DENSE_RATE, fits
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, eigenpairs, fixed_start, signs, triangular_factor, truncated_svd
 from eigenkit.pencil import Pencil, Report, Solution
