@@ -25,7 +25,7 @@ from eigenkit.data.passes import FAN_IN, Survey, tree_sum
 from eigenkit.data.protocol import BLOCK_RATE, DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
 from eigenkit.moments import stream
 from eigenkit.solvers import choose, krylov, spectral
-from eigenkit.solvers.choice import _factorization_costs, _iteration_cost, _iterations
+from eigenkit.solvers.regression import _factorization_costs, _iteration_cost, _iterations
 
 SIZE = 1000  # bytes of a block
 

@@ -14,6 +14,7 @@ from eigenkit.linalg import orthonormalize
 from eigenkit.moments import BlockedRows, Rows, stream
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import (
+    REGRESSIONS,
     Settings,
     krylov,
     multiblock,
@@ -23,7 +24,6 @@ from eigenkit.solvers import (
     stages,
 )
 from eigenkit.solvers.kernel_weights import lower_bound, nearest
-from eigenkit.solvers.regression import REGRESSIONS
 from eigenkit.solvers.sparse_latent import Loadings, Observed, above, bound, latent
 from eigenkit.solvers.sparse_pairs import View
 from eigenkit.targets import TARGETS

@@ -14,11 +14,18 @@ from conftest import near
 from eigenkit.data import Blocked, Centered, LocalPasses, Targets, survey_of
 from eigenkit.linalg import Cholesky
 from eigenkit.pencil import Pencil, Report, SparseTarget
-from eigenkit.solvers import Settings, component_cv, regression, solve, spectral
+from eigenkit.solvers import (
+    REGRESSIONS,
+    Settings,
+    component_cv,
+    iterations,
+    regression,
+    solve,
+    spectral,
+)
 from eigenkit.solvers.cross_products import CrossProducts, blocks, scaling
 from eigenkit.solvers.deflation import Components, decompose, deflated, inverse_rotations
 from eigenkit.solvers.nipals import _regress, skip_missing_scores
-from eigenkit.solvers.regression import REGRESSIONS
 from eigenkit.solvers.spectral import principal
 from eigenkit.targets import TARGETS, Labels
 
@@ -333,7 +340,7 @@ def test_columns_hidden_by_rounding_are_looked_for_where_that_is_possible(
             has_rows=bool(rows),
             shape=(side, side),
         )
-        assert regression._hidden(Z) is (hidden and possible)
+        assert iterations._hidden(Z) is (hidden and possible)
 
 
 def test_blocks_solve_with_columns_in_units_of_their_own(rng):

@@ -14,10 +14,10 @@ from eigenkit.data import Blocked, Centered, CenteredKernel, LocalPasses, survey
 from eigenkit.linalg import plus_product
 from eigenkit.moments import Factor, Rows
 from eigenkit.pencil import Pencil
-from eigenkit.solvers import Settings, coordinates, solve, spectral
+from eigenkit.solvers import REGRESSIONS, Settings, coordinates, solve, spectral
 from eigenkit.solvers.krylov import block_cg
 from eigenkit.solvers.least_squares import targets
-from eigenkit.solvers.regression import REGRESSIONS, _refined
+from eigenkit.solvers.regression import _refined
 from eigenkit.tolerances import EPS
 
 

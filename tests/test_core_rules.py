@@ -36,10 +36,10 @@ from eigenkit.solvers import (
     stages,
 )
 from eigenkit.solvers import lasso as lasso_module
-from eigenkit.solvers.choice import choose
 from eigenkit.solvers.cross_products import Block, CrossProducts
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.orthogonal import correct
+from eigenkit.solvers.regression import choose
 from eigenkit.solvers.sparse_pairs import Request, View
 from eigenkit.tolerances import EPS
 

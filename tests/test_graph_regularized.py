@@ -35,7 +35,7 @@ from eigenkit.estimators._base import Projection
 from eigenkit.estimators._folds import best_of
 from eigenkit.estimators.graph_regularized import marked
 from eigenkit.exceptions import DegenerateDataWarning
-from eigenkit.solvers.regression import REGRESSIONS
+from eigenkit.solvers import REGRESSIONS
 
 # scikit-learn's checks of classifiers use -1 as a class; here it marks rows without one.
 MARK = "-1 marks rows without labels, as in scikit-learn's semi_supervised"

@@ -9,8 +9,8 @@ from eigenkit.data import Centered
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import krylov, stages
 from eigenkit.solvers import lasso as lasso_module
-from eigenkit.solvers.choice import Choice
 from eigenkit.solvers.lasso import Sparsity, lasso
+from eigenkit.solvers.regression import Choice
 from eigenkit.tolerances import EPS
 
 

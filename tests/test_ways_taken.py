@@ -12,9 +12,8 @@ from scipy import sparse
 from eigenkit.data import Centered
 from eigenkit.linalg import Cholesky, fill_upper, orthonormalize, whitener
 from eigenkit.pencil import Pencil, Report, Solution
-from eigenkit.solvers import krylov, planes, regression, spectral, stages
+from eigenkit.solvers import REGRESSIONS, iterations, krylov, planes, spectral, stages
 from eigenkit.solvers.krylov import BLOCK, block_cg, block_cg_mixed, block_lsqr, largest_eigenpairs
-from eigenkit.solvers.regression import REGRESSIONS
 from eigenkit.tolerances import REPAIRABLE, TOLD_APART, TWELVE_DIGITS
 
 
@@ -80,13 +79,13 @@ def test_conjugate_gradients_run_on_the_smaller_side(shape, rng, monkeypatch):
     pencil = Pencil.state(Centered(X), rng.normal(size=(shape[0], 2)), 1.0)
     sides: list[int] = []
     for name in ("block_cg", "block_cg_mixed"):
-        before = getattr(regression, name)
+        before = getattr(iterations, name)
 
         def spy(product, B, *given, before=before):
             sides.append(len(B))
             return before(product, B, *given)
 
-        monkeypatch.setattr(regression, name, spy)
+        monkeypatch.setattr(iterations, name, spy)
     (answer,) = REGRESSIONS["cg"](pencil, [1.0], 1e-10, 200)
     Z = pencil.Z.toarray()
     true = np.linalg.solve(Z.T @ Z + np.eye(shape[1]), Z.T @ pencil.H)
@@ -98,7 +97,7 @@ def test_single_precision_is_used_for_one_ridge_or_few_digits(rng, monkeypatch):
     X = sparse.csr_array(rng.normal(size=(60, 12)) * (rng.random((60, 12)) < 0.6))
     pencil = Pencil.state(Centered(X), rng.normal(size=(60, 2)), 1.0)
     calls: list[str] = []
-    _spied(monkeypatch, regression, "block_cg_mixed", calls)
+    _spied(monkeypatch, iterations, "block_cg_mixed", calls)
     for alphas, tol, mixed in (
         ([1.0], 1e-10, True),
         ([1.0, 2.0], 1e-10, False),

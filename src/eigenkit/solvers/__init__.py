@@ -4,9 +4,8 @@
 little more than the cost of one. Every solver gives the same attributes, scale and signs.
 """
 
-from eigenkit.solvers.choice import Choice, choose
-from eigenkit.solvers.regression import REGRESSIONS
-from eigenkit.solvers.stages import SOLVERS, Settings, solve, solve_path
+from eigenkit.solvers.regression import Choice, choose
+from eigenkit.solvers.stages import REGRESSIONS, SOLVERS, Settings, solve, solve_path
 
 __all__ = [
     "REGRESSIONS",

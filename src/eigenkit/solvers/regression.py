@@ -1,8 +1,26 @@
 """Stage one: W1 = argmin ||Z W - H||^2 + ridge ||W||^2, of least norm, for a grid of ridges.
 
-Five methods, one signature. What does not depend on the ridge (a Gram matrix, a singular
-value decomposition, a Krylov space) is computed once for the whole grid. A method that finds
-the problem too ill-conditioned for it answers None, and the next one is tried.
+Five methods, one signature; those by factorization stand here. What does not depend on the ridge
+(a Gram matrix, a singular value decomposition, a Krylov space) is computed once for the whole grid.
+A method that finds the problem too ill-conditioned for it answers None, and the next one is tried.
+
+Which method is chosen by predicted cost, never by accuracy:
+
+========================================  ===================================================
+candidate                                 when it may be used
+========================================  ===================================================
+``cholesky`` (Z'Z + ridge, d x d)         d x d fits the limit below
+``dual_cholesky`` (Z Z' + ridge, n x n)   n x n fits, one ridge for all columns
+``cg`` (block conjugate gradients)        every alpha > 0, one ridge for all columns, and a
+                                          factorization would take longer than a moment; where
+                                          rounding keeps it from tol only if nothing else is left
+``lsqr`` (block LSQR)                     always; chosen only when nothing else may be used
+``svd``                                   never chosen: taken over to when a Gram matrix turns
+                                          out too ill-conditioned, or on demand
+========================================  ===================================================
+
+The cheapest candidate wins. Costs are in seconds of a two-core machine; only their ratios
+matter. All candidates reach the same answer.
 """
 
 from __future__ import annotations
@@ -14,12 +32,17 @@ from functools import cached_property
 import numpy as np
 
 from eigenkit.data import Data
-from eigenkit.data.protocol import fits
+from eigenkit.data.protocol import DENSE_RATE, GRAM_LIMIT_BYTES, READ_RATE, fits
 from eigenkit.linalg import Array, Cholesky, first_triplets, fixed_start
 from eigenkit.pencil import Pencil, damped
-from eigenkit.solvers.coordinates import one_number, reduction
-from eigenkit.solvers.krylov import ROUND, Dual, block_cg, block_cg_mixed, block_lsqr
+from eigenkit.solvers.coordinates import reduction
+from eigenkit.solvers.krylov import Dual
 from eigenkit.tolerances import EPS, REPAIRABLE, TINY, TOLD_APART, TWELVE_DIGITS
+
+# Conjugate gradients hardly ever take fewer iterations than this.
+FEW = 8
+# A factorization this short (seconds) is taken: it is exact to rounding.
+SHORT = 0.1
 
 # Where a mixture of at least this many columns lacks no more than this (relative), their residuals
 # are not computed: that is twelve digits, measured where the condition number only warns.
@@ -28,47 +51,125 @@ ENOUGH = 1e-12
 # The part of Z'A (relative) that may be lost to cancellation in the dual.
 CANCELLATION = 1e-11
 
+# Where refinement no longer converges, W is found if the last step was smaller than this.
+STALLED = 1e-6
 
 # W, B W and W'B W
 Settled = tuple[Array, Array, Array]
-# W, eigenvalues and basis
-Components = tuple[Array, Array, Array]
-# The same for a factored B: W, B W, W'B W, eigenvalues and basis
-Factored = tuple[Array, Array, Array, Array, Array]
-
-# Where refinement no longer converges, W is found if the last step was smaller than this.
-STALLED = 1e-6
+# The same, eigenvalues and basis; W alone where it solves the pencil as it is
+Components = tuple[Array, Array | None, Array | None, Array, Array]
 
 
 @dataclass(frozen=True)
 class Regression:
-    """W1 (d x k), given or by its dual coefficients, how it came about, and 1/cond(B).
+    """W1 (d x k), which ``find`` gives, how it came about, and 1/cond(B).
 
     ``settle(T)`` gives W = W1 T, B W and W'B W where the method has a better way to them than the
     two products: from a Gram matrix, or together with digits that W1 still lacks. A method that
-    has the components themselves gives them; one that has factored B gives the first ones, or all
-    for None, by ``factored(count)``.
+    has B as a product of factors needs no W1: ``components(count)`` gives the first components, or
+    all for None. ``dual`` holds W1 by its dual coefficients.
     """
 
-    given: Array | None
+    find: Callable[[], Array]
     n_iter: int = 0
     converged: bool = True
     rcond: float = float("nan")
     settle: Callable[[Array], Settled | None] = lambda T: None
-    components: Components | None = None
-    factored: Callable[[int | None], Factored | None] = lambda count: None
+    components: Callable[[int | None], Components | None] = lambda count: None
     dual: Dual | None = None
 
     @cached_property
     def W1(self) -> Array:
-        """The regression itself."""
-        if self.given is not None:
-            return self.given
-        assert self.dual is not None
-        return self.dual.W
+        """The regression itself, when it is asked for."""
+        return self.find()
 
 
 Method = Callable[[Pencil, Sequence[float], float, int], list[Regression | None]]
+
+
+# -- which method ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The method of stage one, the reason in a sentence, and the predicted costs in seconds."""
+
+    regression: str
+    reason: str
+    costs: dict[str, float]
+
+    def __str__(self) -> str:
+        return f"{self.regression} ({self.reason})"
+
+
+def choose(Z: Data, n_targets: int, alphas: Sequence[float], tol: float) -> Choice:
+    """The cheapest way to regress ``n_targets`` targets on Z for all ``alphas``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from eigenkit.data import Centered
+    >>> rng = np.random.default_rng(0)
+    >>> choose(Centered(rng.normal(size=(500, 20))), 3, [1.0], 1e-8).regression
+    'cholesky'
+    >>> choose(Centered(rng.normal(size=(20, 500))), 3, [1.0], 1e-8).regression
+    'dual_cholesky'
+    """
+    n_targets = min(n_targets, Z.shape[1])  # more of them are narrowed first
+    one_ridge = Z.one_ridge
+    costs = _factorization_costs(Z, len(alphas))
+    if not one_ridge:
+        costs.pop("dual_cholesky", None)
+    exact = min(costs.values(), default=np.inf)
+    possible = exact > SHORT and one_ridge and (min(alphas) > 0 or not Z.has_rows)
+    iteration = _iteration_cost(Z, n_targets, len(alphas)) if possible else np.inf
+    if exact > FEW * iteration:
+        condition = 1 + Z.spectral_norm_squared() / max(float(np.min(Z.ridge(min(alphas)))), TINY)
+        # Where rounding keeps it from reaching tol, it would only run to max_iter: factor instead.
+        if not costs or EPS * condition < tol:
+            costs["cg"] = iteration * _iterations(Z, n_targets, condition, tol)
+    if not costs:
+        (n, d), limit = Z.shape, GRAM_LIMIT_BYTES / 2**30
+        why = "alpha is 0" if min(alphas) == 0 else "the columns have units of their own"
+        reason = f"neither {d} x {d} nor {n} x {n} numbers fit in {limit:g} GB and {why}"
+        return Choice("lsqr", reason, {})
+    best = min(costs, key=lambda name: costs[name])
+    others = ", ".join(f"{name} {costs[name]:.2g} s" for name in costs if name != best)
+    reason = f"{best} is predicted to take {costs[best]:.2g} s"
+    return Choice(best, reason + (f" ({others})" if others else ""), costs)
+
+
+def _factorization_costs(Z: Data, n_alphas: int) -> dict[str, float]:
+    costs = {}
+    forming = {"dual_cholesky": Z.seconds_for_outer, "cholesky": Z.seconds_for_gram}
+    for (name, seconds), side in zip(forming.items(), Z.shape, strict=True):
+        if fits(side) and np.isfinite(work := seconds()):
+            memory_passes = 40 * side**2 / READ_RATE
+            factorizations = n_alphas * (side**3 / 6 / DENSE_RATE + memory_passes)
+            costs[name] = work + factorizations
+    return costs
+
+
+def _iteration_cost(Z: Data, k: int, n_alphas: int) -> float:
+    """One product with Z, one with Z', and the work on the blocks of vectors."""
+    side = min(Z.shape)
+    blocks = (6 + 2 * n_alphas) * side * k * (k / DENSE_RATE + 2 / READ_RATE)
+    return Z.seconds_for_passes(k) + blocks
+
+
+def _iterations(Z: Data, k: int, condition: float, tol: float) -> float:
+    """About a third of the classical bound is what blocks take on text.
+
+    Blocks of k span the whole space after min(n, d) / k iterations. Without rounding that would be
+    the end; with it the number grows on, if only as the root of the bound. On text of 7484 and of
+    3000 documents with 26 and 101 labels, ridges from 1e-4 to 1e-2 and tolerances of 1e-4 and 1e-8,
+    this is within a factor of about two of what was counted.
+    """
+    bound = 0.2 * np.log(2 / max(tol, EPS)) * np.sqrt(condition)
+    return float(3 + min(bound, 0.75 * np.sqrt(bound * min(Z.shape) / k)))
+
+
+# -- by factorization --------------------------------------------------------------------
 
 
 def cholesky(
@@ -91,17 +192,16 @@ def _primal(pencil: Pencil, G: Array, ridge: float | Array) -> Regression | None
         return None  # some direction may be rounding, and only singular vectors tell
     normal = _NormalEquations(pencil, G, ridge, factor)
     M = factor.half(pencil.C)
-    W1 = factor.back(M)
     if factor.rcond > TOLD_APART:
         settle = normal.forms if factor.rcond > TWELVE_DIGITS else normal.settled
         return Regression(
-            W1,
+            lambda: factor.back(M),
             rcond=factor.rcond,
-            settle=lambda T: settle(W1 @ T, T),
-            factored=lambda count: normal.components(M, count, settle),
+            settle=lambda T: settle(factor.back(M) @ T, T),
+            components=lambda count: normal.components(M, count, settle),
         )
-    found = normal.refined(W1, np.eye(W1.shape[1]))
-    return None if found is None else Regression(found[0], rcond=factor.rcond)
+    found = normal.refined(factor.back(M), np.eye(M.shape[1]))
+    return None if found is None else Regression(lambda: found[0], rcond=factor.rcond)
 
 
 @dataclass(frozen=True)
@@ -115,7 +215,7 @@ class _NormalEquations:
 
     def components(
         self, M: Array, count: int | None, settle: Callable[[Array, Array], Settled | None]
-    ) -> Factored | None:
+    ) -> Components | None:
         """From M = L^-1 Z'H with B = L L', in terms of which the pencil is M M'."""
         U, s, V = first_triplets(M, count)
         found = settle(self.factor.back(U), V / s)
@@ -203,7 +303,8 @@ def _dual(pencil: Pencil, K: Array, ridge: float | Array) -> Regression | None:
     size = np.sqrt(max(0.0, float(np.sum(A * (K @ A)))))  # the norm of Z'A
     if cancelled > CANCELLATION * size:
         return None
-    return Regression(Z.rmatmat(A), rcond=factor.rcond)
+    W1 = Z.rmatmat(A)
+    return Regression(lambda: W1, rcond=factor.rcond)
 
 
 def _refined(factor: Cholesky, W: Array, residual: Callable[[Array], Array]) -> Array | None:
@@ -230,14 +331,20 @@ def svd(
 ) -> list[Regression | None]:
     """The pseudoinverse: a singular value decomposition of Z (after QR, if it is tall)."""
     reduce = reduction(pencil.compressed())
-    answers: list[Regression | None] = []
-    for alpha in alphas:
-        F, M, rcond = reduce(pencil.Z.ridge(alpha))
-        answers.append(Regression(F @ M, rcond=rcond**2, components=components(F, M)))
-    return answers
+    return [_reduced(*reduce(pencil.Z.ridge(alpha))) for alpha in alphas]
 
 
-def components(F: Array, M: Array) -> Components:
+def _reduced(F: Array, M: Array, rcond: float) -> Regression:
+    """In coordinates where the pencil is M M' and B is I."""
+
+    def solved(count: int | None) -> Components:
+        W, values, basis = components(F, M)
+        return W, None, None, values, basis
+
+    return Regression(lambda: F @ M, rcond=rcond**2, components=solved)
+
+
+def components(F: Array, M: Array) -> tuple[Array, Array, Array]:
     """W, eigenvalues and basis of the pencil in coordinates where it is M M' and B is I.
 
     The singular values of M and not the eigenvalues of M M': those of small components would
@@ -245,87 +352,3 @@ def components(F: Array, M: Array) -> Components:
     """
     U, s, V = first_triplets(M, None)
     return F @ U, s**2, V
-
-
-def cg(
-    pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
-) -> list[Regression | None]:
-    """Block conjugate gradients on the smaller of Z Z' and Z'Z; one run for all ridges.
-
-    In float32 with corrections in float64 where Z offers that; not for a grid that must be
-    solved to more digits than float32 has, as corrections are made for one ridge at a time.
-    """
-    Z = pencil.Z
-    ridges = [one_number(Z.ridge(alpha)) for alpha in alphas]
-    grain = _grain(pencil, min(ridges))
-    if grain > 0 and _hidden(Z):
-        return [None for _ in alphas]
-    ridged = min(ridges) > 0 and grain == 0
-    single = Z.fast_in_single and ridged and (len(ridges) == 1 or tol >= ROUND)
-    solve = block_cg_mixed if single else block_cg
-    with Z.own_threads():
-        if Z.has_rows and Z.shape[0] <= Z.shape[1] and ridged:
-            H = np.asarray(pencil.H)
-            runs = solve(Z.dual_normal, H, ridges, tol, max_iter)
-            return [
-                Regression(None, run.n_iter, run.converged, dual=Dual.of(pencil, H, run, ridge))
-                for run, ridge in zip(runs, ridges, strict=True)
-            ]
-        if grain == 0:
-            runs = solve(Z.normal, pencil.C, ridges, tol, max_iter)
-        else:
-            floors = grain * np.sqrt(Z.squares_of(pencil.H)), grain
-            runs = block_cg(Z.normal, pencil.C, ridges, tol, max_iter, floors)
-        return [Regression(run.X, run.n_iter, run.converged) for run in runs]
-
-
-def _grain(pencil: Pencil, ridge: float) -> float:
-    """The length, of the worst column, up to which directions are rounding; 0 below a ridge."""
-    grain = float(np.max(pencil.Z.grain()))
-    return grain if ridge <= grain**2 else 0.0
-
-
-def _hidden(Z: Data) -> bool:
-    """Whether the worst column has more rounding than others have spread, which an SVD can tell."""
-    squares = np.asarray(Z.column_squares())
-    least = np.min(squares[squares > 0], initial=np.inf)
-    possible = Z.may_be_dense or (not Z.has_rows and fits(Z.shape[1]))
-    return bool(least < np.max(Z.grain()) ** 2) and possible
-
-
-def lsqr(
-    pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
-) -> list[Regression | None]:
-    """Block LSQR on Z, stacked on the root of the ridge: slow but sure where alpha is 0."""
-    small = pencil.compressed()
-    with small.Z.own_threads():
-        return [_lsqr(small, pencil.Z.ridge(alpha), tol, max_iter) for alpha in alphas]
-
-
-def _lsqr(pencil: Pencil, ridge: float | Array, tol: float, max_iter: int) -> Regression | None:
-    Z, H = pencil.Z, np.asarray(pencil.H)
-    n, d = Z.shape
-    floor, ridged = _grain(pencil, float(np.min(ridge))), bool(np.any(ridge))
-    if floor > 0 and Z.may_be_dense and (ridged or _hidden(Z)):
-        return None  # rounding hides columns, or a ridge is too small to hold it down
-    if not ridged:
-        return Regression(*block_lsqr(Z.matmat, Z.rmatmat, H, tol, max_iter, floor))
-    root = np.sqrt(ridge)
-
-    def forward(V: Array) -> Array:
-        return np.vstack([Z.matmat(V), damped(root, V)])
-
-    def backward(U: Array) -> Array:
-        return np.asarray(Z.rmatmat(U[:n]) + damped(root, U[n:]))
-
-    stacked = np.vstack([H, np.zeros((d, H.shape[1]))])
-    return Regression(*block_lsqr(forward, backward, stacked, tol, max_iter))
-
-
-REGRESSIONS: dict[str, Method] = {
-    "cholesky": cholesky,
-    "dual_cholesky": dual_cholesky,
-    "svd": svd,
-    "cg": cg,
-    "lsqr": lsqr,
-}

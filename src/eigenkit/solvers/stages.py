@@ -24,10 +24,20 @@ from scipy import linalg as sla
 from eigenkit.exceptions import ConditionWarning, warn_of_stopping
 from eigenkit.linalg import Array, eigenpairs, signs, symmetric
 from eigenkit.pencil import Pencil, Report, Solution
-from eigenkit.solvers.choice import Choice, choose
 from eigenkit.solvers.coordinates import leading, narrowed, reduced, reduction
+from eigenkit.solvers.iterations import cg, lsqr
 from eigenkit.solvers.krylov import Dual
-from eigenkit.solvers.regression import REGRESSIONS, Regression, Settled, components
+from eigenkit.solvers.regression import (
+    Choice,
+    Method,
+    Regression,
+    Settled,
+    cholesky,
+    choose,
+    components,
+    dual_cholesky,
+    svd,
+)
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import RANK_TOL
 
@@ -39,6 +49,15 @@ NOTHING_LEFT = 1e-13
 GUARD = 10
 
 SOLVERS = ("auto", "two_stage", "direct")
+
+# The methods of stage one.
+REGRESSIONS: dict[str, Method] = {
+    "cholesky": cholesky,
+    "dual_cholesky": dual_cholesky,
+    "svd": svd,
+    "cg": cg,
+    "lsqr": lsqr,
+}
 
 # Why a method gives up and answers None.
 SINGULAR = "B is singular to rounding there"
@@ -147,15 +166,15 @@ def _components(
     problem: Pencil, regression: Regression, count: int | None
 ) -> tuple[Array, Array | None, Array, Array]:
     """W, B W (where it is at hand), eigenvalues and basis."""
-    if regression.components is not None:
-        W, values, basis = regression.components
-        return W, None, values, basis
-    found = regression.factored(count)
+    found = regression.components(count)
     if found is None:
         values, basis = diagonalize(problem.Z.inner(problem.C, regression.W1))
         values, basis = values[:count], basis[:, :count]
         found = *settled(problem, regression, basis / np.sqrt(values)), values, basis
-    return rayleigh_ritz(problem, *found)
+    W, BW, WBW, values, basis = found
+    if BW is None or WBW is None:
+        return W, None, values, basis
+    return rayleigh_ritz(problem, W, BW, WBW, values, basis)
 
 
 def _direct(problem: Pencil, settings: Settings) -> Solution:
@@ -318,12 +337,12 @@ def _beyond_rounding(pencil: Pencil, found: Solution) -> np.ndarray:
     than 1 / ridge, and scores are no shorter than the root of the eigenvalue over the size of H,
     which settles it for nearly all data.
     """
-    Z, ridge, gram = pencil.Z, float(np.min(pencil.ridge)), found.gram
+    Z, ridge, gram = pencil.Z, pencil.Z.ridge(pencil.alpha), found.gram
     worst = max(float(np.max(Z.grain())) ** 2, Z.noise(0.0))
-    least = ridge * float(np.min(found.eigenvalues, initial=np.inf))
+    least = float(np.min(ridge)) * float(np.min(found.eigenvalues, initial=np.inf))
     if gram is None and least > 0 and worst * Z.squares_of(pencil.H) < least:
         return np.ones(len(found.eigenvalues), dtype=bool)
-    squares = Z.rounded_squares(found.W, pencil.ridge)
+    squares = Z.rounded_squares(found.W, ridge)
     # A lasso may have left nothing of a component: that is as it should be.
     return np.asarray(squares < 1.0 if gram is None else squares <= gram.diagonal())
 

@@ -1,0 +1,96 @@
+"""Stage one by iterations: products with Z are all they need, and no Gram matrix is formed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from eigenkit.data import Data
+from eigenkit.data.protocol import fits
+from eigenkit.linalg import Array
+from eigenkit.pencil import Pencil, damped
+from eigenkit.solvers.coordinates import one_number
+from eigenkit.solvers.krylov import ROUND, Dual, Run, block_cg, block_cg_mixed, block_lsqr
+from eigenkit.solvers.regression import Regression
+
+
+def cg(
+    pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
+) -> list[Regression | None]:
+    """Block conjugate gradients on the smaller of Z Z' and Z'Z; one run for all ridges.
+
+    In float32 with corrections in float64 where Z offers that; not for a grid that must be
+    solved to more digits than float32 has, as corrections are made for one ridge at a time.
+    """
+    Z = pencil.Z
+    ridges = [one_number(Z.ridge(alpha)) for alpha in alphas]
+    grain = _grain(pencil, min(ridges))
+    if grain > 0 and _hidden(Z):
+        return [None for _ in alphas]
+    ridged = min(ridges) > 0 and grain == 0
+    single = Z.fast_in_single and ridged and (len(ridges) == 1 or tol >= ROUND)
+    solve = block_cg_mixed if single else block_cg
+    with Z.own_threads():
+        if Z.has_rows and Z.shape[0] <= Z.shape[1] and ridged:
+            H = np.asarray(pencil.H)
+            runs = solve(Z.dual_normal, H, ridges, tol, max_iter)
+            pairs = zip(runs, ridges, strict=True)
+            return [_by_dual(run, Dual.of(pencil, H, run, ridge)) for run, ridge in pairs]
+        if grain == 0:
+            runs = solve(Z.normal, pencil.C, ridges, tol, max_iter)
+        else:
+            floors = grain * np.sqrt(Z.squares_of(pencil.H)), grain
+            runs = block_cg(Z.normal, pencil.C, ridges, tol, max_iter, floors)
+        return [_found(run.X, run.n_iter, run.converged) for run in runs]
+
+
+def _found(W: Array, n_iter: int, converged: bool) -> Regression:
+    return Regression(lambda: W, n_iter, converged)
+
+
+def _by_dual(run: Run, dual: Dual) -> Regression:
+    return Regression(lambda: dual.W, run.n_iter, run.converged, dual=dual)
+
+
+def _grain(pencil: Pencil, ridge: float) -> float:
+    """The length, of the worst column, up to which directions are rounding; 0 below a ridge."""
+    grain = float(np.max(pencil.Z.grain()))
+    return grain if ridge <= grain**2 else 0.0
+
+
+def _hidden(Z: Data) -> bool:
+    """Whether the worst column has more rounding than others have spread, which an SVD can tell."""
+    squares = np.asarray(Z.column_squares())
+    least = np.min(squares[squares > 0], initial=np.inf)
+    possible = Z.may_be_dense or (not Z.has_rows and fits(Z.shape[1]))
+    return bool(least < np.max(Z.grain()) ** 2) and possible
+
+
+def lsqr(
+    pencil: Pencil, alphas: Sequence[float], tol: float, max_iter: int
+) -> list[Regression | None]:
+    """Block LSQR on Z, stacked on the root of the ridge: slow but sure where alpha is 0."""
+    small = pencil.compressed()
+    with small.Z.own_threads():
+        return [_lsqr(small, pencil.Z.ridge(alpha), tol, max_iter) for alpha in alphas]
+
+
+def _lsqr(pencil: Pencil, ridge: float | Array, tol: float, max_iter: int) -> Regression | None:
+    Z, H = pencil.Z, np.asarray(pencil.H)
+    n, d = Z.shape
+    floor, ridged = _grain(pencil, float(np.min(ridge))), bool(np.any(ridge))
+    if floor > 0 and Z.may_be_dense and (ridged or _hidden(Z)):
+        return None  # rounding hides columns, or a ridge is too small to hold it down
+    if not ridged:
+        return _found(*block_lsqr(Z.matmat, Z.rmatmat, H, tol, max_iter, floor))
+    root = np.sqrt(ridge)
+
+    def forward(V: Array) -> Array:
+        return np.vstack([Z.matmat(V), damped(root, V)])
+
+    def backward(U: Array) -> Array:
+        return np.asarray(Z.rmatmat(U[:n]) + damped(root, U[n:]))
+
+    stacked = np.vstack([H, np.zeros((d, H.shape[1]))])
+    return _found(*block_lsqr(forward, backward, stacked, tol, max_iter))
