@@ -31,7 +31,7 @@ from eigenkit import (
     OrthonormalizedPLS,
     SparsePLS,
 )
-from eigenkit.estimators._base import Projection
+from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._folds import best_of
 from eigenkit.estimators.graph_regularized import marked
 from eigenkit.exceptions import DegenerateDataWarning

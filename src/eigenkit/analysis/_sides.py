@@ -38,9 +38,9 @@ from eigenkit.estimators import (
     SparsePLS,
     SparsePLSDA,
 )
-from eigenkit.estimators._base import Projection
 from eigenkit.estimators._cross_decomposition import CrossDecomposition
 from eigenkit.estimators._encoding import as_labels
+from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._validation import check_X
 from eigenkit.estimators.multiview import per_view
 from eigenkit.linalg import Array, eigenpairs, power_of_two

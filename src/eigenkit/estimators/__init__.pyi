@@ -1,4 +1,5 @@
-from ._base import Projection as Projection, alpha_path as alpha_path
+from ._alphas import alpha_path as alpha_path
+from ._estimator import Projection as Projection
 from .bayesian_cca import BayesianCCA as BayesianCCA
 from .cca import CCA as CCA, CanonicalRidge as CanonicalRidge
 from .graph_regularized import GraphRegularized as GraphRegularized

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from eigenkit.data import SCALABLE, Centered, project
+from eigenkit.estimators._both_sides import BothSides
 from eigenkit.estimators._encoding import check_numeric_Y
-from eigenkit.estimators._estimator import BothSides
 from eigenkit.estimators._gaps import check_gaps, filled, observed_entries
 from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_X_varies, check_y_varies

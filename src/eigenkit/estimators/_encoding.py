@@ -23,6 +23,14 @@ FEW_BYTES = 2**18
 ONE_EACH = "y holds {} classes for {} samples: some class needs more than one sample."
 
 
+def check_y_given(model: Any, y: Any) -> None:
+    """Refuse a missing y, in the words that scikit-learn's checks look for."""
+    if y is None:
+        raise ValueError(
+            f"{type(model).__name__} requires y to be passed, but the target y is None."
+        )
+
+
 def as_labels(y: Any, name: str = "y") -> Any:
     """y as an array (or the sparse matrix that it is), nothing else checked yet."""
     return _as_array(name, readable(name, y))

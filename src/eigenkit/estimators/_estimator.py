@@ -1,14 +1,16 @@
-"""One way in and one ``fit`` for every estimator.
+"""One way in and one ``fit`` for every estimator, and the projections by a pencil.
 
     parameters  ->  sample  ->  problem  ->  solution  ->  model
 
 An estimator says what its steps are; what they share (that y is there, that X is numbers, that an
-error leaves the model as it was) stands here and nowhere else.
+error leaves the model as it was) stands here and nowhere else. A projection method is a subclass of
+:class:`Projection`, which has all steps, and names its target and encodes y.
 """
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -16,44 +18,45 @@ from sklearn.base import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
-    is_classifier,
+    clone,
 )
-from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
 from eigenkit.estimators._blocks import ROW_BY_ROW, blocked_rows, take_blocks
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import labels_of
-from eigenkit.estimators._notebook import fitted_table
-from eigenkit.estimators._validation import check_weight, check_X, owned
-from eigenkit.late import named
-from eigenkit.moments import Blocks, Rows, dense
-from eigenkit.shell import Instead, check_choice, lacks, unchanged_on_error
+from eigenkit.estimators._encoding import check_y_given, labels_of
+from eigenkit.estimators._notebook import Shown
+from eigenkit.estimators._streams import Streaming, results
+from eigenkit.estimators._validation import (
+    check_weight,
+    check_X,
+    check_X_varies,
+    check_y_varies,
+    owned,
+)
+from eigenkit.linalg import Array
+from eigenkit.moments import BlockedRows, Blocks, Moments, Problem, Rows
+from eigenkit.pencil import Pencil, Solution
+from eigenkit.shell import (
+    Instead,
+    check_all_or_count,
+    check_at_most,
+    check_choice,
+    check_count,
+    check_real,
+    lacks,
+    unchanged_on_error,
+)
+from eigenkit.solvers import REGRESSIONS, SOLVERS, Choice, Settings, choose, solve_path
+from eigenkit.targets import Target
 from eigenkit.threads import threads_for
 
-# The displays of eigenkit.analysis, by what they are called here.
-PICTURES = {
-    "scores": "ScoresDisplay",
-    "weights": "WeightsDisplay",
-    "loadings": "LoadingsDisplay",
-    "biplot": "BiplotDisplay",
-    "circle": "CorrelationCircleDisplay",
-    "scree": "ScreeDisplay",
-    "coefficients": "CoefficientsDisplay",
-    "regions": "RegionsDisplay",
-}
+# Fitted attributes with one entry per feature of X, and the axis of the features.
+_FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1}
 
 
-def check_y_given(model: Any, y: Any) -> None:
-    """Refuse a missing y, in the words that scikit-learn's checks look for."""
-    if y is None:
-        raise ValueError(
-            f"{type(model).__name__} requires y to be passed, but the target y is None."
-        )
-
-
-class Estimator(Instead, BaseEstimator):
+class Estimator(Shown, Instead, BaseEstimator):
     """What is fitted to samples; see the module."""
 
     # Whether y is asked for; otherwise it is ignored.
@@ -193,33 +196,6 @@ class Estimator(Instead, BaseEstimator):
         finite = min_samples == 1
         return check_X(self, X, reset=reset, min_samples=min_samples, finite=finite)
 
-    # -- showing -----------------------------------------------------------------------
-
-    def plot(self, kind: str = "scores", *samples: Any, **options: Any) -> Any:
-        """Draw the fitted model by a display of :mod:`eigenkit.analysis`.
-
-        Parameters
-        ----------
-        kind : str
-            Which display: "scores", "weights", "loadings", "biplot", "circle", "scree",
-            "coefficients" or "regions".
-        *samples
-            X, and y for its colours, of displays that show samples.
-        **options
-            What else the display's ``from_estimator`` takes, such as ``ax``.
-
-        Returns
-        -------
-        Display
-            With ``ax_`` and ``figure_``.
-        """
-        name = PICTURES[check_choice("kind", kind, PICTURES)]
-        return named(f"eigenkit.analysis:{name}").from_estimator(self, *samples, **options)
-
-    def _html_repr(self) -> str:
-        """What a notebook shows: scikit-learn's diagram, and a table of fitted attributes."""
-        return f"<div>{estimator_html_repr(self)}{fitted_table(self)}</div>"
-
     # -- keeping -----------------------------------------------------------------------
 
     def _cast(self, value: Any) -> Any:
@@ -254,57 +230,163 @@ class Transformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
 
 
 @described
-class ScoresByName:
-    """``score`` for a y of several columns, whose names must be those of the fit.
+class Projection(Streaming, Transformer):
+    """Supervised projection by the pencil of a target; see the subclasses."""
 
-    Comes before scikit-learn's mixin that says how predictions are scored.
-    """
+    components_, eigenvalues_, mean_ = results(3)
+    n_components_, n_iter_, solver_, regression_, report_ = results(5)
+    # The ridges, and what each of them is at most.
+    _ridges: ClassVar = {"alpha": np.inf}
+    # Whether components beyond n_components are used.
+    _uses_all_components = True
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The coefficient of determination of the predictions; of a classifier their accuracy.
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        label_rank: int | str | None = None,
+        alpha: float = 1.0,
+        solver: str = "auto",
+        regression: str = "auto",
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+    ) -> None:
+        self.n_components = n_components
+        self.label_rank = label_rank
+        self.alpha = alpha
+        self.solver = solver
+        self.regression = regression
+        self.tol = tol
+        self.max_iter = max_iter
 
-        {scored}
+    # -- what a subclass says ----------------------------------------------------------
+
+    _target: Target  # how the encoded y becomes H
+
+    # Whether fit needs nothing but products with the data, which may then come in blocks.
+    _in_passes = True
+
+    def _solve(self, problem: Problem, settings: Settings) -> Solution:
+        """The answer to the pencil."""
+        return self._solve_path(problem, [problem.pencil.alpha], settings)[0]
+
+    def _solve_path(
+        self, problem: Problem, alphas: Sequence[float], settings: Settings
+    ) -> list[Solution]:
+        """The answers for other alphas: one each, at little more than the cost of one."""
+        return solve_path(problem.pencil, alphas, settings)
+
+    def _keep_more(self, problem: Problem, solution: Solution) -> None:
+        """Attributes beyond the common ones."""
+
+    # -- fitting -----------------------------------------------------------------------
+
+    def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """The rows of positive weight, without columns that hold nothing."""
+        rows, columns = self._rows(X, y, sample_weight).positive().occurring()
+        if columns is not None:
+            self._columns_ = columns
+        return rows
+
+    def plan(self, X: Any, y: Any = None, sample_weight: Any = None) -> Choice:
+        """How :meth:`fit` would solve stage one on these data, and why, without fitting.
+
+        Where B then turns out singular to rounding, the fit goes on to another method; its
+        ``report_`` says so.
         """
-        scored: Any = super()
-        labels = labels_of(self, y, reset=False)
-        labels = labels if is_classifier(self) else dense(labels)
-        return float(scored.score(X, labels, sample_weight=sample_weight))
+        settings = self._settings()
+        trial: Projection = clone(self)
+        problem: Problem = trial._problem(trial._sample(X, y, sample_weight))
+        return trial._choice(problem.pencil, settings)
 
+    def _choice(self, pencil: Pencil, settings: Settings) -> Choice:
+        """The method that :meth:`_solve` takes."""
+        if settings.solver == "direct":
+            return Choice("svd", "solver='direct'", {})
+        if settings.regression != "auto":
+            return Choice(settings.regression, "as asked", {})
+        return choose(pencil.Z, pencil.H.shape[1], [pencil.alpha], settings.tol)
 
-class BothSides(Transformer):
-    """X and y both have scores: :meth:`transform` gives one or both."""
-
-    y_mean_: Any
-    y_rotations_: Any
-
-    def _scores_of_x(self, X: Any) -> Any:
-        lacks(self, "_scores_of_x")
-
-    def _scores_of_y(self, Y: Any) -> Any:
-        """The scores of y, given as numbers with the columns that it had in fit."""
-        return project(Y, self.y_mean_, self.y_rotations_)
-
-    def transform(self, X: Any, y: Any = None) -> Any:
-        """Scores of X, and of y too if given.
-
-        Parameters
-        ----------
-        X : array, frame or sparse matrix of shape (n_samples, n_features)
-            With ``kernel="precomputed"`` inner products with the training samples.
-        y : array of shape (n_samples,) or (n_samples, n_targets), optional
-
-        Returns
-        -------
-        array of shape (n_samples, n_components_), or a tuple of two of them
-        """
-        check_is_fitted(self)
-        x_scores = self._scores_of_x(X)
-        if y is None:
-            return x_scores
-        Y = self._encode(labels_of(self, y, reset=False), len(x_scores), None, reset=False)
-        if Y.shape[1] != self._n_labels_:
+    def _settings(self) -> Settings:
+        """The computational choices, all parameters checked."""
+        check_all_or_count("n_components", self.n_components)
+        for name, most in self._ridges.items():
+            check_real(name, getattr(self, name), high=most)
+        if isinstance(self.solver, str) and self.solver == "least_squares":
             raise ValueError(
-                f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted with "
-                f"{self._n_labels_}."
+                "solver='least_squares' would be another model: use LeastSquaresProjection, or "
+                f"choose one of {', '.join(map(repr, SOLVERS))}."
             )
-        return x_scores, self._cast(self._scores_of_y(Y))
+        if not isinstance(self.label_rank, str | None) or self.label_rank not in ("auto", None):
+            check_count("label_rank", self.label_rank, hint=", 'auto' or None for all")
+        return Settings(
+            solver=check_choice("solver", self.solver, SOLVERS),
+            regression=check_choice("regression", self.regression, ("auto", *REGRESSIONS)),
+            tol=check_real("tol", self.tol),
+            max_iter=check_count("max_iter", self.max_iter),
+            n_components=None if self._uses_all_components else self.n_components,
+            label_rank=self.label_rank,
+            by_eigenvalues=self._target.whitened,
+        )
+
+    def _state(self, moments: Rows | Moments | BlockedRows) -> Problem:
+        return moments.problem(self._target, self._edge_weight, float(self.alpha))
+
+    # -- keeping -----------------------------------------------------------------------
+
+    def _keep(self, problem: Problem, solution: Solution) -> None:
+        n_found = solution.W.shape[1]
+        shared = "the rank of what X and y share"
+        l = check_at_most("n_components", self.n_components, n_found, shared)
+        self._set(
+            mean_=problem.mean,
+            eigenvalues_=solution.eigenvalues[:l],
+            n_components_=l,
+            report_=solution.report,
+            solver_=solution.report.solver,
+            regression_=solution.report.regression,
+            n_iter_=max(1, solution.report.n_iter),
+        )
+        with problem.pencil.Z.own_threads():
+            self._keep_more(problem, solution)
+        # Last, as its presence says that all is there.
+        self.components_ = self._cast(solution.W[:, :l].T)
+        self._spread_columns()
+
+    def _spread_columns(self) -> None:
+        """Give fitted attributes an entry for each column of X, where empty ones were left out."""
+        found = vars(self)
+        for name in _FEATURE_AXIS.keys() & found.keys():
+            setattr(self, name, self._spread(found[name], _FEATURE_AXIS[name]))
+
+    def _spread(self, A: Array, axis: int) -> Array:
+        """A, row-major, with zeros for the empty columns of X: zero is their mean, their weight."""
+        columns = getattr(self, "_columns_", None)
+        if columns is None:
+            return np.ascontiguousarray(A)
+        whole = np.zeros((*A.shape[:axis], self.n_features_in_, *A.shape[axis + 1 :]), A.dtype)
+        for part, given in zip(whole, A, strict=True) if axis else ((whole, A),):
+            part[columns] = given
+        return whole
+
+    def _check_informative(self, problem: Problem) -> None:
+        check_X_varies(problem.pencil.Z)
+        check_y_varies(problem.pencil.H)
+
+    # -- using -------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Array:
+        """Project new samples: ``(X - mean_) @ components_.T``.
+
+        {scores_of_samples}
+        """
+        return self._projected(X)
+
+    def _projected(self, X: Any) -> Array:
+        """The scores as an array: ``transform`` may have been told to give a frame."""
+        check_is_fitted(self)
+        return project(self._features(X), self.mean_, self.components_.T)
+
+    def _features(self, X: Any) -> Any:
+        """New samples in the coordinates of ``components_``; for kernels not those of X."""
+        return check_X(self, X, reset=False)

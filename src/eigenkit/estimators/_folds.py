@@ -23,8 +23,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from eigenkit.estimators._blocks import refuse_blocks
-from eigenkit.estimators._encoding import as_labels, check_groups, check_y_names
-from eigenkit.estimators._estimator import Estimator, check_y_given
+from eigenkit.estimators._encoding import as_labels, check_groups, check_y_given, check_y_names
+from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._validation import check_weight, part_of
 from eigenkit.estimators.splits import LabelStratifiedKFold
 from eigenkit.exceptions import EigenkitWarning

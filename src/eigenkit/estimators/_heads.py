@@ -25,9 +25,9 @@ import sklearn
 from scipy import linalg as sla
 from sklearn.base import MultiOutputMixin, RegressorMixin, clone
 
-from eigenkit.estimators._base import Projection
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_numbers, encode_responses
+from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._streams import results
 from eigenkit.estimators._validation import part_of
 from eigenkit.exceptions import EigenkitWarning

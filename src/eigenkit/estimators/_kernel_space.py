@@ -11,8 +11,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import check_finite, constant_columns, largest, project, stored
-from eigenkit.estimators._base import Projection
-from eigenkit.estimators._estimator import Transformer
+from eigenkit.estimators._estimator import Projection, Transformer
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import NO_VARIANCE, check_X
 from eigenkit.kernels import (

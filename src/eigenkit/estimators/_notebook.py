@@ -1,4 +1,4 @@
-"""A fitted model in a notebook: what it knows about its fit, as a small table."""
+"""How a fitted model is shown: drawn, and in a notebook with a small table of what it knows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,22 @@ from html import escape
 from typing import Any
 
 import numpy as np
+from sklearn.utils import estimator_html_repr
+
+from eigenkit.late import named
+from eigenkit.shell import check_choice
+
+# The displays of eigenkit.analysis, by what they are called here.
+PICTURES = {
+    "scores": "ScoresDisplay",
+    "weights": "WeightsDisplay",
+    "loadings": "LoadingsDisplay",
+    "biplot": "BiplotDisplay",
+    "circle": "CorrelationCircleDisplay",
+    "scree": "ScreeDisplay",
+    "coefficients": "CoefficientsDisplay",
+    "regions": "RegionsDisplay",
+}
 
 # Facts of a report that are worth a line, in the reader's words.
 _WORDS = {
@@ -21,6 +37,35 @@ _WORDS = {
     "products": "products by",
     "label_rank": "targets for all labels",
 }
+
+
+class Shown:
+    """What every estimator can show of itself."""
+
+    def plot(self, kind: str = "scores", *samples: Any, **options: Any) -> Any:
+        """Draw the fitted model by a display of :mod:`eigenkit.analysis`.
+
+        Parameters
+        ----------
+        kind : str
+            Which display: "scores", "weights", "loadings", "biplot", "circle", "scree",
+            "coefficients" or "regions".
+        *samples
+            X, and y for its colours, of displays that show samples.
+        **options
+            What else the display's ``from_estimator`` takes, such as ``ax``.
+
+        Returns
+        -------
+        Display
+            With ``ax_`` and ``figure_``.
+        """
+        name = PICTURES[check_choice("kind", kind, PICTURES)]
+        return named(f"eigenkit.analysis:{name}").from_estimator(self, *samples, **options)
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: scikit-learn's diagram, and a table of fitted attributes."""
+        return f"<div>{estimator_html_repr(self)}{fitted_table(self)}</div>"
 
 
 def fitted_table(model: Any) -> str:

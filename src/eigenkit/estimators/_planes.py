@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import DENSE_LIMIT_BYTES, check_finite, project
+from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._class_rows import (
     ClassRows,
     ClassSums,
@@ -28,7 +29,7 @@ from eigenkit.estimators._class_rows import (
 )
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels, check_classes, class_numbers
-from eigenkit.estimators._estimator import Estimator, ScoresByName
+from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._heads import held_out_distances, softmax_scale
 from eigenkit.estimators._kernel_space import check_kernel_space, refuse_overflow, symmetry_tol
 from eigenkit.estimators._validation import check_X

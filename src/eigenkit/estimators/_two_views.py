@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, one_sample, project, stored
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import check_numeric_Y, labels_of
-from eigenkit.estimators._estimator import Transformer, check_y_given
+from eigenkit.estimators._encoding import check_numeric_Y, check_y_given, labels_of
+from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._validation import check_weight, check_X, check_X_varies, check_y_varies
 from eigenkit.linalg import Array, power_of_two, triangular_factor
 from eigenkit.shell import check_count

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
+from eigenkit.estimators._both_sides import BothSides
 from eigenkit.estimators._described import described
-from eigenkit.estimators._estimator import BothSides
 from eigenkit.estimators._heads import ResponseProjection, beyond_rounding_of_y, regression
 from eigenkit.estimators._streams import results
 from eigenkit.estimators._validation import check_scores, check_X

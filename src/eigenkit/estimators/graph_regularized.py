@@ -12,10 +12,9 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import _safe_indexing, indexable
 
-from eigenkit.estimators._base import Projection
 from eigenkit.estimators._blocks import refuse_blocks
-from eigenkit.estimators._encoding import labels_of
-from eigenkit.estimators._estimator import check_y_given
+from eigenkit.estimators._encoding import check_y_given, labels_of
+from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._folds import BestEstimator, best_of, estimator_has, fit_head, row_numbers
 from eigenkit.estimators._validation import check_weight, check_X
 from eigenkit.kernels import kernel_distances, near_zero

@@ -11,10 +11,9 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.base import ClusterMixin
 
 from eigenkit.data import constant_columns, one_sample
-from eigenkit.estimators._base import Projection
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_two_classes, encode_labels
-from eigenkit.estimators._estimator import Estimator
+from eigenkit.estimators._estimator import Estimator, Projection
 from eigenkit.estimators._validation import NO_VARIANCE, check_X, warn_degenerate
 from eigenkit.linalg import Array, eigenpairs, fixed_start, ratio, signs
 from eigenkit.moments import Problem, Rows

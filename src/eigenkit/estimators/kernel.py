@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from eigenkit.estimators._both_sides import BothSides
 from eigenkit.estimators._described import described
-from eigenkit.estimators._estimator import BothSides
 from eigenkit.estimators._heads import ResponseProjection, regression
 from eigenkit.estimators._kernel_space import NOT_LINEAR, DualCoefficients, KernelProjection
 from eigenkit.estimators._streams import Result

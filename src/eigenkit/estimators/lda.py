@@ -11,10 +11,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, project
-from eigenkit.estimators._base import Projection
+from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import ONE_EACH, check_two_classes, class_columns
-from eigenkit.estimators._estimator import ScoresByName
+from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._heads import (
     checked_priors,
     gaussian,

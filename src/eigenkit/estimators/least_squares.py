@@ -12,7 +12,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._base import Projection
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
     as_numbers,
@@ -22,6 +21,7 @@ from eigenkit.estimators._encoding import (
     encode_responses,
     labels_of,
 )
+from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._heads import gaussian, log_posterior, most_probable, posterior, regression
 from eigenkit.estimators._streams import results
 from eigenkit.linalg import Array

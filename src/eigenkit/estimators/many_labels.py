@@ -13,6 +13,7 @@ from sklearn.base import ClassifierMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import one_sample, stored
+from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
     check_indicator,
@@ -20,7 +21,7 @@ from eigenkit.estimators._encoding import (
     check_two_classes,
     class_columns,
 )
-from eigenkit.estimators._estimator import Estimator, ScoresByName
+from eigenkit.estimators._estimator import Estimator
 from eigenkit.estimators._folds import row_numbers
 from eigenkit.estimators._validation import check_X, part_of, plain_words, tabular
 from eigenkit.estimators.opls import OrthonormalizedPLS

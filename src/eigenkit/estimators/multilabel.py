@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import scaled
-from eigenkit.estimators._base import Projection
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import as_labels, check_indicator, encode_labels
+from eigenkit.estimators._estimator import Projection
 from eigenkit.estimators._validation import check_X, warn_degenerate
 from eigenkit.linalg import Array, distinct_rows
 from eigenkit.moments import Problem, Rows, dense

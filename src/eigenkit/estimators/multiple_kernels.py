@@ -13,8 +13,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import CenteredKernel
-from eigenkit.estimators._encoding import check_same_rows, labels_of
-from eigenkit.estimators._estimator import Transformer, check_y_given
+from eigenkit.estimators._encoding import check_same_rows, check_y_given, labels_of
+from eigenkit.estimators._estimator import Transformer
 from eigenkit.estimators._folds import Delegating
 from eigenkit.estimators._kernel_space import KernelProjection
 from eigenkit.estimators._several_kernels import FeatureRows, KernelMatrices, check_useful

@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
+from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._cross_decomposition import (
     TOO_FAR_APART,
     CrossDecomposition,
@@ -19,7 +20,6 @@ from eigenkit.estimators._cross_decomposition import (
     StreamedPLS,
 )
 from eigenkit.estimators._described import described
-from eigenkit.estimators._estimator import ScoresByName
 from eigenkit.estimators._gaps import share_of
 from eigenkit.estimators._validation import check_scores
 from eigenkit.linalg import Array, power_of_two

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
+from eigenkit.estimators._both_sides import ScoresByName
 from eigenkit.estimators._cross_decomposition import Fit, Pair, StreamedPLS, decomposed
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import (
@@ -18,7 +19,6 @@ from eigenkit.estimators._encoding import (
     check_two_classes,
     encode_classes,
 )
-from eigenkit.estimators._estimator import ScoresByName
 from eigenkit.estimators._heads import most_probable
 from eigenkit.estimators._validation import warn_degenerate
 from eigenkit.linalg import Array, symmetric_whitener

@@ -15,7 +15,7 @@ import sklearn
 from sklearn.base import clone
 
 from eigenkit.data import GRAM_LIMIT_BYTES
-from eigenkit.estimators._base import alpha_path, check_has_alpha
+from eigenkit.estimators._alphas import alpha_path, check_has_alpha
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
 from eigenkit.estimators._folds import (
     RULES,

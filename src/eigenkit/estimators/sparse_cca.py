@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import SCALABLE, Centered, project
+from eigenkit.estimators._both_sides import BothSides
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
-from eigenkit.estimators._estimator import BothSides
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, ratio

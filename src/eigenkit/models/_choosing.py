@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils import get_tags
 
-from eigenkit.estimators._base import path_of_alphas
+from eigenkit.estimators._alphas import path_of_alphas
 from eigenkit.evaluation.metrics import mean_auc, mean_r2, r2_by_least_squares
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array

@@ -1,0 +1,72 @@
+"""Estimators with a y of several columns: its names, and scores of y beside those of X."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_is_fitted
+
+from eigenkit.data import project
+from eigenkit.estimators._described import described
+from eigenkit.estimators._encoding import labels_of
+from eigenkit.estimators._estimator import Transformer
+from eigenkit.moments import dense
+from eigenkit.shell import lacks
+
+
+@described
+class ScoresByName:
+    """``score`` for a y of several columns, whose names must be those of the fit.
+
+    Comes before scikit-learn's mixin that says how predictions are scored.
+    """
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination of the predictions; of a classifier their accuracy.
+
+        {scored}
+        """
+        scored: Any = super()
+        labels = labels_of(self, y, reset=False)
+        labels = labels if is_classifier(self) else dense(labels)
+        return float(scored.score(X, labels, sample_weight=sample_weight))
+
+
+class BothSides(Transformer):
+    """X and y both have scores: :meth:`transform` gives one or both."""
+
+    y_mean_: Any
+    y_rotations_: Any
+
+    def _scores_of_x(self, X: Any) -> Any:
+        lacks(self, "_scores_of_x")
+
+    def _scores_of_y(self, Y: Any) -> Any:
+        """The scores of y, given as numbers with the columns that it had in fit."""
+        return project(Y, self.y_mean_, self.y_rotations_)
+
+    def transform(self, X: Any, y: Any = None) -> Any:
+        """Scores of X, and of y too if given.
+
+        Parameters
+        ----------
+        X : array, frame or sparse matrix of shape (n_samples, n_features)
+            With ``kernel="precomputed"`` inner products with the training samples.
+        y : array of shape (n_samples,) or (n_samples, n_targets), optional
+
+        Returns
+        -------
+        array of shape (n_samples, n_components_), or a tuple of two of them
+        """
+        check_is_fitted(self)
+        x_scores = self._scores_of_x(X)
+        if y is None:
+            return x_scores
+        Y = self._encode(labels_of(self, y, reset=False), len(x_scores), None, reset=False)
+        if Y.shape[1] != self._n_labels_:
+            raise ValueError(
+                f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted with "
+                f"{self._n_labels_}."
+            )
+        return x_scores, self._cast(self._scores_of_y(Y))
