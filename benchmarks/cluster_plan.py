@@ -17,8 +17,8 @@ import numpy as np
 from scipy import sparse
 
 from benchmarks.race import seconds
+from eigenkit.data import add_transposed, sparse_product
 from eigenkit.data.passes import FAN_IN
-from eigenkit.data.sparse import add_transposed, product
 
 BYTES_PER_NUMBER = 12  # a float64 and an int32 index
 CORES = 16
@@ -41,7 +41,7 @@ def measured(width: int = 200_000, rows: int = 20_000, per_row: int = 100, k: in
     indptr = np.arange(0, rows * per_row + 1, per_row, dtype=np.int32)
     X = sparse.csr_array((np.ones(columns.size), columns.ravel(), indptr), shape=(rows, width))
     V, slope = rng.normal(size=(width, k)), np.zeros((width, k))
-    multiply = 2 * X.nnz * k / _seconds(lambda: add_transposed(slope, X, product(X, V)))
+    multiply = 2 * X.nnz * k / _seconds(lambda: add_transposed(slope, X, sparse_product(X, V)))
     add = slope.nbytes / _seconds(lambda: np.add(slope, V, out=slope))
     with tempfile.TemporaryFile() as file:
         file.write(V.tobytes())

@@ -17,9 +17,8 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data import centered_columns, constant_columns, scaled
+from eigenkit.data import SparseRows, centered_columns, constant_columns, scaled
 from eigenkit.data.columns import BLOCK_BYTES, row_slices
-from eigenkit.data.sparse import SparseRows
 from eigenkit.linalg import Array
 from eigenkit.threads import thread_map
 

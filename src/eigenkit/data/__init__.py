@@ -25,7 +25,7 @@ from eigenkit.data.dense import Dense, SideBySide
 from eigenkit.data.kernel import CenteredKernel
 from eigenkit.data.passes import LocalPasses, Passes, Steady, Survey, Through, survey_of
 from eigenkit.data.protocol import DENSE_LIMIT_BYTES, GRAM_LIMIT_BYTES, Data, one_sample
-from eigenkit.data.sparse import Sparse
+from eigenkit.data.sparse import Sparse, SparseRows, add_transposed, sparse_product
 
 __all__ = [
     "DENSE_LIMIT_BYTES",
@@ -41,10 +41,12 @@ __all__ = [
     "Passes",
     "SideBySide",
     "Sparse",
+    "SparseRows",
     "Steady",
     "Survey",
     "Targets",
     "Through",
+    "add_transposed",
     "centered_columns",
     "check_finite",
     "check_size",
@@ -56,6 +58,7 @@ __all__ = [
     "project",
     "scaled",
     "shifted",
+    "sparse_product",
     "stored",
     "survey_of",
 ]

@@ -20,7 +20,7 @@ from eigenkit.data.centered import Centered, Scaled
 from eigenkit.data.columns import BLOCK_BYTES, FULL, moved, row_slices, scaled, shifted
 from eigenkit.data.passes import Passes, Survey, survey_of
 from eigenkit.data.protocol import BLOCK_RATE, DENSE_RATE, READ_RATE, SPARSE_RATE, Data, fits
-from eigenkit.data.sparse import add_transposed, product
+from eigenkit.data.sparse import add_transposed, sparse_product
 from eigenkit.data.triangle import triangle
 from eigenkit.linalg import Array, add_gram, fill_upper
 from eigenkit.tolerances import ROUNDING, grain
@@ -281,7 +281,7 @@ def _gradient(
         given = V, offset, r, slope, drift, square
         if H is None and sparse.issparse(P) and compiled.add_gradient(P, *given):
             continue
-        ZV = product(P, V) if sparse.issparse(P) else P @ V
+        ZV = sparse_product(P, V) if sparse.issparse(P) else P @ V
         ZV -= offset
         ZV = ZV if r is None else ZV * r[:, None]
         square += ZV.T @ ZV

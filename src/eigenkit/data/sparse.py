@@ -64,7 +64,7 @@ class SparseRows:
         if V.dtype == np.float32 and self.X.dtype != np.float32:
             return self._single @ V
         few = self.X.nnz * V.shape[1] < WORTH_THREADS
-        return product(self.X, V, None if few else self._blocks)
+        return sparse_product(self.X, V, None if few else self._blocks)
 
     def product(self, other: sparse.csr_array) -> Array:
         """``X @ other`` for sparse ``other``, as a dense matrix, block by block."""
@@ -88,7 +88,7 @@ def _row_slice(X: sparse.csr_array, rows: slice) -> sparse.csr_array:
     return part
 
 
-def product(X: sparse.csr_array, V: Array, blocks: list[slice] | None = None) -> Array:
+def sparse_product(X: sparse.csr_array, V: Array, blocks: list[slice] | None = None) -> Array:
     """``X @ V``, in threads where blocks of rows are given."""
     V = np.ascontiguousarray(V)
     out = np.empty((X.shape[0], V.shape[1]), dtype=V.dtype)

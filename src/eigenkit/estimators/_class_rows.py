@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
-from eigenkit.data.sparse import add_transposed, product
+from eigenkit.data import add_transposed, sparse_product
 from eigenkit.estimators._encoding import ONE_EACH, check_two_classes
 from eigenkit.estimators._kernel_space import refuse_overflow
 from eigenkit.estimators._streams import Streaming, results
@@ -239,7 +239,7 @@ def plane_images(blocks: Iterable[Any], V: Array) -> Array:
     slope, drift = np.zeros((d, 2 * k)), np.zeros((1, 2 * k))
     for X, Y, weight in blocks:
         X = sparse.csr_array(X, dtype=np.float64)
-        U = product(X, V[:, :-1].T) + V[:, -1]
+        U = sparse_product(X, V[:, :-1].T) + V[:, -1]
         U = U if weight is None else U * weight[:, None]
         own = np.arange(k) == Y
         sides = np.hstack([np.where(own, 0, U), np.where(own, U, 0)])

@@ -27,7 +27,7 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.sparse import SparseRows
+from eigenkit.data import SparseRows
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, fixed_start
 from eigenkit.shell import lacks
