@@ -7,27 +7,7 @@ import pytest
 from joblib import parallel_config
 from scipy import sparse
 
-from eigenkit import (
-    CCA,
-    LDA,
-    PCA,
-    PLSDA,
-    PLSSVD,
-    SIMPLS,
-    CanonicalRidge,
-    HypergraphSpectral,
-    KernelPCA,
-    LeastSquaresProjection,
-    MultilabelLDA,
-    MultiviewCCA,
-    OrthonormalizedPLS,
-    PLSCanonical,
-    PLSRegression,
-    PLSRegressionCV,
-    ReGEC,
-    ShrinkageRegression,
-    SparseCCA,
-)
+import eigenkit as ek
 from eigenkit.analysis import bootstrap, resampling
 
 
@@ -48,20 +28,20 @@ CLASSES = (X[:, 0] > 0.5).astype(int) + (X[:, 0] > -0.5)
 @pytest.mark.parametrize(
     ("model", "data"),
     [
-        (CCA(2, alpha=0), (X, Y)),
-        (CanonicalRidge(2), (X, Y)),
-        (OrthonormalizedPLS(1), (X, Y)),
-        (HypergraphSpectral(1), (X, J)),
-        (MultilabelLDA(1), (X, J)),
-        (LDA(alpha=0), (X, CLASSES)),
-        (PLSRegression(2), (X, Y)),
-        (PLSCanonical(2), (X, Y)),
-        (PLSSVD(2), (X, Y)),
-        (SIMPLS(2), (X, Y)),
-        (PLSDA(1), (X, CLASSES)),
-        (SparseCCA(2), (X, Y)),
-        (MultiviewCCA(1), ([X, Y, X[:, :2] + Y[:, :2]],)),
-        (PCA(1), (X * [4, 2, 1, 1, 1, 1],)),
+        (ek.CCA(2, alpha=0), (X, Y)),
+        (ek.CanonicalRidge(2), (X, Y)),
+        (ek.OrthonormalizedPLS(1), (X, Y)),
+        (ek.HypergraphSpectral(1), (X, J)),
+        (ek.MultilabelLDA(1), (X, J)),
+        (ek.LDA(alpha=0), (X, CLASSES)),
+        (ek.PLSRegression(2), (X, Y)),
+        (ek.PLSCanonical(2), (X, Y)),
+        (ek.PLSSVD(2), (X, Y)),
+        (ek.SIMPLS(2), (X, Y)),
+        (ek.PLSDA(1), (X, CLASSES)),
+        (ek.SparseCCA(2), (X, Y)),
+        (ek.MultiviewCCA(1), ([X, Y, X[:, :2] + Y[:, :2]],)),
+        (ek.PCA(1), (X * [4, 2, 1, 1, 1, 1],)),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -73,14 +53,14 @@ def test_every_projection(model, data) -> None:
     assert found.takes_part[0, 0]
     if not found.tied:
         assert np.all(found.weights.lower <= found.weights.upper)
-        assert np.all(found.weights.std > 0) or isinstance(model, SparseCCA)
+        assert np.all(found.weights.std > 0) or isinstance(model, ek.SparseCCA)
     assert np.all(np.abs(found.loadings.estimate) <= 1 + 1e-12)
     assert (found.coef is None) == (not hasattr(model, "coef_"))
     assert found.n_redrawn == 0
 
 
 def test_loadings_are_correlations_of_features_with_scores() -> None:
-    model = CCA(2, alpha=0)
+    model = ek.CCA(2, alpha=0)
     found = bootstrap(model, X, Y, n_bootstraps=5)
     T = model.fit(X, Y).transform(X)
     expected = np.corrcoef(X.T, T.T)[:6, 6:]
@@ -92,10 +72,10 @@ def test_loadings_are_correlations_of_features_with_scores() -> None:
 
 def test_a_resample_is_a_fit_on_drawn_rows() -> None:
     """One draw: the interval is the fit on the rows that the seed draws, up to sign."""
-    found = bootstrap(CCA(1, alpha=0), X, Y, n_bootstraps=1)
+    found = bootstrap(ek.CCA(1, alpha=0), X, Y, n_bootstraps=1)
     root = int(np.random.RandomState(0).randint(2**31 - 1))
     drawn = np.random.default_rng([root, 0]).integers(0, 120, size=120)
-    model = CCA(1, alpha=0).fit(X[drawn], Y[drawn])
+    model = ek.CCA(1, alpha=0).fit(X[drawn], Y[drawn])
     w = model.components_[0]
     w = w * np.sign(w @ found.weights.estimate[:, 0])
     assert np.allclose(found.weights.lower[:, 0], w)
@@ -114,7 +94,7 @@ def test_bounds_leave_out_the_stated_share() -> None:
 
 def test_intervals_are_not_narrowed_by_rotation() -> None:
     """With all components a rotation would make every resample equal to the whole."""
-    found = bootstrap(PCA(), X * [9, 6, 4, 2.5, 1.5, 1], n_bootstraps=100)
+    found = bootstrap(ek.PCA(), X * [9, 6, 4, 2.5, 1.5, 1], n_bootstraps=100)
     width = (found.weights.upper - found.weights.lower)[:, [0]]
     assert np.all(width > 0.01)
 
@@ -124,7 +104,9 @@ def test_zeros_are_covered_and_others_found() -> None:
     """5 sets of 10 zeros: fewer than 40 covered would hardly ever come up."""
     covered, found = 0, 0
     for seed in range(5):
-        result = bootstrap(CCA(2, alpha=0), *pairs((0.9, 0.6), n=150, seed=seed), n_bootstraps=80)
+        result = bootstrap(
+            ek.CCA(2, alpha=0), *pairs((0.9, 0.6), n=150, seed=seed), n_bootstraps=80
+        )
         own = np.eye(6, 2, dtype=bool)
         covered += int(np.sum(~result.takes_part[~own]))
         found += int(np.sum(result.takes_part[own]))
@@ -133,7 +115,7 @@ def test_zeros_are_covered_and_others_found() -> None:
 
 
 def test_tied_components_are_flagged_and_tested_together() -> None:
-    found = bootstrap(CCA(2, alpha=0), *pairs((0.7, 0.7), n=300, seed=1), n_bootstraps=100)
+    found = bootstrap(ek.CCA(2, alpha=0), *pairs((0.7, 0.7), n=300, seed=1), n_bootstraps=100)
     assert found.tied == [(0, 1)]
     assert np.all(np.isnan(found.weights.lower))
     assert not found.weights.nonzero.any()
@@ -141,20 +123,20 @@ def test_tied_components_are_flagged_and_tested_together() -> None:
     assert found.takes_part[:2].all()
     assert not found.takes_part[2:].all()
     assert "take part in the space of the tied components 1, 2" in str(found)
-    one = bootstrap(CCA(1, alpha=0), *pairs((0.7, 0.7), n=300, seed=1), n_bootstraps=100)
+    one = bootstrap(ek.CCA(1, alpha=0), *pairs((0.7, 0.7), n=300, seed=1), n_bootstraps=100)
     assert one.tied == [(0, 1)]  # the second is not asked for, but it is there
     assert one.takes_part.shape == (6, 1)
 
 
 def test_one_response_has_no_ties() -> None:
-    assert bootstrap(PLSRegression(3), X, Y[:, 0], n_bootstraps=20).tied == []
+    assert bootstrap(ek.PLSRegression(3), X, Y[:, 0], n_bootstraps=20).tied == []
 
 
 @pytest.mark.slow
 def test_rare_classes_are_never_missed() -> None:
     y = np.r_[np.zeros(60), np.ones(57), 2, 3, 3]
     for labels in (y, np.array(["a", "b", "c", "d"])[y.astype(int)]):
-        for model in (LDA(1), PLSDA(1), HypergraphSpectral(1)):
+        for model in (ek.LDA(1), ek.PLSDA(1), ek.HypergraphSpectral(1)):
             found = bootstrap(model, X, labels, n_bootstraps=30)
             assert found.n_redrawn == 0
 
@@ -163,20 +145,20 @@ def test_resamples_that_cannot_be_fitted_are_drawn_again() -> None:
     """Two components need both labels; one of them is carried by two samples only."""
     labels = np.zeros((120, 2))
     labels[:2, 0], labels[::2, 1] = 1, 1
-    found = bootstrap(CCA(2), X, labels, n_bootstraps=40)
+    found = bootstrap(ek.CCA(2), X, labels, n_bootstraps=40)
     assert 0 < found.n_redrawn < 40
     with pytest.raises(ValueError, match="20 resamples in a row cannot be fitted"):
-        bootstrap(PCA(11), np.random.default_rng(0).normal(size=(12, 40)), n_bootstraps=2)
+        bootstrap(ek.PCA(11), np.random.default_rng(0).normal(size=(12, 40)), n_bootstraps=2)
 
 
 def test_selection_frequencies() -> None:
-    found = bootstrap(SparseCCA(1, n_nonzero_x=1, n_nonzero_y=1), X, Y, n_bootstraps=40)
+    found = bootstrap(ek.SparseCCA(1, n_nonzero_x=1, n_nonzero_y=1), X, Y, n_bootstraps=40)
     assert np.array_equal(found.selection[:, 0], [1, 0, 0, 0, 0, 0])
-    lasso = LeastSquaresProjection(1, target="lda", alpha=5.0, l1_ratio=1.0)
+    lasso = ek.LeastSquaresProjection(1, target="lda", alpha=5.0, l1_ratio=1.0)
     found = bootstrap(lasso, X, CLASSES, n_bootstraps=40)
     assert found.selection[0, 0] == 1
     assert found.selection[1:, 0].max() < 1
-    assert bootstrap(CCA(1), X, Y, n_bootstraps=20).selection.min() == 1
+    assert bootstrap(ek.CCA(1), X, Y, n_bootstraps=20).selection.min() == 1
 
 
 def test_sparse_data_and_far_offsets() -> None:
@@ -186,20 +168,20 @@ def test_sparse_data_and_far_offsets() -> None:
     wide[:, 10] = 0.0
     wide[0, 10] = 1e-9  # drawn in some resamples only
     one = Y[:, :1]  # of which there is but one pair, and no tie
-    dense = bootstrap(PLSSVD(1), wide, one, n_bootstraps=20)
-    thin = bootstrap(PLSSVD(1), sparse.csr_array(wide), one, n_bootstraps=20)
+    dense = bootstrap(ek.PLSSVD(1), wide, one, n_bootstraps=20)
+    thin = bootstrap(ek.PLSSVD(1), sparse.csr_array(wide), one, n_bootstraps=20)
     assert np.allclose(thin.loadings.lower, dense.loadings.lower, atol=1e-8)
     assert np.allclose(thin.weights.upper, dense.weights.upper, atol=1e-8)
 
 
 def test_weights_have_no_unit_and_zero_leaves_out() -> None:
     some = np.r_[np.ones(100), np.zeros(20)]
-    a = bootstrap(CCA(1), X, Y, n_bootstraps=20, sample_weight=some)
-    b = bootstrap(CCA(1, alpha=1e-3), X, Y, n_bootstraps=20, sample_weight=some * 1e-3)
+    a = bootstrap(ek.CCA(1), X, Y, n_bootstraps=20, sample_weight=some)
+    b = bootstrap(ek.CCA(1, alpha=1e-3), X, Y, n_bootstraps=20, sample_weight=some * 1e-3)
     assert np.allclose(a.loadings.lower, b.loadings.lower)
     changed = X.copy()
     changed[100:] += 1000
-    c = bootstrap(CCA(1), changed, Y, n_bootstraps=20, sample_weight=some)
+    c = bootstrap(ek.CCA(1), changed, Y, n_bootstraps=20, sample_weight=some)
     assert np.allclose(a.loadings.lower, c.loadings.lower)
 
 
@@ -207,18 +189,18 @@ def test_groups_are_drawn_as_a_whole() -> None:
     """Copies of samples add no information: groups say so, and intervals stay as wide."""
     copied = tuple(np.repeat(part, 4, axis=0) for part in (X, Y))
     groups = np.repeat(np.arange(120), 4)
-    alone = bootstrap(CCA(1, alpha=0), X, Y, n_bootstraps=100).loadings.std
-    naive = bootstrap(CCA(1, alpha=0), *copied, n_bootstraps=100).loadings.std
-    grouped = bootstrap(CCA(1, alpha=0), *copied, n_bootstraps=100, groups=groups).loadings.std
+    alone = bootstrap(ek.CCA(1, alpha=0), X, Y, n_bootstraps=100).loadings.std
+    naive = bootstrap(ek.CCA(1, alpha=0), *copied, n_bootstraps=100).loadings.std
+    grouped = bootstrap(ek.CCA(1, alpha=0), *copied, n_bootstraps=100, groups=groups).loadings.std
     assert np.allclose(grouped, alone, rtol=0.5)
     assert np.median(naive) < 0.7 * np.median(alone)
 
 
 @pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
 def test_jobs_do_not_change_the_bits(backend) -> None:
-    one = bootstrap(CCA(1), X, Y, n_bootstraps=45)
+    one = bootstrap(ek.CCA(1), X, Y, n_bootstraps=45)
     with parallel_config(backend):
-        two = bootstrap(CCA(1), X, Y, n_bootstraps=45, n_jobs=2)
+        two = bootstrap(ek.CCA(1), X, Y, n_bootstraps=45, n_jobs=2)
     assert np.array_equal(one.weights.lower, two.weights.lower)
     assert np.array_equal(one.loadings.upper, two.loadings.upper)
 
@@ -226,13 +208,13 @@ def test_jobs_do_not_change_the_bits(backend) -> None:
 def test_lists_progress_and_words() -> None:
     seen = []
     found = bootstrap(
-        CCA(1), X.tolist(), Y.tolist(), n_bootstraps=45, progress=lambda *done: seen.append(done)
+        ek.CCA(1), X.tolist(), Y.tolist(), n_bootstraps=45, progress=lambda *done: seen.append(done)
     )
     assert seen == [(20, 45), (40, 45), (45, 45)]
     assert np.array_equal(
-        found.weights.lower, bootstrap(CCA(1), X, Y, n_bootstraps=45).weights.lower
+        found.weights.lower, bootstrap(ek.CCA(1), X, Y, n_bootstraps=45).weights.lower
     )
-    views = bootstrap(MultiviewCCA(1), [X.tolist(), Y.tolist()], n_bootstraps=5)
+    views = bootstrap(ek.MultiviewCCA(1), [X.tolist(), Y.tolist()], n_bootstraps=5)
     assert views.weights.estimate.shape == (10, 1)
     assert repr(found) == "<Bootstrap of CCA: 6 features, 1 components, tied []>"
     assert str(found).splitlines()[0] == "Bootstrap of CCA: 45 resamples, 95% intervals"
@@ -242,14 +224,14 @@ def test_lists_progress_and_words() -> None:
 @pytest.mark.parametrize(
     ("model", "options", "error", "message"),
     [
-        (CCA(), {"level": 1}, ValueError, "level=1 is not valid"),
-        (CCA(), {"n_bootstraps": 0}, ValueError, "n_bootstraps=0 is not valid"),
-        (CCA(), {"groups": [1, 2]}, ValueError, r"groups has shape \(2,\)"),
-        (PLSRegressionCV(), {}, TypeError, "components anew in every resample: give a PLSReg"),
-        (KernelPCA(), {}, TypeError, "is a KernelPCA, which weighs samples and not features"),
-        (ReGEC(), {}, TypeError, "is a ReGEC: bootstrap needs a projection"),
-        (ShrinkageRegression(), {}, TypeError, "bootstrap needs a projection"),
-        (PCA, {}, TypeError, "is a class PCA itself: bootstrap needs"),
+        (ek.CCA(), {"level": 1}, ValueError, "level=1 is not valid"),
+        (ek.CCA(), {"n_bootstraps": 0}, ValueError, "n_bootstraps=0 is not valid"),
+        (ek.CCA(), {"groups": [1, 2]}, ValueError, r"groups has shape \(2,\)"),
+        (ek.PLSRegressionCV(), {}, TypeError, "components anew in every resample: give a PLSReg"),
+        (ek.KernelPCA(), {}, TypeError, "is a KernelPCA, which weighs samples and not features"),
+        (ek.ReGEC(), {}, TypeError, "is a ReGEC: bootstrap needs a projection"),
+        (ek.ShrinkageRegression(), {}, TypeError, "bootstrap needs a projection"),
+        (ek.PCA, {}, TypeError, "is a class PCA itself: bootstrap needs"),
     ],
 )
 def test_messages(model, options, error, message) -> None:
@@ -260,4 +242,4 @@ def test_messages(model, options, error, message) -> None:
 def test_size_is_checked_before_memory_is_taken(monkeypatch) -> None:
     monkeypatch.setattr("eigenkit.analysis.resampling.LIMIT_BYTES", 1000)
     with pytest.raises(ValueError, match="500 resamples need"):
-        bootstrap(CCA(), X, Y)
+        bootstrap(ek.CCA(), X, Y)

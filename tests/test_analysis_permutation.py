@@ -13,30 +13,7 @@ from scipy import sparse
 from sklearn.cross_decomposition import CCA as TheirCCA
 from sklearn.datasets import load_linnerud
 
-from eigenkit import (
-    CCA,
-    LDA,
-    PCA,
-    PLSDA,
-    PLSSVD,
-    SIMPLS,
-    CanonicalRidge,
-    HypergraphSpectral,
-    KernelCCA,
-    KernelHypergraphSpectral,
-    KernelLDA,
-    KernelOrthonormalizedPLS,
-    KernelPLS,
-    LeastSquaresProjection,
-    MultilabelLDA,
-    MultiviewCCA,
-    OrthogonalPLS,
-    OrthonormalizedPLS,
-    PLSCanonical,
-    PLSRegression,
-    SparseCCA,
-    SparsePLS,
-)
+import eigenkit as ek
 from eigenkit.analysis import _steps, permutation_test
 from eigenkit.exceptions import ConditionWarning, DegenerateDataWarning
 
@@ -56,28 +33,28 @@ J = (Y > 0.3).astype(float)
 CLASSES = (Y[:, 0] > 0).astype(int) + (Y[:, 1] > 1)
 
 METHODS = [
-    (CCA(alpha=0), Y),
-    (CCA(alpha=3.0, alpha_y=2.0), Y),
-    (CanonicalRidge(gamma_x=0.9, gamma_y=0.5), Y),
-    (CanonicalRidge(gamma_x=1, gamma_y=1), Y),
-    (OrthonormalizedPLS(alpha=2.0), Y),
-    (LDA(), CLASSES),
-    (HypergraphSpectral(), J),
-    (HypergraphSpectral(expansion="clique"), J),
-    (HypergraphSpectral(expansion="zhou", label_weights=[1, 2, 3, 4]), J),
-    (PLSSVD(3, scale=False), Y),
-    (PLSSVD(3), Y),
-    (KernelCCA(), Y),
-    (KernelLDA(), CLASSES),
-    (KernelOrthonormalizedPLS(), Y),
-    (KernelHypergraphSpectral(), J),
-    (MultiviewCCA(alpha=0.5), None),
+    (ek.CCA(alpha=0), Y),
+    (ek.CCA(alpha=3.0, alpha_y=2.0), Y),
+    (ek.CanonicalRidge(gamma_x=0.9, gamma_y=0.5), Y),
+    (ek.CanonicalRidge(gamma_x=1, gamma_y=1), Y),
+    (ek.OrthonormalizedPLS(alpha=2.0), Y),
+    (ek.LDA(), CLASSES),
+    (ek.HypergraphSpectral(), J),
+    (ek.HypergraphSpectral(expansion="clique"), J),
+    (ek.HypergraphSpectral(expansion="zhou", label_weights=[1, 2, 3, 4]), J),
+    (ek.PLSSVD(3, scale=False), Y),
+    (ek.PLSSVD(3), Y),
+    (ek.KernelCCA(), Y),
+    (ek.KernelLDA(), CLASSES),
+    (ek.KernelOrthonormalizedPLS(), Y),
+    (ek.KernelHypergraphSpectral(), J),
+    (ek.MultiviewCCA(alpha=0.5), None),
 ]
 NAMES = [f"{type(model).__name__}-{i}" for i, (model, _) in enumerate(METHODS)]
 
 
 def data_of(model, y):
-    return ([X, Y, X[:, :2] - 2 * Y[:, :2]], None) if isinstance(model, MultiviewCCA) else (X, y)
+    return ([X, Y, X[:, :2] - 2 * Y[:, :2]], None) if isinstance(model, ek.MultiviewCCA) else (X, y)
 
 
 def roots_of(model):
@@ -97,7 +74,13 @@ def test_singular_values_are_those_of_the_model(model, y) -> None:
     assert test.p_values[0] <= 0.15
 
 
-PLS = [PLSRegression(2), PLSCanonical(2), SIMPLS(2), PLSSVD(2), KernelPLS(2, kernel="linear")]
+PLS = [
+    ek.PLSRegression(2),
+    ek.PLSCanonical(2),
+    ek.SIMPLS(2),
+    ek.PLSSVD(2),
+    ek.KernelPLS(2, kernel="linear"),
+]
 
 
 def test_the_pls_family_shares_one_test() -> None:
@@ -107,7 +90,7 @@ def test_the_pls_family_shares_one_test() -> None:
     for test in found[1:]:
         assert np.array_equal(test.p_values, found[0].p_values)
     for coding in ("indicator", "reduced", "between"):
-        model = PLSDA(1, coding=coding)
+        model = ek.PLSDA(1, coding=coding)
         assert permutation_test(model, X, CLASSES, n_permutations=39).p_values[0] <= 0.05
 
 
@@ -127,7 +110,7 @@ def test_the_first_step_is_refitting_on_permuted_samples(model, y, statistic) ->
 
 def _statistic(model, name):
     shares = 1.0
-    if isinstance(model, CanonicalRidge) and name == "wilks":
+    if isinstance(model, ek.CanonicalRidge) and name == "wilks":
         shares = (1 - model.gamma_x) * (1 - model.gamma_y)
     squares = roots_of(model) ** 2 * shares
     if name == "wilks":
@@ -141,10 +124,10 @@ def _statistic(model, name):
 @pytest.mark.parametrize(
     "model",
     [
-        CCA(alpha=1.0),
+        ek.CCA(alpha=1.0),
         *(
             pytest.param(model, marks=pytest.mark.slow)
-            for model in (PLSSVD(1), OrthonormalizedPLS(alpha=0.1))
+            for model in (ek.PLSSVD(1), ek.OrthonormalizedPLS(alpha=0.1))
         ),
     ],
 )
@@ -172,7 +155,7 @@ def test_blocks_are_exact_too() -> None:
         for order_b in permutations(b):
             order = np.empty(6, dtype=int)
             order[a], order[b] = order_a, order_b
-            p.append(permutation_test(CCA(1), x, y[order], groups=groups).p_values[0])
+            p.append(permutation_test(ek.CCA(1), x, y[order], groups=groups).p_values[0])
     assert np.allclose(np.sort(p), np.arange(1, 37) / 36)
 
 
@@ -203,7 +186,9 @@ def same(a, b) -> None:
     assert np.array_equal(a.p_values, b.p_values)
 
 
-@pytest.mark.parametrize("model", [CCA(3, alpha=2.0), PLSSVD(3, scale=False), CCA(3, alpha=0)])
+@pytest.mark.parametrize(
+    "model", [ek.CCA(3, alpha=2.0), ek.PLSSVD(3, scale=False), ek.CCA(3, alpha=0)]
+)
 def test_rotations_and_offsets_do_not_matter(model) -> None:
     R, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(6, 6)))
     S, _ = np.linalg.qr(np.random.default_rng(2).normal(size=(4, 4)))
@@ -213,11 +198,11 @@ def test_rotations_and_offsets_do_not_matter(model) -> None:
 
 def test_units_do_not_matter() -> None:
     units = np.array([1e-170, 1e-3, 1, 1e4, 1e100, 1])
-    for model in (CCA(3, alpha=0), PLSSVD(3), PLSRegression(2)):
+    for model in (ek.CCA(3, alpha=0), ek.PLSSVD(3), ek.PLSRegression(2)):
         whole = permutation_test(model, X, Y, n_permutations=59)
         same(whole, permutation_test(model, X * units, Y, n_permutations=59))
     for scale in (1e-100, 1e100):
-        model = CanonicalRidge(3, gamma_x=1, gamma_y=1)
+        model = ek.CanonicalRidge(3, gamma_x=1, gamma_y=1)
         whole = permutation_test(model, X, Y, n_permutations=59)
         assert np.array_equal(
             whole.p_values, permutation_test(model, X * scale, Y, n_permutations=59).p_values
@@ -228,9 +213,9 @@ def test_order_of_samples_matters_only_to_the_draws() -> None:
     order = np.random.default_rng(0).permutation(len(X))
     groups = np.repeat([0, 1], 20)
     for options in ({}, {"groups": groups}):
-        a = permutation_test(CCA(alpha=1.0), X, Y, **options)
+        a = permutation_test(ek.CCA(alpha=1.0), X, Y, **options)
         options = {name: value[order] for name, value in options.items()}
-        b = permutation_test(CCA(alpha=1.0), X[order], Y[order], **options)
+        b = permutation_test(ek.CCA(alpha=1.0), X[order], Y[order], **options)
         assert np.allclose(a.singular_values, b.singular_values)
         assert np.isclose(a.statistics[0], b.statistics[0])
         assert np.allclose(a.p_values, b.p_values, atol=0.06)
@@ -243,32 +228,34 @@ def test_sparse_wide_kernel_and_float32_data() -> None:
     wide[:, 7] = 5.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DegenerateDataWarning)
-        for model in (CCA(3), PLSSVD(3), CanonicalRidge(3, gamma_x=1, gamma_y=1)):
+        for model in (ek.CCA(3), ek.PLSSVD(3), ek.CanonicalRidge(3, gamma_x=1, gamma_y=1)):
             dense = permutation_test(model, wide, Y, n_permutations=39)
             same(dense, permutation_test(model, sparse.csr_array(wide), Y, n_permutations=39))
     same(
-        permutation_test(CCA(3), X, Y, n_permutations=39),
-        permutation_test(KernelCCA(3, kernel="linear"), X, Y, n_permutations=39),
+        permutation_test(ek.CCA(3), X, Y, n_permutations=39),
+        permutation_test(ek.KernelCCA(3, kernel="linear"), X, Y, n_permutations=39),
     )
-    single = permutation_test(CCA(3), X.astype(np.float32), Y, n_permutations=39)
-    assert np.allclose(single.p_values, permutation_test(CCA(3), X, Y, n_permutations=39).p_values)
+    single = permutation_test(ek.CCA(3), X.astype(np.float32), Y, n_permutations=39)
+    assert np.allclose(
+        single.p_values, permutation_test(ek.CCA(3), X, Y, n_permutations=39).p_values
+    )
 
 
 def test_two_views_are_cca() -> None:
-    a = permutation_test(MultiviewCCA(3, alpha=[1.0, 2.0]), [X, Y], n_permutations=59)
-    same(a, permutation_test(CCA(3, alpha=1.0, alpha_y=2.0), X, Y, n_permutations=59))
+    a = permutation_test(ek.MultiviewCCA(3, alpha=[1.0, 2.0]), [X, Y], n_permutations=59)
+    same(a, permutation_test(ek.CCA(3, alpha=1.0, alpha_y=2.0), X, Y, n_permutations=59))
 
 
 @pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
 def test_jobs_do_not_change_the_bits(backend) -> None:
     options = {"n_permutations": 600, "random_state": 5}
-    one = permutation_test(CCA(), X, Y, **options)
+    one = permutation_test(ek.CCA(), X, Y, **options)
     with parallel_config(backend):
-        two = permutation_test(CCA(), X, Y, n_jobs=2, **options)
+        two = permutation_test(ek.CCA(), X, Y, n_jobs=2, **options)
     assert np.array_equal(one.p_values, two.p_values)
     for a, b in zip(one.null, two.null, strict=True):
         assert np.array_equal(a, b)
-    other = permutation_test(CCA(), X, Y, n_permutations=600, random_state=6)
+    other = permutation_test(ek.CCA(), X, Y, n_permutations=600, random_state=6)
     assert not np.array_equal(one.null[0], other.null[0])
 
 
@@ -279,7 +266,7 @@ def test_jobs_do_not_change_the_bits(backend) -> None:
 @pytest.mark.parametrize("statistic", ["wilks", "trace", "roy"])
 def test_finds_the_planted_number(n_real, statistic) -> None:
     data = two_views(1, n_real, n=60)
-    test = permutation_test(CCA(alpha=0), *data, n_permutations=199, statistic=statistic)
+    test = permutation_test(ek.CCA(alpha=0), *data, n_permutations=199, statistic=statistic)
     assert test.n_significant() == n_real
 
 
@@ -287,7 +274,7 @@ def test_wide_data_with_one_component_have_one() -> None:
     """The first release found all five in every set."""
     found = [
         permutation_test(
-            CCA(), *two_views(seed, 1, n=30, d=100, k=5, strength=10), n_permutations=99
+            ek.CCA(), *two_views(seed, 1, n=30, d=100, k=5, strength=10), n_permutations=99
         ).n_significant()
         for seed in range(12)
     ]
@@ -298,9 +285,9 @@ def test_wide_data_with_one_component_have_one() -> None:
 @pytest.mark.parametrize(
     "model",
     [
-        pytest.param(CanonicalRidge(2, gamma_x=0.9, gamma_y=0.9), marks=pytest.mark.slow),
-        PLSSVD(2),
-        pytest.param(MultiviewCCA(2, alpha=10.0), marks=pytest.mark.slow),
+        pytest.param(ek.CanonicalRidge(2, gamma_x=0.9, gamma_y=0.9), marks=pytest.mark.slow),
+        ek.PLSSVD(2),
+        pytest.param(ek.MultiviewCCA(2, alpha=10.0), marks=pytest.mark.slow),
     ],
     ids=["ridge on both sides", "pls", "three views"],
 )
@@ -310,7 +297,7 @@ def test_a_null_second_component_is_seldom_called_real(model) -> None:
     for seed in range(40):
         a, b = two_views(seed, 1, n=30, d=40, k=20, strength=8)
         data = (a, b)
-        if isinstance(model, MultiviewCCA):
+        if isinstance(model, ek.MultiviewCCA):
             data = (
                 [a[:, :10], b[:, :5], a[:, :1] + np.random.default_rng(seed).normal(size=(30, 3))],
             )
@@ -324,25 +311,25 @@ def test_nuisance_variables_and_blocks_explain_away() -> None:
     z, groups = rng.normal(size=(60, 2)), np.repeat(np.arange(6), 10)
     x = rng.normal(size=(60, 5)) + 3 * z[:, :1]
     y = rng.normal(size=(60, 3)) + 3 * z[:, :1] - z[:, 1:]
-    for model in (CCA(1, alpha=0), CCA(1, alpha=5.0), PLSRegression(1)):
+    for model in (ek.CCA(1, alpha=0), ek.CCA(1, alpha=5.0), ek.PLSRegression(1)):
         assert permutation_test(model, x, y, n_permutations=99).p_values[0] == 0.01
         assert permutation_test(model, x, y, nuisance=z, n_permutations=99).p_values[0] > 0.05
     level = 5 * rng.normal(size=6)[groups][:, None]
     x, y = rng.normal(size=(60, 5)) + level, rng.normal(size=(60, 3)) + level
-    assert permutation_test(CCA(1), x, y, n_permutations=99).p_values[0] == 0.01
-    blocked = permutation_test(CCA(), x, y, groups=groups, n_permutations=99)
+    assert permutation_test(ek.CCA(1), x, y, n_permutations=99).p_values[0] == 0.01
+    blocked = permutation_test(ek.CCA(), x, y, groups=groups, n_permutations=99)
     assert blocked.p_values[0] > 0.05
     assert blocked.n_blocks == 6
     x[:, 0] += 2 * y[:, 0]
-    both = permutation_test(CCA(), x, y, groups=groups, nuisance=z, n_permutations=99)
+    both = permutation_test(ek.CCA(), x, y, groups=groups, nuisance=z, n_permutations=99)
     assert both.n_significant() == 1
 
 
 def test_no_nuisance_is_a_constant_one() -> None:
     """A nuisance variable that is constant, or within blocks so, changes nothing that matters."""
     groups = np.repeat([0, 1], 20)
-    a = permutation_test(CCA(2), X, Y, groups=groups, n_permutations=99)
-    b = permutation_test(CCA(2), X, Y, groups=groups, nuisance=groups, n_permutations=99)
+    a = permutation_test(ek.CCA(2), X, Y, groups=groups, n_permutations=99)
+    b = permutation_test(ek.CCA(2), X, Y, groups=groups, nuisance=groups, n_permutations=99)
     assert np.allclose(a.singular_values, b.singular_values)
     assert np.allclose(a.p_values, b.p_values, atol=0.1)
 
@@ -357,18 +344,18 @@ class Terminal(io.StringIO):
 
 def test_progress(monkeypatch, capsys) -> None:
     seen = []
-    permutation_test(CCA(2), X, Y, n_permutations=700, progress=lambda *done: seen.append(done))
+    permutation_test(ek.CCA(2), X, Y, n_permutations=700, progress=lambda *done: seen.append(done))
     assert seen == [(500, 1400), (700, 1400), (1200, 1400), (1400, 1400)]
-    permutation_test(CCA(1), X, Y, n_permutations=5, progress=True)
+    permutation_test(ek.CCA(1), X, Y, n_permutations=5, progress=True)
     assert capsys.readouterr().err == ""
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    permutation_test(CCA(1), X, Y, n_permutations=5, progress=True)
+    permutation_test(ek.CCA(1), X, Y, n_permutations=5, progress=True)
     assert terminal.getvalue().endswith("] 5/5\n")
 
 
 def test_result_reads_well() -> None:
-    test = permutation_test(CCA(2, alpha=0), X, Y, n_permutations=99)
+    test = permutation_test(ek.CCA(2, alpha=0), X, Y, n_permutations=99)
     lines = str(test).splitlines()
     assert lines[0] == "Permutation test of CCA: 40 samples, 99 permutations"
     assert lines[1].split() == ["component", "value", "wilks", "p"]
@@ -380,8 +367,8 @@ def test_result_reads_well() -> None:
 def test_statistics_are_those_of_the_singular_values(name) -> None:
     """They were in units of their own."""
     A, B = load_linnerud(return_X_y=True)
-    for model in (CCA(alpha=0), OrthonormalizedPLS(), PLSRegression(3), PLSDA(None)):
-        y = np.arange(20) % 3 if isinstance(model, PLSDA) else B
+    for model in (ek.CCA(alpha=0), ek.OrthonormalizedPLS(), ek.PLSRegression(3), ek.PLSDA(None)):
+        y = np.arange(20) % 3 if isinstance(model, ek.PLSDA) else B
         test = permutation_test(model, A, y, statistic=name, n_permutations=19)
         s = test.singular_values
         expected = s**2 if name == "roy" else np.cumsum((s**2)[::-1])[::-1]
@@ -392,58 +379,68 @@ def test_statistics_are_those_of_the_singular_values(name) -> None:
 
 def test_the_number_of_permutations_made_is_told() -> None:
     A, B = load_linnerud(return_X_y=True)
-    test = permutation_test(CCA(1), A[:5], B[:5])
+    test = permutation_test(ek.CCA(1), A[:5], B[:5])
     assert test.exact == (True,)
     assert "5 samples, 120 permutations" in str(test)
-    assert "5 samples, 6 to 120 permutations" in str(permutation_test(CCA(2), A[:5], B[:5]))
+    assert "5 samples, 6 to 120 permutations" in str(permutation_test(ek.CCA(2), A[:5], B[:5]))
 
 
 def test_perfect_correlations_of_wide_data_mean_nothing() -> None:
     data = two_views(0, 1, n=12, d=30)
     with pytest.warns(ConditionWarning, match="are 1 by construction"):
-        test = permutation_test(CCA(alpha=0), *data, n_permutations=49)
+        test = permutation_test(ek.CCA(alpha=0), *data, n_permutations=49)
     assert np.all(test.p_values == 1.0)
 
 
 def test_small_blocks_limit_the_number_of_components() -> None:
     groups = np.repeat(np.arange(10), 4)
     with pytest.warns(DegenerateDataWarning, match="only 2 of 4 components can be tested"):
-        test = permutation_test(CCA(), X, Y, groups=groups, n_permutations=19)
+        test = permutation_test(ek.CCA(), X, Y, groups=groups, n_permutations=19)
     assert len(test.p_values) == 2
     pairs = np.repeat(np.arange(20), 2)
-    assert len(permutation_test(CCA(1), X, Y, groups=pairs, n_permutations=19).p_values) == 1
+    assert len(permutation_test(ek.CCA(1), X, Y, groups=pairs, n_permutations=19).p_values) == 1
     with pytest.raises(ValueError, match="the smallest block has 2 samples: with 1 nuisance"):
-        permutation_test(CCA(1), X, Y, groups=pairs, nuisance=X[:, 0])
+        permutation_test(ek.CCA(1), X, Y, groups=pairs, nuisance=X[:, 0])
 
 
 @pytest.mark.parametrize(
     ("model", "options", "error", "message"),
     [
-        (PCA(), {}, TypeError, "estimator is a PCA: permutation_test takes CCA, "),
-        (SparseCCA(), {}, TypeError, "estimator is a SparseCCA: permutation_test takes"),
-        (MultilabelLDA(), {}, TypeError, "which gives samples unequal weights"),
-        (SparsePLS(), {}, TypeError, "a SparsePLS, whose components are not those of a singular"),
-        (OrthogonalPLS(), {}, TypeError, "an OrthogonalPLS, whose components are not those"),
-        (LDA(shrinkage=0.5), {}, ValueError, "shrinkage=0.5 cannot be tested: set shrinkage=None"),
-        (CCA(label_rank=1), {}, ValueError, "label_rank=1 cannot be tested"),
-        (LeastSquaresProjection(), {}, TypeError, "test the projection that it stands for"),
-        (KernelCCA(approximation="cholesky"), {}, ValueError, "set approximation=None"),
-        (CCA(), {"n_permutations": 0}, ValueError, "n_permutations=0 is not valid"),
-        (CCA(), {"statistic": "t"}, ValueError, "statistic='t' is not known"),
-        (PLSSVD(), {"statistic": "wilks"}, ValueError, "use 'trace' or 'roy'"),
-        (CCA(), {"sample_weight": np.ones(40)}, ValueError, "sample_weight is not valid here"),
-        (CCA(), {"groups": np.ones(3)}, ValueError, r"groups has shape \(3,\)"),
-        (CCA(), {"groups": np.arange(40)}, ValueError, "nothing to exchange"),
-        (CCA(), {"nuisance": np.ones((3, 1))}, ValueError, "nuisance has 3 rows"),
-        (CCA(), {"nuisance": np.full(40, np.nan)}, ValueError, "nuisance contains NaN"),
-        (CCA(), {"nuisance": ["a"] * 40}, ValueError, "nuisance holds the string 'a'"),
-        (CCA(), {"nuisance": np.full(40, "2024", "M8[D]")}, ValueError, "nuisance holds dates"),
-        (CCA(), {"nuisance": X}, ValueError, "share nothing beside nuisance variables"),
+        (ek.PCA(), {}, TypeError, "estimator is a PCA: permutation_test takes CCA, "),
+        (ek.SparseCCA(), {}, TypeError, "estimator is a SparseCCA: permutation_test takes"),
+        (ek.MultilabelLDA(), {}, TypeError, "which gives samples unequal weights"),
+        (
+            ek.SparsePLS(),
+            {},
+            TypeError,
+            "a SparsePLS, whose components are not those of a singular",
+        ),
+        (ek.OrthogonalPLS(), {}, TypeError, "an OrthogonalPLS, whose components are not those"),
+        (
+            ek.LDA(shrinkage=0.5),
+            {},
+            ValueError,
+            "shrinkage=0.5 cannot be tested: set shrinkage=None",
+        ),
+        (ek.CCA(label_rank=1), {}, ValueError, "label_rank=1 cannot be tested"),
+        (ek.LeastSquaresProjection(), {}, TypeError, "test the projection that it stands for"),
+        (ek.KernelCCA(approximation="cholesky"), {}, ValueError, "set approximation=None"),
+        (ek.CCA(), {"n_permutations": 0}, ValueError, "n_permutations=0 is not valid"),
+        (ek.CCA(), {"statistic": "t"}, ValueError, "statistic='t' is not known"),
+        (ek.PLSSVD(), {"statistic": "wilks"}, ValueError, "use 'trace' or 'roy'"),
+        (ek.CCA(), {"sample_weight": np.ones(40)}, ValueError, "sample_weight is not valid here"),
+        (ek.CCA(), {"groups": np.ones(3)}, ValueError, r"groups has shape \(3,\)"),
+        (ek.CCA(), {"groups": np.arange(40)}, ValueError, "nothing to exchange"),
+        (ek.CCA(), {"nuisance": np.ones((3, 1))}, ValueError, "nuisance has 3 rows"),
+        (ek.CCA(), {"nuisance": np.full(40, np.nan)}, ValueError, "nuisance contains NaN"),
+        (ek.CCA(), {"nuisance": ["a"] * 40}, ValueError, "nuisance holds the string 'a'"),
+        (ek.CCA(), {"nuisance": np.full(40, "2024", "M8[D]")}, ValueError, "nuisance holds dates"),
+        (ek.CCA(), {"nuisance": X}, ValueError, "share nothing beside nuisance variables"),
         (TheirCCA(), {}, TypeError, "estimator is a CCA of sklearn: permutation_test takes"),
-        (CCA, {}, TypeError, "estimator is a class CCA itself: permutation_test takes"),
-        (CCA(n_components=0), {}, ValueError, "n_components=0 is not valid"),
-        (CCA(), {"X": np.where(X > 1, np.nan, X)}, ValueError, "X contains NaN"),
-        (CCA(), {"y": np.ones(40)}, ValueError, "y is constant"),
+        (ek.CCA, {}, TypeError, "estimator is a class CCA itself: permutation_test takes"),
+        (ek.CCA(n_components=0), {}, ValueError, "n_components=0 is not valid"),
+        (ek.CCA(), {"X": np.where(X > 1, np.nan, X)}, ValueError, "X contains NaN"),
+        (ek.CCA(), {"y": np.ones(40)}, ValueError, "y is constant"),
     ],
 )
 def test_messages(model, options, error, message) -> None:
@@ -455,4 +452,4 @@ def test_messages(model, options, error, message) -> None:
 def test_size_is_checked_before_memory_is_taken(monkeypatch) -> None:
     monkeypatch.setattr("eigenkit.analysis._sides.LIMIT_BYTES", 1000)
     with pytest.raises(ValueError, match="40 samples of 6 features need a matrix of"):
-        permutation_test(CCA(), X, Y)
+        permutation_test(ek.CCA(), X, Y)

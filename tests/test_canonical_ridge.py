@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg as sla
-from scipy import sparse
 from sklearn import cross_decomposition
 from sklearn.datasets import make_multilabel_classification
 from sklearn.linear_model import LogisticRegression
@@ -117,22 +116,6 @@ def test_loadings_are_least_squares_and_prediction_too() -> None:
     assert np.allclose(model.x_loadings_.T, np.linalg.lstsq(T, Xc)[0])
     assert np.allclose(model.y_loadings_.T, np.linalg.lstsq(U, Yc)[0])
     assert np.allclose(model.predict(X), T @ np.linalg.lstsq(T, Yc)[0] + Y.mean(axis=0))
-
-
-@pytest.mark.parametrize("model", [CCA(alpha_y=3.0), CanonicalRidge(), CanonicalRidge(gamma_x=1)])
-def test_streams_weights_and_sparse(model) -> None:
-    whole = model.fit(X, Y).components_.copy()
-    model.fit(sparse.csr_array(X), Y)
-    assert np.allclose(model.components_, whole, atol=1e-8)
-    stream = CanonicalRidge() if isinstance(model, CanonicalRidge) else CCA(alpha_y=3.0)
-    stream.set_params(**model.get_params())
-    for rows in np.array_split(np.arange(80), 7):
-        stream.partial_fit(X[rows], Y[rows])
-    assert np.allclose(stream.components_, whole, atol=1e-8)
-    weight = rng.integers(1, 4, size=80)
-    a = model.fit(X, Y, sample_weight=weight).components_.copy()
-    b = model.fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0)).components_
-    assert np.allclose(a, b, atol=1e-8)
 
 
 def test_pipeline_gives_scores_of_x_alone() -> None:

@@ -23,27 +23,7 @@ from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.estimator_checks import check_estimator
 
 import eigenkit
-from eigenkit import (
-    CCA,
-    GEPSVM,
-    LDA,
-    PCA,
-    PLSDA,
-    AlphaSearchCV,
-    GraphRegularized,
-    HypergraphSpectral,
-    KeepSearchCV,
-    KernelLDA,
-    KernelPCA,
-    LeastSquaresProjection,
-    MultipleKernelProjection,
-    OrthonormalizedPLS,
-    PLSCanonical,
-    PLSRegression,
-    ReGEC,
-    ShrinkageRegression,
-    SparsePLS,
-)
+import eigenkit as ek
 
 
 def _public() -> list[type]:
@@ -57,9 +37,9 @@ def _parameters(cls: type) -> dict[str, inspect.Parameter]:
 
 # What wraps an estimator needs one, and here a small grid.
 WRAPPERS = {
-    "AlphaSearchCV": lambda: AlphaSearchCV(LDA(), alphas=(0.1, 10.0), cv=3),
-    "GraphRegularized": lambda: GraphRegularized(LDA(), n_neighbors=3),
-    "KeepSearchCV": lambda: KeepSearchCV(SparsePLS(1), keep_x=(1, 2), cv=3),
+    "AlphaSearchCV": lambda: ek.AlphaSearchCV(ek.LDA(), alphas=(0.1, 10.0), cv=3),
+    "GraphRegularized": lambda: ek.GraphRegularized(ek.LDA(), n_neighbors=3),
+    "KeepSearchCV": lambda: ek.KeepSearchCV(ek.SparsePLS(1), keep_x=(1, 2), cv=3),
 }
 
 
@@ -113,7 +93,7 @@ def expected_failures(estimator: Any) -> dict[str, str]:
     if type(estimator).__name__ not in WRAPPERS:
         return {}
     why = "folds cut repeated rows apart, so that weights do not equal repetition"
-    graph = isinstance(estimator, GraphRegularized)
+    graph = isinstance(estimator, ek.GraphRegularized)
     if graph:
         why = "a sample that is there twice is its own neighbour in the graph"
     kinds = ("dense", "sparse")
@@ -125,16 +105,24 @@ def expected_failures(estimator: Any) -> dict[str, str]:
 
 # Ways to the same answers that run other code.
 FURTHER = [
-    *(LDA(solver="direct"), CCA(alpha_y=2.0)),
-    *(LeastSquaresProjection(target=name) for name in ("lda", "star")),
-    LeastSquaresProjection(target="lda", alpha=0.01, l1_ratio=1.0),
-    HypergraphSpectral(expansion="clique", alpha=0.1),
-    AlphaSearchCV(OrthonormalizedPLS(), alphas=(0.1, 10.0), cv=3),
-    *(PLSRegression(algorithm="nipals"), PLSCanonical(algorithm="nipals"), PCA(solver="nipals")),
-    *(PLSDA(1, coding="reduced"), PLSDA(1, coding="between"), ShrinkageRegression("ridge")),
-    *(ReGEC(regularization="ridge"), ReGEC(kernel="rbf"), GEPSVM(kernel="rbf")),
-    ReGEC(kernel="rbf", approximation="cholesky", n_landmarks=60),
-    *(MultipleKernelProjection(weights="best"), MultipleKernelProjection(KernelLDA())),
+    *(ek.LDA(solver="direct"), ek.CCA(alpha_y=2.0)),
+    *(ek.LeastSquaresProjection(target=name) for name in ("lda", "star")),
+    ek.LeastSquaresProjection(target="lda", alpha=0.01, l1_ratio=1.0),
+    ek.HypergraphSpectral(expansion="clique", alpha=0.1),
+    ek.AlphaSearchCV(ek.OrthonormalizedPLS(), alphas=(0.1, 10.0), cv=3),
+    *(
+        ek.PLSRegression(algorithm="nipals"),
+        ek.PLSCanonical(algorithm="nipals"),
+        ek.PCA(solver="nipals"),
+    ),
+    *(
+        ek.PLSDA(1, coding="reduced"),
+        ek.PLSDA(1, coding="between"),
+        ek.ShrinkageRegression("ridge"),
+    ),
+    *(ek.ReGEC(regularization="ridge"), ek.ReGEC(kernel="rbf"), ek.GEPSVM(kernel="rbf")),
+    ek.ReGEC(kernel="rbf", approximation="cholesky", n_landmarks=60),
+    *(ek.MultipleKernelProjection(weights="best"), ek.MultipleKernelProjection(ek.KernelLDA())),
     *(cls(approximation="cholesky") for cls in ESTIMATORS if "approximation" in _parameters(cls)),
 ]
 
@@ -239,7 +227,7 @@ def test_transform_of_both_gives_both(cls):
 
 # What gives scores gives frames when told to; everything else gives what it always gives.
 SCORES = ("transform", "fit_transform")
-FURTHER_OUTPUT = [PCA(2, whiten=True), PCA(solver="nipals"), KernelPCA(2, gamma=0.1)]
+FURTHER_OUTPUT = [ek.PCA(2, whiten=True), ek.PCA(solver="nipals"), ek.KernelPCA(2, gamma=0.1)]
 
 
 def _results(estimator: Any, X: Any, y: Any) -> dict[str, Any]:
@@ -279,7 +267,7 @@ def test_only_scores_become_frames(estimator, everywhere, kind):
     if not projects and not everywhere:
         return
     X, y = data_for(estimator)
-    y = y[:, 2] if isinstance(estimator, ShrinkageRegression) else y
+    y = y[:, 2] if isinstance(estimator, ek.ShrinkageRegression) else y
     frame = pd.DataFrame(X, columns=list("abcd"))
     plain = clone(estimator).fit(frame, y)
     before = _results(plain, frame, y)

@@ -332,14 +332,6 @@ def test_sparse_equals_dense(kernel: str) -> None:
     same_up_to_sign(thin.transform(sparse.csc_matrix(X_new)), dense, 1e-8)
 
 
-def test_float32_in_gives_float32_out_that_is_right() -> None:
-    X, Y, X_new = data()
-    exact = KernelCCA(gamma=0.1).fit(X, Y).transform(X_new)
-    single = KernelCCA(gamma=0.1).fit(X.astype(np.float32), Y).transform(X_new.astype(np.float32))
-    assert single.dtype == np.float32
-    same_up_to_sign(single, exact, 1e-4)
-
-
 def test_pipelines_frames_pickles_and_grid_search_over_precomputed_kernels() -> None:
     X, Y, _ = data(n=60)
     y = Y.argmax(axis=1)

@@ -58,19 +58,6 @@ def test_one_label_each_is_lda() -> None:
     assert np.allclose(MultilabelLDA().fit(X, y).components_, LDA().fit(X, y).components_)
 
 
-def test_streams_weights_sparse() -> None:
-    whole = MultilabelLDA().fit(X, Y).components_
-    stream = MultilabelLDA()
-    for rows in np.array_split(np.arange(120), 5):
-        stream.partial_fit(X[rows], Y[rows])
-    assert np.allclose(stream.components_, whole)
-    assert np.allclose(MultilabelLDA().fit(sparse.csr_array(X), Y).components_, whole)
-    weight = np.random.default_rng(0).integers(0, 3, size=120)
-    a = MultilabelLDA().fit(X, Y, sample_weight=weight).components_
-    b = MultilabelLDA().fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0)).components_
-    assert np.allclose(a, b)
-
-
 def test_samples_without_labels_do_not_count() -> None:
     some = Y.sum(axis=1) > 0
     assert not some.all()

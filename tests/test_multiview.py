@@ -144,19 +144,6 @@ def test_sparse_views_are_never_made_dense(kinds, wide, monkeypatch) -> None:
     assert np.allclose(model.transform(mixed), reference.transform(views), atol=1e-6)
 
 
-def test_weights_float32_and_order_of_samples() -> None:
-    weight = rng.integers(0, 3, size=90)
-    a = MultiviewCCA(2).fit(VIEWS, sample_weight=weight)
-    b = MultiviewCCA(2).fit([np.repeat(v, weight, axis=0) for v in VIEWS])
-    assert np.allclose(a.components_, b.components_, atol=1e-9)
-    single = MultiviewCCA(2).fit([v.astype(np.float32) for v in VIEWS])
-    assert single.components_.dtype == np.float32
-    whole = MultiviewCCA(2).fit(VIEWS)
-    assert np.allclose(single.components_, whole.components_, atol=1e-4)
-    turned = MultiviewCCA(2).fit([v[::-1] for v in VIEWS])
-    assert np.allclose(turned.components_, whole.components_, atol=1e-9)
-
-
 @pytest.mark.parametrize("scale", [1e-200, 1e-100, 1e100, 1e200])
 def test_units_of_a_view_do_not_matter_without_a_ridge(scale) -> None:
     model = MultiviewCCA(2, alpha=0).fit([VIEWS[0] * scale, *VIEWS[1:]])

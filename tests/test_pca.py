@@ -147,26 +147,11 @@ def test_merged_models_equal_one() -> None:
         merged.merge(PCA().partial_fit(WIDE))
 
 
-def test_integer_weights_are_repeated_rows() -> None:
-    weight = rng.integers(0, 4, size=len(TALL))
-    a = PCA(3).fit(TALL, sample_weight=weight)
-    b = PCA(3).fit(np.repeat(TALL, weight, axis=0))
-    assert np.allclose(a.components_, b.components_, atol=1e-10)
-    assert np.allclose(a.explained_variance_, b.explained_variance_)
-
-
 def test_rotating_the_data_rotates_the_components() -> None:
     Q = np.linalg.qr(rng.normal(size=(8, 8)))[0]
     a, b = PCA(3).fit(TALL), PCA(3).fit(TALL @ Q)
     assert angle(a.components_ @ Q, b.components_) < 1e-7
     assert np.allclose(a.explained_variance_, b.explained_variance_)
-
-
-@pytest.mark.parametrize("X", [TALL, SPARSE], ids=["dense", "sparse"])
-def test_float32_stays(X) -> None:
-    model = PCA(3).fit(X.astype(np.float32))
-    assert model.components_.dtype == model.transform(X.astype(np.float32)).dtype == np.float32
-    assert angle(model.components_, PCA(3).fit(X).components_) < 1e-4
 
 
 def test_sparse_is_dense_and_is_never_made_dense(monkeypatch) -> None:

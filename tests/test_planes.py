@@ -285,20 +285,6 @@ def test_order_of_samples_and_names_of_classes(cls):
     np.testing.assert_array_equal(other.predict(X), names[model.predict(X)])
 
 
-@pytest.mark.parametrize("cls", BOTH)
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_float32_and_sparse(cls, kernel):
-    X, y = data()
-    model = cls(kernel=kernel).fit(X, y)
-    single = cls(kernel=kernel).fit(X.astype(np.float32), y)
-    assert single.distances(X.astype(np.float32)).dtype == np.float32
-    np.testing.assert_array_equal(single.predict(X.astype(np.float32)), model.predict(X))
-    from_sparse = cls(kernel=kernel).fit(sparse.csr_array(X), y)
-    np.testing.assert_allclose(
-        from_sparse.distances(sparse.csr_array(X)), model.distances(X), rtol=1e-5, atol=1e-8
-    )
-
-
 def test_large_sparse_data_stay_sparse(monkeypatch):
     X, y = data(n=400, d=6)
     empty = sparse.csr_array(np.column_stack([X, np.zeros((400, 4))]))

@@ -231,14 +231,6 @@ def test_sparse_x_is_never_made_dense(cls):
 
 
 @EACH
-def test_float32_stays(data, cls):
-    X, Y = data
-    a, b = cls(3).fit(X.astype(np.float32), Y), cls(3).fit(X, Y)
-    assert a.x_rotations_.dtype == a.transform(X.astype(np.float32)).dtype == np.float32
-    np.testing.assert_allclose(a.x_rotations_, b.x_rotations_, atol=1e-5)
-
-
-@EACH
 def test_containers(data, cls):
     X, Y = data
     names = [f"f{i}" for i in range(8)]

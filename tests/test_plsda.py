@@ -137,15 +137,6 @@ def test_many_labels(coding):
     np.testing.assert_array_equal(np.column_stack([p[:, 1] > 0.5 for p in P]), model.predict(X))
 
 
-def test_weights_are_repeated_rows(wine):
-    X, y = wine
-    weight = np.arange(len(y)) % 3
-    for coding in ("indicator", "between"):
-        a = PLSDA(2, coding=coding).fit(X, y, sample_weight=weight)
-        b = PLSDA(2, coding=coding).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
-        np.testing.assert_allclose(a.coef_, b.coef_, atol=1e-10)
-
-
 def test_nearest_point_of_the_simplex():
     rng = np.random.default_rng(0)
     V = rng.normal(size=(200, 4))

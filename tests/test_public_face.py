@@ -74,6 +74,9 @@ def test_what_is_said_of_float32_samples_is_float32(cls):
         said = getattr(model, name)(X)
         for part in said if isinstance(said, list | tuple) else [said]:
             assert part.dtype.kind in "biUO" or part.dtype == np.float32, name
+    if not {"kernel", "kernels"} & {*FACE["parameters"](cls)}:  # dual coefficients keep all digits
+        for name in ("components_", "mean_", "coef_"):
+            assert getattr(model, name, X).dtype == np.float32, name
 
 
 def test_the_table_has_a_row_for_everyone():

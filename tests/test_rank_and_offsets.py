@@ -15,36 +15,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import eigenkit as ek
 from conftest import some_of
-from eigenkit import (
-    CCA,
-    LDA,
-    PCA,
-    PLSSVD,
-    RGCCA,
-    SIMPLS,
-    CanonicalRidge,
-    HypergraphSpectral,
-    Kernel,
-    KernelCCA,
-    KernelLDA,
-    KernelOrthonormalizedPLS,
-    KernelPCA,
-    KernelPLS,
-    LeastSquaresProjection,
-    MultilabelLDA,
-    MultipleKernelProjection,
-    MultiviewCCA,
-    OrthogonalPLS,
-    OrthonormalizedPLS,
-    PLSCanonical,
-    PLSRegression,
-    ProbabilisticCCA,
-    ReGEC,
-    RowBlocks,
-    ShrinkageRegression,
-    SparseCCA,
-)
 from eigenkit.exceptions import DegenerateDataWarning
 
 N, D, RANK = 60, 6, 2
@@ -52,54 +24,54 @@ REGRESSIONS = ("cholesky", "dual_cholesky", "svd", "cg", "lsqr")
 
 # Method, what y it takes, and how many components it can have on data of full rank.
 METHODS: dict[str, tuple[Callable[[], Any], str, int]] = {
-    "CCA": (lambda: CCA(alpha=0), "numbers", 4),
-    "CCA, direct": (lambda: CCA(alpha=0, solver="direct"), "numbers", 4),
-    "CanonicalRidge": (lambda: CanonicalRidge(gamma_x=0, gamma_y=0), "numbers", 4),
-    "CanonicalRidge, PLS": (lambda: CanonicalRidge(gamma_x=1, gamma_y=1), "numbers", 4),
-    "OrthonormalizedPLS": (lambda: OrthonormalizedPLS(alpha=0), "numbers", 4),
-    "LDA": (lambda: LDA(alpha=0), "classes", 3),
-    "MultilabelLDA": (lambda: MultilabelLDA(alpha=0), "labels", 3),
-    "star": (lambda: HypergraphSpectral(alpha=0), "labels", 4),
-    "clique": (lambda: HypergraphSpectral(alpha=0, expansion="clique"), "labels", 4),
-    "zhou": (lambda: HypergraphSpectral(alpha=0, expansion="zhou"), "labels", 4),
+    "CCA": (lambda: ek.CCA(alpha=0), "numbers", 4),
+    "CCA, direct": (lambda: ek.CCA(alpha=0, solver="direct"), "numbers", 4),
+    "CanonicalRidge": (lambda: ek.CanonicalRidge(gamma_x=0, gamma_y=0), "numbers", 4),
+    "CanonicalRidge, PLS": (lambda: ek.CanonicalRidge(gamma_x=1, gamma_y=1), "numbers", 4),
+    "OrthonormalizedPLS": (lambda: ek.OrthonormalizedPLS(alpha=0), "numbers", 4),
+    "LDA": (lambda: ek.LDA(alpha=0), "classes", 3),
+    "MultilabelLDA": (lambda: ek.MultilabelLDA(alpha=0), "labels", 3),
+    "star": (lambda: ek.HypergraphSpectral(alpha=0), "labels", 4),
+    "clique": (lambda: ek.HypergraphSpectral(alpha=0, expansion="clique"), "labels", 4),
+    "zhou": (lambda: ek.HypergraphSpectral(alpha=0, expansion="zhou"), "labels", 4),
     "LeastSquaresProjection": (
-        lambda: LeastSquaresProjection(target="cca", alpha=0),
+        lambda: ek.LeastSquaresProjection(target="cca", alpha=0),
         "numbers",
         4,
     ),
-    "CanonicalRidge, OPLS": (lambda: CanonicalRidge(gamma_x=0, gamma_y=1), "numbers", 4),
+    "CanonicalRidge, OPLS": (lambda: ek.CanonicalRidge(gamma_x=0, gamma_y=1), "numbers", 4),
     "OPLS by least squares": (
-        lambda: LeastSquaresProjection(target="opls", alpha=0),
+        lambda: ek.LeastSquaresProjection(target="opls", alpha=0),
         "numbers",
         4,
     ),
     "KernelOrthonormalizedPLS": (
-        lambda: KernelOrthonormalizedPLS(kernel="linear", alpha=0),
+        lambda: ek.KernelOrthonormalizedPLS(kernel="linear", alpha=0),
         "numbers",
         4,
     ),
-    "PCA": (PCA, "none", 6),
-    "PCA, gram": (lambda: PCA(solver="gram"), "none", 6),
-    "PCA, nipals": (lambda: PCA(solver="nipals"), "none", 6),
-    "PLSRegression": (lambda: PLSRegression(4), "numbers", 4),
-    "PLSCanonical": (lambda: PLSCanonical(4), "numbers", 4),
-    "SIMPLS": (lambda: SIMPLS(4), "numbers", 4),
-    "PLSSVD": (lambda: PLSSVD(4), "numbers", 4),
-    "KernelCCA": (lambda: KernelCCA(kernel="linear", alpha=0), "numbers", 4),
-    "KernelLDA": (lambda: KernelLDA(kernel="linear", alpha=0), "classes", 3),
-    "KernelPCA": (lambda: KernelPCA(kernel="linear"), "none", 6),
+    "PCA": (ek.PCA, "none", 6),
+    "PCA, gram": (lambda: ek.PCA(solver="gram"), "none", 6),
+    "PCA, nipals": (lambda: ek.PCA(solver="nipals"), "none", 6),
+    "PLSRegression": (lambda: ek.PLSRegression(4), "numbers", 4),
+    "PLSCanonical": (lambda: ek.PLSCanonical(4), "numbers", 4),
+    "SIMPLS": (lambda: ek.SIMPLS(4), "numbers", 4),
+    "PLSSVD": (lambda: ek.PLSSVD(4), "numbers", 4),
+    "KernelCCA": (lambda: ek.KernelCCA(kernel="linear", alpha=0), "numbers", 4),
+    "KernelLDA": (lambda: ek.KernelLDA(kernel="linear", alpha=0), "classes", 3),
+    "KernelPCA": (lambda: ek.KernelPCA(kernel="linear"), "none", 6),
     "KernelCCA, landmarks": (
-        lambda: KernelCCA(kernel="linear", alpha=0, approximation="cholesky"),
+        lambda: ek.KernelCCA(kernel="linear", alpha=0, approximation="cholesky"),
         "numbers",
         4,
     ),
     "KernelPCA, landmarks": (
-        lambda: KernelPCA(kernel="linear", approximation="nystroem", n_landmarks=40),
+        lambda: ek.KernelPCA(kernel="linear", approximation="nystroem", n_landmarks=40),
         "none",
         6,
     ),
     **{
-        f"CCA, {name}": (lambda name=name: CCA(alpha=0, regression=name), "numbers", 4)
+        f"CCA, {name}": (lambda name=name: ek.CCA(alpha=0, regression=name), "numbers", 4)
         for name in REGRESSIONS
     },
 }
@@ -123,7 +95,7 @@ def _in_parts(X: np.ndarray, y: Any) -> list[Any]:
 
 def _blocks(model: Any, X: np.ndarray, y: Any) -> Any:
     parts = _in_parts(X, y)
-    return model.fit(RowBlocks.from_arrays([p if len(p) > 1 else p[0] for p in parts]))
+    return model.fit(ek.RowBlocks.from_arrays([p if len(p) > 1 else p[0] for p in parts]))
 
 
 def _stream(model: Any, X: np.ndarray, y: Any) -> Any:
@@ -205,19 +177,19 @@ def test_what_is_orthogonal_to_y_is_no_rounding_either(kind: Any, dtype: str) ->
         rng = np.random.default_rng(seed)
         low = rng.normal(size=(N, RANK)) @ rng.normal(size=(RANK, D)) + offset
         with pytest.warns(DegenerateDataWarning, match="n_orthogonal=4, but X holds 1"):
-            model = OrthogonalPLS(1, n_orthogonal=4).fit(kind(low.astype(dtype)), _y("numbers"))
+            model = ek.OrthogonalPLS(1, n_orthogonal=4).fit(kind(low.astype(dtype)), _y("numbers"))
         assert model.n_orthogonal_ == RANK - 1
         with pytest.raises(ValueError, match=f"exceeds {RANK}"):
-            KernelPLS(4, kernel="linear").fit(kind(low.astype(dtype)), _y("numbers"))
+            ek.KernelPLS(4, kernel="linear").fit(kind(low.astype(dtype)), _y("numbers"))
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 def test_one_column_far_from_zero_does_not_hide_the_others(scale: float) -> None:
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(N, D)) * scale, _y("numbers")
-    near = CCA(alpha=0).fit(X, Y).canonical_correlations_
+    near = ek.CCA(alpha=0).fit(X, Y).canonical_correlations_
     X[:, 0] += 1e9
-    far = CCA(alpha=0).fit(X, Y).canonical_correlations_
+    far = ek.CCA(alpha=0).fit(X, Y).canonical_correlations_
     np.testing.assert_allclose(far, near, rtol=1e-3)
 
 
@@ -231,7 +203,7 @@ def test_one_column_far_from_zero_does_not_hide_smaller_ones(kind: str, regressi
     for offset in (0.0, 1e9):
         X = np.random.default_rng(0).normal(size=(N, D)) * [1.0, *[1e-6] * (D - 1)]
         X[:, 0] += offset
-        model = KINDS[kind](CCA(alpha=0, regression=regression), X, _y("numbers"))
+        model = KINDS[kind](ek.CCA(alpha=0, regression=regression), X, _y("numbers"))
         found.append(model.canonical_correlations_)
     np.testing.assert_allclose(found[1], found[0], rtol=1e-3)
 
@@ -310,12 +282,12 @@ def test_numbers_of_y_count_in_double_precision() -> None:
 def test_views_with_offsets(offset: float) -> None:
     rng = np.random.default_rng(4)
     views = [rng.normal(size=(N, RANK)) @ rng.normal(size=(RANK, D)) + offset for _ in range(3)]
-    found = MultiviewCCA(alpha=0).fit(views)
+    found = ek.MultiviewCCA(alpha=0).fit(views)
     # Three views of rank 2 have 6 directions together, of which those of lambda > 0 are kept.
     assert found.n_components_ < 3 * RANK
     np.testing.assert_array_less(np.abs(found.components_), 10.0)
     with pytest.raises(ValueError, match=f"exceeds {RANK}"):
-        RGCCA(4, tau=0).fit(views)
+        ek.RGCCA(4, tau=0).fit(views)
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4, 1e8, 1e11])
@@ -326,7 +298,7 @@ def test_sparse_pairs_with_offsets(method: str, offset: float) -> None:
     given = {"n_nonzero_x": D, "n_nonzero_y": 4} if method == "greedy" else {}
     for kind in ("dense", "sparse"):
         with pytest.raises(ValueError, match=f"exceeds {RANK}"):
-            KINDS[kind](SparseCCA(4, method=method, **given), X, _y("numbers"))
+            KINDS[kind](ek.SparseCCA(4, method=method, **given), X, _y("numbers"))
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e4, 1e8, 1e11])
@@ -334,7 +306,7 @@ def test_coefficients_stay_small(offset: float) -> None:
     rng = np.random.default_rng(7)
     X = rng.normal(size=(N, RANK)) @ rng.normal(size=(RANK, D)) + offset
     y = _y("numbers")[:, 0]
-    model = ShrinkageRegression("ols").fit(X, y)
+    model = ek.ShrinkageRegression("ols").fit(X, y)
     assert len(model.singular_values_) == RANK
     assert np.abs(model.coef_).max() < 10
 
@@ -360,8 +332,8 @@ def test_what_a_kernel_keeps_of_single_precision_is_there_in_double(name, offset
     for seed in range(3):
         rng = np.random.default_rng(seed)
         X = rng.random((N, RANK)) @ rng.random((RANK, 4)) + 0.1 + offset
-        kept = KernelPCA(**KERNELS[name]).fit(X.astype(np.float32)).eigenvalues_
-        K = Kernel(**KERNELS[name]).fitted(X)(X)
+        kept = ek.KernelPCA(**KERNELS[name]).fit(X.astype(np.float32)).eigenvalues_
+        K = ek.Kernel(**KERNELS[name]).fitted(X)(X)
         K = K - K.mean(axis=0) - (K.mean(axis=0) - K.mean())[:, None]
         true = np.linalg.eigvalsh(K)[::-1][: len(kept)]
         assert len(kept) >= RANK
@@ -373,8 +345,8 @@ def test_a_sum_of_kernels_has_the_rank_of_the_samples(dtype):
     rng = np.random.default_rng(0)
     X = (rng.normal(size=(N, RANK)) @ rng.normal(size=(RANK, 3)) + 1).astype(dtype)
     Y = rng.normal(size=(N, 8))
-    kernels = ["linear", Kernel("linear", columns=[0, 1])]
-    model = MultipleKernelProjection(KernelCCA(alpha=1e-12), kernels, weights="uniform")
+    kernels = ["linear", ek.Kernel("linear", columns=[0, 1])]
+    model = ek.MultipleKernelProjection(ek.KernelCCA(alpha=1e-12), kernels, weights="uniform")
     assert model.fit(X, Y).n_components_ == RANK
 
 
@@ -383,14 +355,14 @@ def test_a_sum_of_kernels_has_the_rank_of_the_samples(dtype):
 def test_samples_that_are_far_apart_stay_so_however_they_are_rounded(kernel, dtype):
     """The rounding of numbers of 1e20 is far wider than the kernel, but no two are near."""
     X = (np.random.default_rng(0).normal(size=(40, 5)) * 1e20).astype(dtype)
-    model = KernelLDA(kernel=kernel, gamma=1.0).fit(X, np.arange(40) % 3)
+    model = ek.KernelLDA(kernel=kernel, gamma=1.0).fit(X, np.arange(40) % 3)
     assert model.n_components_ == 2
     np.testing.assert_allclose(model.explained_variance_ratio_, 0.5)
 
 
 def test_classes_with_the_same_means_have_no_variance_between_them():
     X = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]] * 2)
-    model = LDA().fit(X, [0, 0, 1, 1] * 2)
+    model = ek.LDA().fit(X, [0, 0, 1, 1] * 2)
     np.testing.assert_allclose(model.explained_variance_ratio_, 0.0, atol=1e-15)
 
 
@@ -408,9 +380,9 @@ def _with_total(seed: int, offset: float) -> np.ndarray:
 def test_a_total_of_y_is_no_component(seed, offset):
     Y = _with_total(seed, offset)
     X = np.random.default_rng(seed + 50).normal(size=(40, 8))
-    for model in (CCA(), CanonicalRidge(gamma_y=0), CanonicalRidge(gamma_x=1, gamma_y=1)):
+    for model in (ek.CCA(), ek.CanonicalRidge(gamma_y=0), ek.CanonicalRidge(gamma_x=1, gamma_y=1)):
         assert model.fit(X, Y).n_components_ == 3
-    assert PLSSVD().fit(X, Y).n_components_ == 3
+    assert ek.PLSSVD().fit(X, Y).n_components_ == 3
 
 
 @pytest.mark.parametrize("offset", [0.0, 100.0, 1e4])
@@ -421,7 +393,7 @@ def test_a_total_is_no_plane(offset, streamed, dtype):
     X[y == 1, 0] *= 3
     X = X[:, :3] + offset
     X = np.column_stack([X, X.sum(axis=1)]).astype(dtype)
-    model = ReGEC().partial_fit(X, y) if streamed else ReGEC().fit(X, y)
+    model = ek.ReGEC().partial_fit(X, y) if streamed else ek.ReGEC().fit(X, y)
     normals = model.coef_ / np.linalg.norm(model.coef_, axis=-1, keepdims=True)
     total = np.array([1.0, 1.0, 1.0, -1.0]) / 2
     assert np.abs(normals @ total).max() < 0.01
@@ -433,17 +405,17 @@ def test_a_total_has_no_density(offset, dtype):
     X = _with_total(0, offset).astype(dtype)
     Y = X[:, :2] + np.random.default_rng(1).normal(size=(40, 2))
     with pytest.raises(ValueError, match="column 3 of X is a combination of others"):
-        ProbabilisticCCA(alpha=0).fit(X, Y)
+        ek.ProbabilisticCCA(alpha=0).fit(X, Y)
     with pytest.raises(ValueError, match="column 3 of y is a combination of others"):
-        ProbabilisticCCA(alpha=0).fit(Y, X)
+        ek.ProbabilisticCCA(alpha=0).fit(Y, X)
 
 
 def test_nothing_is_printed_where_a_rank_is_used_up(capfd):
     X = np.random.default_rng(0).normal(size=(12, 20)) + 100
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        CCA(alpha=0, regression="lsqr").fit(X, X[:, :3])
-        CCA(alpha=0, regression="cg").fit(X, X[:, :3])
+        ek.CCA(alpha=0, regression="lsqr").fit(X, X[:, :3])
+        ek.CCA(alpha=0, regression="cg").fit(X, X[:, :3])
     assert capfd.readouterr() == ("", "")
 
 
@@ -451,12 +423,12 @@ def test_nothing_is_printed_where_a_rank_is_used_up(capfd):
 def test_numbers_with_a_digit_beside_their_means_are_data(dtype, offset):
     """float32 has steps of 1/16 at 1e6, float64 of 1/64 at 1e14."""
     X = (np.random.default_rng(0).normal(size=(200, 5)) + offset).astype(dtype)
-    assert PCA().fit(X).n_components_ == 5
-    assert KernelPCA().fit(X).n_components_ == 5
-    assert LDA(alpha=0).fit(X, np.arange(200) % 3).n_components_ == 2
+    assert ek.PCA().fit(X).n_components_ == 5
+    assert ek.KernelPCA().fit(X).n_components_ == 5
+    assert ek.LDA(alpha=0).fit(X, np.arange(200) % 3).n_components_ == 2
 
 
 def test_numbers_without_digits_are_refused():
     X = (np.random.default_rng(0).normal(size=(200, 5)) + 1e8).astype("f4")
     with pytest.raises(ValueError, match=r"no digits left beside its means|zero variance"):
-        PCA().fit(X)
+        ek.PCA().fit(X)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from pathlib import Path
 
 import numpy as np
@@ -165,26 +164,6 @@ def test_a_penalty_is_a_share_of_the_largest(rng):
     w = np.sign(covariance) * np.maximum(np.abs(covariance) - 0.5 * np.abs(covariance).max(), 0)
     w /= np.linalg.norm(w) * np.sign(w[np.argmax(np.abs(w))])
     np.testing.assert_allclose(model.x_weights_[:, 0], w, atol=1e-12)
-
-
-def test_weights_are_repetitions(rng):
-    X = rng.normal(size=(30, 12))
-    Y = X[:, :3] + rng.normal(size=(30, 3))
-    weight = rng.integers(0, 4, 30)
-    repeated = SparsePLS(2, keep_x=4).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, 0))
-    weighted = SparsePLS(2, keep_x=4).fit(X, Y, sample_weight=weight)
-    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-10)
-
-
-def test_sparse_and_single_precision(rng):
-    X = make_X("sparse tall", rng)
-    y = dense(X)[:, 0] + 0.1 * rng.normal(size=60)
-    a, b = SparsePLS(2, keep_x=2).fit(X, y), SparsePLS(2, keep_x=2).fit(dense(X), y)
-    np.testing.assert_allclose(a.coef_, b.coef_, atol=1e-10)
-    single = SparsePLS(2, keep_x=2).fit(X.astype(np.float32), y)
-    assert single.transform(X.astype(np.float32)).dtype == np.float32
-    again = pickle.loads(pickle.dumps(a))
-    np.testing.assert_array_equal(again.predict(X), a.predict(X))
 
 
 def test_equal_variables_share():
