@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import random
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from itertools import product
 from typing import Any
 
@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from browsing import BROWSER, FLAGS
 from eigenkit import CCA, LDA, HypergraphSpectral, OrthonormalizedPLS
 
 # Scripts that made values to compare with: they need what a test machine does not have.
@@ -154,3 +155,12 @@ def projector_distance(W: np.ndarray, W0: np.ndarray) -> float:
     """||W W' - W0 W0'||_2 relative to ||W0 W0'||_2: blind to signs and order."""
     reference = W0 @ W0.T
     return float(np.linalg.norm(W @ W.T - reference, 2) / np.linalg.norm(reference, 2))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    with playwright.sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=BROWSER, args=FLAGS)
+        yield opened
+        opened.close()

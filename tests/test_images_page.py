@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 import pytest
 
 from axe import needs_axe, violations
+from browsing import Visit, needs_browser
 from eigenkit.images import ImageAnnotator, ImageSet, Plan, make_shapes
 from eigenkit.images.comparison import compare
 from eigenkit.images.page import render_page, write_page
@@ -104,34 +104,6 @@ def test_a_comparison_says_whose_figures_it_shows_and_of_how_many_sets():
 
 
 # -- in a browser -----------------------------------------------------------------------
-
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-BROWSER = next((path for name in NAMES if (path := shutil.which(name))), None)
-needs_browser = pytest.mark.skipif(BROWSER is None, reason=f"none of {', '.join(NAMES)} is there")
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
-class Visit:
-    """A page that is open, with all that it said and asked for."""
-
-    def __init__(self, browser: Any, path: Path, width: int = 1100, **context: Any) -> None:
-        self.context = browser.new_context(viewport={"width": width, "height": 900}, **context)
-        self.page = self.context.new_page()
-        self.errors: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("request", lambda r: self.requests.append(r.url))
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("dialog", lambda d: (self.errors.append(d.message), d.dismiss()))
-        self.page.goto(path.as_uri())
-        self.page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
 
 
 @pytest.fixture(scope="module")

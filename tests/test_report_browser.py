@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,56 +12,22 @@ import pytest
 from click.testing import CliRunner
 
 from axe import needs_axe, violations
+from browsing import Visit, needs_browser
 from eigenkit.cli import app
 from eigenkit.report import compare_html, write_html
 from report_records import classes, hostile, many, numbers
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
 pytest.importorskip("plotly")
 Image = pytest.importorskip("PIL.Image")
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-BROWSER = next((path for name in NAMES if (path := shutil.which(name))), None)
 # Starting a browser takes longer than most tests.
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(BROWSER is None, reason=f"none of {', '.join(NAMES)} is installed"),
-]
-FLAGS = ["--no-sandbox", "--enable-unsafe-swiftshader", "--disable-background-networking"]
+pytestmark = [pytest.mark.slow, needs_browser]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=BROWSER, args=FLAGS)
-        yield opened
-        opened.close()
-
-
-class Visit:
-    """A page that is open, with all that it said and asked for."""
-
-    def __init__(self, browser: Any, path: Path, width: int = 1100, **context: Any) -> None:
-        self.context = browser.new_context(viewport={"width": width, "height": 900}, **context)
-        self.page = self.context.new_page()
-        self.errors: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("request", lambda r: self.requests.append(r.url))
-        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
-        self.page.on("console", self._heard)
-        self.page.on("dialog", lambda d: (self.errors.append(d.message), d.dismiss()))
-        self.page.goto(path.as_uri())
-        if "<script" in path.read_text(encoding="utf-8"):
-            self.page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
-
-    def _heard(self, message: Any) -> None:
-        if message.type == "error":
-            self.errors.append(message.text)
-
-    def pixels(self, selector: str) -> np.ndarray:
-        self.page.wait_for_timeout(300)
-        shot = self.page.locator(selector).screenshot()
-        return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)
+def pixels(visit: Visit, selector: str) -> np.ndarray:
+    visit.page.wait_for_timeout(300)
+    shot = visit.page.locator(selector).screenshot()
+    return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +53,7 @@ def test_every_figure_is_drawn_without_error_or_request(visit, path):
     assert not visit.page.get_by_text("could not be drawn").count()
     for plot in visit.page.locator(".plot").all():
         assert plot.locator(".main-svg").count() > 0
-        assert coloured(visit.pixels(f"#{plot.get_attribute('id')}")) > 100
+        assert coloured(pixels(visit, f"#{plot.get_attribute('id')}")) > 100
 
 
 def test_names_are_shown_as_text(visit):
@@ -99,16 +64,16 @@ def test_names_are_shown_as_text(visit):
 
 
 def test_selecting_a_label_changes_the_scatter(visit):
-    before = visit.pixels("#plot-scatter")
+    before = pixels(visit, "#plot-scatter")
     boxes = visit.page.locator("#chips input")
     assert boxes.count() == 5
     for i in range(5):
         boxes.nth(i).set_checked(False, force=True)
-    gray = visit.pixels("#plot-scatter")
+    gray = pixels(visit, "#plot-scatter")
     assert coloured(before) > 500
     assert coloured(gray) < coloured(before) / 10
     boxes.nth(2).set_checked(True, force=True)
-    assert coloured(visit.pixels("#plot-scatter")) > 200
+    assert coloured(pixels(visit, "#plot-scatter")) > 200
 
 
 def test_fewer_samples_three_dimensions_and_another_method(visit):
@@ -119,7 +84,7 @@ def test_fewer_samples_three_dimensions_and_another_method(visit):
     visit.page.get_by_text("3D", exact=True).click()
     visit.page.wait_for_selector("#plot-scatter canvas")
     visit.page.select_option("#scatter-method", index=1)
-    assert coloured(visit.pixels("#plot-scatter")) > 100
+    assert coloured(pixels(visit, "#plot-scatter")) > 100
     assert visit.errors == []
     visit.page.get_by_text("2D", exact=True).click()
     visit.page.get_by_text("all", exact=True).click()
@@ -235,19 +200,19 @@ def test_titles_of_tables_are_not_cut_on_a_narrow_screen(browser, tmp_path):
 
 def test_metric_and_curves_follow_their_menus(visit):
     for menu, plot in (("#metric", "comparison"), ("#roc-view", "roc")):
-        before = visit.pixels(f"#plot-{plot}")
+        before = pixels(visit, f"#plot-{plot}")
         visit.page.select_option(menu, index=2)
-        after = visit.pixels(f"#plot-{plot}")
+        after = pixels(visit, f"#plot-{plot}")
         assert before.shape != after.shape or np.any(before != after)
 
 
 def test_the_theme_follows_the_system_and_the_button_by_keyboard(browser, path):
     visit = Visit(browser, path, color_scheme="dark")
     corner = "#plot-scree"
-    assert visit.pixels(corner)[5, 5].max() < 60
+    assert pixels(visit, corner)[5, 5].max() < 60
     visit.page.locator("#theme").focus()
     visit.page.keyboard.press("Enter")
-    assert visit.pixels(corner)[5, 5].min() > 240
+    assert pixels(visit, corner)[5, 5].min() > 240
     visit.context.close()
 
 
@@ -365,10 +330,10 @@ def test_fifty_thousand_points(browser, tmp_path):
             Z = rng.normal(size=(n, 3)) + 3 * np.eye(3)[y]
             method["model"]["coordinates"] = Z.round(4).tolist()
     visit = Visit(browser, write_html(record, tmp_path / "many.html"))
-    before = visit.pixels("#plot-scatter")
+    before = pixels(visit, "#plot-scatter")
     assert coloured(before) > 10_000
     visit.page.locator("#chips input").first.set_checked(False, force=True)
-    assert np.any(before != visit.pixels("#plot-scatter"))
+    assert np.any(before != pixels(visit, "#plot-scatter"))
     visit.page.get_by_text("3D", exact=True).click()
     visit.page.wait_for_selector("#plot-scatter canvas")
     assert visit.errors == []
