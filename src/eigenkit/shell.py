@@ -45,10 +45,10 @@ def counted(n: int, word: str) -> str:
     Examples
     --------
     >>> from eigenkit.shell import counted
-    >>> counted(1, "row"), counted(20, "row")
-    ('1 row', '20 rows')
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
     """
-    return f"{n} {word}" if n == 1 else f"{n} {word}s"
+    return f"{n:,} {word}" if n == 1 else f"{n:,} {word}s"
 
 
 def shown(value: Any) -> str:

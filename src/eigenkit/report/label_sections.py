@@ -8,7 +8,7 @@ from eigenkit.record.schema import Method, Run
 from eigenkit.report import tables
 from eigenkit.report.alike import coinciding
 from eigenkit.report.pieces import controls, figure, folded_tables, numbers, radios, select
-from eigenkit.report.words import count, label_word, label_words, ranked, visible, with_index
+from eigenkit.report.words import label_word, label_words, ranked, visible, with_index
 
 # More curves than this in one plot cannot be told apart.
 FEW_CURVES = 8
@@ -104,8 +104,7 @@ def columns(run: Run) -> str:
     d = run.data
     if not d.columns:
         return ""
-    text = f"{count(d.n_constant, 'column')} do not vary; {count(d.n_incomplete, 'column')} with "
-    text = (text + "missing values.").replace("1 column do ", "1 column does ")
+    text = f"Columns that do not vary: {d.n_constant:,}. With missing values: {d.n_incomplete:,}."
     table = folded_tables([("Every column", tables.columns(run))], unfolded=False)
     return f"<p>{escape(text)}</p>{table}"
 

@@ -28,7 +28,6 @@ from eigenkit.report.pieces import (
 from eigenkit.report.tables import Table
 from eigenkit.report.words import (
     before_fit,
-    count,
     difference,
     drawn_sentence,
     headline,
@@ -42,6 +41,7 @@ from eigenkit.report.words import (
     visible,
     with_index,
 )
+from eigenkit.shell import counted
 
 
 def figure_names(run: Run) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def _comparison(run: Run) -> str:
         "metric", "Metric", [(k, words) for k, (words, _) in metrics_of(run.data.kind).items()]
     )
     done = [method for method in ranked(run) if main_score(run, method) is not None]
-    alt = f"Scores of {count(len(run.methods), 'method')} with error bars, and their times."
+    alt = f"Scores of {counted(len(run.methods), 'method')} with error bars, and their times."
     caption = (
         "Large marks: mean over the splits, with one standard deviation; small marks: single "
         "splits. On wide screens, right: time to fit. Open marks are plain baselines."

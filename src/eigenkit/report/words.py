@@ -17,6 +17,7 @@ import scipy
 from eigenkit.evaluation.metrics import metrics_of
 from eigenkit.record.schema import Method, Run, Score
 from eigenkit.registry import METHODS
+from eigenkit.shell import counted
 
 _LEVEL = 0.95
 
@@ -170,11 +171,6 @@ def seconds(score: Score | None) -> str:
     return f"{mean * 1e3:.0f} ms" if mean < 1 else f"{mean:.2f} s"
 
 
-def count(value: int, word: str) -> str:
-    """``3 labels``, ``1 label``."""
-    return f"{value:,} {word}" if value == 1 else f"{value:,} {word}s"
-
-
 def label_word(run: Run) -> str:
     """What a label is called."""
     return {"classes": "class", "numbers": "response"}.get(run.data.kind, "label")
@@ -320,7 +316,7 @@ def protocol_sentence(run: Run) -> str:
         f"part only{'' if numbers else on_top}."
     )
     if p.alphas and any(m.alpha is not None for m in run.methods):
-        text += f" Alpha chosen from {count(len(p.alphas), 'value')} by {p.inner_cv}-fold "
+        text += f" Alpha chosen from {counted(len(p.alphas), 'value')} by {p.inner_cv}-fold "
         text += "cross-validation inside the training part"
         on_top = f", with {visible(p.alpha_classifier, 200)} on the projection"
         text += "." if numbers else f"{on_top}."
