@@ -224,7 +224,7 @@ def test_a_letter_in_pieces_is_the_same_letter(data: Path) -> None:  # noqa: F81
     assert run("predict", "m.ek", "pieces.parquet") == plain
 
 
-@pytest.mark.parametrize("cell", ["F", "28.10.2025", "12 kg"])
+@pytest.mark.parametrize("cell", ["F", "10/28/2025", "12 kg"])
 def test_advice_names_no_option_that_a_command_lacks(data: Path, cell: str) -> None:  # noqa: F811
     run("fit", "data.csv", *CLASS_OPTIONS, "-m", "lda", "--no-quality", "-o", "m.ek")
     Path("bad.csv").write_text(f"f1,f2,f3,f4,class\n1,2,3,{cell},red\n")
@@ -341,6 +341,32 @@ def test_a_forgotten_separator_is_suspected(folder: Path) -> None:
     write_rows("tags.csv", ["u", "v", "tags"], rows)
     text = run("fit", "tags.csv", "--labels", "tags", "-m", "cca", "-o", "m.ek")
     assert "--label-separator ';'" in text
+
+
+@pytest.mark.parametrize(
+    ("cell", "hint"),
+    [
+        ("{}.{:03},50", "look like numbers: if they are, give --decimal comma --thousands point."),
+        ("{}{} mg", "look like numbers: if they are, write them without units."),
+        ("{}{}", "are numbers: if they measure something, give --task numbers."),
+        ("person {}/{}", "for 30 rows: is this the column of labels?"),
+    ],
+)
+def test_many_classes_that_may_be_something_else(folder: Path, cell: str, hint: str) -> None:
+    rows = [[i % 5, i % 7, cell.format(1 + i % 20, i % 20)] for i in range(30)]
+    write_rows("a.csv", ["u", "v", "y"], rows)
+    text = run("fit", "a.csv", "--labels", "y", "-o", "m.ek", "--no-quality")
+    assert re.search(f"20 classes such as '.*' {re.escape(hint)}", text)
+    assert "--task numbers" not in run(
+        "fit", "a.csv", "--labels", "y", "--task", "classes", "-o", "n.ek", "--no-quality"
+    )
+
+
+def test_marks_in_several_columns_of_labels_are_named(folder: Path) -> None:
+    rows = [[i, f"{i}.{i:03},5", f"{i},5"] for i in range(1, 20)]
+    write_rows("a.csv", ["u", "y", "z"], rows)
+    text = run("fit", "a.csv", "--labels", "y,z", "-o", "m.ek", code=1)
+    assert "must hold numbers, or yes and no: give --decimal comma --thousands point." in text
 
 
 def test_a_wrong_name_is_blamed_on_its_option(data: Path) -> None:  # noqa: F811

@@ -126,7 +126,7 @@ def test_a_mark_at_the_end_of_every_line_is_no_column(tmp_path, header):
 
 def test_dates_and_units_in_other_notations_are_no_text(tmp_path):
     path = tmp_path / "a.csv"
-    rows = [f"{d}.02.2024,{d}%,$ {d},{'ab'[d % 2]},{d}" for d in range(10, 20)]
+    rows = [f"02/{d}/2024,{d}%,$ {d},{'ab'[d % 2]},{d}" for d in range(10, 20)]
     path.write_text("\n".join(["when,share,price,kind,x", *rows]))
     with pytest.raises(FileError) as caught:
         open_file(str(path))
@@ -135,8 +135,21 @@ def test_dates_and_units_in_other_notations_are_no_text(tmp_path):
         "write dates as YYYY-MM-DD, write numbers without units, name them with --labels"
     ) in str(caught.value)
     path.write_text("\n".join(["when,x", *(row.split(",")[0] + ",1" for row in rows)]))
-    with pytest.raises(FileError, match=r"holds text \('10.02.2024'\): write dates as YYYY-MM-DD,"):
+    with pytest.raises(FileError, match=r"holds text \('02/10/2024'\): write dates as YYYY-MM-DD,"):
         open_file(str(path))
+
+
+def test_dates_with_the_day_first_are_dates(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("when;x\n31.12.1969;1,5\n3.1.1970;2,5\n01.01.1970 12:00;0,5\n;1,0\n")
+    source = open_file(str(path))
+    (block,) = source.blocks(10)
+    assert source.found["decimal"] == ","
+    assert source.found["kinds"] == {"when": "date"}
+    np.testing.assert_array_equal(block.X[:, 0], [-1, 2, 0.5, np.nan])
+    path.write_text("when;x\n31.12.1969;1\n31.02.1970;2\n01.01.1970;3\n")
+    with pytest.raises(FileError, match=r"line 3, column 'when': '31.02.1970' is not a date"):
+        list(open_file(str(path)).blocks(10))
 
 
 def test_nothing_and_infinity_are_told_apart_like_anything_else() -> None:

@@ -16,6 +16,7 @@ from eigenkit.files._common import Expected, FileError, Reading
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 _TRUTH = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?)?")
+_DAY_FIRST = re.compile(r"(\d{1,2})\.(\d{1,2})\.(\d{4})( .*)?")
 _COMMA = re.compile(r"[+-]?(\d+,\d+|\d*,\d+)([eE][+-]?\d+)?")
 _GROUPED = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 _MARKED = re.compile(r"[+-]?\d[\d.,'\s]*")
@@ -25,6 +26,8 @@ _WITH_UNIT = re.compile(rf"[$€£¥] ?{_AMOUNT}|{_AMOUNT} ?([%‰$€£¥°]|[k
 _CODE = re.compile(r"[+-]?0\d+")
 _DIGITS = re.compile(r"[+-]?\d+")
 _DAY = 86400.0
+# Classes of fewer rows on average are hardly classes; numbers that are equal as often may be.
+_FEW_ROWS, _FEW_EQUAL = 2, 10
 # Blanks at which no line is broken, as programs set them between thousands.
 _OTHER_BLANKS = re.compile("[\u00a0\u2009\u202f]")
 # Marks that a shell would take for its own, or that are hard to see, by name.
@@ -97,15 +100,20 @@ def as_truth(cell: str) -> float:
 def as_day(cell: str) -> float:
     """A date, with or without time, as days since 1970; ValueError if it is none.
 
+    Points stand after the day and the month wherever they are used. 01/02/1970 is refused: it is
+    another day in Boston than in London.
+
     Examples
     --------
     >>> from eigenkit.files._cells import as_day
-    >>> as_day("1970-01-02"), as_day("1970-01-01 12:00")
-    (1.0, 0.5)
+    >>> as_day("1970-01-02"), as_day("1970-01-01 12:00"), as_day("2.1.1970")
+    (1.0, 0.5, 1.0)
     """
     word = cell.strip()
     if word.lower() in MISSING:
         return np.nan
+    if found := _DAY_FIRST.fullmatch(word):
+        word = f"{found[3]}-{found[2]:0>2}-{found[1]:0>2}{found[4] or ''}"
     if not _DATE.fullmatch(word):
         raise ValueError(cell)
     if len(word) == 10:
@@ -207,6 +215,45 @@ def as_class(cell: str) -> str:
     """
     word = cell.strip()
     return "" if word.lower() in MISSING - {"none"} else word
+
+
+def may_be_else(names: Sequence[str], n: int, certain: bool) -> str:
+    """What to say of many classes of n rows that may be something else.
+
+    That they are classes, and not numbers, may be ``certain``.
+
+    Examples
+    --------
+    >>> from eigenkit.files._cells import may_be_else
+    >>> may_be_else(["41", "42"], 3, False)
+    'are numbers: if they measure something, give --task numbers.'
+    >>> may_be_else(["a", "b"], 3, True)
+    'for 3 rows: is this the column of labels?'
+    """
+    found = _may_be_sets(names) or ("" if certain else _may_be_numbers(names, n))
+    few = n < _FEW_ROWS * len(names)
+    return found or (f"for {n} rows: is this the column of labels?" if few else "")
+
+
+def _may_be_sets(names: Sequence[str]) -> str:
+    for mark in ";|,/ ":
+        parts = {part.strip() for name in names for part in name.split(mark)}
+        several = sum(mark in name.strip() for name in names)
+        if 2 * several > len(names) and 2 * len(parts) <= len(names) + 8:
+            labels = f"look like sets of {len(parts)} labels"
+            return f"{labels}: if they are, give --label-separator {mark!r}."
+    return ""
+
+
+def _may_be_numbers(names: Sequence[str], n: int) -> str:
+    if all(map(is_number, names)):
+        few = n < _FEW_EQUAL * len(names)
+        return "are numbers: if they measure something, give --task numbers." if few else ""
+    marks = marks_of(*names)
+    if marks or all(_WITH_UNIT.fullmatch(name) for name in names):
+        how = f"give {marks}" if marks else "write them without units"
+        return f"look like numbers: if they are, {how}."
+    return ""
 
 
 def split_labels(cell: str, separator: str) -> tuple[str, ...]:

@@ -161,11 +161,11 @@ class Delimited(Table):
         columns = {j: [row[j] for row in rows if j < len(row)] for j in labels}
         words = [j for j, cells in columns.items() if self._names_classes(j, cells)]
         if len(labels) > 1 and (words or split):
-            raise self.error(
-                "several label columns must hold numbers, or yes and no: name one column of text, "
-                "and --label-separator if its cells hold several labels.",
-                column=self.names[(words or labels)[0]],
-            )
+            marks, first = marks_of(*(c for j in words for c in columns[j])), (words or labels)[0]
+            ways = "name one column of text, and --label-separator if cells hold several labels"
+            ways = f"give {marks}" if marks and words else ways
+            what = f"several label columns must hold numbers, or yes and no: {ways}."
+            raise self.error(what, column=self.names[first])
         if words or split:
             self.numeric_labels = False
         elif self.options.words:

@@ -10,13 +10,15 @@ from typing import Any, cast
 import numpy as np
 from scipy import sparse
 
-from eigenkit.files._cells import as_class, is_number
+from eigenkit.files._cells import as_class, is_number, may_be_else
 from eigenkit.files._common import Block, FileError, Reading, Source, listed
 from eigenkit.shell import shown
 
 TASKS = ("classes", "labels", "numbers")
 # One column of whole numbers counts as classes up to this many distinct ones.
 MOST_CLASSES = 100
+# From so many classes on it is asked whether they are something else.
+_MANY = 8
 # Whole numbers of so small a range are counted rather than sorted.
 _FEW = 10_000
 _NO_CLASS = (
@@ -120,8 +122,8 @@ def target_of(
         _check_distinct(path, labels, names)
     if separator is not None:
         _check_separator(path, labels, separator)
-    elif kind == "classes":
-        _suspect_separator(path, names)
+    elif kind == "classes" and len(names) >= _MANY:
+        _suspect(path, len(labels), names, task)
     return Target(kind, names, tuple(columns), separator)
 
 
@@ -143,18 +145,11 @@ def _check_separator(path: Any, labels: Any, separator: str) -> None:
         )
 
 
-def _suspect_separator(path: Any, names: tuple[str, ...]) -> None:
-    """Warn of many classes made of few parts: they are probably sets of labels."""
-    for mark in ";|,/ ":
-        parts = {part.strip() for name in names for part in name.split(mark)}
-        several = sum(mark in name.strip() for name in names)
-        if len(names) >= 8 and 2 * several > len(names) and 2 * len(parts) <= len(names) + 8:
-            warnings.warn(
-                f"{path}: {len(names)} classes such as {shown(names[-1])} look like sets of "
-                f"{len(parts)} labels: if they are, give --label-separator {mark!r}.",
-                stacklevel=3,
-            )
-            return
+def _suspect(path: Any, n: int, names: tuple[str, ...], task: str | None) -> None:
+    """Warn of many classes of n rows that are probably something else."""
+    if found := may_be_else(names, n, task is not None):
+        such = f"{len(names)} classes such as {shown(names[-1])}"
+        warnings.warn(f"{path}: {such} {found}", stacklevel=4)
 
 
 def _guess(labels: Any) -> str:
