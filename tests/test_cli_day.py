@@ -1282,3 +1282,33 @@ def test_compare_chooses_the_components_of_pls_for_classes_as_fit_does(folder: P
     (method,) = [m for m in found["methods"] if m["name"] == "plsda"]
     assert "ComponentsCV" in str(method)
     assert method["seconds"]["choose components"]["mean"] > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["compare", "a.csv", "--methods", "ldaa"], "--methods: method 'ldaa' is not known"),
+        (["fit", "a.csv"], "--out"),
+        (["fit", "a.csv", "--nosuch"], "--nosuch"),
+        (["nosuch"], "nosuch"),
+        (["annotate", "fit", "--nosuch"], "--nosuch"),
+        (["annotate", "nosuch"], "nosuch"),
+    ],
+)
+def test_wrong_usage_is_json_where_that_is_asked_for(words: list[str], told: str) -> None:
+    found = run_json(*words, code=2)
+    assert found["code"] == 2
+    assert told in found["error"]
+
+
+def test_sentences_fit_a_narrow_terminal_and_stay_whole_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    words = ["inspect", "a model that is called by many words, but is not there.ek"]
+    whole = run(*words, code=1)
+    assert whole == f"error: {words[1]}: there is no such file.\n"
+    monkeypatch.setattr("click.testing._NamedTextIOWrapper.isatty", lambda self: True)
+    lines = run(*words, code=1).splitlines()
+    assert max(map(len, lines)) <= 40
+    assert " ".join(lines) == whole.strip()

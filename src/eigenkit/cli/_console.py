@@ -182,16 +182,21 @@ def _print(result: Result, notes: list[str], as_json: bool) -> None:
         print(json.dumps(told, ensure_ascii=True, allow_nan=False, default=str))
     else:
         for note in notes:
-            print(f"note: {clean(note)}", file=sys.stderr)
+            _print_beside(f"note: {clean(note)}")
         if result.text:
             print("\n".join(map(fitted, result.text.split("\n"))))
     sys.stdout.flush()  # here, where what goes wrong becomes a sentence
 
 
+def _print_beside(line: str) -> None:
+    """A sentence beside the result: in lines that fit a terminal, in one line elsewhere."""
+    print(fitted(line) if sys.stderr.isatty() else line, file=sys.stderr)
+
+
 def _fail(message: str, as_json: bool, code: int) -> None:
     if as_json:
-        print(json.dumps({"error": message, "code": code}, ensure_ascii=True))
-    print(f"error: {message}", file=sys.stderr)
+        _parsing.print_error(message, code)
+    _print_beside(f"error: {message}")
     raise click.exceptions.Exit(code) from None
 
 

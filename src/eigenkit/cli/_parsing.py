@@ -6,6 +6,7 @@ the words that are no options. Without a default a parameter is required.
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,11 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "show_default": True}
 def width() -> int:
     """Columns to write to: those of the terminal, or 100 where there is none."""
     return max(40, shutil.get_terminal_size((100, 24)).columns)
+
+
+def print_error(message: str, code: int) -> None:
+    """What went wrong, for programs."""
+    print(json.dumps({"error": message, "code": code}, ensure_ascii=True))
 
 
 class Option:
@@ -77,6 +83,16 @@ class Group(_Described, click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Their names."""
         return list(self.makers)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; what was wrong with its words is JSON, too, where that is asked for."""
+        asked = ctx.parent is None and "--json" in ctx.args
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            if asked:
+                print_error(error.format_message(), error.exit_code)
+            raise
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """One of them; of a name that is unknown, click asks all of them which was meant."""
