@@ -101,6 +101,11 @@ class Target:
     sparse: bool = True
     whitened: bool = False
 
+    @property
+    def keeps_labels(self) -> bool:
+        """Whether Y can be told from what a stream keeps beside X."""
+        return self.local is _as_it_is
+
     def rows(self, Y: Any, labels: Labels) -> Any:
         """The rows of H."""
         return self.finish(self.local(Y, labels.weight), labels)

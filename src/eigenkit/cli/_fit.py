@@ -56,6 +56,10 @@ def fit(
         bool,
         Option("--quality/--no-quality", help="Say how good the model is, by cross-validation."),
     ] = True,
+    classifier: Annotated[
+        str,
+        Option(help="On top of a projection: svm, or gaussian, which follow and merge can update."),
+    ] = "svm",
     stability: Annotated[
         int | None,
         Option(
@@ -100,12 +104,15 @@ def fit(
     params, grid = _parameters(set_, alpha, alphas, components)
     options = reading(given)
     check_choices(given)
+    o.choice("--classifier", classifier, ("svm", "gaussian"))
     from eigenkit.models import fit_model
     from eigenkit.registry import find
 
     (place,) = o.outputs([data, given["label_list"]], force, out, state=checkpoint)
     found = find(name)
     check_parameters(found, params, set_)
+    if classifier != "svm" and found.kind == "classifier":
+        raise o.bad("--classifier", f"{name} predicts by itself: leave it out.")
     wanted = _components(found, components, params)
     views = checked_views(given, [name])
     measured = quality and not (stream or checkpoint or dask)
@@ -115,7 +122,8 @@ def fit(
         raise o.bad("--unencrypted", "it goes with --dask.")
     if dask is not None:
         _check_plain(given, views, grid, wanted, checkpoint, stability)
-        return _on_cluster(data, place, name, options, given["task"], params, dask, unencrypted)
+        how = {"task": given["task"], "params": params, "classifier": classifier}
+        return _on_cluster(data, place, name, options, how, dask, unencrypted)
     may_stream = found.streams and given["missing"] != "keep"
     if stream and given["missing"] == "keep":
         raise o.bad("--missing", "keep needs all rows in memory.")
@@ -137,6 +145,7 @@ def fit(
             components=wanted,
             views=views,
             quality=quality,
+            classifier=classifier,
             scale=scale,
             **o.feature_options(given),
             stream=blocks,
@@ -146,6 +155,10 @@ def fit(
             say=saying(as_json),
         )
     lines = [found_line(data, source.found), summary(model), *quality_lines(model)]
+    if checkpoint is not None and model.linear is not None and model.linear.kind == "svm":
+        lines.append(
+            "follow and merge need --classifier gaussian: a linear SVM is no sum over rows"
+        )
     if stability is not None and whole is not None:
         with progress("resampling", as_json) as advance:
             model = with_stability(model, whole, stability, seed, advance)
@@ -178,15 +191,14 @@ def _on_cluster(
     place: Path,
     name: str,
     options: Reading,
-    task: str | None,
-    params: dict[str, Any],
+    how: dict[str, Any],
     address: str,
     unencrypted: bool,
 ) -> Result:
     from eigenkit.models._cluster import connected, fit_on_cluster
 
     with connected(address, unencrypted=unencrypted) as client:
-        model = fit_on_cluster(client, data, name, options, task=task, params=params)
+        model = fit_on_cluster(client, data, name, options, **how)
     return _kept(model, place, [summary(model)])
 
 

@@ -73,7 +73,7 @@ def describe(model: Model) -> dict[str, Any]:
         "eigenvalues": [float(v) for v in eigenvalues],
         "solver": getattr(model.estimator, "solver_", None),
         "regression": getattr(model.estimator, "regression_", None),
-        "classifier": "linear SVM" if model.linear is not None else None,
+        "classifier": None if model.linear is None else model.linear.words,
         "views": _views(model),
         "fitted": model.how,
     }

@@ -82,16 +82,27 @@ def gaussian(problem: Problem, solution: Solution, priors: Array) -> tuple[Array
     axes, between = discriminants(solution)
     degree = problem.labels.degree
     means = solution.cross / np.sqrt(np.where(degree > 0, degree, 1.0))[:, None] @ axes
-    center = priors @ means
-    means = means - center
-    within = np.maximum(1 - between, EPS * problem.n_rows)
-    scaled = means * (problem.total / within)
-    with np.errstate(divide="ignore"):
-        offset = np.log(priors) - 0.5 * np.sum(scaled * means, axis=1) - scaled @ center
+    scaled, offset = densities(means, between, priors, problem.total, problem.n_rows)
     on_scores = scaled @ axes.T
     if len(on_scores) == 2:
         on_scores, offset = on_scores[1:] - on_scores[:1], offset[1:] - offset[:1]
     return (solution.W @ on_scores.T).T, offset
+
+
+def densities(
+    means: Array, between: Array, priors: Array, total: float, n_rows: int
+) -> tuple[Array, Array]:
+    """Logarithms of prior times density for classes of these means (k x r), as affine functions.
+
+    Along the r axes the scatter of all rows is 1, of which ``between`` lies between the classes.
+    """
+    center = priors @ means
+    means = means - center
+    within = np.maximum(1 - between, EPS * n_rows)
+    scaled = means * (total / within)
+    with np.errstate(divide="ignore"):
+        offset = np.log(priors) - 0.5 * np.sum(scaled * means, axis=1) - scaled @ center
+    return scaled, offset
 
 
 def checked_priors(priors: Any, shares: Array) -> Array:

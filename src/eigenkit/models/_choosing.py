@@ -1,8 +1,9 @@
 """How good a method is on rows that it has not seen, and with how many components it is best.
 
 Components come in order: one fit with many serves every smaller number. What is put on the first
-l scores is what a model file puts there: a linear SVM for every class or label, least squares
-for numbers. Methods that predict classes themselves are refitted and judged by their predictions.
+l scores is what a model file puts there: a linear classifier for every class or label, least
+squares for numbers. Methods that predict classes themselves are refitted and judged by their
+predictions.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from eigenkit.estimators._alphas import path_of_alphas
 from eigenkit.evaluation.metrics import mean_auc, mean_r2, r2_by_least_squares
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
-from eigenkit.models._model import fit_linear
+from eigenkit.models._linear import SVM, fit_linear
 
 SCORES = {"classes": "accuracy", "labels": "mean AUC", "numbers": "R2"}
 # More components than this are rarely wanted, and cost a fit in every fold.
@@ -54,7 +55,9 @@ def folds_in_memory(
         yield [(X_train, y[train])], [(X_test, y[test])]
 
 
-def scores_by_components(estimator: Any, folds: Iterable[tuple[Any, Any]], kind: str) -> Array:
+def scores_by_components(
+    estimator: Any, folds: Iterable[tuple[Any, Any]], kind: str, classifier: str = SVM
+) -> Array:
     """Score (folds x components) with the first 1, 2, ... components.
 
     A fold is two collections of blocks (X, y): a list of one, or :class:`RowBlocks`.
@@ -66,11 +69,11 @@ def scores_by_components(estimator: Any, folds: Iterable[tuple[Any, Any]], kind:
         if kind == "classes" and is_classifier(fitted):
             widths = range(1, len(fitted.get_feature_names_out()) + 1)
             models = (clone(fitted).set_params(n_components=l).fit(*whole) for l in widths)
-            rows.append([_score_of(model, train, test, kind) for model in models])
+            rows.append([_score_of(model, train, test, kind, classifier) for model in models])
             continue
         (Z, y), (Z_new, y_new) = (_of_all(fitted.transform, part) for part in (train, test))
         widths = range(1, Z.shape[1] + 1)
-        rows.append([_score(kind, Z[:, :l], y, Z_new[:, :l], y_new) for l in widths])
+        rows.append([_score(kind, classifier, Z[:, :l], y, Z_new[:, :l], y_new) for l in widths])
     shortest = min(len(row) for row in rows)
     return np.array([row[:shortest] for row in rows])
 
@@ -93,24 +96,30 @@ def _fitted(estimator: Any, whole: Any) -> Any:
             model.set_params(n_components=l - 1)
 
 
-def cross_validated(estimator: Any, folds: Iterable[tuple[Any, Any]], kind: str) -> Array:
+def cross_validated(
+    estimator: Any, folds: Iterable[tuple[Any, Any]], kind: str, classifier: str = SVM
+) -> Array:
     """Score of every fold, with all components, or of the method's own predictions."""
     fitted = ((clone(estimator).fit(*_whole(train)), train, test) for train, test in folds)
-    return np.array([_score_of(*fold, kind) for fold in fitted])
+    return np.array([_score_of(*fold, kind, classifier) for fold in fitted])
 
 
 def scores_by_alpha(
-    estimator: Any, folds: Iterable[tuple[Any, Any]], kind: str, alphas: Sequence[float]
+    estimator: Any,
+    folds: Iterable[tuple[Any, Any]],
+    kind: str,
+    alphas: Sequence[float],
+    classifier: str = SVM,
 ) -> Array:
     """The same (folds x alphas) for every alpha."""
     rows = []
     for train, test in folds:
         models = path_of_alphas(estimator, *_whole(train), alphas)
-        rows.append([_score_of(model, train, test, kind) for model in models])
+        rows.append([_score_of(model, train, test, kind, classifier) for model in models])
     return np.array(rows)
 
 
-def _score_of(fitted: Any, train: Any, test: Any, kind: str) -> float:
+def _score_of(fitted: Any, train: Any, test: Any, kind: str, classifier: str) -> float:
     if kind == "numbers":
         told, y = (part.reshape(len(part), -1) for part in _of_all(fitted.predict, test))
         return mean_r2(y, told, otherwise=0.0)
@@ -118,7 +127,7 @@ def _score_of(fitted: Any, train: Any, test: Any, kind: str) -> float:
         told, y = _of_all(fitted.predict, test)
         return float(np.mean(told == y))
     (Z, y), (Z_new, y_new) = (_of_all(fitted.transform, part) for part in (train, test))
-    return _score(kind, Z, y, Z_new, y_new)
+    return _score(kind, classifier, Z, y, Z_new, y_new)
 
 
 def fits_per_fold(kind: str) -> int:
@@ -132,14 +141,15 @@ def _of_all(function: Any, part: Iterable[tuple[Any, Array]]) -> tuple[Array, Ar
     return np.concatenate(found), np.concatenate(y)
 
 
-def _score(kind: str, Z: Array, y: Array, Z_new: Array, y_new: Array) -> float:
+def _score(kind: str, classifier: str, Z: Array, y: Array, Z_new: Array, y_new: Array) -> float:
     Z, Z_new = (np.asarray(part, dtype=np.float64) for part in (Z, Z_new))
     if kind == "numbers":
         Y, Y_new = (part.reshape(len(part), -1) for part in (y, y_new))
         return r2_by_least_squares(Z, Y, Z_new, Y_new, otherwise=0.0)
     classes = np.unique(y) if kind == "classes" else None
     Y = y if classes is None else (y[:, None] == classes)
-    S = fit_linear(Z, np.asarray(Y, dtype=np.float64)).decision(Z_new)
+    rule = fit_linear(Z, np.asarray(Y, dtype=np.float64), classifier, classes is not None)
+    S = rule.decision(Z_new)
     if classes is not None:
         return float(np.mean(classes[S.argmax(axis=1)] == y_new))
     return mean_auc(y_new, S)
@@ -154,13 +164,18 @@ def most_components(estimator: Any, shape: tuple[int, int], cv: int) -> int | No
 
 
 def choose_components(
-    estimator: Any, folds: Iterable[tuple[Any, Any]], kind: str, shape: tuple[int, int], cv: int
+    estimator: Any,
+    folds: Iterable[tuple[Any, Any]],
+    kind: str,
+    shape: tuple[int, int],
+    cv: int,
+    classifier: str = SVM,
 ) -> tuple[int, Array]:
     """The number of components with the best mean score, and all scores."""
     largest = clone(estimator).set_params(n_components=most_components(estimator, shape, cv))
     with warnings.catch_warnings():  # that there are fewer than are tried concerns nobody
         warnings.simplefilter("ignore", DegenerateDataWarning)
-        scores = scores_by_components(largest, folds, kind)
+        scores = scores_by_components(largest, folds, kind, classifier)
     return int(np.argmax(scores.mean(axis=0))) + 1, scores
 
 

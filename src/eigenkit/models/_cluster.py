@@ -11,7 +11,8 @@ from eigenkit.files import FileError, Reading, Target, open_file
 from eigenkit.files._reading import paths
 from eigenkit.models._dask_parts import blocks_of
 from eigenkit.models._features import learn_features
-from eigenkit.models._model import Model, how_fitted, on_top
+from eigenkit.models._linear import SVM, on_top
+from eigenkit.models._model import Model, how_fitted
 from eigenkit.registry import find
 
 
@@ -82,6 +83,7 @@ def fit_on_cluster(
     *,
     task: str | None = None,
     params: dict[str, Any] | None = None,
+    classifier: str = SVM,
 ) -> Model:
     """Fit a method to files that the workers read, under the names that they have here.
 
@@ -107,5 +109,5 @@ def fit_on_cluster(
     features = replace(features, n_numbers=int(estimator.n_features_in_))
     how = how_fitted(source, pattern, estimator, int(blocks.n_rows))
     target = Target(blocks.kind, names, columns, options.label_separator)
-    linear = on_top(found, target, lambda: blocks.scores(estimator))
+    linear = on_top(found, target, classifier, lambda: blocks.scores(estimator))
     return Model(found.name, features, estimator, linear, target, how)

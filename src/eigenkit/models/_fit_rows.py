@@ -32,9 +32,11 @@ class FitRows:
         prepare: Preparation,
         cv: int,
         seed: int,
+        classifier: str,
     ) -> None:
         self.path, self.features, self.target, self.prepare = path, features, target, prepare
         self.cv, self.seed = cv, seed  # folds, and how they are drawn
+        self.classifier = classifier  # on top of a projection
         self._blocks, self.stream = blocks, stream
         self.checkpoint: str | Path | None = None
         self.fingerprint = ""

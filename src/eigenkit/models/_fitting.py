@@ -27,11 +27,13 @@ from eigenkit.models._choosing import (
 )
 from eigenkit.models._features import Features, learn_features, view_columns, view_params
 from eigenkit.models._fit_rows import FitRows, time_of
-from eigenkit.models._model import Model, how_fitted, on_top
+from eigenkit.models._linear import CLASSIFIERS, SVM, on_top
+from eigenkit.models._model import Model, how_fitted
 from eigenkit.models._parsed import Tick, in_blocks, in_memory, labels_of, note, unsaid
 from eigenkit.models._preparing import Preparation
 from eigenkit.models._stream import Stream
 from eigenkit.registry import Method, comparable, find, gap_params, usual
+from eigenkit.shell import check_choice
 from eigenkit.tolerances import SUM_ROUNDING
 
 # With more entries than this, cross-validation only to report the quality takes too long.
@@ -58,6 +60,7 @@ def fit_model(
     components: str | None = None,
     views: Sequence[str] = (),
     quality: bool = True,
+    classifier: str = SVM,
     scale: str = "none",
     missing: str = "error",
     text_kind: str = "tfidf",
@@ -93,6 +96,9 @@ def fit_model(
         Patterns of names of features, one for each view, for methods that take views.
     quality : bool
         Measure by cross-validation how good the model is on rows it has not seen.
+    classifier : {"svm", "gaussian"}
+        What predicts from the scores of a projection; Gaussians follow from sums over the rows,
+        so that the model can be followed and merged.
     scale : {"none", "standard", "maxabs"}
         Divide features by their standard deviation or largest absolute value.
     missing : {"error", "drop", "mean", "median", "keep"}
@@ -115,6 +121,7 @@ def fit_model(
     Model
     """
     tick, found, begun = tick or unsaid, find(method), time.monotonic()
+    check_choice("classifier", classifier, CLASSIFIERS)
     if task == "classes":
         source.take_labels_as_words()
     blocks = in_blocks(source, tick) if stream else in_memory(source, data, tick)
@@ -132,7 +139,7 @@ def fit_model(
         ngrams=ngrams,
     )
     prepare = Preparation(missing, scale, features.n_numbers)
-    rows = FitRows(source.path, blocks, features, target, stream, prepare, cv, seed)
+    rows = FitRows(source.path, blocks, features, target, stream, prepare, cv, seed, classifier)
     rows.say, rows.seconds = say or unsaid, time.monotonic() - begun
     if values is not None:
         rows.checkpoint = checkpoint
@@ -150,7 +157,7 @@ def fit_model(
         "seed": seed,
         "views": list(views),
     }
-    linear = on_top(found, rows.target, lambda: _scores(estimator, rows))
+    linear = on_top(found, target, classifier, lambda: _scores(estimator, rows), estimator)
     if quality and not stream:
         how["quality"] = _quality(estimator, rows)
     return Model(found.name, features, estimator, linear, target, how)
@@ -208,7 +215,8 @@ def _fit(
     searches: dict[str, Any] = {}
     if components == "cv":
         kind = rows.target.kind
-        l, scores = choose_components(estimator, rows.folds(), kind, rows.shape, rows.cv)
+        tried = rows.folds(), kind, rows.shape, rows.cv, rows.classifier
+        l, scores = choose_components(estimator, *tried)
         estimator.set_params(n_components=l)
         told = {"values": list(range(1, scores.shape[1] + 1)), **_searched(scores, rows)}
         searches["component_search"] = told
@@ -236,7 +244,8 @@ def _quality(estimator: Any, rows: FitRows) -> dict[str, Any] | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            found = cross_validated(estimator, rows.folds(), rows.target.kind)
+            kind = rows.target.kind
+            found = cross_validated(estimator, rows.folds(), kind, rows.classifier)
         except ValueError:  # a fold without one of the classes, say
             return None
     score = {"mean": float(found.mean()), "std": float(found.std(ddof=1))}
@@ -302,7 +311,8 @@ def _search(estimator: Any, rows: FitRows, alphas: Sequence[float]) -> tuple[flo
         raise ValueError(
             f"{type(estimator).__name__} has no alpha to choose: leave --alpha cv out."
         )
-    scores = scores_by_alpha(estimator, rows.folds(), rows.target.kind, alphas)
+    kind = rows.target.kind
+    scores = scores_by_alpha(estimator, rows.folds(), kind, alphas, rows.classifier)
     # Of equal ones the last, which is the largest: the simplest model.
     best = len(alphas) - 1 - best_of(scores[:, ::-1])
     told = {"alphas": list(alphas), **_searched(scores, rows)}

@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 from eigenkit.files import FileError, Reading
 from eigenkit.files._reading import check_lines, not_lines
 from eigenkit.models._arrivals import LINES, Arrivals, Layout, mark_of
+from eigenkit.models._linear import cannot_follow, of_stream
 from eigenkit.models._model import Model, of_more_rows, save
 from eigenkit.models._stream import Stream
 from eigenkit.shell import counted
@@ -121,11 +122,8 @@ class Follower:
         half_life: float | None = None,
         on_error: str = "raise",
     ) -> None:
-        if model.linear is not None:
-            raise ValueError(
-                f"{model.method} has a classifier on top, which needs all rows at once: follow "
-                "with a method that predicts by itself (lda), or with numbers for labels."
-            )
+        if problem := cannot_follow(model.method, model.linear, model.estimator, model.target):
+            raise ValueError(problem)
         self.model, self.place, self.options, self.every = model, Path(place), options, every
         mark = options.as_before().comment
         told = b"(?!" + re.escape(mark.encode()) + b")" if mark else b""
@@ -249,7 +247,8 @@ class Follower:
         if position == self._kept or not _is_solvable(estimator):
             return
         how = {**of_more_rows(self.model.how, self.stream.n_rows), "followed": True}
-        save(replace(self.model, estimator=estimator, how=how), self.place)
+        linear = self.model.linear and of_stream(estimator, self.model.target)
+        save(replace(self.model, estimator=estimator, linear=linear, how=how), self.place)
         self._kept = position
         skipped = f", {self.stream.n_skipped} skipped" if self.stream.n_skipped else ""
         say(f"{counted(self.stream.n_rows, 'row')} in {self.place.name}{skipped}")

@@ -13,6 +13,7 @@ from eigenkit.estimators._streams import Intake
 from eigenkit.files import FileError
 from eigenkit.files._reading import other_dates
 from eigenkit.files._targets import natural
+from eigenkit.models._linear import cannot_follow, label_places, of_stream
 from eigenkit.models._model import Model, of_more_rows
 
 
@@ -50,7 +51,8 @@ def merge_models(models: Sequence[tuple[str, Model]], *, keep_rows: bool = True)
     how = of_more_rows(first.how, n_rows)
     if others:
         how["merged"] = len(models)
-    return replace(first, estimator=merged, target=target, how=how)
+    linear = None if first.linear is None else of_stream(merged, target)
+    return replace(first, estimator=merged, linear=linear, target=target, how=how)
 
 
 def _sums(estimator: Any) -> Any:
@@ -63,17 +65,14 @@ def _check(name: str, model: Model, first_name: str, first: Model) -> None:
         raise FileError(
             name, "it keeps no stream to merge: fit it with --checkpoint, or with eigenkit follow."
         )
-    if model.linear is not None:
-        raise FileError(
-            name,
-            f"{model.method} has a classifier on top, which needs all rows at once: merge models "
-            "of a method that predicts by itself (lda), or of numbers.",
-        )
+    if problem := cannot_follow(model.method, model.linear, model.estimator, model.target):
+        raise FileError(name, problem)
     same = {
         "method": (model.method, first.method),
         "kind of labels": (model.target.kind, first.target.kind),
         "features": (model.features.expected(()), first.features.expected(())),
         "parameters": (_params(model), _params(first)),
+        "classifiers": (model.linear and model.linear.kind, first.linear and first.linear.kind),
     }
     if _ordered(model) == _ordered(first) and model.features.names != first.features.names:
         raise FileError(
@@ -112,7 +111,7 @@ def _relabelled(model: Model, names: tuple[str, ...]) -> Any:
         setattr(made, key, value)
     moments = stream._intake_.moments
     if model.target.kind != "numbers":
-        order = _order(stream, model.target.names)
+        order = label_places(stream, model.target.names)
         moments = moments.relabelled(place[order], len(names))
         if made._n_labels_ == len(place):  # planes have the number of a class in one column
             made._n_labels_ = len(names)
@@ -120,11 +119,3 @@ def _relabelled(model: Model, names: tuple[str, ...]) -> Any:
         made.classes_ = np.array(names)
     made._intake_ = Intake.of(made, moments)
     return made
-
-
-def _order(estimator: Any, names: tuple[str, ...]) -> np.ndarray:
-    """For each label column of the moments its place in the names of the target."""
-    if not hasattr(estimator, "classes_"):
-        return np.arange(len(names))
-    place = {name: i for i, name in enumerate(names)}
-    return np.array([place[str(c)] for c in estimator.classes_], dtype=np.int64)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,62 +15,9 @@ from eigenkit.late import versions
 from eigenkit.linalg import Array
 from eigenkit.models._container import read_container, write_container
 from eigenkit.models._features import TEXT_KINDS, Features, TextColumn
+from eigenkit.models._linear import CLASSIFIERS, Linear
 from eigenkit.models._trees import TreeError, from_tree, putting_together, to_tree
-from eigenkit.registry import Method
 from eigenkit.shell import what_is
-from eigenkit.solvers.margin import squared_hinge
-
-
-@dataclass(frozen=True)
-class Linear:
-    """Decisions ``((Z - mean) / unit) @ coef.T + intercept``, a column per label.
-
-    Parameters
-    ----------
-    mean, unit : array of shape (l,)
-        Of the training scores: those of a projection are as small as its eigenproblem makes
-        them, and a penalty should not depend on that.
-    coef : array of shape (k, l)
-    intercept : array of shape (k,)
-    """
-
-    mean: Array
-    unit: Array
-    coef: Array
-    intercept: Array
-
-    @property
-    def weights(self) -> Array:
-        """What a unit of every score adds to the decisions (l x k)."""
-        return np.asarray(self.coef.T / self.unit[:, None])
-
-    def decision(self, Z: Array) -> Array:
-        """Scores of every label."""
-        return ((Z - self.mean) / self.unit) @ self.coef.T + self.intercept
-
-
-def fit_linear(Z: Array, Y: Array) -> Linear:
-    """One linear SVM per column of the 0/1 matrix Y."""
-    mean, unit = Z.mean(axis=0), Z.std(axis=0)
-    unit = np.where(unit > 0, unit, 1.0)
-    return Linear(mean, unit, *squared_hinge((Z - mean) / unit, Y))
-
-
-def on_top(
-    method: Method, target: Target, scores: Callable[[], Iterable[tuple[Array, np.ndarray]]]
-) -> Linear | None:
-    """The linear classifier on the scores and labels of all rows, block by block.
-
-    None where the method predicts by itself.
-    """
-    if method.kind == "classifier" or target.kind == "numbers":
-        return None
-    Z, y = zip(*scores(), strict=True)
-    labels = np.concatenate(y)
-    if target.kind == "classes":
-        labels = labels[:, None] == np.array(target.names, dtype=object)
-    return fit_linear(np.vstack(Z), np.asarray(labels, dtype=np.float64))
-
 
 # The most that a model file may hold.
 MAX_BYTES = 4 * 2**30
@@ -322,6 +268,8 @@ def _from_parts(tree: Any, arrays: list[np.ndarray]) -> Model:
 def _try_out(model: Model) -> None:
     """Predict one row of zeros, to see whether the parts fit together."""
     labels, _ = model.predict("", model.row_of_zeros())
+    if model.linear is not None and model.linear.kind not in CLASSIFIERS:
+        raise TreeError("its classifier is not known")
     if len(labels) != 1 or model.target.kind not in ("classes", "labels", "numbers"):
         raise TreeError("it predicts nothing sensible")
 

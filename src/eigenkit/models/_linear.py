@@ -1,0 +1,223 @@
+"""What predicts from the scores of a projection: a linear rule for every class or label.
+
+A support vector machine depends on which rows lie within its margin, and needs the scores of all
+rows. Gaussians with a common covariance need sums over the rows only,
+
+    sum w,  sum w z,  sum w z z',  and for every label  sum w y,  sum w y z
+
+which the moments of a stream give for any projection of them: such a classifier follows a stream
+exactly, and models of several sites add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import linalg as sla
+
+from eigenkit.estimators._heads import densities, whitened
+from eigenkit.files import Target
+from eigenkit.linalg import Array, ratio
+from eigenkit.registry import Method
+from eigenkit.solvers.margin import squared_hinge
+from eigenkit.tolerances import EPS
+
+SVM, GAUSSIAN = "svm", "gaussian"
+CLASSIFIERS = {SVM: "linear SVM", GAUSSIAN: "Gaussian classifier"}
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Decisions ``((Z - mean) / unit) @ coef.T + intercept``, a column per label.
+
+    Parameters
+    ----------
+    mean, unit : array of shape (l,)
+        Of the training scores: those of a projection are as small as its eigenproblem makes
+        them, and a penalty should not depend on that.
+    coef : array of shape (k, l)
+    intercept : array of shape (k,)
+    kind : {"svm", "gaussian"}
+        What it was found by.
+    """
+
+    mean: Array
+    unit: Array
+    coef: Array
+    intercept: Array
+    kind: str = SVM
+
+    @property
+    def words(self) -> str:
+        """What it is called."""
+        return CLASSIFIERS[self.kind]
+
+    @property
+    def weights(self) -> Array:
+        """What a unit of every score adds to the decisions (l x k)."""
+        return np.asarray(self.coef.T / self.unit[:, None])
+
+    def decision(self, Z: Array) -> Array:
+        """Scores of every label."""
+        return ((Z - self.mean) / self.unit) @ self.coef.T + self.intercept
+
+
+@dataclass(frozen=True)
+class ScoreSums:
+    """What Gaussians need of scores: their sums, all together and for every label.
+
+    ``scatter`` (l x l) is centred, ``means`` (k x l) are those of the labels less ``mean``,
+    ``degree`` (k) is what the rows with a label weigh, and ``total`` what all do.
+    """
+
+    n_rows: int
+    total: float
+    mean: Array
+    scatter: Array
+    degree: Array
+    means: Array
+
+    @classmethod
+    def of(cls, Z: Array, Y: Array) -> ScoreSums:
+        """Of scores (n x l) and the 0/1 matrix of the labels."""
+        mean = Z.mean(axis=0)
+        Z = Z - mean
+        degree = Y.sum(axis=0)
+        means = ratio(Y.T @ Z, degree[:, None])
+        return cls(len(Z), float(len(Z)), mean, Z.T @ Z, degree, means)
+
+    @classmethod
+    def of_stream(cls, estimator: Any, target: Target) -> ScoreSums:
+        """Of the scores of everything that a stream has taken in, under its projection of now."""
+        toward, weight = estimator._kind()
+        factor = estimator._intake_.moments.summary(toward)
+        mean, RX, RY = factor.mean[: factor.d], factor.R[:, : factor.d], factor.R[:, factor.d :]
+        if factor.sets is not None:
+            RY = RY @ factor.sets
+        else:  # one class a row, or as they are: the local part is a multiple of each
+            RY = RY / toward.local(np.eye(RY.shape[1]), weight).diagonal()
+        # Near the mean, where a projection is at its most precise.
+        center = _scores(estimator, mean[None])
+        R = _scores(estimator, mean + RX) - center
+        order = label_places(estimator, target.names)
+        degree, cross = np.empty_like(factor.degree), np.empty((len(order), R.shape[1]))
+        degree[order], cross[order] = factor.degree, RY.T @ R
+        means = ratio(cross, degree[:, None])
+        return cls(factor.n_rows, factor.total, center[0], R.T @ R, degree, means)
+
+
+def _scores(estimator: Any, X: Array) -> Array:
+    return np.asarray(estimator.transform(X), dtype=np.float64)
+
+
+def label_places(estimator: Any, names: tuple[str, ...]) -> np.ndarray:
+    """For each label column of the moments its place in the names of the target."""
+    if not hasattr(estimator, "classes_"):
+        return np.arange(len(names))
+    place = {name: i for i, name in enumerate(names)}
+    return np.array([place[str(c)] for c in estimator.classes_], dtype=np.int64)
+
+
+def fit_linear(Z: Array, Y: Array, kind: str = SVM, single: bool = False) -> Linear:
+    """A linear rule for every column of the 0/1 matrix Y, of which ``single`` rows have one."""
+    if kind == GAUSSIAN:
+        return gaussian(ScoreSums.of(Z, Y), single)
+    mean, unit = Z.mean(axis=0), Z.std(axis=0)
+    unit = np.where(unit > 0, unit, 1.0)
+    return Linear(mean, unit, *squared_hinge((Z - mean) / unit, Y))
+
+
+def gaussian(sums: ScoreSums, single: bool) -> Linear:
+    """Gaussian classes with one covariance, or every label against its absence with its own.
+
+    Decisions are logarithms of densities times shares, or the odds of that. A class without rows
+    is never the answer, nor is a label without them; one that all rows have always is.
+    """
+    F = whitened(sums.scatter)
+    find = _among_classes if single else _against_the_rest
+    coef, intercept = find(sums, sums.means @ F)
+    return Linear(sums.mean, np.ones(len(sums.mean)), coef @ F.T, intercept, GAUSSIAN)
+
+
+def _among_classes(sums: ScoreSums, means: Array) -> tuple[Array, Array]:
+    """Coefficients and intercepts for scores whose scatter is the identity."""
+    _, s, axes = sla.svd(np.sqrt(sums.degree)[:, None] * means, full_matrices=False)
+    shares = sums.degree / sums.total
+    coef, intercept = densities(means @ axes.T, s**2, shares, sums.total, sums.n_rows)
+    return coef @ axes, intercept
+
+
+def _against_the_rest(sums: ScoreSums, means: Array) -> tuple[Array, Array]:
+    """The same for labels: the covariance is that of all less what the two means make of it."""
+    share = sums.degree / sums.total
+    rest = 1 - share
+    apart = ratio(means, rest[:, None])
+    between = sums.total * share * rest * np.einsum("kl,kl->k", apart, apart)
+    within = np.maximum(1 - between, EPS * sums.n_rows)
+    coef = apart * (sums.total / within)[:, None]
+    middle = apart * ((rest - share) / 2)[:, None]
+    with np.errstate(divide="ignore"):
+        odds = np.log(share) - np.log(rest)
+    return coef, odds - np.einsum("kl,kl->k", coef, middle)
+
+
+def on_top(
+    method: Method,
+    target: Target,
+    kind: str,
+    scores: Callable[[], Iterable[tuple[Array, np.ndarray]]],
+    estimator: Any = None,
+) -> Linear | None:
+    """The linear classifier on the scores and labels of all rows, block by block.
+
+    None where the method predicts by itself. What an ``estimator`` keeps of a stream is used where
+    that suffices.
+    """
+    if method.kind == "classifier" or target.kind == "numbers":
+        return None
+    streams = estimator is not None and "_intake_" in vars(estimator)
+    if kind == GAUSSIAN and streams and not lacks_labels(estimator, target):
+        return of_stream(estimator, target)
+    Z, y = zip(*scores(), strict=True)
+    labels = np.concatenate(y)
+    if target.kind == "classes":
+        labels = labels[:, None] == np.array(target.names, dtype=object)
+    Y = np.asarray(labels, dtype=np.float64)
+    return fit_linear(np.vstack(Z), Y, kind, target.kind == "classes")
+
+
+def of_stream(estimator: Any, target: Target) -> Linear:
+    """The Gaussian classifier of everything that a stream has taken in."""
+    return gaussian(ScoreSums.of_stream(estimator, target), target.kind == "classes")
+
+
+def cannot_follow(method: str, linear: Linear | None, estimator: Any, target: Target) -> str:
+    """Why the classifier on top cannot be found again from a stream; nothing if it can, or none is.
+
+    An estimator that keeps no stream yet is judged by what it will keep.
+    """
+    if linear is None:
+        return ""
+    if linear.kind != GAUSSIAN:
+        return (
+            f"{method} has a {linear.words} on top, which needs all rows at once: fit "
+            "it with --classifier gaussian, which follows from sums, or use a method that predicts "
+            "by itself (lda)."
+        )
+    if lacks_labels(estimator, target):
+        return (
+            f"the sums of {method} do not tell which rows have which label, so that the classifier "
+            "on top cannot follow from them: use a method whose sums do (cca, opls, star)."
+        )
+    return ""
+
+
+def lacks_labels(estimator: Any, target: Target) -> bool:
+    """Whether the labels of the rows cannot be told from what an estimator keeps of a stream."""
+    if not estimator._n_labels_:
+        return True
+    parts = getattr(estimator, "_y_chooses_rows", False) or not estimator._kind()[0].keeps_labels
+    return target.kind != "classes" and bool(parts)

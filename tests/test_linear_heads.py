@@ -1,0 +1,277 @@
+"""Classifiers on top of projections: what they are, and that Gaussians follow from sums."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from eigenkit.cli import app
+from eigenkit.files import FileError, Target
+from eigenkit.models import _linear as module
+from eigenkit.models import load, save
+from eigenkit.registry import METHODS
+
+
+def _labels(rng, n=300, k=4):
+    """Features that know something of k labels, which rows may have several of, or none."""
+    Y = (rng.random((n, k)) < 0.3).astype(float)
+    return rng.normal(size=(n, 6)) @ rng.normal(size=(6, 6)) + Y @ rng.normal(size=(k, 6)), Y
+
+
+def _reference(Z, y):
+    """Gaussians with a common covariance, the plain way."""
+    return LinearDiscriminantAnalysis(solver="lsqr").fit(Z, y)
+
+
+def test_gaussian_classes_are_those_of_the_textbook(rng):
+    Z, y = rng.normal(size=(200, 3)), np.repeat([0, 1, 2, 3], [80, 60, 40, 20])
+    Z += y[:, None] * [1.0, -0.5, 0.0]
+    other = Z * [1e-4, 1.0, 1e3] + [5.0, 0.0, 1e4]  # units and offsets do not matter
+    rule = module.fit_linear(other, np.eye(4)[y], "gaussian", single=True)
+    S, told = rule.decision(other), _reference(Z, y).decision_function(Z)
+    np.testing.assert_allclose(S - S[:, :1], told - told[:, :1], rtol=1e-7, atol=1e-7)
+    assert rule.words == "Gaussian classifier"
+
+
+def test_gaussian_labels_are_each_against_their_absence(rng):
+    Z, Y = _labels(rng)
+    S = module.fit_linear(Z, Y, "gaussian").decision(Z)
+    for j in range(Y.shape[1]):
+        np.testing.assert_allclose(S[:, j], _reference(Z, Y[:, j]).decision_function(Z), rtol=1e-8)
+
+
+def test_labels_that_nobody_has_or_everybody(rng):
+    Z, Y = _labels(rng)
+    Y[:, 0], Y[:, 1] = 0, 1
+    S = module.fit_linear(Z, Y, "gaussian").decision(Z)
+    assert np.all(S[:, 0] == -np.inf)
+    assert np.all(S[:, 1] == np.inf)
+    classes = np.eye(3)[np.arange(len(Z)) % 2]
+    S = module.fit_linear(Z, classes, "gaussian", single=True).decision(Z)
+    assert np.all(S[:, 2] == -np.inf)
+    assert np.all(np.isfinite(S[:, :2]))
+
+
+STREAMED = [
+    (name, kind)
+    for name, method in METHODS.items()
+    for kind in ("classes", "labels")
+    if method.kind == "projection" and method.streams and kind in method.targets
+]
+
+
+def _stream(name, kind, rng, half_life=None):
+    X, Y = _labels(rng)
+    names = tuple("abcd") if kind == "labels" else tuple("cab")
+    y = Y if kind == "labels" else np.array(names, dtype=object)[Y[:, :2].sum(axis=1).astype(int)]
+    target = Target(kind, names)
+    views = {"groups": np.arange(6) // 3} if METHODS[name].needs_views else {}
+    model = METHODS[name].make(**views)
+    for rows in np.array_split(np.arange(len(X)), 4):
+        model.partial_fit(X[rows], y[rows], half_life=half_life, **target.in_parts())
+    J = Y if kind == "labels" else (y[:, None] == np.array(names, dtype=object)).astype(float)
+    return model, target, X, J
+
+
+@pytest.mark.parametrize(("name", "kind"), STREAMED)
+@pytest.mark.parametrize("small", [False, True])
+def test_streams_give_the_sums_of_their_scores(name, kind, small, rng, monkeypatch):
+    if small:  # rows are put into the factor early
+        monkeypatch.setattr("eigenkit.moments.stream.BLOCK_BYTES", 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model, target, X, J = _stream(name, kind, rng)
+        if module.lacks_labels(model, target):
+            assert name in ("pca", "multiview_cca") or kind == "labels"
+            assert name in ("pca", "multiview_cca", "mlda", "zhou", "ls_zhou")
+            return
+        found = module.ScoreSums.of_stream(model, target)
+        Z = np.asarray(model.transform(X))
+    whole = module.ScoreSums.of(Z, J)
+    size = np.sqrt(whole.scatter.diagonal())
+    assert (found.n_rows, found.total) == (300, 300.0)
+    np.testing.assert_allclose(found.degree, whole.degree, rtol=1e-12)
+    np.testing.assert_allclose(found.mean / size, whole.mean / size, atol=1e-10)
+    np.testing.assert_allclose(found.means / size, whole.means / size, atol=1e-10)
+    np.testing.assert_allclose(
+        found.scatter / size / size[:, None], whole.scatter / size / size[:, None], atol=1e-9
+    )
+
+
+@pytest.mark.parametrize(("name", "kind"), [("star", "labels"), ("cca", "classes")])
+def test_streams_that_forget_weigh_their_rows(name, kind, rng):
+    model, target, X, J = _stream(name, kind, rng, half_life=50)
+    weight = np.exp2(-np.arange(len(X) - 1.0, -1.0, -1.0) / 50)
+    found = module.ScoreSums.of_stream(model, target)
+    Z = np.asarray(model.transform(X))
+    np.testing.assert_allclose(found.total, weight.sum(), rtol=1e-10)
+    np.testing.assert_allclose(found.mean, weight @ Z / weight.sum(), atol=1e-10)
+    mean = (J * weight[:, None]).T @ Z / (weight @ J)[:, None]
+    np.testing.assert_allclose(found.means, mean - found.mean, rtol=1e-8, atol=1e-10)
+    Zc = (Z - found.mean) * np.sqrt(weight)[:, None]
+    np.testing.assert_allclose(found.scatter, Zc.T @ Zc, rtol=1e-8, atol=1e-9)
+
+
+# -- by the command line -----------------------------------------------------------------
+
+
+def _run(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(a) for a in arguments])
+    assert result.exit_code == code, result.output
+    return " ".join(result.output.split())
+
+
+def _table(rng, kind, n=240):
+    X, Y = _labels(rng, n)
+    frame = pd.DataFrame(X.round(3), columns=[*"uvwxyz"])
+    if kind == "labels":
+        return frame.assign(**{f"tag_{j}": Y[:, j].astype(int) for j in range(4)}), "tag_*"
+    return frame.assign(c=np.array(["red", "blue", "green"])[Y[:, :2].sum(axis=1).astype(int)]), "c"
+
+
+def _decisions(path, frame):
+    model = load(path)
+    X = frame[[*"uvwxyz"]].to_numpy()
+    return model.linear.decision(np.asarray(model.estimator.transform(X)))
+
+
+@pytest.mark.parametrize(
+    ("method", "kind", "more"),
+    [
+        ("star", "labels", ()),
+        ("cca", "classes", ()),
+        ("zhou", "classes", ()),
+        ("pls", "labels", ("--components", "3")),
+        ("mlda", "classes", ()),
+    ],
+)
+def test_fit_checkpoint_follow_and_merge_agree(method, kind, more, tmp_path, rng):
+    frame, labels = _table(rng, kind)
+    words = (
+        "--labels",
+        labels,
+        "--method",
+        method,
+        "--classifier",
+        "gaussian",
+        "--no-quality",
+        *more,
+    )
+
+    def fit(rows, name, *options):
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+        _run("fit", tmp_path / f"{name}.csv", *words, *options, "--out", tmp_path / f"{name}.ek")
+        return tmp_path / f"{name}.ek"
+
+    whole = _decisions(fit(frame, "whole"), frame)
+    assert "then a Gaussian classifier" in _run("inspect", tmp_path / "whole.ek")
+    found = {
+        "stream": fit(frame, "stream", "--stream"),
+        "checkpoint": fit(frame, "checkpoint", "--checkpoint", tmp_path / "c.st"),
+        "left": fit(frame[:100], "left", "--checkpoint", tmp_path / "l.st"),
+        "right": fit(frame[100:], "right", "--checkpoint", tmp_path / "r.st"),
+    }
+    _run("merge", found.pop("left"), found.pop("right"), "--out", tmp_path / "merged.ek")
+    found["merged"] = tmp_path / "merged.ek"
+    follow = ("follow", tmp_path / "right.csv", "--once", "--checkpoint", tmp_path / "f.st")
+    _run(*follow, "--model", tmp_path / "left.ek")
+    found["followed"] = tmp_path / "left.ek"
+    for path in found.values():
+        np.testing.assert_allclose(_decisions(path, frame), whole, rtol=1e-7, atol=1e-8)
+    _run("predict", tmp_path / "merged.ek", tmp_path / "whole.csv", "--out", tmp_path / "p.csv")
+
+
+def test_what_does_not_follow_from_sums_says_what_does(tmp_path, rng):
+    frame, labels = _table(rng, "labels")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    out, state = tmp_path / "m.ek", tmp_path / "s.st"
+
+    def told(method, *more):
+        fit = ("fit", tmp_path / "a.csv", "--labels", labels, "--method", method, "--no-quality")
+        said = _run(*fit, *more, "--checkpoint", tmp_path / f"{method}.st", "--out", out, "--force")
+        follow = ("follow", tmp_path / "a.csv", "--model", out, "--checkpoint", state, "--once")
+        merge = ("merge", out, "--no-rows", "--out", tmp_path / "all.ek")
+        return said, *(_run(*command, code=1) for command in (follow, merge))
+
+    said, *errors = told("star")
+    assert "follow and merge need --classifier gaussian" in said
+    for error in errors:
+        assert "star has a linear SVM on top" in error
+        assert "--classifier gaussian" in error
+    for method in ("pca", "zhou"):
+        said, *errors = told(method, "--classifier", "gaussian")
+        for error in errors:
+            assert f"the sums of {method} do not tell which rows have which label" in error
+    assert not state.exists()
+
+
+def test_a_class_that_only_one_site_has_seen(tmp_path, rng):
+    frame, _ = _table(rng, "classes")
+    few = frame[frame["c"] != "green"]
+    for name, rows in (("few", few[:80]), ("all", frame[80:])):
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+        _run("fit", tmp_path / f"{name}.csv", "--labels", "c", "--method", "star", "--no-quality",
+             "--classifier", "gaussian", "--checkpoint", tmp_path / f"{name}.st",
+             "--out", tmp_path / f"{name}.ek")  # fmt: skip
+    _run("merge", tmp_path / "few.ek", tmp_path / "all.ek", "--out", tmp_path / "merged.ek")
+    both = pd.concat([few[:80], frame[80:]])
+    both.to_csv(tmp_path / "both.csv", index=False)
+    _run("fit", tmp_path / "both.csv", "--labels", "c", "--method", "star", "--no-quality",
+         "--classifier", "gaussian", "--out", tmp_path / "both.ek")  # fmt: skip
+    np.testing.assert_allclose(
+        _decisions(tmp_path / "merged.ek", frame),
+        _decisions(tmp_path / "both.ek", frame),
+        rtol=1e-8,
+        atol=1e-9,
+    )
+
+
+def test_other_classifiers_are_not_merged(tmp_path, rng):
+    frame, labels = _table(rng, "classes")
+    for name, kind in (("a", "gaussian"), ("b", "svm")):
+        frame.to_csv(tmp_path / f"{name}.csv", index=False)
+        _run("fit", tmp_path / f"{name}.csv", "--labels", labels, "--method", "star",
+             "--classifier", kind, "--no-quality", "--checkpoint", tmp_path / f"{name}.st",
+             "--out", tmp_path / f"{name}.ek")  # fmt: skip
+    models = tmp_path / "a.ek", tmp_path / "b.ek"
+    assert "star has a linear SVM" in _run("merge", *models, "--out", tmp_path / "c.ek", code=1)
+
+
+def test_the_option_is_checked(tmp_path, rng):
+    frame, labels = _table(rng, "classes")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    fit = ("fit", tmp_path / "a.csv", "--labels", labels, "--out", tmp_path / "m.ek")
+    assert "lda predicts by itself" in _run(
+        *fit, "--method", "lda", "--classifier", "gaussian", code=2
+    )
+    assert "--classifier" in _run(*fit, "--method", "star", "--classifier", "knn", code=2)
+
+
+def test_what_a_model_was_judged_by_is_what_it_has(tmp_path, rng):
+    frame, labels = _table(rng, "labels")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    scores = {}
+    for kind in ("svm", "gaussian"):
+        _run("fit", tmp_path / "a.csv", "--labels", labels, "--method", "star",
+             "--classifier", kind, "--out", tmp_path / f"{kind}.ek")  # fmt: skip
+        model = load(tmp_path / f"{kind}.ek")
+        assert model.linear.kind == kind
+        scores[kind] = model.how["quality"]["mean"]
+    assert scores["svm"] != scores["gaussian"]
+
+
+def test_an_unknown_classifier_in_a_file_is_refused(tmp_path, rng):
+    frame, labels = _table(rng, "classes")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    _run("fit", tmp_path / "a.csv", "--labels", labels, "--method", "star", "--no-quality",
+         "--out", tmp_path / "m.ek")  # fmt: skip
+    model = load(tmp_path / "m.ek")
+    save(replace(model, linear=replace(model.linear, kind="other")), tmp_path / "n.ek")
+    with pytest.raises(FileError, match="its classifier is not known"):
+        load(tmp_path / "n.ek")
