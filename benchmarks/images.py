@@ -20,10 +20,12 @@ import numpy as np
 
 from benchmarks.race import RESULTS, machine
 from eigenkit.datasets import data_folder
+from eigenkit.files import atomic
 from eigenkit.images import Descriptor, ImageAnnotator, ImageSet, adapt
 from eigenkit.images.comparison import as_records, compare, measures, verdict
 from eigenkit.images.descriptors import THESIS
 from eigenkit.images.extraction import extract, fitted
+from eigenkit.images.folds import comparison_key
 from eigenkit.images.kernels import PLANS, fit_kernels
 from eigenkit.images.rivals import PLAIN, RIVALS
 from eigenkit.images.weights import Candidate, fit_judged, folds_of, kernel_weights
@@ -33,6 +35,10 @@ SIZE = (128, 320)
 VENDORS = ("noto", "twemoji", "fluent")
 FEWEST = 15
 ADAPTED = ", adapted"
+UNSEEN: dict[str, dict[str, Any]] = {
+    "chosen with views left out": {"views": "unseen"},
+    PLAIN: {"kernels": "pooled", "views": False},
+}
 SHORT = ("chosen by the annotator", "set kernels, equal weights", PLAIN)
 
 
@@ -101,30 +107,40 @@ def unseen_vendor(folds: int, cache: Path, vendors: Any = VENDORS) -> dict[str, 
     Kernels and thresholds are chosen by leaving out one of the two training vendors in turn. Of
     each model, also what it predicts with thresholds adapted to the pictures of the new sets.
     """
-    params: dict[str, dict[str, Any]] = {
-        "chosen with views left out": {"views": "unseen"},
-        PLAIN: {"kernels": "pooled", "views": False},
-    }
-    found: dict[str, list[Any]] = {name + more: [] for name in params for more in ("", ADAPTED)}
-    _, Y, terms, groups = emoji()
+    found: dict[str, list[Any]] = {}
+    _, Y, _, groups = emoji()
     for fold, (train, test) in enumerate(list(folds_of(Y, groups, 5, 0))[:folds], 1):
         for vendor in vendors:
-            sets, *_ = emoji([v for v in VENDORS if v != vendor])
-            new, *_ = emoji([vendor])
-            for name, given in params.items():
-                model = ImageAnnotator(cache=cache, n_jobs=-1, **given)
-                model.fit([sets[i] for i in train], Y[train], terms, groups[train])
-                shown = [new[i] for i in test]
-                for more, used in (("", model), (ADAPTED, adapt(model, shown))):
-                    S = used.decision_function(shown)
-                    found[name + more].append(measures(Y[test], S, used.thresholds_))
-                    line = _line(name + more, *found[name + more][-1])
-                    print(f"  {vendor:8s}", line, model.kernels_chosen_, flush=True)
+            for name, values in _unseen_once(vendor, train, test, cache).items():
+                found.setdefault(name, []).append(values)
+                print(f"  {vendor:8s}", _line(name, *values), flush=True)
         means = {name: np.mean(values, axis=0).tolist() for name, values in found.items()}
         print(f"\none unseen vendor: mean over vendors and {fold} of 5 folds")
         for name, values in means.items():
             print(_line(name, *values), flush=True)
     return means
+
+
+def _unseen_once(vendor: str, train: Any, test: Any, cache: Path) -> dict[str, list[float]]:
+    """One vendor on one fold; kept in the cache, so that a run that was interrupted goes on."""
+    sets, Y, terms, groups = emoji([v for v in VENDORS if v != vendor])
+    new, *_ = emoji([vendor])
+    key = comparison_key([*sets, *new], Y, ImageAnnotator(), UNSEEN, train.tolist())
+    place = cache / "unseen" / f"{key}.json"
+    if place.exists():
+        return dict(json.loads(place.read_text()))
+    found = {}
+    shown = [new[i] for i in test]
+    for name, given in UNSEEN.items():
+        model = ImageAnnotator(cache=cache, n_jobs=-1, **given)
+        model.fit([sets[i] for i in train], Y[train], terms, groups[train])
+        for more, used in (("", model), (ADAPTED, adapt(model, shown))):
+            S = used.decision_function(shown)
+            found[name + more] = list(measures(Y[test], S, used.thresholds_))
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with atomic(place) as stream:
+        stream.write(json.dumps(found).encode())
+    return found
 
 
 def speed(n_images: int, n_sets: int) -> dict[str, float]:
