@@ -720,6 +720,7 @@ def test_terms_as_a_sparse_matrix(shapes):
         ({"Y": np.full((60, 2), 2.0)}, ValueError, "other numbers than 0 and 1"),
         ({"Y": np.zeros((60, 2))}, ValueError, "no term is carried by two sets"),
         ({"Y": "x"}, ValueError, "Y is not a matrix"),
+        ({"Y": np.eye(60) + 1j}, ValueError, "Y is not a matrix"),
         ({"groups": np.zeros(60)}, ValueError, "all sets into one group"),
         ({"groups": [1, 2]}, ValueError, "groups has the shape"),
         ({"terms": ["a"]}, ValueError, "terms names 1 columns, but Y has 9"),
@@ -916,8 +917,9 @@ def test_descriptors_of_changing_width_are_refused(shapes):
     [
         (np.zeros((0, 3)), "descriptor 'own' gave no vector for any image"),
         ([], "descriptor 'own' gave no vector for any image"),
-        ("1", r"descriptor 'own' gave what is no array of numbers \(str\)"),
-        ([[1, 2], [3]], r"descriptor 'own' gave what is no array of numbers \(list\)"),
+        ("1", r"descriptor 'own' gave what is no array of real numbers \(str\)"),
+        ([[1, 2], [3]], r"descriptor 'own' gave what is no array of real numbers \(list\)"),
+        (np.array([1j]), r"descriptor 'own' gave what is no array of real numbers \(ndarray\)"),
     ],
 )
 def test_a_descriptor_that_gives_nothing_is_named(shapes, gives, message):

@@ -6,6 +6,7 @@ import os
 import struct
 import subprocess
 import sys
+import warnings
 import zlib
 
 import numpy as np
@@ -231,6 +232,25 @@ def test_empty_folders(folder, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileError, match="holds no set of images"):
         read_sets(tmp_path / "empty")
+
+
+def test_what_systems_leave_in_folders_is_passed_over(folder):
+    """Archives of a Mac, previews and hidden files, beside the sets and inside them."""
+    for place in (folder, folder / "a", folder / "a" / "front"):
+        place.mkdir(exist_ok=True)
+        Image.new("RGB", (6, 4)).save(place / "._1.png")
+        for name in (".DS_Store", "Thumbs.db", "desktop.ini"):
+            (place / name).write_bytes(b"?")
+        for name in ("__MACOSX", "@eaDir", ".thumbnails", "$RECYCLE.BIN"):
+            (place / name / "below").mkdir(parents=True)
+            for inside in (place / name, place / name / "below"):
+                Image.new("RGB", (6, 4)).save(inside / "1.png")
+    Image.new("RGB", (6, 4)).save(folder / "a" / "front" / "2.png")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        a, b = read_sets(folder)
+    assert [(p.view, p.name) for p in a.pictures] == [("", "1.png"), ("front", "2.png")]
+    assert (b.name, len(b)) == ("b", 1)
 
 
 @pytest.mark.parametrize("array", [np.zeros(3), np.zeros((2, 2, 2)), np.full((2, 2), 7.0), "a"])

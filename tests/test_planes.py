@@ -459,6 +459,8 @@ def test_bad_callables():
             match=r"must return a matrix of shape .*, or two samples and return a number",
         ):
             ReGEC(kernel=kernel).fit(X, y)
+    with pytest.raises(TypeError, match="what kernel returned is complex: give real numbers"):
+        ReGEC(kernel=lambda A, B: A @ B.T + 1j).fit(X, y)
 
 
 def test_indefinite_kernels_are_no_obstacle():

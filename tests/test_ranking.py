@@ -89,6 +89,12 @@ MEASURES = {
 NAN = float("nan")
 
 
+@pytest.mark.parametrize("measure", MEASURES)
+def test_complex_labels_are_refused(measure):
+    with pytest.raises(TypeError, match="Y is complex: give real numbers"):
+        MEASURES[measure](np.array([[1 + 1j, 0]]), np.array([[0.2, 0.1]]), 1)
+
+
 @pytest.mark.parametrize("form", [np.array, sparse.coo_array], ids=["dense", "sparse"])
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize(

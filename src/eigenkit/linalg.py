@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,14 @@ Array = NDArray[np.float64]
 
 # Above these pivots, W'W of columns of unit length has a factor that a second pass makes exact.
 LEAST_PIVOT = {"float64": 1e-6, "float32": 1e-2}
+
+
+def real_numbers(name: str, values: Any, dtype: Any = np.float64) -> Array:
+    """An array of floats; complex numbers, whose imaginary parts would be lost, are refused."""
+    given = np.asarray(values)
+    if given.dtype.kind == "c":
+        raise TypeError(f"{name} is complex: give real numbers.")
+    return np.asarray(given, dtype=dtype)
 
 
 def power_of_two(x: Array | float) -> Array:

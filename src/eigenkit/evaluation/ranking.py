@@ -16,7 +16,7 @@ from scipy import sparse
 
 from eigenkit.estimators._validation import plain_words
 from eigenkit.estimators.many_labels import check_label_scores, top_labels
-from eigenkit.linalg import Array, ratio
+from eigenkit.linalg import Array, ratio, real_numbers
 from eigenkit.shell import check_count, check_real, filled
 
 described = filled(
@@ -48,7 +48,7 @@ float
 def _zeros_and_ones(name: str, Y: Any) -> sparse.csr_array:
     """A matrix of labels, with at least one row."""
     with plain_words(name):
-        Y = sparse.csr_array(Y if sparse.issparse(Y) else np.asarray(Y, dtype=np.float64))
+        Y = sparse.csr_array(Y if sparse.issparse(Y) else real_numbers(name, Y))
     if Y.ndim != 2 or Y.shape[0] == 0:
         raise ValueError(f"{name} has shape {Y.shape}: give a row of labels for every sample.")
     strange = Y.data[(Y.data != 0) & (Y.data != 1)]
@@ -66,7 +66,7 @@ def _check_same_shape(name: str, expected: tuple[int, ...], shape: tuple[int, ..
 
 def _per_label(name: str, values: Any, k: int) -> Array:
     """One number for each of k labels."""
-    numbers: Array = np.asarray(values, dtype=np.float64)
+    numbers = real_numbers(name, values)
     if numbers.shape != (k,) or not np.all(numbers >= 0) or np.isinf(numbers).any():
         raise ValueError(
             f"{name} is not valid: give a number of at least 0 for each of the {k} labels."

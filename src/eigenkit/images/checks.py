@@ -20,6 +20,7 @@ from eigenkit.images.descriptors import Descriptor, check_once
 from eigenkit.images.extraction import Vectors
 from eigenkit.images.files import ImageSet, tell_names
 from eigenkit.images.weights import WEIGHTS
+from eigenkit.linalg import real_numbers
 from eigenkit.shell import check_choice, counted, shown
 
 
@@ -132,7 +133,7 @@ def check_terms(
         terms = [str(name) for name in Y.columns]
     Y, n = by_name("Y", Y, sets), len(sets)
     try:
-        given = np.asarray(Y.toarray() if issparse(Y) else Y, dtype=np.float64)
+        given = real_numbers("Y", Y.toarray() if issparse(Y) else Y)
     except (TypeError, ValueError) as error:
         raise ValueError("Y is not a matrix of 0 and 1.") from error
     if given.ndim != 2 or given.shape[0] != n or given.shape[1] == 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 import os
@@ -30,8 +29,11 @@ from eigenkit.images.decoding import (
     pillow,
     too_large,
 )
+from eigenkit.images.tables import read_rows
 from eigenkit.shell import shown
 
+# What systems put into folders by themselves, and nobody means: archives of a Mac, previews.
+LEFT_BY_SYSTEMS = ("__macosx", "@eadir", "thumbs.db", "desktop.ini", "$recycle.bin")
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 
 Pixels = np.ndarray  # (height, width, 3), unsigned bytes
@@ -178,7 +180,8 @@ def read_sets(
 
     ``folder/<set>/<file>`` is an image of a set, ``folder/<set>/<view>/<file>`` one of a view of
     it. PNG, JPEG, TIFF and WebP are read, whatever their names say, and other files are left
-    alone with a warning. Headers are checked now, pixels are decoded when they are needed.
+    alone with a warning; hidden ones, and what systems leave in folders (``__MACOSX``,
+    ``Thumbs.db``), without. Headers are checked now, pixels are decoded when they are needed.
 
     Parameters
     ----------
@@ -261,9 +264,7 @@ def readable(name: str) -> str:
 def _from_folder(root: Path) -> Iterator[tuple[str, str, Path]]:
     strange: list[Path] = []
     names: dict[str, Path] = {}
-    for child in sorted(root.iterdir()):
-        if child.name.startswith("."):
-            continue
+    for child in _listed(root):
         if not child.is_dir():
             strange.append(child)
             continue
@@ -274,7 +275,7 @@ def _from_folder(root: Path) -> Iterator[tuple[str, str, Path]]:
         for view in _folders(child):
             found += _images(view, readable(view.name), strange)
             for deeper in _folders(view):
-                strange += (path for path in sorted(deeper.rglob("[!.]*")) if path.is_file())
+                strange += _files_below(deeper)
         if not found:
             raise FileError(
                 child,
@@ -285,13 +286,26 @@ def _from_folder(root: Path) -> Iterator[tuple[str, str, Path]]:
     _tell_strange(strange)
 
 
+def _is_meant(name: str) -> bool:
+    return not name.startswith(".") and name.lower() not in LEFT_BY_SYSTEMS
+
+
+def _listed(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if _is_meant(path.name))
+
+
 def _folders(folder: Path) -> list[Path]:
-    return sorted(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))
+    return [path for path in _listed(folder) if path.is_dir()]
+
+
+def _files_below(folder: Path) -> list[Path]:
+    below = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return [path for path in below if all(map(_is_meant, path.relative_to(folder).parts))]
 
 
 def _images(folder: Path, view: str, strange: list[Path]) -> Iterator[tuple[str, Path]]:
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith(".") or path.is_dir():
+    for path in _listed(folder):
+        if path.is_dir():
             continue
         if path.suffix.lower() in SUFFIXES:
             yield view, path
@@ -367,25 +381,6 @@ def tell_names(names: Sequence[str], what: str, stacklevel: int) -> None:
             ImageWarning,
             stacklevel=stacklevel,
         )
-
-
-def read_rows(table: Path) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a CSV file with the numbers of their lines."""
-    try:
-        text = table.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FileError(table, "it is not UTF-8: save it as UTF-8.") from error
-    except OSError as error:
-        raise FileError(table, f"it cannot be read ({error.strerror}).") from error
-    first = text.split("\n", 1)[0]
-    mark = max(",;\t", key=first.count)
-    reader = csv.reader(io.StringIO(text), delimiter=mark)
-    try:
-        for cells in reader:
-            if cells:
-                yield reader.line_num, [cell.strip() for cell in cells]
-    except csv.Error as error:
-        raise FileError(table, f"it is no CSV file ({error}).", line=reader.line_num) from error
 
 
 def small_pictures(sets: Sequence[ImageSet], size: tuple[int, int]) -> np.ndarray:

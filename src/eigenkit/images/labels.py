@@ -12,7 +12,8 @@ from eigenkit.files import FileError
 from eigenkit.files._cells import is_missing
 from eigenkit.files._common import composed
 from eigenkit.images.arrays import Array
-from eigenkit.images.files import ImageSet, read_rows, tell_names
+from eigenkit.images.files import ImageSet, tell_names
+from eigenkit.images.tables import read_rows
 from eigenkit.shell import shown
 
 SEPARATORS = "|;,"

@@ -33,7 +33,7 @@ import sklearn
 from scipy import sparse
 
 from eigenkit.data import check_size, shifted
-from eigenkit.linalg import Array, power_of_two
+from eigenkit.linalg import Array, power_of_two, real_numbers
 from eigenkit.tolerances import grain, precision, step
 
 #: The kernels that are known by name, those of scikit-learn.
@@ -232,7 +232,7 @@ def _called(function: Callable[..., Any], X: Any, Y: Any, params: dict[str, Any]
                 f"kernel {got} for {n} and {m} samples: a callable gets two sets of samples and "
                 f"must return a matrix of shape ({n}, {m}), or two samples and return a number."
             ) from why
-    return np.asarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
+    return real_numbers("what kernel returned", K.toarray() if sparse.issparse(K) else K)
 
 
 def gaussian(X: Array, Y: Array, gamma: float | None) -> Array:

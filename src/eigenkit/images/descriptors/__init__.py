@@ -19,6 +19,7 @@ from eigenkit.images.arrays import Array
 from eigenkit.images.descriptors import spectra, whole
 from eigenkit.images.descriptors.frame import Frame, grid, unit
 from eigenkit.images.descriptors.local import DENSE, LOCAL, dense, local
+from eigenkit.linalg import real_numbers
 from eigenkit.shell import shown
 
 # Changes when a descriptor changes, so that nothing old is taken from a cache.
@@ -108,10 +109,10 @@ def _as_rows(name: str, given: Any) -> Array:
     try:
         if isinstance(given, str | bytes):  # "1" would be a number
             raise TypeError
-        vectors = np.atleast_2d(np.asarray(given, dtype=np.float32))
+        vectors = np.atleast_2d(real_numbers(name, given, np.float32))
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"descriptor {name!r} gave what is no array of numbers ({type(given).__name__}): "
+            f"descriptor {name!r} gave what is no array of real numbers ({type(given).__name__}): "
             "return a vector, or a matrix with a row per vector."
         ) from error
     if vectors.ndim != 2 or not np.all(np.isfinite(vectors)):

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.linalg import Array
+from eigenkit.linalg import Array, real_numbers
 from eigenkit.shell import lacks, unchanged_on_error
 
 # Clustering and mixtures look at no more points than this.
@@ -48,9 +48,9 @@ def _one_set(name: str, i: int, x: Any, coordinate_weight: float) -> Array:
         return np.hstack([parts[0], coordinate_weight * parts[1]])
     try:
         given = np.asarray(x)
-        points = given if given.dtype == np.float32 else given.astype(np.float64)
+        points = given if given.dtype == np.float32 else real_numbers(name, given)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"Set {i} of {name} is not a matrix of numbers.") from error
+        raise ValueError(f"Set {i} of {name} is not a matrix of real numbers.") from error
     if points.size == 0:
         return np.empty((0, 0), dtype=np.float32)
     if points.ndim != 2:
