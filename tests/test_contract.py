@@ -167,7 +167,8 @@ def data_for(estimator: Any) -> tuple[np.ndarray, Any]:
     X, y = load_iris(return_X_y=True)
     if not get_tags(estimator).target_tags.required or not is_regressor(estimator):
         return X, y
-    return X, np.column_stack([y == 0, y == 1, X[:, 0] * y]).astype(float)
+    Y = np.column_stack([y == 0, y == 1, X[:, 0] * y]).astype(float)
+    return X, Y if get_tags(estimator).target_tags.multi_output else Y[:, 2]
 
 
 @EACH_PROJECTION

@@ -21,7 +21,6 @@ from eigenkit.shell import UNCHANGED, check_all_or_count, check_at_most
 from eigenkit.solvers.cross_products import Block, blocks
 from eigenkit.solvers.deflation import Components, FindPair, decompose, inverse_rotations
 from eigenkit.solvers.nipals import skip_missing_scores
-from eigenkit.targets import TARGETS
 
 TOO_FAR_APART = (
     "the units of X and y are too far apart for the coefficients to be floating point numbers: "
@@ -272,14 +271,12 @@ class StreamedPLS(Streaming, CrossDecomposition):
     n_components_, n_iter_, singular_values_, coef_, intercept_ = results(5)
     _score_whitener_, _n_samples_ = results(2)
 
-    _target = TARGETS["opls"]
     _last_result = "n_components_"
 
     def _state(self, sample: Any) -> Pair:
         if sample.whole is not None:
             return super()._state(sample.whole)
-        summary = sample.summary(self._target).without_rounding()
-        X, Y = summary.sides()
+        X, Y = sample.sides()
         rows = Rows(X.toarray(), Y.toarray(), None)
         return Pair(None, rows, None, X, Y)
 

@@ -59,8 +59,9 @@ _FEATURE_AXIS = {"components_": 1, "mean_": 0, "coef_": 1, "means_": 1}
 class Estimator(Shown, Instead, BaseEstimator):
     """What is fitted to samples; see the module."""
 
-    # Whether y is asked for; otherwise it is ignored.
+    # Whether y is asked for; otherwise it is ignored, or learned from only where it is given.
     _supervised = True
+    _y_is_optional = False
     # Whether y decides which rows are left out, or what they weigh.
     _y_chooses_rows = False
     # Whether X itself becomes part of the model.
@@ -175,13 +176,14 @@ class Estimator(Shown, Instead, BaseEstimator):
             X = owned(X, given) if stays or self._keeps_samples else X
         n = X.shape[0]
         Y: Any = np.empty((n, 0))
-        if self._supervised:
+        learns = self._supervised or (self._y_is_optional and y is not None)
+        if learns:
             Y = self._encode(labels_of(self, y, reset=reset), n, classes, reset)
         if sparse.issparse(Y) and (min_samples == 1 or not self._sparse_labels):
             Y = Y.toarray()
         weight = check_weight(sample_weight, n)
         if stays:
-            Y = owned(Y, y) if self._supervised else Y
+            Y = owned(Y, y) if learns else Y
             weight = None if weight is None else owned(weight, sample_weight)
         if reset:
             self._n_labels_, self._dtype_ = Y.shape[1], X.dtype

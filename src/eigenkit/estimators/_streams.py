@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 
 from eigenkit.estimators._encoding import check_declared
 from eigenkit.estimators._validation import has_no_rows
-from eigenkit.moments import Blocks, ClassMoments, Moments
+from eigenkit.moments import RESPONSES, Blocks, ClassMoments, Moments
 from eigenkit.shell import check_above_zero, is_fitted_name, unchanged_on_error
 
 
@@ -94,7 +94,7 @@ class Streaming:
 
     # What the estimator says: its checked parameters, its target, and a batch as rows.
     _settings: Any
-    _target: Any
+    _target: Any = RESPONSES
     _edge_weight: Any = 1.0  # of the labels
     _learn: Any
     _rows: Any

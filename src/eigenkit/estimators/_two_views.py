@@ -13,26 +13,24 @@ from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import Centered, one_sample, project, stored
 from eigenkit.estimators._described import described
-from eigenkit.estimators._encoding import check_numeric_Y, check_y_given, labels_of
+from eigenkit.estimators._encoding import check_numeric_Y, labels_of
 from eigenkit.estimators._estimator import Transformer
-from eigenkit.estimators._validation import check_weight, check_X, check_X_varies, check_y_varies
+from eigenkit.estimators._streams import Streaming, results
+from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
 from eigenkit.linalg import Array, power_of_two, triangular_factor
+from eigenkit.moments import Rows
 from eigenkit.shell import check_count
 from eigenkit.solvers.two_views import Completed, SingularView, TwoViews, complete, patterns
-from eigenkit.tolerances import EPS, precision
+from eigenkit.tolerances import EPS
 
 
 @dataclass(frozen=True)
 class Views:
-    """Both views in units in which columns vary by about 1; gaps are NaN.
-
-    ``eps`` holds the precisions in which they were given.
-    """
+    """Rows of both views in units in which columns vary by about 1; gaps are NaN."""
 
     X: Any
     Y: Array
-    weight: Array | None
-    eps: tuple[float, float] = (EPS, EPS)
+    weight: Array | None = None
 
     @property
     def gaps(self) -> bool:
@@ -41,12 +39,33 @@ class Views:
         )
 
     def joint(self) -> Array:
-        """Both views side by side; where one has gaps, sparse X would be dense in the algebra."""
-        if sparse.issparse(self.X):
-            raise ValueError(
-                "y has missing entries (or is missing) beside sparse X: give X as a dense array."
-            )
-        return np.hstack([self.X, self.Y]).astype(np.float64, copy=False)
+        """Both views side by side."""
+        return np.hstack([_dense(self.X), self.Y]).astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Both views without gaps, as centred data, and the units of their columns."""
+
+    X: Centered
+    Y: Centered
+    scale: Array
+
+    def moments(self, ridge: Array) -> tuple[Array, Array]:
+        """Means of both views, and the triangular factor of their covariance plus the ridge."""
+        Zx, Zy = self.X, self.Y
+        mean = np.concatenate([Zx.mean, Zy.mean]) / self.scale
+        units = np.concatenate([Z.from_X(np.ones(Z.shape[1])) for Z in (Zx, Zy)]) / self.scale
+        below, right = np.diag(np.sqrt(ridge)), Zy.toarray()
+        if Zx.may_be_dense:
+            rows = np.hstack([Zx.toarray(), right]) * (units / np.sqrt(Zx.total))
+            return mean, triangular_factor(np.vstack([rows, below]))
+        cross = Zx.rmatmat(right)
+        S = np.block([[Zx.gram(), cross], [cross.T, right.T @ right]]) / Zx.total
+        try:
+            return mean, np.asarray(sla.cholesky(S * np.outer(units, units) + below**2))
+        except np.linalg.LinAlgError:
+            raise SingularView(0, -1) from None
 
 
 def growing(what: str, change: float) -> str:
@@ -57,67 +76,59 @@ def growing(what: str, change: float) -> str:
 
 
 @described
-class TwoViewDensity(Transformer):
+class TwoViewDensity(Streaming, Transformer):
     """A Gaussian of two views, and of a latent variable that they share."""
+
+    mean_, y_mean_, components_, x_loadings_, y_loadings_, n_components_ = results(6)
+    x_noise_covariance_, y_noise_covariance_, canonical_correlations_, n_iter_ = results(4)
+    _parts_, _scale_, _n_samples_ = results(3)
 
     def _keep_more(self) -> None:
         """Attributes of a subclass, in the units of the data; it solves to the density."""
 
     # -- fitting -----------------------------------------------------------------------
 
-    def _take(self, X: Any, y: Any, sample_weight: Any) -> Views:
-        """Both views as they are given; NaN where an entry of dense X or of y is missing."""
-        check_y_given(self, y)
-        X = check_X(self, X, reset=True, min_samples=2, finite=False)
-        self._one_response_ = np.ndim(labels_of(self, y, reset=True)) == 1
-        self._dtype_ = X.dtype
-        return self._views(X, y, check_weight(sample_weight, X.shape[0]))
+    def _rows(self, *given: Any, min_samples: int = 2, **how: Any) -> Rows:
+        """NaN where an entry of dense X or of y is missing, if all rows come at once."""
+        rows: Rows = super()._rows(*given, min_samples=min_samples, **how)
+        if min_samples == 1 and np.isnan(rows.Y).any():
+            raise ValueError(
+                "y contains NaN: streams and blocks of rows must have no gaps; leave such rows "
+                "out, or fit all rows as arrays."
+            )
+        return rows
 
-    def _state(self, views: Views) -> Views:
+    def _check_X(self, X: Any, *, reset: bool, min_samples: int = 1) -> Any:
+        return _not_infinite(super()._check_X(X, reset=reset, min_samples=min_samples))
+
+    def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Array:
+        if reset:
+            self._one_response_ = y.ndim == 1
+        return check_numeric_Y(y, n, gaps=True)
+
+    def _state(self, sample: Any) -> Views | Sides:
         """The views in units of their own: powers of two, by which columns vary moderately."""
-        self._scale_ = power_of_two(
-            np.concatenate([_half_range("X", views.X), _half_range("y", views.Y)])
-        )
-        w = views.weight
-        self._n_samples_ = float(len(views.Y) if w is None else w.sum() / one_sample(w))
-        return self._scaled(views)
+        rows = sample.whole
+        if rows is not None and (views := Views(rows.X, rows.Y, rows.weight)).gaps:
+            self._n_samples_ = float(rows.weights().sum() / one_sample(rows.weight))
+            each = {"X": _dense(rows.X), "y": rows.Y}
+            self._scale_ = np.concatenate([_half_range(*side) for side in each.items()])
+            return self._scaled(views)
+        X, Y = sample.sides()
+        self._n_samples_ = float(X.total / (X.total - X.freedom))
+        self._scale_ = np.concatenate([_deviation("X", X), _deviation("y", Y)])
+        return Sides(X, Y, self._scale_)
 
-    def _check_informative(self, views: Views) -> None:
-        if not views.gaps:
-            check_X_varies(Centered(views.X, views.weight))
-            check_y_varies(~Centered(views.Y, views.weight).constant)
-
-    def _views(self, X: Any, y: Any, weight: Array | None) -> Views:
-        values = stored(X)
-        if np.isinf(values).any() or (sparse.issparse(X) and np.isnan(values).any()):
-            what = "infinity" if np.isinf(values).any() else "NaN"
-            raise ValueError(f"X contains {what}: remove or impute such entries.")
-        Y = check_numeric_Y(labels_of(self, y, reset=False), X.shape[0], gaps=True)
-        if weight is not None and np.any(weight == 0):
-            X, Y, weight = X[weight > 0], Y[weight > 0], weight[weight > 0]
-        return Views(X, Y, weight, (precision(X), precision(Y)))
+    def _check_informative(self, views: Views | Sides) -> None:
+        if isinstance(views, Sides):
+            check_X_varies(views.X)
+            check_y_varies(~views.Y.constant)
 
     def _scaled(self, views: Views) -> Views:
         d = views.X.shape[1]
         s_x, s_y = self._scale_[:d], self._scale_[d:]
         X = views.X.multiply(1 / s_x).tocsr() if sparse.issparse(views.X) else views.X / s_x
         return replace(views, X=X, Y=views.Y / s_y)
-
-    def _moments(self, views: Views, ridge: Array) -> tuple[Array, Array]:
-        """Means of both views, and the triangular factor of their covariance plus the ridge."""
-        Zx, Zy = Centered(views.X, views.weight), Centered(views.Y, views.weight)
-        mean = np.concatenate([Zx.mean, Zy.mean])
-        below = np.diag(np.sqrt(ridge))
-        if Zx.may_be_dense:
-            rows = np.hstack([Zx.toarray(), Zy.toarray()]) / np.sqrt(Zx.total)
-            return mean, triangular_factor(np.vstack([rows, below]))
-        right = Zy.toarray()
-        cross = Zx.rmatmat(right)
-        S = np.block([[Zx.gram(), cross], [cross.T, right.T @ right]]) / Zx.total + below**2
-        try:
-            return mean, np.asarray(sla.cholesky(S))
-        except np.linalg.LinAlgError:
-            raise SingularView(0, -1) from None
 
     def _joint(self, views: Views) -> Array:
         """Both views side by side, with gaps, but not with nothing in a row."""
@@ -164,12 +175,12 @@ class TwoViewDensity(Transformer):
         k = len(self._scale_) - self.n_features_in_
         if y is None:
             y = np.full((X.shape[0], k), np.nan)
-        views = self._views(X, y, None)
-        if views.Y.shape[1] != k:
+        Y = check_numeric_Y(labels_of(self, y, reset=False), X.shape[0], gaps=True)
+        if Y.shape[1] != k:
             raise ValueError(
-                f"y has {views.Y.shape[1]} columns, but {type(self).__name__} was fitted with {k}."
+                f"y has {Y.shape[1]} columns, but {type(self).__name__} was fitted with {k}."
             )
-        return self._scaled(views)
+        return self._scaled(Views(_not_infinite(X), Y))
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """The expectation of z given x; and given y, if it is passed.
@@ -224,7 +235,7 @@ class TwoViewDensity(Transformer):
 
     def _filled(self, views: Views) -> Views:
         V = self._completed(views).V
-        return Views(V[:, : self.n_features_in_], V[:, self.n_features_in_ :], None)
+        return Views(V[:, : self.n_features_in_], V[:, self.n_features_in_ :])
 
     def _completed(self, views: Views) -> Completed:
         """What the model says of the entries that are missing, given the others."""
@@ -329,6 +340,15 @@ class TwoViewDensity(Transformer):
         return tags
 
 
+def _dense(X: Any) -> Array:
+    """X where a view has gaps: sparse X would be dense in the algebra."""
+    if sparse.issparse(X):
+        raise ValueError(
+            "y has missing entries (or is missing) beside sparse X: give X as a dense array."
+        )
+    return np.asarray(X)
+
+
 def _has_nan(X: Any) -> bool:
     return not sparse.issparse(X) and bool(np.isnan(X).any())
 
@@ -337,18 +357,33 @@ def _inverse(R: Array) -> Array:
     return np.asarray(sla.solve_triangular(R, np.eye(len(R))))
 
 
-def _half_range(name: str, A: Any) -> Array:
-    """Half the range of every column; its square, a covariance, must be a number of its kind."""
-    if sparse.issparse(A):
-        size = np.asarray(abs(A).max(axis=0).toarray()).ravel()
-    else:
-        empty = np.isnan(A).all(axis=0)
-        if empty.any():
-            raise ValueError(
-                f"{name} holds no value in column {int(np.argmax(empty))}: leave it out."
-            )
-        size = np.nanmax(A, axis=0) / 2 - np.nanmin(A, axis=0) / 2
-    kind = np.finfo(A.dtype)
+def _not_infinite(X: Any) -> Any:
+    """X, which may have gaps where it is dense."""
+    values = stored(X)
+    if np.isinf(values).any() or (sparse.issparse(X) and np.isnan(values).any()):
+        what = "infinity" if np.isinf(values).any() else "NaN"
+        raise ValueError(f"X contains {what}: remove or impute such entries.")
+    return X
+
+
+def _half_range(name: str, A: Array) -> Array:
+    """The unit of every column with gaps, from half its range."""
+    empty = np.isnan(A).all(axis=0)
+    if empty.any():
+        raise ValueError(f"{name} holds no value in column {int(np.argmax(empty))}: leave it out.")
+    return _units(name, np.nanmax(A, axis=0) / 2 - np.nanmin(A, axis=0) / 2, A.dtype)
+
+
+def _deviation(name: str, Z: Centered) -> Array:
+    """The unit of every column, from its standard deviation."""
+    squares = np.where(Z.constant, 0.0, Z.column_squares())
+    kind = np.float64 if Z.eps <= EPS else np.float32
+    return _units(name, Z.from_X(np.sqrt(squares / Z.total)), kind)
+
+
+def _units(name: str, size: Array, dtype: Any) -> Array:
+    """Powers of two above the sizes, whose squares, covariances, must be numbers of their kind."""
+    kind = np.finfo(dtype)
     low, high = 4 * np.sqrt(float(kind.tiny)), np.sqrt(float(kind.max)) / 4
     strange = (size > 0) & ~((size > low) & (size < high))
     if strange.any():
@@ -357,4 +392,4 @@ def _half_range(name: str, A: Any) -> Array:
             f"column {j} of {name} varies by {size[j]:.2g}, and covariances of such numbers leave "
             f"the range of {kind.dtype}: scale it to sizes near 1."
         )
-    return size
+    return power_of_two(size)

@@ -6,7 +6,8 @@ import numpy as np
 import scipy
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.estimators._two_views import TwoViewDensity, Views, growing
+from eigenkit.estimators._streams import results
+from eigenkit.estimators._two_views import Sides, TwoViewDensity, Views, growing
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, signs, triangular_factor
 from eigenkit.shell import check_at_most, check_count, check_real
@@ -91,7 +92,9 @@ class BayesianCCA(TwoViewDensity):
         check_real("tol", self.tol)
         check_count("max_iter", self.max_iter)
 
-    def _solve(self, views: Views, settings: None) -> TwoViews:
+    x_relevance_, y_relevance_, evidence_, _posterior_, _deviation_ = results(5)
+
+    def _solve(self, views: Views | Sides, settings: None) -> TwoViews:
         data, mean, deviation = self._observed(views)
         D = len(mean)
         both = "the features of both views together"
@@ -115,22 +118,21 @@ class BayesianCCA(TwoViewDensity):
         R = np.linalg.cholesky(C).T
         return TwoViews.of(mean, R, W[:, :shared] * deviation[:, None], d)
 
-    def _observed(self, views: Views) -> tuple[Observed, Array, Array]:
+    def _observed(self, views: Views | Sides) -> tuple[Observed, Array, Array]:
         """Columns of mean 0 and variance 1, and what they had before."""
         view = np.repeat([0, 1], [views.X.shape[1], views.Y.shape[1]])
-        weight = self._counts(views)
-        if not views.gaps:
+        if isinstance(views, Sides):
             try:
-                mean, R = self._moments(views, np.zeros(len(view)))
+                mean, R = views.moments(np.zeros(len(view)))
             except SingularView:
                 raise ValueError(
                     "X is sparse, too large to be made dense, and has collinear columns: take "
                     "a PCA of it first."
                 ) from None
             deviation = _deviation(np.linalg.norm(R, axis=0))
-            rows = R * np.sqrt(weight.sum()) / deviation
+            rows, weight = R * np.sqrt(self._n_samples_) / deviation, np.array([self._n_samples_])
             return Observed(rows, view, weight, None), mean, deviation
-        V = self._joint(views)
+        V, weight = self._joint(views), self._counts(views)
         seen = ~np.isnan(V)
         total = weight @ seen
         mean = weight @ np.where(seen, V, 0.0) / total

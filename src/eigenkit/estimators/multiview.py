@@ -19,7 +19,6 @@ from eigenkit.linalg import Array
 from eigenkit.pencil import Solution
 from eigenkit.shell import check_all_or_count, check_at_most, check_real
 from eigenkit.solvers.multiview import solve_views
-from eigenkit.targets import TARGETS
 
 
 class ManyViews(Transformer):
@@ -237,16 +236,10 @@ class MultiviewCCA(Streaming, ManyViews):
     components_, view_components_, mean_, eigenvalues_, canonical_correlations_ = results(5)
     n_components_, n_views_, report_, _columns_ = results(4)
 
-    _target = TARGETS["opls"]  # of no labels: nothing stands beside X
-
     def _state(self, sample: Any) -> Views:
         columns = self._columns(self.n_features_in_)
         alphas = per_view("alpha", self.alpha, len(columns))
-        if sample.whole is None:
-            Z, _ = sample.summary(self._target).without_rounding().sides()
-        else:
-            Z = Centered(sample.X, sample.weight)
-        return Views(Z, columns, alphas)
+        return Views(sample.sides()[0], columns, alphas)
 
     def _check_informative(self, problem: Views) -> None:
         Z = problem.Z

@@ -9,8 +9,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
-from eigenkit.estimators._cross_decomposition import Fit, Pair
+from eigenkit.estimators._cross_decomposition import Fit, Pair, StreamedPLS
 from eigenkit.estimators._described import described
+from eigenkit.estimators._streams import results
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
@@ -21,7 +22,7 @@ from eigenkit.tolerances import above_rounding
 
 
 @described
-class OrthogonalPLS(PLSRegressor):
+class OrthogonalPLS(StreamedPLS, PLSRegressor):
     """PLS with orthogonal signal correction (O-PLS).
 
     What varies in X with the predictive scores but is orthogonal to y is taken out of X, one
@@ -70,6 +71,9 @@ class OrthogonalPLS(PLSRegressor):
     True
     """
 
+    orthogonal_weights_, orthogonal_loadings_, orthogonal_rotations_ = results(3)
+    orthogonal_variance_ratio_, n_orthogonal_ = results(2)
+
     _deflation = "regression"
     _nested = False  # what is orthogonal to y depends on all predictive components
 
@@ -85,7 +89,8 @@ class OrthogonalPLS(PLSRegressor):
 
     def _settings(self) -> tuple[bool, bool]:
         check_count("n_orthogonal", self.n_orthogonal)
-        return super()._settings()
+        scale: tuple[bool, bool] = super()._settings()
+        return scale
 
     def _n_wanted(self, rows: Any, n: int) -> int:
         bound = min(n, rows.X.shape[1], rows.Y.shape[1])

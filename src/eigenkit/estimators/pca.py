@@ -32,7 +32,6 @@ from eigenkit.shell import UNCHANGED, check_at_most, check_choice, check_count, 
 from eigenkit.solvers import Choice, Settings
 from eigenkit.solvers.nipals import skip_missing_scores
 from eigenkit.solvers.spectral import METHODS, cheapest, minka, principal_axes
-from eigenkit.targets import TARGETS
 from eigenkit.tolerances import EPS
 
 # scikit-learn's names of the ways to solve.
@@ -156,8 +155,6 @@ class PCA(Density):
     noise_variance_, n_samples_, _freedom_, _n_samples_ = results(4)
 
     # -- fitting -----------------------------------------------------------------------
-
-    _target = TARGETS["opls"]
 
     def _settings(self) -> Settings:
         self._wanted()

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from eigenkit.estimators._two_views import TwoViewDensity, Views, growing
+from eigenkit.estimators._streams import results
+from eigenkit.estimators._two_views import Sides, TwoViewDensity, Views, growing
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array
 from eigenkit.shell import check_at_most, check_count, check_real
@@ -106,7 +107,9 @@ class ProbabilisticCCA(TwoViewDensity):
         check_real("tol", self.tol)
         check_count("max_iter", self.max_iter)
 
-    def _solve(self, views: Views, settings: None) -> TwoViews:
+    x_weights_, y_weights_, bic_, hqc_ = results(4)
+
+    def _solve(self, views: Views | Sides, settings: None) -> TwoViews:
         try:
             model = self._likeliest(views, self._wanted(views))
         except SingularView as error:
@@ -119,7 +122,7 @@ class ProbabilisticCCA(TwoViewDensity):
         )
         return model.density()
 
-    def _wanted(self, views: Views) -> int:
+    def _wanted(self, views: Views | Sides) -> int:
         """The number of components, or the largest to be judged."""
         most = min(views.X.shape[1], views.Y.shape[1])
         if self.n_components is None or self.n_components in CRITERIA:
@@ -127,11 +130,12 @@ class ProbabilisticCCA(TwoViewDensity):
         smaller = "the features of the smaller view"
         return check_at_most("n_components", int(self.n_components), most, smaller)
 
-    def _likeliest(self, views: Views, wanted: int) -> SharedLatent:
-        if views.gaps:
+    def _likeliest(self, views: Views | Sides, wanted: int) -> SharedLatent:
+        if isinstance(views, Views):
             return self._by_steps(views, wanted)
-        mean, R = self._moments(views, self._ridge())
-        model = closed_form(mean, R, views.X.shape[1], wanted, views.eps)
+        mean, R = views.moments(self._ridge())
+        X, Y = views.X, views.Y
+        model = closed_form(mean, R, X.shape[1], wanted, (X.eps, Y.eps))
         self.n_iter_ = 1
         best = self._least(gains(model, self._n_samples_), len(mean))
         return model if best is None else replace(model, q=best)
@@ -147,7 +151,7 @@ class ProbabilisticCCA(TwoViewDensity):
 
     def _ridge(self) -> Array:
         """alpha I of X'X in our units, with the divisor n."""
-        return float(self.alpha) / self._scale_**2 / self._n_samples_
+        return np.asarray(float(self.alpha) / self._scale_**2 / self._n_samples_)
 
     def _by_steps(self, views: Views, wanted: int) -> SharedLatent:
         V, w = self._joint(views), self._counts(views)
@@ -172,8 +176,9 @@ class ProbabilisticCCA(TwoViewDensity):
         return best.model
 
 
-def _singular(error: SingularView, views: Views) -> str:
-    n, d = views.X.shape[0], (views.X, views.Y)[error.view].shape[1]
+def _singular(error: SingularView, views: Views | Sides) -> str:
+    n = views.X.n_samples if isinstance(views, Sides) else views.X.shape[0]
+    d = (views.X, views.Y)[error.view].shape[1]
     name = ("X", "y")[error.view]
     if n <= d:
         return (

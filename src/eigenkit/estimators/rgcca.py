@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import Centered
-from eigenkit.estimators._encoding import encode_responses, labels_of
+from eigenkit.estimators._encoding import encode_responses
+from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import NO_VARIANCE
 from eigenkit.estimators.multiview import ManyViews, per_view, warn_of_exact_fits
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, signs
-from eigenkit.moments import Rows
 from eigenkit.shell import check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.multiblock import SCHEMES, Block, Component, Rule, next_component
 
@@ -30,7 +30,7 @@ class Blocks:
     design: Array
 
 
-class RGCCA(ManyViews):
+class RGCCA(Streaming, ManyViews):
     """Regularized generalized CCA: multi-block PLS and CCA with a design.
 
     Finds one component of each view, ``y_j = X_j w_j``, so as to maximize
@@ -114,33 +114,30 @@ class RGCCA(ManyViews):
         self.tol = tol
         self.max_iter = max_iter
 
+    components_, view_components_, covariances_, criterion_, n_iter_ = results(5)
+    mean_, n_components_, n_views_, _columns_ = results(4)
+
     def _settings(self) -> int:
         check_choice("scheme", self.scheme, SCHEMES)
         check_real("tol", self.tol)
         check_count("max_iter", self.max_iter)
         return check_count("n_components", self.n_components)
 
-    def _take(self, X: Any, y: Any, sample_weight: Any) -> Rows:
-        """y is optional; where it is given, it is learned from."""
-        rows = self._rows(X, None, sample_weight)
-        if y is not None:
-            Y = encode_responses(self, labels_of(self, y, reset=True), rows.n_rows, None, True)
-            rows = Rows(rows.X, Y.toarray() if hasattr(Y, "toarray") else Y, rows.weight)
-        return rows.positive()
+    _y_is_optional = True
+    _encode = encode_responses
 
-    def _state(self, sample: Rows) -> Blocks:
-        columns = self._columns(sample.X.shape[1])
+    def _state(self, sample: Any) -> Blocks:
+        columns = self._columns(self.n_features_in_)
         taus = per_view("tau", self.tau, len(columns))
         if max(taus) > 1:
             raise ValueError(f"tau={max(taus):g} is above 1: give numbers from 0 to 1.")
         design = self._checked_design(len(columns))
-        Z = Centered(sample.X, sample.weight)
+        Z, response = sample.sides()
         views = [Z.columns(own).in_one_unit() for own in columns]
         varying = [j for j, own in enumerate(columns) if not Z.constant[own].all()]
         made = [_block(views[j], taus[j]) for j in varying]
         design = design[np.ix_(varying, varying)]
-        if sample.Y.shape[1]:
-            response = Centered(sample.Y, sample.weight)
+        if response.shape[1]:
             made.append(_block(response.in_one_unit(), 0.0, deflates=False))
             design = np.pad(design, (0, 1), constant_values=1.0)
             design[-1, -1] = 0.0

@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from eigenkit.data import SCALABLE, Centered, centered_columns, project
+from eigenkit.data import SCALABLE, Centered, project
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
 from eigenkit.estimators._estimator import Estimator
+from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
 from eigenkit.linalg import Array
-from eigenkit.moments import Rows
 from eigenkit.shell import check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.shrinkage import Risk, Spectrum, coefficient_risk, fit_risk
 
@@ -22,7 +22,7 @@ METHODS = ("ols", "pcr", "ridge", "pls")
 
 
 @described
-class ShrinkageRegression(RegressorMixin, Estimator):
+class ShrinkageRegression(Streaming, RegressorMixin, Estimator):
     """Regression of one response by shrinkage along the singular directions of X.
 
     With Xc = sum_i s_i v_i u_i' the coefficients are ``sum_i f_i u_i (v_i'y) / s_i``:
@@ -83,6 +83,11 @@ class ShrinkageRegression(RegressorMixin, Estimator):
         self.alpha = alpha
         self.bounded = bounded
 
+    singular_values_, directions_, shrinkage_factors_, _spectrum_ = results(4)
+    coef_, intercept_, mean_ = results(3)
+
+    _last_result = "coef_"
+
     def _settings(self) -> None:
         check_choice("method", self.method, METHODS)
         check_count("n_components", self.n_components)
@@ -93,25 +98,25 @@ class ShrinkageRegression(RegressorMixin, Estimator):
             np.float64, copy=False
         )
 
-    def _state(self, sample: Rows) -> tuple[Centered, Array, Array]:
-        """The centred data, and y: its mean and what is left of it."""
-        mean, centred = centered_columns(sample.Y, sample.weight)
-        return Centered(sample.X, sample.weight), mean, centred
+    def _state(self, sample: Any) -> tuple[Centered, Centered]:
+        """The centred data, and y."""
+        sides: tuple[Centered, Centered] = sample.sides()
+        return sides
 
-    def _check_informative(self, problem: tuple[Centered, Array, Array]) -> None:
+    def _check_informative(self, problem: tuple[Centered, Centered]) -> None:
         check_X_varies(problem[0])
-        check_y_varies(problem[2])
+        check_y_varies(~problem[1].constant)
 
-    def _solve(self, problem: tuple[Centered, Array, Array], settings: None) -> Spectrum:
-        Z, _, centred = problem
-        return Spectrum.of(Z, Z.weighted(centred)[:, 0])
+    def _solve(self, problem: tuple[Centered, Centered], settings: None) -> Spectrum:
+        Z, y = problem
+        return Spectrum.of(Z, y.lengths_to_X(y.toarray()[:, 0]))
 
-    def _keep(self, problem: tuple[Centered, Array, Array], solution: Spectrum) -> None:
+    def _keep(self, problem: tuple[Centered, Centered], solution: Spectrum) -> None:
         factors = self._factors(solution)
         if self.bounded:
             factors = np.clip(factors, -1.0, 1.0)
         self._spectrum_ = solution
-        self.intercept_ = float(problem[1][0])
+        self.intercept_ = float(problem[1].mean[0])
         self.shrinkage_factors_ = factors
         self.singular_values_ = solution.singular_values
         self.directions_ = solution.directions
@@ -205,4 +210,4 @@ def shrinkage_factors(
     array([1., 1., 1., 0., 0., 0., 0., 0., 0., 0.])
     """
     model = ShrinkageRegression(method, n_components=n_components, alpha=alpha, bounded=bounded)
-    return model.fit(X, y, sample_weight).shrinkage_factors_
+    return np.asarray(model.fit(X, y, sample_weight).shrinkage_factors_)

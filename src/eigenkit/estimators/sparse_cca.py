@@ -10,17 +10,17 @@ from eigenkit.data import SCALABLE, Centered, project
 from eigenkit.estimators._both_sides import BothSides
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
+from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, ratio
-from eigenkit.moments import Rows
 from eigenkit.shell import check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
 
 
 @described
-class SparseCCA(BothSides):
+class SparseCCA(Streaming, BothSides):
     """Canonical correlation analysis with few variables in each projection.
 
     Pairs of projections are found one after the other. In the covariance of a pair only counts
@@ -112,6 +112,9 @@ class SparseCCA(BothSides):
         self.tol = tol
         self.max_iter = max_iter
 
+    components_, x_weights_, y_weights_, canonical_correlations_ = results(4)
+    mean_, y_mean_, n_components_, n_iter_ = results(4)
+
     def _settings(self) -> Request:
         check_count("n_components", self.n_components)
         check_choice("method", self.method, METHODS)
@@ -131,9 +134,10 @@ class SparseCCA(BothSides):
     def _encode(self, y: Any, n: int, classes: Any, reset: bool) -> Any:
         return check_numeric_Y(y, n, SCALABLE)
 
-    def _state(self, sample: Rows) -> tuple[Centered, Centered]:
+    def _state(self, sample: Any) -> tuple[Centered, Centered]:
         """Both views."""
-        return Centered(sample.X, sample.weight), Centered(sample.Y, sample.weight)
+        sides: tuple[Centered, Centered] = sample.sides()
+        return sides
 
     def _check_informative(self, problem: tuple[Centered, Centered]) -> None:
         check_X_varies(problem[0])
@@ -161,9 +165,7 @@ class SparseCCA(BothSides):
         self.x_weights_, self.y_weights_ = self._cast(pairs.W_x), self._cast(pairs.W_y)
         self.n_components_, self.n_iter_ = l, max(1, pairs.n_iter)
         x_scores, y_scores = Zx.matmat(Zx.from_X(pairs.W_x)), Zy.matmat(Zy.from_X(pairs.W_y))
-        self.canonical_correlations_ = self._cast(
-            _correlations(Zx.unweighted(x_scores), Zy.unweighted(y_scores), Zx.weight)
-        )
+        self.canonical_correlations_ = self._cast(_correlations(x_scores, y_scores))
         self.components_ = np.ascontiguousarray(self.x_weights_.T)
 
     def _scores_of_x(self, X: Any) -> Array:
@@ -178,7 +180,8 @@ class SparseCCA(BothSides):
         {pair_scored}
         """
         x_scores, y_scores = self.transform(X, y)
-        return float(np.mean(_correlations(np.asarray(x_scores), np.asarray(y_scores), None)))
+        centred = (np.asarray(T) - np.mean(T, axis=0) for T in (x_scores, y_scores))
+        return float(np.mean(_correlations(*centred)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -195,9 +198,7 @@ def check_penalty(model: Any, side: str) -> float:
     return penalty
 
 
-def _correlations(A: Array, B: Array, weight: Array | None) -> Array:
-    """Correlations of the columns of A with those of B, in order; 0 where one is constant."""
-    w = np.ones(len(A)) if weight is None else weight
-    A, B = A - w @ A / w.sum(), B - w @ B / w.sum()
-    size = np.sqrt((w @ A**2) * (w @ B**2))
-    return ratio(w @ (A * B), size)
+def _correlations(A: Array, B: Array) -> Array:
+    """Correlations of centred columns of A with those of B, in order; 0 where one is constant."""
+    size = np.sqrt(np.sum(A**2, axis=0) * np.sum(B**2, axis=0))
+    return ratio(np.sum(A * B, axis=0), size)

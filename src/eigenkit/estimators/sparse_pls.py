@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eigenkit.estimators._cross_decomposition import CrossDecomposition, Fit, Pair, decomposed
+from eigenkit.estimators._cross_decomposition import Fit, Pair, StreamedPLS, decomposed
 from eigenkit.estimators._described import described
 from eigenkit.estimators.pls import PLSRegressor
 from eigenkit.estimators.plsda import PLSDA
@@ -21,7 +21,7 @@ Keep = int | Sequence[int] | None
 MODES = ("regression", "canonical")
 
 
-class _SparsePairs(CrossDecomposition):
+class _SparsePairs(StreamedPLS):
     """What both classes share: pairs of weights with few non-zeros in the loop of PLS."""
 
     keep_x: Keep
@@ -154,7 +154,8 @@ class SparsePLS(_SparsePairs, PLSRegressor):
     def _settings(self) -> tuple[bool, bool]:
         check_choice("mode", self.mode, MODES)
         self._check_sparsity()
-        return super()._settings()
+        scale: tuple[bool, bool] = super()._settings()
+        return scale
 
     def _keep(self, problem: Pair, solution: Fit) -> None:
         super()._keep(problem, solution)

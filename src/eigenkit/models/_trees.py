@@ -38,8 +38,10 @@ CLASSES = {
     "Moments": "eigenkit.moments:Moments",
     "ClassMoments": "eigenkit.moments:ClassMoments",
     "Estimator": "eigenkit.estimators._estimator:Estimator",  # a view of several
-    "PLSCanonical": "eigenkit.estimators:PLSCanonical",  # these two have streams, but no method
+    "PLSCanonical": "eigenkit.estimators:PLSCanonical",  # these three have streams, but no method
     "PLSSVD": "eigenkit.estimators:PLSSVD",
+    "ShrinkageRegression": "eigenkit.estimators:ShrinkageRegression",
+    "Spectrum": "eigenkit.solvers.shrinkage:Spectrum",
     "Step": "eigenkit.solvers.kernel_weights:Step",
     "PyramidMatch": "eigenkit.kernels.sets:PyramidMatch",
     "UniformBins": "eigenkit.kernels.sets._pyramid:UniformBins",

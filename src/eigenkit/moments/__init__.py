@@ -17,10 +17,11 @@ weights fade by that factor, R by its root.
 """
 
 from eigenkit.moments.blocked import BlockedRows, Blocks
-from eigenkit.moments.rows import Factor, KernelMatrix, Problem, Rows, dense
+from eigenkit.moments.rows import RESPONSES, Factor, KernelMatrix, Problem, Rows, dense
 from eigenkit.moments.stream import ClassMoments, Moments
 
 __all__ = [
+    "RESPONSES",
     "BlockedRows",
     "Blocks",
     "ClassMoments",

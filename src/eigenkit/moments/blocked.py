@@ -13,7 +13,7 @@ import numpy as np
 from eigenkit.data import Blocked, Centered, Passes, Survey, Targets, survey_of
 from eigenkit.data.blocked import Block
 from eigenkit.linalg import Array, symmetric_whitener
-from eigenkit.moments.rows import Factor, Problem, Rows
+from eigenkit.moments.rows import RESPONSES, Factor, Problem, Rows
 from eigenkit.moments.stream import ClassMoments, class_moments
 from eigenkit.pencil import Pencil
 from eigenkit.shell import shown
@@ -106,6 +106,10 @@ class BlockedRows:
         R = np.hstack(_triangle(stated.pencil, factor))
         mean = np.append(stated.mean, sums.mean)
         return replace(sums, d=Z.shape[1], mean=mean, R=R, eps=Z.eps)
+
+    def sides(self) -> tuple[Centered, Centered]:
+        """X and Y as centred data of the same products."""
+        return self.summary(RESPONSES).sides()
 
     def by_class(self, k: int) -> ClassMoments:
         """The moments of the rows of k classes, whose numbers are Y, in one pass."""

@@ -15,12 +15,14 @@ from scipy import sparse
 from eigenkit.data import Centered, CenteredKernel, column_sums, one_sample
 from eigenkit.linalg import Array, distinct_rows, triangular_factor
 from eigenkit.pencil import Pencil, sparse_labels
-from eigenkit.targets import Labels, Target
+from eigenkit.targets import TARGETS, Labels, Target
 from eigenkit.tolerances import EPS, STREAM_ROUNDING, precision
 
 # Rows and label sets that count less than this part of a sample are forgotten.
 NEGLIGIBLE = 1e-12
 
+# Y as it is, beside X.
+RESPONSES = TARGETS["opls"]
 
 # Columns are left out of a problem when no more than this share of them holds anything.
 WORTH_KEEPING = 0.9
@@ -122,6 +124,10 @@ class Rows:
     def centered(self) -> Any:
         """The centred, weighted data Z."""
         return Centered(self.X, self.effective)
+
+    def sides(self) -> tuple[Centered, Centered]:
+        """X and Y as centred data."""
+        return self.centered(), Centered(self.Y, self.effective)
 
     def problem(self, target: Target, edge_weight: Array | float, alpha: float) -> Problem:
         """State the pencil of ``target`` on these rows."""
@@ -301,9 +307,9 @@ class Factor:
 
     def sides(self) -> tuple[Centered, Centered]:
         """X and G as centred data of the same products, with the means and freedom of the rows."""
-        known, d = (self.total, self.one, self.n_rows), self.d
-        X = Centered.behind(self.R[:, :d], self.mean[:d], *known, self.eps)
-        return X, Centered.behind(self.R[:, d:], self.mean[d:], *known, self.eps_y)
+        known, d, R = (self.total, self.one, self.n_rows), self.d, self.without_rounding().R
+        X = Centered.behind(R[:, :d], self.mean[:d], *known, self.eps)
+        return X, Centered.behind(R[:, d:], self.mean[d:], *known, self.eps_y)
 
     def without_rounding(self) -> Factor:
         """The same, with zeros for columns that are constant up to the rounding of their sums."""

@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from eigenkit.data import Centered
 from eigenkit.linalg import Array, distinct_rows, triangular_factor
-from eigenkit.moments.rows import Factor, Problem, Rows
-from eigenkit.targets import TARGETS, Target
+from eigenkit.moments.rows import RESPONSES, Factor, Problem, Rows
+from eigenkit.targets import Target
 
 # The most that a stream may keep, as a factor or as rows.
 LIMIT_BYTES = 2**30
@@ -214,6 +215,10 @@ class Moments:
         assert factor is not None
         return replace(factor, n_rows=self.n_rows)
 
+    def sides(self) -> tuple[Centered, Centered]:
+        """X and Y as centred data of the same products."""
+        return self.summary(RESPONSES).sides()
+
     def _check_any(self) -> None:
         if not self.n_rows:
             raise ValueError("none of them counts, as none has a label.")
@@ -267,7 +272,7 @@ def _without_sets(factor: Factor, target: Target, edge_weight: Array | float) ->
 # -- class by class ---------------------------------------------------------------------
 
 # The factors hold X alone: any linear target will do.
-_KIND = TARGETS["opls"], 1.0
+_KIND = RESPONSES, 1.0
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import linalg as sla
 
 from eigenkit.data import Centered
-from eigenkit.linalg import Array, truncated_svd
+from eigenkit.linalg import Array, signs, truncated_svd
 from eigenkit.solvers.cross_products import Block
 from eigenkit.threads import blas_threads
 from eigenkit.tolerances import EPS
@@ -51,7 +51,8 @@ class Spectrum:
                 V, s, U = Z.triplets()
             else:  # units of columns that differ: bring them back to one
                 V, s, U = truncated_svd(A.toarray(), Z.shape[0], A.grain)
-        return cls(s, U, V.T @ y, A.unit)
+        sign = signs(U)
+        return cls(s, U * sign, V.T @ y * sign, A.unit)
 
     @property
     def singular_values(self) -> Array:
