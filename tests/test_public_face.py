@@ -37,7 +37,7 @@ def test_every_fit_takes_the_same(cls):
 def test_every_attribute_is_described(cls):
     model = default(cls)
     X, y = data_for(model)
-    model.fit(X, y[:, 0] if cls.__name__ == "ShrinkageRegression" else y)
+    model.fit(X, y)
     fitted = {n for n in vars(model) if n.endswith("_") and not n.startswith("_")}
     assert "n_features_in_" in fitted
     if "..." not in cls.__doc__.split("Attributes")[1]:  # "As in", for what another class has
@@ -67,7 +67,7 @@ def test_what_is_said_of_float32_samples_is_float32(cls):
     model = default(cls)
     X, y = data_for(model)
     X = X.astype(np.float32)
-    model.fit(X, y[:, 0] if cls.__name__ == "ShrinkageRegression" else y)
+    model.fit(X, y)
     for name in ("transform", "decision_function", "predict", "predict_proba"):
         if not hasattr(model, name) or cls.__name__ == "ManyLabelClassifier":
             continue
@@ -94,7 +94,7 @@ def test_a_notebook_shows_what_the_report_knows(cls):
     model = default(cls)
     assert "as fitted" not in model._repr_html_()
     X, y = data_for(model)
-    model.fit(X, y[:, 0] if cls.__name__ == "ShrinkageRegression" else y)
+    model.fit(X, y)
     shown = model._repr_html_()
     assert cls.__name__ in shown  # scikit-learn's picture
     report = getattr(model, "report_", None)
