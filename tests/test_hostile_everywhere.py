@@ -74,7 +74,6 @@ def test_what_is_not_a_matrix_of_numbers(cls, case):
 @pytest.mark.parametrize("form", [str, object])
 def test_numbers_in_disguise_are_read(cls, form):
     X, y = data_for(default(cls))
-    y = y[:, 0] if cls.__name__ == "ShrinkageRegression" else y
     assert _outcome(cls, X.astype(form), y) is None
 
 
@@ -112,7 +111,6 @@ def test_ridges_that_are_no_numbers(cls, value):
         return
     estimator = default(cls).set_params(alpha=value)
     X, y = data_for(estimator)
-    y = y[:, 0] if cls.__name__ == "ShrinkageRegression" else y
     with pytest.raises(ValueError, match=r"alpha=.{1,60} is not valid: give a finite number"):
         estimator.fit(X, y)
 
@@ -126,7 +124,7 @@ def test_numpy_scalars_are_numbers(cls):
     new = {"alpha": np.float32(0.5), "tol": np.float64(1e-6), "max_iter": np.int32(300)}
     estimator.set_params(**{name: value for name, value in new.items() if name in names})
     X, y = data_for(estimator)
-    estimator.fit(X, y[:, 0] if cls.__name__ == "ShrinkageRegression" else y)
+    estimator.fit(X, y)
 
 
 @pytest.mark.slow
@@ -135,7 +133,6 @@ def test_numpy_scalars_are_numbers(cls):
 def test_names_of_features_do_not_outlive_a_refit(cls):
     estimator = default(cls)
     X, y = data_for(estimator)
-    y = y[:, 0] if cls.__name__ == "ShrinkageRegression" else y
     estimator.fit(pd.DataFrame(X, columns=list("abcd")), y)
     assert list(estimator.feature_names_in_) == list("abcd")
     estimator.fit(X, y)
