@@ -25,11 +25,11 @@ from eigenkit import (
     alpha_path,
 )
 from eigenkit.data import Blocked, Centered, LocalPasses, Targets, survey_of
-from eigenkit.data.passes import tree_sum
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import add_gram, fill_upper
 from eigenkit.pencil import Pencil
 from eigenkit.solvers import Settings, solve
+from eigenkit.threads import tree_sum
 
 MAKERS = {**ESTIMATORS, "pca": PCA, "ridge": CanonicalRidge, "mlda": MultilabelLDA}
 WEIGHTS = {"none": None, "counts": 3, "shares": 0.37}

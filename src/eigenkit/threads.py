@@ -1,4 +1,4 @@
-"""The one home of threads: those of ours, and how many BLAS may use meanwhile.
+"""The one home of threads: ours, sums of what they find, and how many BLAS may use meanwhile.
 
 BLAS has one setting for the whole process. It is lowered while somebody needs that, counted
 over all Python threads, and put back when the last one has finished, in whatever order they do.
@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, reduce
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,6 +35,9 @@ PARTS = 4
 
 # With fewer multiplications than this, parts and threads take longer than they save.
 WORTH_PARTS = 1e7
+
+# Sums are added in groups of so many, their sums again, and so on: one sum of each level is kept.
+FAN_IN = 8
 
 # How many results may wait until they are asked for.
 _MOST_AHEAD = 4
@@ -110,14 +114,22 @@ def own_threads() -> Iterator[None]:
         _OURS.reset(token)
 
 
-def ours() -> bool:
-    """Whether :func:`own_threads` is held here."""
-    return _OURS.get()
-
-
 def in_parts(n: int, d: int, width: int) -> bool:
     """Whether to split a product of n x d numbers with this many columns by rows."""
     return float(n) * d * width >= WORTH_PARTS and PARTS * width <= n and d <= SMALL
+
+
+def parts_of(n: int, d: int, width: int) -> list[slice]:
+    """Parts of n rows of d numbers, for our threads to find ``width`` numbers a column in.
+
+    The parts do not depend on the number of threads, so neither do the bits. The whole is one
+    part, and BLAS has its own threads, unless :func:`own_threads` is held; and where there is
+    little to do, or where what is found would take more room than the rows.
+    """
+    if not _OURS.get() or not in_parts(n, d, width):
+        return [slice(0, n)]
+    edges = [n * i // PARTS for i in range(PARTS + 1)]
+    return [slice(a, b) for a, b in pairwise(edges)]
 
 
 def threads_for(X: Any, y: Any = None) -> AbstractContextManager[Any]:
@@ -224,6 +236,37 @@ def _finished(
 ) -> tuple[Item, Result]:
     # What no thread has begun, as all of them are busy, is done here.
     return item, function(item) if work.cancel() else work.result()
+
+
+def tree_sum(values: Iterable[Any]) -> Any:
+    """The sum, in groups of FAN_IN, of groups, and so on; None of nothing."""
+    levels: list[tuple[Any, int]] = []
+    for value in values:
+        level, count = 0, FAN_IN
+        while count == FAN_IN:  # a group is complete, and goes up
+            if level == len(levels):
+                levels.append((None, 0))
+            held, count = levels[level]
+            value, count = value if held is None else plus(held, value), count + 1
+            levels[level] = (None, 0) if count == FAN_IN else (value, count)
+            level += 1
+    sums = [held for held, _ in levels if held is not None]
+    return reduce(lambda total, held: plus(held, total), sums) if sums else None
+
+
+def plus(a: Any, b: Any) -> Any:
+    """a + b for numbers, arrays (a is overwritten), tuples of them, and what can be merged.
+
+    None is the sum of nothing: of a part without a row that counts.
+    """
+    if a is None or b is None:
+        return b if a is None else a
+    if isinstance(a, tuple):
+        return tuple(plus(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, np.ndarray):
+        a += b
+        return a
+    return a.merge(b) if hasattr(a, "merge") else a + b
 
 
 @cache

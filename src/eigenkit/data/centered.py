@@ -127,8 +127,7 @@ class Centered(Scaled):
 
     # What a kind says:
     takes: ClassVar[tuple[type, ...]]  # what X may be
-    _take: Callable[[Any], None]  # keeps X in the form that products need
-    _stored: Any  # all numbers of X
+    keeps: ClassVar[type | None] = None  # the precision that products need; None for any
     _mean: Callable[[], Array]  # w'X / sum(w)
     _column_sizes: Callable[[], Array]  # the largest number of each, in absolute value
     _within: Callable[[float, float], bool]  # sizes certainly are; False asks for a closer look
@@ -165,13 +164,13 @@ class Centered(Scaled):
         self.total = float(X.shape[0] if weight is None else weight.sum())
         self.eps = precision(X)
         self._grain: Array | None = None
-        self._take(X)
+        self.X = X if self.keeps is None else X.astype(self.keeps, copy=False)
         self.shift: Array | None = None
         self.drift = np.zeros(X.shape[1])  # the mean less the shift, which is not rounded as it is
         self.constant = np.zeros(X.shape[1], dtype=bool)
         self.mean = self._mean() if center else np.zeros(X.shape[1])
         if not np.all(np.isfinite(self.mean)):
-            check_finite("X", self._stored)
+            check_finite("X", self.X)
         one_unit = one_unit or X.shape[0] <= X.shape[1]
         safe = self._within(*SAFE_RANGE)
         if not safe and self._find_unit(self._column_sizes(), one_unit) and center:

@@ -89,8 +89,9 @@ def centered_columns(Y: Array, weight: Array | None = None) -> tuple[Array, Arra
     return mean + drift, centred
 
 
-def check_finite(name: str, values: np.ndarray) -> None:
+def check_finite(name: str, X: Any) -> None:
     """Refuse NaN and infinity by one fast pass: a finite sum has finite terms."""
+    values = X.data if sparse.issparse(X) else np.asarray(X)
     if values.size == 0 or values.dtype.kind != "f":
         return
     with np.errstate(over="ignore", invalid="ignore"):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,10 @@ import numpy as np
 from eigenkit import compiled
 from eigenkit.data.centered import Centered
 from eigenkit.data.columns import BLOCK_BYTES, FULL, moved, row_slices, sum_of_squares
-from eigenkit.data.passes import tree_sum
 from eigenkit.data.protocol import DENSE_RATE, READ_RATE
 from eigenkit.data.sparse import SparseRows, add_transposed
 from eigenkit.linalg import Array
-from eigenkit.threads import PARTS, in_parts, ours, thread_map
+from eigenkit.threads import parts_of, thread_map, tree_sum
 from eigenkit.tolerances import ROUNDING
 
 # Blocks of rows, or sums of them, that stay in the cache of one core.
@@ -61,13 +59,6 @@ class Dense(Centered):
     X: np.ndarray | SideBySide
     takes = (np.ndarray, SideBySide)
 
-    def _take(self, X: Any) -> None:
-        self.X = X
-
-    @property
-    def _stored(self) -> np.ndarray:
-        return np.asarray(self.X)
-
     # -- what the data look like -------------------------------------------------------
 
     def _mean(self) -> Array:
@@ -97,7 +88,7 @@ class Dense(Centered):
     def _squares(self) -> Array:
         """sum(x^2) of every column of P without weights, infinite where it overflows."""
         with np.errstate(over="ignore", under="ignore"):
-            return sum_of_squares(self._stored)
+            return sum_of_squares(np.asarray(self.X))
 
     def _weighted_squares(self) -> Array:
         return sum((sum_of_squares(P) for _, P in self._blocks(weighted=True)), np.zeros(1))
@@ -163,20 +154,6 @@ class Dense(Centered):
             P *= self.r[rows, None]
         return P
 
-    def _in_parts(self, function: Callable[[slice], Any], width: int) -> list[Any]:
-        """What ``function`` finds in parts of the rows, in our threads.
-
-        The parts do not depend on the number of threads, so neither do the bits. The whole is one
-        part, and BLAS has its own threads, unless :func:`own_threads` is held; and where there is
-        little to do, or where what is found (``width`` numbers for every column of X) would take
-        more room than X.
-        """
-        n, d = self.shape
-        if not ours() or not in_parts(n, d, width):
-            return [function(slice(0, n))]
-        edges = [n * i // PARTS for i in range(PARTS + 1)]
-        return thread_map(function, [slice(a, b) for a, b in pairwise(edges)])
-
     def _summed(
         self,
         function: Callable[[slice, Array], Any],
@@ -184,12 +161,12 @@ class Dense(Centered):
         size: int | None = None,
         weighted: bool = False,
     ) -> Any:
-        """The sum of ``function(rows, P)`` over blocks, and over :meth:`_in_parts`."""
+        """The sum of ``function(rows, P)`` over blocks, and parts in threads."""
 
         def of_part(part: slice) -> Any:
             return tree_sum(function(*block) for block in self._blocks(part, size, weighted))
 
-        return tree_sum(self._in_parts(of_part, width))
+        return tree_sum(thread_map(of_part, parts_of(*self.shape, width)))
 
     # -- the products ------------------------------------------------------------------
 
@@ -201,7 +178,7 @@ class Dense(Centered):
             for rows, P in self._blocks(part):
                 _project(P, V, offset, out[rows])
 
-        self._in_parts(product, V.shape[1])
+        thread_map(product, parts_of(*self.shape, V.shape[1]))
         return self.weighted(out)
 
     def rmatmat(self, U: Array) -> Array:
@@ -223,7 +200,7 @@ class Dense(Centered):
             return product
 
         if 8 * k * d <= CACHE_BYTES:
-            return np.asarray(tree_sum(self._in_parts(row_by_row, k))).T
+            return np.asarray(tree_sum(thread_map(row_by_row, parts_of(*self.shape, k)))).T
         product = np.zeros((k, d))
         for rows, P in self._blocks(size=BLOCK_BYTES):
             product += SparseRows(S[rows].T.tocsr()) @ (P - self.delta)

@@ -19,11 +19,8 @@ from scipy import sparse
 
 from eigenkit.data.columns import BLOCK_BYTES, row_slices
 from eigenkit.linalg import Array
-from eigenkit.threads import ahead, available, one_blas_thread
+from eigenkit.threads import ahead, available, one_blas_thread, tree_sum
 from eigenkit.tolerances import precision
-
-# Sums are added in groups of so many, their sums again, and so on: one sum of each level is kept.
-FAN_IN = 8
 
 # How many numbers of a block are compared with those of the first pass.
 SAMPLED = 256
@@ -166,39 +163,6 @@ class LocalPasses(Passes):
         with one_blas_thread:
             found = ahead(lambda part: function(part, *shared), self.parts(), available())
             return tree_sum(value for _, value in found)
-
-
-def tree_sum(values: Iterable[Any]) -> Any:
-    """The sum, in groups of FAN_IN, of groups, and so on; None of nothing."""
-    levels: list[tuple[Any, int]] = []
-    for value in values:
-        level, count = 0, FAN_IN
-        while count == FAN_IN:  # a group is complete, and goes up
-            if level == len(levels):
-                levels.append((None, 0))
-            held, count = levels[level]
-            value, count = plus(held, value), count + 1
-            levels[level] = (None, 0) if count == FAN_IN else (value, count)
-            level += 1
-    total = None
-    for held, _ in levels:
-        total = plus(held, total)
-    return total
-
-
-def plus(a: Any, b: Any) -> Any:
-    """a + b for numbers, arrays (a is overwritten), tuples of them, and what can be merged.
-
-    None is the sum of nothing: of a part without a row that counts.
-    """
-    if a is None or b is None:
-        return b if a is None else a
-    if isinstance(a, tuple):
-        return tuple(plus(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, np.ndarray):
-        a += b
-        return a
-    return a.merge(b) if hasattr(a, "merge") else a + b
 
 
 # -- what one pass finds out about the columns of X ------------------------------------

@@ -97,7 +97,10 @@ def sparse_product(X: sparse.csr_array, V: Array, blocks: list[slice] | None = N
         out[rows] = _row_slice(X, rows) @ V
 
     fill = compiled.rows_product(X, V, out) or by_scipy
-    thread_map(fill, blocks or [slice(0, X.shape[0])])
+    if blocks is None:
+        fill(slice(0, X.shape[0]))
+    else:
+        thread_map(fill, blocks)
     return out
 
 
@@ -119,14 +122,11 @@ class Sparse(Centered):
     X: sparse.csr_array
     takes = (sparse.sparray, sparse.spmatrix)
     names_constant = False
+    keeps = np.float64
 
-    def _take(self, X: Any) -> None:
-        self.X = X.astype(np.float64, copy=False)
-        self._rows = SparseRows(self.X)
-
-    @property
-    def _stored(self) -> np.ndarray:
-        return np.asarray(self.X.data)
+    @cached_property
+    def _rows(self) -> SparseRows:
+        return SparseRows(self.X)
 
     def original(self) -> tuple[Any, bool]:
         """X with 32-bit indices, which is all that foreign solvers take."""
@@ -165,7 +165,7 @@ class Sparse(Centered):
         if len(far):
             self.shift = np.zeros(d)
             self.shift[far] = self.mean[far]
-            self._take(shifted(X, self.shift))
+            self.X = shifted(X, self.shift)
             left = self.X[:, far]
             self.drift = self.mean.copy()
             self.drift[far] = column_sums(left, self.weight) / self.total

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from eigenkit.data import check_finite, constant_columns, largest, project, stored
+from eigenkit.data import check_finite, constant_columns, largest, project
 from eigenkit.estimators._estimator import Projection, Transformer
 from eigenkit.estimators._streams import Result
 from eigenkit.estimators._validation import NO_VARIANCE, check_X
@@ -115,7 +115,7 @@ class KernelSpace(Transformer):
         """The rows as a kernel matrix, or as features of their own; remembers X_fit_."""
         rows = given.positive()
         X = rows.X
-        check_finite("X", stored(X))
+        check_finite("X", X)
         reference = self._fit_kernel(given, rows)
         if self.approximation is not None:
             return self._landmark_rows(given, rows, reference)

@@ -17,7 +17,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_array, validate_data
 
-from eigenkit.data import SAFE_RANGE, check_finite, stored
+from eigenkit.data import SAFE_RANGE, check_finite
 from eigenkit.exceptions import DegenerateDataWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks
@@ -68,7 +68,7 @@ def check_X(
             X = X.copy()
             X.sum_duplicates()
     if finite:
-        check_finite("X", stored(X))
+        check_finite("X", X)
     return owned(X, given) if own else X
 
 

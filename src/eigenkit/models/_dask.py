@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import Passes
-from eigenkit.data.passes import FAN_IN
 from eigenkit.models._worker import (
     aligned,
     applied,
@@ -35,6 +34,7 @@ from eigenkit.models._worker import (
 from eigenkit.moments import Blocks
 from eigenkit.moments.blocked import NO_BLOCK
 from eigenkit.shell import counted
+from eigenkit.threads import FAN_IN
 
 # The most that one task passes over, where it takes several parts.
 TASK_BYTES = 2**29

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from eigenkit.data.passes import plus
 from eigenkit.models._given import sliceable, triple
-from eigenkit.threads import blas_threads
+from eigenkit.threads import blas_threads, plus
 
 # Products count with 32 bit indices.
 MOST_STORED = 2**31 - 1
