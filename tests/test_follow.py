@@ -485,6 +485,73 @@ def test_columns_in_another_order_are_not_merged(tmp_path, rng):
     assert "in another order" in said
 
 
+def _of_numbers(folder, frame, response):
+    path = folder / f"{response}.csv"
+    frame.drop(columns="c").assign(**{response: frame["u"] - frame["v"]}).to_csv(path, index=False)
+    _run("fit", path, "--labels", response, "--method", "opls", "--no-quality",
+         "--checkpoint", folder / f"{response}.st", "--out", folder / f"{response}.ek")  # fmt: skip
+    return folder / f"{response}.ek"
+
+
+def test_what_differs_between_models_is_named(tmp_path, rng):
+    frame = _frame(rng)
+    price, weight = (_of_numbers(tmp_path, frame, name) for name in ("price", "weight"))
+    told = _run("merge", price, weight, "--out", tmp_path / "all.ek", code=1)
+    assert "its response is 'weight', that of" in " ".join(told.split())
+
+    def site(name, rows, *more):
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+        words = ("--labels", "c", "--method", "lda", "--no-quality", *more)
+        state, out = tmp_path / f"{name}.st", tmp_path / f"{name}.ek"
+        _run("fit", tmp_path / f"{name}.csv", *words, "--checkpoint", state, "--out", out)
+        return out
+
+    here = site("here", frame)
+    for other, said in (
+        (site("ridge", frame, "--alpha", "5"), "its alpha is 5.0, that of"),
+        (
+            site("renamed", frame.rename(columns={"v": "x"})),
+            "its set of columns is another, with 'x'",
+        ),
+        (site("fewer", frame.drop(columns="v")), "its set of columns is another, with none"),
+    ):
+        told = " ".join(_run("merge", here, other, "--out", tmp_path / "all.ek", code=1).split())
+        assert said in told
+        assert "fit both alike" in told
+
+
+def test_a_state_of_other_rows_is_refused(tmp_path, rng):
+    frame = _frame(rng)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    model = _start(tmp_path, frame[:60])
+    _follow(tmp_path, tmp_path / "data.csv", model)
+    renamed = frame.rename(columns={"v": "x"})
+    other = _start(tmp_path, renamed[:60], "other.ek")
+    renamed.to_csv(tmp_path / "other.csv", index=False)
+    said = _run("follow", tmp_path / "other.csv", "--model", other, "--checkpoint",
+                tmp_path / "m.state", "--once", code=1)  # fmt: skip
+    assert "this stream began with source=" in said
+
+
+def test_a_file_that_was_rotated_is_taken_in_to_its_end(tmp_path, rng):
+    frame, data = _frame(rng), tmp_path / "data.csv"
+    lines = frame.to_csv(index=False).splitlines(keepends=True)
+    model = _start(tmp_path, frame[:60])
+    data.write_text("".join(lines[:90]))
+    _follow(tmp_path, data, model)
+    with data.open("a") as file:
+        file.writelines(lines[90:120])
+    data.rename(tmp_path / "data.1")
+    said = " ".join(_follow(tmp_path, data, model, code=1).split())
+    assert "it is no longer there: if it was rotated, follow it under its new name" in said
+    _follow(tmp_path, tmp_path / "data.1", model)
+    data.write_text(lines[0] + "".join(lines[120:]))
+    command = ("follow", data, "--model", model, "--checkpoint", tmp_path / "new.state", "--once")
+    assert "200 rows" in _run(*command)
+    whole = LDA().fit(frame[["u", "v", "w"]].to_numpy(), frame["c"].to_numpy())
+    np.testing.assert_allclose(load(model).estimator.coef_, whole.coef_, rtol=1e-9, atol=1e-11)
+
+
 def test_what_cannot_be_merged_is_said(tmp_path, rng):
     a, b = (_start(tmp_path, _frame(rng), f"{name}.ek") for name in "ab")
     assert "it keeps no stream to merge" in _run("merge", a, b, "--out", tmp_path / "x", code=1)

@@ -50,12 +50,12 @@ def test_labels_that_nobody_has_or_everybody(rng):
     Z, Y = _labels(rng)
     Y[:, 0], Y[:, 1] = 0, 1
     S = module.fit_linear(Z, Y, "gaussian").decision(Z)
-    assert np.all(S[:, 0] == -np.inf)
-    assert np.all(S[:, 1] == np.inf)
+    assert np.all(S[:, 0] == -1e300)
+    assert np.all(S[:, 1] == 1e300)
     classes = np.eye(3)[np.arange(len(Z)) % 2]
     S = module.fit_linear(Z, classes, "gaussian", single=True).decision(Z)
-    assert np.all(S[:, 2] == -np.inf)
-    assert np.all(np.isfinite(S[:, :2]))
+    assert np.all(S[:, 2] == -1e300)
+    assert np.abs(S[:, :2]).max() < 1e3
 
 
 STREAMED = [
@@ -230,6 +230,27 @@ def test_a_class_that_only_one_site_has_seen(tmp_path, rng):
         rtol=1e-8,
         atol=1e-9,
     )
+
+
+@pytest.mark.parametrize("method", ["star", "lda"])
+def test_a_class_that_comes_later(method, tmp_path, rng):
+    frame, _ = _table(rng, "classes")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    on_top = () if method == "lda" else ("--classifier", "gaussian")
+    _run("fit", tmp_path / "a.csv", "--labels", "c", "--method", method, "--no-quality", *on_top,
+         "--out", tmp_path / "m.ek")  # fmt: skip
+    follow = ("follow", tmp_path / "b.csv", "--model", tmp_path / "m.ek", "--once",
+              "--checkpoint", tmp_path / "s.st")  # fmt: skip
+    late = frame.sort_values("c", kind="stable", ascending=False)  # red, then green, then blue
+    n = int((late["c"] != "blue").sum())
+    for end in (n, len(late)):
+        late[:end].to_csv(tmp_path / "b.csv", index=False)
+        _run(*follow)
+        told = tmp_path / f"{end}.csv"
+        _run("predict", tmp_path / "m.ek", tmp_path / "b.csv", "--scores", "--out", told)
+        found = set(pd.read_csv(told).iloc[:, 0])
+        assert found == {"red", "green"} | ({"blue"} if end > n else set())
+    assert load(tmp_path / "m.ek").how["n_rows"] == len(frame)
 
 
 def test_other_classifiers_are_not_merged(tmp_path, rng):

@@ -274,6 +274,26 @@ def test_checkpoints_come_in_time_and_at_the_end(tmp_path, monkeypatch):
     assert written == [1, 8, 11]
 
 
+def test_a_class_that_has_not_come_does_not_stop_checkpoints(tmp_path):
+    X, y = np.random.default_rng(0).normal(size=(60, 3)), np.arange(60) % 2
+    with Stream(LDA(), tmp_path / "state.ek") as stream:
+        stream.update(X, y, classes=[0, 1, 2])
+        assert stream.estimator.intercept_[2] == -np.inf  # the logarithm of its share
+    with Stream(LDA(), tmp_path / "state.ek") as again:
+        np.testing.assert_array_equal(again.estimator.intercept_, stream.estimator.intercept_)
+
+
+def test_a_damaged_state_says_what_to_do(tmp_path):
+    state = tmp_path / "state.ek"
+    for content, said in (
+        (b"", "it is not a state"),
+        (b"EIGENKIT" + bytes(60), "the state is damaged"),
+    ):
+        state.write_bytes(content)
+        with pytest.raises(FileError, match=f"{said}.*put back a copy of it, or begin anew"):
+            Stream(LDA(), state)
+
+
 def test_two_writers_are_one_too_many(tmp_path):
     with Stream(LDA(), tmp_path / "s.ek") as stream:
         stream.update(*_batch("lda", 0), position=0)

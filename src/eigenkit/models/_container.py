@@ -114,7 +114,10 @@ def _no_number(word: str) -> None:
 
 
 def _finite(array: np.ndarray) -> bool:
-    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
+    """Whether all are numbers; -inf is one, the logarithm of the share of a class without rows."""
+    if array.dtype.kind != "f" or np.isfinite(array).all():
+        return True
+    return bool(np.all(array < np.inf))
 
 
 def _arrays(path: str, data: bytes, position: int, described: Any) -> list[np.ndarray]:

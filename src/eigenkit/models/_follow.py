@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 from zlib import crc32
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -55,6 +56,7 @@ def lines_from(path: str, position: int, once: bool) -> Iterator[Batch | None]:
         yield from _from_input(sys.stdin.buffer, position)
         return
     while True:
+        _check_there(path, position)
         size = Path(path).stat().st_size if Path(path).exists() else 0
         if size < position:
             raise FileError(
@@ -81,6 +83,16 @@ def lines_from(path: str, position: int, once: bool) -> Iterator[Batch | None]:
             continue
         yield None
         time.sleep(_POLL)
+
+
+def _check_there(path: str, position: int) -> None:
+    if position and not Path(path).exists():
+        raise FileError(
+            path,
+            "it is no longer there: if it was rotated, follow it under its new name with the same "
+            "--checkpoint and --once, which takes in its last rows, and then the new file with a "
+            "new --checkpoint.",
+        )
 
 
 def _tell_of_rest(path: str, rest: bytes) -> None:
@@ -133,7 +145,12 @@ class Follower:
         self.forgets, self.adds = begins and not has_stream, begins and has_stream
         estimator = model.estimator if self.adds else clone(model.estimator)
         self.stream = Stream(
-            estimator, checkpoint, every=every, half_life=half_life, on_error=on_error
+            estimator,
+            checkpoint,
+            every=every,
+            half_life=half_life,
+            on_error=on_error,
+            source=_rows_of(model),
         )
         self.n_held = self.stream.n_rows  # that the model or the state had before this run
         self._begins = True
@@ -225,6 +242,7 @@ class Follower:
         if path == "-":
             self._n_passed = 0 if self.adds else self.stream.n_rows + self.stream.n_skipped
             return
+        _check_there(path, position)
         n_lines, n_bytes, self._sum = _looked_through(path, position)
         if position:
             self._layout = self._found(path, kind, _first(path))
@@ -252,6 +270,16 @@ class Follower:
         self._kept = position
         skipped = f", {self.stream.n_skipped} skipped" if self.stream.n_skipped else ""
         say(f"{counted(self.stream.n_rows, 'row')} in {self.place.name}{skipped}")
+
+
+def _rows_of(model: Model) -> str:
+    """What tells the rows that a model takes from those of another one."""
+    words = [*model.features.feature_names(), model.target.kind, *model.target.names]
+    checksum = crc32("\0".join(words).encode())
+    for numbers in (model.features.scale, model.features.fill):
+        checksum = crc32(np.asarray(numbers, dtype=np.float64).tobytes(), checksum)
+    features = counted(model.features.n_features, "feature")
+    return f"rows of {features} and {len(model.target.names)} {model.target.kind}, {checksum:08x}"
 
 
 def _is_solvable(estimator: Any) -> bool:

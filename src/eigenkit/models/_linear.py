@@ -26,6 +26,8 @@ from eigenkit.solvers.margin import squared_hinge
 from eigenkit.tolerances import EPS
 
 SVM, GAUSSIAN = "svm", "gaussian"
+# The logarithm of odds that are none, or all: finite, as everything in a model file is.
+_CERTAIN = 1e300
 CLASSIFIERS = {SVM: "linear SVM", GAUSSIAN: "Gaussian classifier"}
 
 
@@ -139,6 +141,7 @@ def gaussian(sums: ScoreSums, single: bool) -> Linear:
     F = whitened(sums.scatter)
     find = _among_classes if single else _against_the_rest
     coef, intercept = find(sums, sums.means @ F)
+    intercept = np.nan_to_num(intercept, neginf=-_CERTAIN, posinf=_CERTAIN)
     return Linear(sums.mean, np.ones(len(sums.mean)), coef @ F.T, intercept, GAUSSIAN)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ from sklearn.base import clone
 
 from eigenkit.estimators._streams import Intake
 from eigenkit.files import FileError
+from eigenkit.files._common import listed
 from eigenkit.files._reading import other_dates
 from eigenkit.files._targets import natural
 from eigenkit.models._linear import cannot_follow, label_places, of_stream
@@ -67,20 +68,15 @@ def _check(name: str, model: Model, first_name: str, first: Model) -> None:
         )
     if problem := cannot_follow(model.method, model.linear, model.estimator, model.target):
         raise FileError(name, problem)
-    same = {
-        "method": (model.method, first.method),
-        "kind of labels": (model.target.kind, first.target.kind),
-        "features": (model.features.expected(()), first.features.expected(())),
-        "parameters": (_params(model), _params(first)),
-        "classifiers": (model.linear and model.linear.kind, first.linear and first.linear.kind),
-    }
     if _ordered(model) == _ordered(first) and model.features.names != first.features.names:
         raise FileError(
             name, f"its columns are those of {first_name} in another order: fit both in one order."
         )
-    for what, (mine, theirs) in same.items():
+    for what, mine, theirs in _compared(model, first):
         if mine != theirs:
-            raise FileError(name, f"its {what} differ from those of {first_name}.")
+            raise FileError(
+                name, f"its {what} is {mine}, that of {first_name} is {theirs}: fit both alike."
+            )
     kinds, theirs = (m.how["found"].get("kinds") for m in (model, first))
     if column := other_dates(kinds, theirs):
         raise FileError(name, f"it has other columns of dates than {first_name}.", column=column)
@@ -97,8 +93,26 @@ def _ordered(model: Model) -> list[str]:
     return sorted(model.features.names or ())
 
 
-def _params(model: Model) -> str:
-    return repr(sorted(model.estimator.get_params(deep=False).items()))
+def _compared(model: Model, first: Model) -> Iterator[tuple[str, str, str]]:
+    """What must be the same, by name, in both models."""
+    yield "method", model.method, first.method
+    yield "kind of labels", model.target.kind, first.target.kind
+    mine, theirs = (_columns(m) for m in (model, first))
+    here, there = listed(sorted(mine - theirs), 4), listed(sorted(theirs - mine), 4)
+    if mine != theirs:
+        yield "set of columns", f"another, with {here or 'none'}", f"with {there or 'none'}"
+    yield "number of features", str(model.features.n_features), str(first.features.n_features)
+    expected, other = (repr(m.features.expected(())) for m in (model, first))
+    yield "way to read columns", expected, other
+    if model.target.kind == "numbers":
+        yield "response", listed(model.target.names), listed(first.target.names)
+    theirs_too = first.estimator.get_params(deep=False)
+    for param, value in model.estimator.get_params(deep=False).items():
+        yield param, repr(value), repr(theirs_too.get(param))
+
+
+def _columns(model: Model) -> set[str]:
+    return {*(model.features.names or ()), *(column.name for column in model.features.text)}
 
 
 def _relabelled(model: Model, names: tuple[str, ...]) -> Any:

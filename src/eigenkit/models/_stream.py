@@ -58,7 +58,8 @@ class Stream:
         What to do with a batch that is refused. Nothing of it counts in either case; "skip"
         goes on with the next and notes it in ``skipped``.
     source : str, optional
-        What the batches come from, in words of yours: a state of another source is refused.
+        What the batches come from, in words of yours: a state of another source is refused, if
+        it says of which it is.
 
     Attributes
     ----------
@@ -309,7 +310,10 @@ class Stream:
 
     def _resume(self) -> int | None:
         """Go on from the state in the file; the position of its last batch."""
-        tree, arrays = read_container(str(self.path), MAX_BYTES)
+        try:
+            tree, arrays = read_container(str(self.path), MAX_BYTES)
+        except FileError as error:
+            raise _of_state(error) from error
         if isinstance(tree, dict) and tree.get("kind") != "stream":
             raise FileError(str(self.path), "it holds a model: name another file for the state.")
         try:
@@ -336,7 +340,8 @@ class Stream:
         mine = self._settings()
         for name in {**stored, **mine}:
             theirs, given = (each.get(name) for each in (stored, mine))
-            if repr(theirs) != repr(given):
+            unsaid = name == "source" and theirs is None
+            if repr(theirs) != repr(given) and not unsaid:
                 raise FileError(
                     str(self.path),
                     f"this stream began with {name.replace('estimator.', '')}={theirs!r}, now it "
@@ -371,6 +376,13 @@ def _n_rows(estimator: Any) -> int:
     """Rows that an estimator has taken in as a stream."""
     intake = vars(estimator).get("_intake_")
     return 0 if intake is None else int(intake.moments.n_rows)
+
+
+def _of_state(error: FileError) -> FileError:
+    """The refusal of a file, in the words for a state."""
+    problem = error.problem.rstrip(".").replace("the model file", "the state")
+    problem = problem.replace("a model file of eigenkit: give one that fit wrote", "a state")
+    return error.with_problem(f"{problem}; put back a copy of it, or begin anew with another file.")
 
 
 def _is_position(value: Any) -> bool:
