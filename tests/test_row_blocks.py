@@ -407,7 +407,7 @@ def test_what_blocks_cannot_do_is_said(rng):
         KernelLDA().fit(blocks)
     with pytest.raises(ValueError, match="y and weights come with them"):
         LDA().fit(blocks, y)
-    with pytest.raises(TypeError, match=r"X is blocks of rows: .* blocks\.apply"):
+    with pytest.raises(TypeError, match=r"X is blocks of rows, .* blocks\.apply"):
         CCA().fit(RowBlocks.from_arrays([(X, y)])).transform(blocks, y)
     with pytest.raises(ValueError, match="LDA requires y to be passed"):
         LDA().fit(RowBlocks.from_arrays([X]))

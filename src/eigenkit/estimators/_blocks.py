@@ -14,21 +14,33 @@ from sklearn.base import clone
 
 from eigenkit.data import Passes, Steady, Through
 from eigenkit.estimators._streams import like
-from eigenkit.estimators._validation import check_weight, check_X, has_no_rows
+from eigenkit.estimators._validation import Y_COMES_WITH_BLOCKS, check_weight, check_X, has_no_rows
 from eigenkit.moments import BlockedRows, Blocks, Rows
 
 # Methods whose rows follow from those of X, one by one.
-ROW_BY_ROW = "predict", "predict_proba", "predict_log_proba", "decision_function"
+ROW_BY_ROW = (
+    *("predict", "predict_proba", "predict_log_proba", "decision_function", "distances"),
+    *("transform_orthogonal", "correct", "inverse_transform", "score_samples", "predict_top"),
+)
 
 
-def take_blocks(cls: type, names: Iterable[str]) -> None:
-    """Methods of a class, or of its mixins, also give blocks for blocks."""
+Wrapper = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def take_blocks(cls: type, names: Iterable[str], how: Wrapper | None = None) -> None:
+    """Methods of a class, or of its mixins, also take blocks: by default they give blocks."""
     for name in names:
         method: Any = getattr_static(cls, name, None)
         if isfunction(method) and not hasattr(method, "for_blocks"):
-            setattr(cls, name, _for_blocks(method))
+            setattr(cls, name, _marked(method, how or _for_blocks))
         elif hasattr(method, "fn") and not hasattr(method.fn, "for_blocks"):  # hidden at times
-            method.fn = _for_blocks(method.fn)
+            method.fn = _marked(method.fn, how or _for_blocks)
+
+
+def _marked(method: Callable[..., Any], how: Wrapper) -> Callable[..., Any]:
+    made = how(method)
+    vars(made)["for_blocks"] = True
+    return made
 
 
 def _for_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,7 +50,6 @@ def _for_blocks(method: Callable[..., Any]) -> Callable[..., Any]:
             return method(self, X, *others, **options)
         return X.map(getattr(self, method.__name__))
 
-    vars(taking)["for_blocks"] = True
     return taking
 
 
@@ -47,7 +58,7 @@ def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> Bloc
     if not hasattr(model, "partial_fit"):
         refuse_blocks(model, blocks)
     if sample_weight is not None or (y is not None and np.size(y)):
-        raise ValueError("X is blocks of rows: y and weights come with them, as (X, y, weight).")
+        raise ValueError(Y_COMES_WITH_BLOCKS)
     passes, classes = blocks.passes(), blocks.classes()
     X, y, weight = blocks.head()
     model._rows(X, y, weight, classes, reset=True, min_samples=1)
@@ -63,7 +74,10 @@ def blocked_rows(model: Any, blocks: Blocks, y: Any, sample_weight: Any) -> Bloc
 def refuse_blocks(model: Any, X: Any) -> None:
     """What needs all rows says so."""
     if isinstance(X, Blocks):
-        raise TypeError(f"{type(model).__name__} needs all samples at once, not blocks of rows.")
+        raise TypeError(
+            f"{type(model).__name__} needs all samples at once, not blocks of rows: give arrays, "
+            "or use a method that takes blocks (the table of methods says which do)."
+        )
 
 
 @dataclass(frozen=True)

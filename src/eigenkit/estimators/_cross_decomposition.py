@@ -106,7 +106,10 @@ class CrossDecomposition(BothSides):
 
     _take = BothSides._rows  # rows without a weight have scores too
 
-    def _state(self, sample: Rows) -> Pair:
+    def _state(self, sample: Any) -> Pair:
+        if sample.whole is None:
+            X, Y = sample.sides()
+            return Pair(None, Rows(X.toarray(), Y.toarray(), None), None, X, Y)
         rows = sample.positive()
         observed = self._observed(rows.X)
         X = rows.X if observed is None else filled(rows, observed)
@@ -199,7 +202,8 @@ class CrossDecomposition(BothSides):
         self._keep_scores(pair, fit)
 
     def _keep_scores(self, pair: Pair, fit: Fit) -> None:
-        assert pair.given is not None
+        if pair.given is None:
+            return
         if pair.rows is pair.given and pair.observed is None:
             T = pair.X.unweighted(fit.X.matmat(fit.components.x_rotations / fit.X.unit))
         else:
@@ -272,14 +276,3 @@ class StreamedPLS(Streaming, CrossDecomposition):
     _score_whitener_, _n_samples_ = results(2)
 
     _last_result = "n_components_"
-
-    def _state(self, sample: Any) -> Pair:
-        if sample.whole is not None:
-            return super()._state(sample.whole)
-        X, Y = sample.sides()
-        rows = Rows(X.toarray(), Y.toarray(), None)
-        return Pair(None, rows, None, X, Y)
-
-    def _keep_scores(self, pair: Pair, fit: Fit) -> None:
-        if pair.given is not None:
-            super()._keep_scores(pair, fit)

@@ -23,6 +23,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted
 
 from eigenkit.data import project
+from eigenkit.estimators._block_scores import for_score, score_of_blocks
 from eigenkit.estimators._blocks import ROW_BY_ROW, blocked_rows, take_blocks
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_y_given, labels_of
@@ -74,8 +75,11 @@ class Estimator(Shown, Instead, BaseEstimator):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         take_blocks(cls, ROW_BY_ROW)
+        take_blocks(cls, ("score",), for_score)
 
     # -- what a subclass says ----------------------------------------------------------
+
+    _score_of_blocks = score_of_blocks  # what ``score`` is for blocks
 
     def _settings(self) -> Any:
         """The computational choices, all parameters checked."""

@@ -30,7 +30,7 @@ from eigenkit.estimators.splits import LabelStratifiedKFold
 from eigenkit.exceptions import EigenkitWarning
 from eigenkit.linalg import Array
 from eigenkit.moments import Blocks, dense
-from eigenkit.shell import lacks
+from eigenkit.shell import check_count, lacks
 from eigenkit.tolerances import SUM_ROUNDING
 
 
@@ -71,6 +71,10 @@ class Delegating:
     def decision_function(self, X: Any) -> Any:
         """Scores of the classes; see the estimator."""
         return self._answer("decision_function", X)
+
+    def _score_of_blocks(self, blocks: Blocks) -> float:
+        estimator, given = self._handed(blocks)
+        return float(estimator.score(given))
 
     @estimator_has("score")
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -272,6 +276,22 @@ class CrossValidated(Estimator):
         return row_numbers(splitter.split(X, y, **to_splitter), y.shape[0])
 
 
+def block_folds(blocks: Any, cv: Any) -> Iterator[tuple[Any, Any]]:
+    """Blocks to fit on and to score on, of as many folds as ``cv`` says."""
+    if not hasattr(blocks, "folds"):
+        raise TypeError(
+            f"{type(blocks).__name__} has no folds: cross-validate blocks of this process."
+        )
+    found: Iterator[tuple[Any, Any]] = blocks.folds(5 if cv is None else check_count("cv", cv))
+    return found
+
+
+def refuse_groups(groups: Any) -> None:
+    """Folds of blocks are drawn within the blocks, whatever group a row is of."""
+    if groups is not None:
+        raise ValueError("groups are for arrays: folds of blocks do not keep groups together.")
+
+
 def row_numbers(splits: Any, n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Pairs of parts of n rows as their numbers; they may come as masks or count from the end."""
     pairs = [[np.asarray(part) for part in pair] for pair in splits]
@@ -301,7 +321,9 @@ class Search(CrossValidated, BestEstimator):
     """A search for parameters of an ``estimator`` by cross-validation; see the subclasses."""
 
     def _sample(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> Samples:
-        if not isinstance(X, Blocks):
+        if isinstance(X, Blocks):
+            refuse_groups(groups)
+        else:
             check_y_given(self, y)
         return Samples(X, y, *self._routed(sample_weight, groups))
 

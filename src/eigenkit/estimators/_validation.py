@@ -105,6 +105,9 @@ def plain_words(name: str) -> Iterator[None]:
         raise kind(_SENTENCES[found].format(name=name, said=said, what=what)) from error
 
 
+Y_COMES_WITH_BLOCKS = "X is blocks of rows: y and weights come with them, as (X, y, weight)."
+
+
 def has_no_rows(X: Any, y: Any = None, weight: Any = None) -> bool:
     """Whether these are rows of data, but none of them, or none that counts."""
     if weight is not None and np.size(weight) and not np.any(weight):
@@ -243,7 +246,10 @@ def readable(name: str, X: Any) -> Any:
             "partial_fit block by block."
         )
     if isinstance(X, Blocks):
-        raise TypeError(f"{name} is blocks of rows: give them one by one, as blocks.apply does.")
+        raise TypeError(
+            f"{name} is blocks of rows, and this needs arrays: give the blocks one by one, as "
+            "blocks.apply does, or all rows at once."
+        )
     if isinstance(X, np.ma.MaskedArray):
         raise ValueError(f"{name} is a masked array: fill in or drop the masked entries first.")
     if sparse.issparse(X):

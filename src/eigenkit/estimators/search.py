@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from functools import wraps
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sklearn.base import clone
 from eigenkit.data import GRAM_LIMIT_BYTES
 from eigenkit.estimators._alphas import alpha_path, check_has_alpha
 from eigenkit.estimators._cross_decomposition import Fit, Pair, decomposed
+from eigenkit.estimators._fold_sums import FoldSums
 from eigenkit.estimators._folds import (
     RULES,
     CrossValidated,
@@ -24,9 +26,12 @@ from eigenkit.estimators._folds import (
     Samples,
     Search,
     best_of,
+    block_folds,
     fit_head,
     one_standard_error,
+    refuse_groups,
 )
+from eigenkit.estimators._streams import like
 from eigenkit.estimators.least_squares import LeastSquaresProjection
 from eigenkit.estimators.pls import PLSRegression, PLSRegressor
 from eigenkit.linalg import Array, power_of_two
@@ -154,12 +159,8 @@ class AlphaSearchCV(Search):
 
     def _block_scores(self, blocks: Any) -> Array:
         """The same on every fold of rows that come in blocks."""
-        if not hasattr(blocks, "folds"):
-            raise TypeError(
-                f"{type(blocks).__name__} has no folds: cross-validate blocks of this process."
-            )
         rows = []
-        for train, test in blocks.folds(5 if self.cv is None else check_count("cv", self.cv)):
+        for train, test in block_folds(blocks, self.cv):
             models = alpha_path(self.estimator, train, None, self.alphas)
             rows.append([self._block_score(model, train, test) for model in models])
         return np.array(rows, dtype=np.float64)
@@ -180,6 +181,7 @@ def _answering_blocks(model: Any) -> Any:
     for name in ("predict", "predict_proba", "decision_function"):
         if hasattr(model, name):
             setattr(answering, name, _over_blocks(getattr(model, name)))
+    answering.score = MethodType(model.score.__wrapped__, answering)  # as of rows in memory
     return answering
 
 
@@ -328,6 +330,12 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         self.rule = rule
 
     def _sample(self, X: Any, y: Any, sample_weight: Any, groups: Any = None) -> Any:
+        if isinstance(X, Blocks):
+            refuse_groups(groups)
+            reader = PLSRegression(scale=self.scale)
+            self._split_: Any = FoldSums.of(reader, X, self.cv, y, sample_weight)
+            like(reader, self)
+            return self._split_
         sample_weight, to_splitter = self._routed(sample_weight, groups)
         rows = super()._sample(X, y, sample_weight)
         self._split_ = self._weighted_splits(rows, to_splitter)
@@ -341,9 +349,13 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         rows = pair.rows
         folds = self._split_
         del self._split_  # not a part of the model
-        l = min(l, min(len(train) for train, _ in folds) - 1)
         # Squared errors of responses in extreme units would leave the range of numbers.
         unit = float(power_of_two(np.max(np.abs(rows.Y))))
+        if isinstance(folds, FoldSums):
+            l = min(l, folds.fewest - 1)
+            chosen = max(1, self._choose(folds.errors(scale, l, self._deflation, unit), unit))
+            return decomposed(pair.X, pair.Y, scale, chosen, self._deflation)
+        l = min(l, min(len(train) for train, _ in folds) - 1)
         problem = Problem(rows.X, rows.Y / unit, rows.weight, scale, l, self._deflation)
         G = whole_gram(pair.X, l, len(folds))
         chosen = max(1, self._choose(fold_errors(problem, folds, pair.X, G), unit))
@@ -357,7 +369,7 @@ class PLSRegressionCV(CrossValidated, PLSRegressor):
         return least if self.rule == "min" else fewest
 
     def _n_wanted(self, rows: Rows, n: int) -> int:
-        bound = min(rows.X.shape)
+        bound = min(n, rows.X.shape[1])
         return int(bound if self.n_components is None else min(bound, int(self.n_components)))
 
     def _check_found(self, found: Components, wanted: int) -> None:

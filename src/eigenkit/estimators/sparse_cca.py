@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from eigenkit.data import SCALABLE, Centered, project
+from eigenkit.estimators._block_scores import Paired, paired
 from eigenkit.estimators._both_sides import BothSides
 from eigenkit.estimators._described import described
 from eigenkit.estimators._encoding import check_numeric_Y
@@ -14,6 +15,7 @@ from eigenkit.estimators._streams import Streaming, results
 from eigenkit.estimators._validation import check_X, check_X_varies, check_y_varies
 from eigenkit.exceptions import warn_of_stopping
 from eigenkit.linalg import Array, ratio
+from eigenkit.moments import Blocks
 from eigenkit.shell import check_at_most, check_choice, check_count, check_real
 from eigenkit.solvers.lasso import Sparsity
 from eigenkit.solvers.sparse_pairs import METHODS, Pairs, Request, sparse_pairs
@@ -179,14 +181,21 @@ class SparseCCA(Streaming, BothSides):
 
         {pair_scored}
         """
-        x_scores, y_scores = self.transform(X, y)
-        centred = (np.asarray(T) - np.mean(T, axis=0) for T in (x_scores, y_scores))
-        return float(np.mean(_correlations(*centred)))
+        return Paired.of(*_sides(self, X, y), None).correlation()
+
+    def _score_of_blocks(self, blocks: Blocks) -> float:
+        return paired(blocks, _sides, self).correlation()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+def _sides(model: SparseCCA, X: Any, y: Any) -> tuple[Array, Array]:
+    """Scores of both views."""
+    x_scores, y_scores = (np.asarray(T, dtype=np.float64) for T in model.transform(X, y))
+    return x_scores, y_scores
 
 
 def check_penalty(model: Any, side: str) -> float:

@@ -30,10 +30,11 @@ Assigned = Callable[[int, int, int], np.ndarray]
 class RowBlocks(Blocks):
     """Rows of X with their y, one block at a time.
 
-    ``fit`` of every projection takes it in place of X (y travels with the rows) and gives the
-    model of all rows in memory, to rounding: one pass for what is needed of them, with one block
+    ``fit`` of every method that needs only sums over rows takes it in place of X (y travels with
+    the rows) and gives the model of all rows in memory, to rounding: a few passes, with one block
     and a matrix of d x d numbers in memory for d features. For the same blocks the sums are made
-    in the same order. Make one by :meth:`from_arrays` or :meth:`from_files`.
+    in the same order. ``transform`` and ``predict`` then give blocks for blocks, ``score`` a
+    number. Make one by :meth:`from_arrays` or :meth:`from_files`.
 
     Parameters
     ----------

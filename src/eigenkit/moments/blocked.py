@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
@@ -39,6 +39,14 @@ class Blocks(ABC):
     @abstractmethod
     def map(self, function: Callable[[Any], Any]) -> Blocks:
         """Blocks with ``function`` of X in the place of X."""
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        """What makes arrays of its input, as scikit-learn does, learns that these are none."""
+        raise TypeError(
+            "blocks of rows are no array: give them to models of eigenkit (fit, transform, "
+            "predict, score) or to AlphaSearchCV, and go through them for anything else (for X, y "
+            "in blocks; for train, test in blocks.folds(5))."
+        )
 
     def classes(self) -> np.ndarray | None:
         """All classes, where y holds one for every row; asked of the rows if need be."""

@@ -13,7 +13,6 @@ does not pay (wide or sparse data), a fold is computed from its own rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +42,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class _Model:
+class Linear:
     """A linear model by components: scores are (X - mean) R, y is y_mean + scores Q'."""
 
     mean: Array
@@ -73,30 +72,40 @@ def fold_errors(
     errors = np.empty((len(folds), problem.n_components + 1))
     for i, (train, test) in enumerate(folds):
         model = update.fit(np.asarray(train)) if update else None
-        errors[i] = list(_staged_errors(problem, model or _fit(problem, train), test))
+        X, Y, _ = problem.rows(test)
+        squares = staged_squares(model or _fit(problem, train), X, Y, problem.n_components)
+        errors[i] = squares / Y.size
     return errors
 
 
-def _fit(problem: Problem, index: Any) -> _Model:
+def _fit(problem: Problem, index: Any) -> Linear:
     """The model of some rows, from these rows."""
     X, Y, weight = problem.rows(index)
-    A, B, cross = blocks(
-        Centered(X, weight), Centered(Y, weight), problem.scale, problem.n_components
-    )
-    found = decompose(cross, problem.n_components, problem.deflation)
+    how = problem.scale, problem.n_components, problem.deflation
+    return linear_model(Centered(X, weight), Centered(Y, weight), *how)
+
+
+def linear_model(
+    X: Centered, Y: Centered, scale: tuple[bool, bool], n_components: int, deflation: str
+) -> Linear:
+    """The model of two sides."""
+    A, B, cross = blocks(X, Y, scale, n_components)
+    found = decompose(cross, n_components, deflation)
     R = found.x_rotations / A.std[:, None]
     Q = found.y_loadings * (A.unit / B.unit * B.std)[:, None]
-    return _Model(A.Z.mean, B.Z.mean, R, Q)
+    return Linear(A.Z.mean, B.Z.mean, R, Q)
 
 
-def _staged_errors(problem: Problem, model: _Model, test: Any) -> Iterator[float]:
-    X, Y, _ = problem.rows(test)
+def staged_squares(model: Linear, X: Any, Y: Array, l: int, unit: float = 1.0) -> Array:
+    """Sums of squared errors with 0, 1, ..., l components, in a unit of y."""
     T = project(X, model.mean, model.R)
-    residual = Y - model.y_mean
-    for i in range(problem.n_components + 1):
+    residual = (Y - model.y_mean) / unit
+    squares = np.empty(l + 1)
+    for i in range(l + 1):
         if 0 < i <= T.shape[1]:
-            residual -= T[:, i - 1, None] * model.Q[:, i - 1]
-        yield float(np.vdot(residual, residual)) / residual.size
+            residual -= T[:, i - 1, None] * (model.Q[:, i - 1] / unit)
+        squares[i] = np.vdot(residual, residual)
+    return squares
 
 
 class _Updated:
@@ -108,7 +117,7 @@ class _Updated:
         B = self.Y.toarray()
         self.whole = (G, Z.rmatmat(B), B.T @ B)
 
-    def fit(self, train: np.ndarray) -> _Model | None:
+    def fit(self, train: np.ndarray) -> Linear | None:
         """The model of the training rows, or None if the difference would lose digits."""
         out = np.ones(len(self.problem.Y), dtype=bool)
         out[train] = False
@@ -131,7 +140,7 @@ class _Updated:
         found = decompose(cross, self.problem.n_components, self.problem.deflation)
         means = _unscaled(self.Z, mu), _unscaled(self.Y, nu)
         R, Q = found.x_rotations / std[:, None], found.y_loadings * (u / v * y_std)[:, None]
-        return _Model(*means, R, Q)
+        return Linear(*means, R, Q)
 
     @staticmethod
     def _lost(after: Array, whole: Array) -> bool:
