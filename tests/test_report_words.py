@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.datasets import make_multilabel_classification
 from eigenkit import CCA, KernelCCA, OrthonormalizedPLS
 from eigenkit.evaluation import evaluate
 from eigenkit.record import from_dict
+from eigenkit.report.tables import comparison
 from eigenkit.report.words import headline, recommended
 
 
@@ -50,6 +52,17 @@ def test_of_equally_simple_methods_the_highest_is_taken(run):
     two = replace(run, methods=[replace(cca, name="a"), replace(cca, name="b")])
     assert "They are equally simple, so take the highest." in headline(two)
     assert recommended(two).name == "a"
+
+
+def test_planes_are_not_simpler_than_components(run):
+    cca, short = run.methods[1:]
+    planes = replace(cca, name="planes", model=replace(cca.model, n_components=0))
+    assert recommended(replace(run, methods=[planes, cca, short])).name == "short"
+    without = replace(
+        planes, name="all features", baseline=True
+    )  # and nothing is simpler than that
+    found = headline(replace(run, methods=[cca, without, replace(short, baseline=True)]))
+    assert "The simplest of them is all features, and of the methods cca." in found
 
 
 def shifted(method, name, offsets):
@@ -92,3 +105,24 @@ def test_equally_simple_methods_are_told_from_those_far_behind(run):
     far = shifted(cca, "far", [-0.3, -0.02, -0.14])
     found = headline(replace(run, methods=[*same, far]))
     assert "Those within one standard error of that are equally simple, so take the hig" in found
+
+
+def test_what_chance_would_give_is_said(run):
+    cca = run.methods[1]
+    auc = cca.scores["auc"]
+    steps = [0.5 + step - v for step, v in zip((0.01, -0.02, 0.03), auc.values, strict=True)]
+    guess = shifted(cca, "guess", steps)
+    assert "None is clearly better than chance (0.5)." in headline(replace(run, methods=[guess]))
+    assert "chance" not in headline(run)
+
+
+def test_errors_have_as_many_decimals_as_their_unit_needs():
+    x = np.random.default_rng(0).normal(size=(60, 3))
+    for unit, cell in ((1e5, r"\d{5} ± \d+"), (1e-5, r"0\.0{4,5}\d{3} ± 0\.0{4,}\d+")):
+        y = unit * (x @ [1.0, 2.0, 3.0] + 0.5 * x[:, 0] ** 2)[:, None]
+        record = evaluate(x, y, {"cca": CCA()}, cv=3, alphas=None, name="n", task="numbers")
+        table = comparison(from_dict(record))
+        assert re.fullmatch(cell, table.rows[0][2])
+        assert re.fullmatch(r"0\.\d{3} ± 0\.\d{3}", table.rows[0][1])
+        strong = {i for i, j in table.strong if j == 2}
+        assert "mean" not in {table.rows[i][0] for i in strong}

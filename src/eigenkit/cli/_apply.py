@@ -228,13 +228,23 @@ def score(
     whole = with_labels(whole, fitted.target.kind)
     scores = _scores(fitted, whole)
     per = scores.pop("per_target", None)
-    rows = [[name, f"{value:.4f}"] for name, value in scores.items()]
+    rows = [[name, _shown(name, value)] for name, value in scores.items()]
     text = f"{found_line(data, whole.source.found)}\n{table(['metric', 'value'], rows, right=(1,))}"
     if per:
         titles = list(per[0])
-        cells = [[f"{v:.4f}" if isinstance(v, float) else v for v in row.values()] for row in per]
+        cells = [[_shown(*found) for found in row.items()] for row in per]
         text += "\n\n" + table(titles, cells, right=tuple(range(1, len(titles))))
     return Result({"rows": len(whole.block()), "scores": scores, "targets": per or []}, text)
+
+
+def _shown(metric: str, value: Any) -> Any:
+    """A cell for reading: four decimals, of errors as many as suit their unit."""
+    from eigenkit.evaluation.metrics import decimals
+
+    if not isinstance(value, float):
+        return value
+    digits = decimals(metric.lower(), [value])
+    return f"{value:.{4 if digits == 3 else digits}f}"
 
 
 def _scores(model: Model, data: Data) -> dict[str, Any]:

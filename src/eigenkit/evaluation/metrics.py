@@ -7,6 +7,9 @@ every label is right.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from math import floor, log10
+
 import numpy as np
 
 from eigenkit.linalg import Array, ratio
@@ -33,6 +36,23 @@ NUMBER_METRICS: dict[str, tuple[str, bool]] = {
     "rmse": ("RMSE", False),
     "mae": ("MAE", False),
 }
+_WITH_UNIT = ("rmse", "mae")
+
+
+def decimals(metric: str, means: Iterable[float | None]) -> int:
+    """How many to show: three of shares; errors have a unit, and the smallest has four digits.
+
+    Examples
+    --------
+    >>> from eigenkit.evaluation.metrics import decimals
+    >>> decimals("auc", [0.01]), decimals("rmse", [23976.0, 95067.0]), decimals("mae", [0.000123])
+    (3, 0, 6)
+    """
+    sizes = [abs(mean) for mean in means if mean]
+    if metric not in _WITH_UNIT or not sizes:
+        return 3
+    place = floor(log10(min(sizes)))
+    return min(max(3 - place - (place < 0), 0), 12)
 
 
 def metrics_of(kind: str) -> dict[str, tuple[str, bool]]:

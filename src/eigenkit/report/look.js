@@ -13,7 +13,7 @@ const methodName = (m) => plain(names.methods[m.index]);
 const rowName = (i) => `row ${run.points.rows[i] + 1 - (run.points.held_out[i] ? run.protocol.test_begins || 0 : 0)}`;
 const whole = (n) => n.toLocaleString("en");
 const share = (j) => run.data.labels[j].count / run.data.n_samples;
-const round = (x, digits = 3) => (x === null ? "–" : Number(x).toPrecision(digits));
+const round = (x, digits = 3) => (x === null ? "–" : Math.abs(x) >= 10 ** digits && Math.abs(x) < 1e7 ? Number(x).toFixed() : Number(x).toPrecision(digits));
 
 // -- look ---------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from eigenkit.report.words import (
     listed,
     main_metric,
     main_words,
-    measured,
+    measured_all,
     visible,
 )
 
@@ -80,7 +80,7 @@ def runs_tables(runs: Runs) -> list[Table]:
 
 def _scores(runs: Runs, metric: str, words: str) -> Table:
     rows = [
-        [visible(name), *(measured(runs.score(name, run, metric)) for run in runs.runs)]
+        [visible(name), *measured_all(metric, (runs.score(name, run, metric) for run in runs.runs))]
         for name in runs.methods
     ]
     return Table(words, ["method", *runs.names], rows)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenkit.evaluation.metrics import NUMBER_METRICS, metrics_of
+from eigenkit.evaluation.metrics import NUMBER_METRICS, decimals, metrics_of
 from eigenkit.files._common import listed
 from eigenkit.record.schema import Method, Run
 from eigenkit.report.alike import natural
@@ -16,7 +16,7 @@ from eigenkit.report.words import (
     label_word,
     main_score,
     main_words,
-    measured,
+    measured_all,
     number,
     ranked,
     seconds,
@@ -46,14 +46,16 @@ class Table:
 def comparison(run: Run) -> Table:
     """Method by metric, the best of each metric stressed."""
     methods, metrics = ranked(run), metrics_of(run.data.kind)
-    rows = [[visible(m.name), *(measured(m.scores.get(k)) for k in metrics)] for m in methods]
+    cells = [measured_all(key, (m.scores.get(key) for m in methods)) for key in metrics]
+    rows = [[visible(m.name), *row] for m, *row in zip(methods, *cells, strict=True)]
     columns = [words for words, _ in metrics.values()]
+    losses = "RMSE and MAE" if run.data.kind == "numbers" else "losses and coverage"
     strong = {(i, j + 1) for j, key in enumerate(metrics) for i in _best(methods, key, metrics)}
     return Table(
         "Scores on the test parts",
         ["method", *columns],
         rows,
-        note="Mean ± standard deviation over the splits; for losses and coverage less is better.",
+        note=f"Mean ± standard deviation over the splits; for {losses} less is better.",
         strong=frozenset(strong),
     )
 
@@ -75,16 +77,14 @@ def responses(run: Run) -> Table:
     """Scores of every response, of methods that predict numbers."""
     if run.data.kind != "numbers" or run.data.n_labels < 2:
         return Table("Scores by response", [], [])
-    rows = [
-        [
-            visible(label.name),
-            visible(m.name),
-            *(measured(m.scores.get(f"{k}:{j}")) for k in NUMBER_METRICS),
+    done, rows = [m for m in ranked(run) if main_score(run, m) is not None], []
+    for j, label in enumerate(run.data.labels):
+        scores = ((k, [m.scores.get(f"{k}:{j}") for m in done]) for k in NUMBER_METRICS)
+        cells = [measured_all(*column) for column in scores]
+        rows += [
+            [visible(label.name), visible(m.name), *row]
+            for m, *row in zip(done, *cells, strict=True)
         ]
-        for j, label in enumerate(run.data.labels)
-        for m in ranked(run)
-        if main_score(run, m) is not None
-    ]
     columns = ["response", "method", *(words for words, _ in NUMBER_METRICS.values())]
     return Table("Scores by response", columns, rows, n_text=2)
 
@@ -94,8 +94,9 @@ def _best(methods: list[Method], key: str, metrics: Metrics) -> list[int]:
     found = [value for value in means if value is not None]
     if len(found) < 2:
         return []
-    best = max(found) if metrics[key][1] else min(found)
-    return [i for i, v in enumerate(means) if v is not None and round(v, 3) == round(best, 3)]
+    best, digits = max(found) if metrics[key][1] else min(found), decimals(key, found)
+    same = round(best, digits)
+    return [i for i, v in enumerate(means) if v is not None and round(v, digits) == same]
 
 
 def times(run: Run) -> Table:

@@ -9,12 +9,13 @@ enlarged by the ratio of test to training samples (Nadeau and Bengio, 2003):
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 
-from eigenkit.evaluation.metrics import metrics_of
+from eigenkit.evaluation.metrics import decimals, metrics_of
 from eigenkit.record.schema import Method, Run, Score
 from eigenkit.registry import METHODS
 from eigenkit.shell import counted
@@ -106,15 +107,17 @@ def near_first(run: Run, methods: list[Method]) -> list[Method]:
 def simplest(methods: list[Method]) -> list[Method]:
     """Those of the methods that are as simple as any: baselines, then few components, no kernel.
 
+    Planes of classes are no components, and not simpler than any number of them.
     How long they took does not matter: it differs from run to run.
     """
     least = min(map(_effort, methods))
     return [method for method in methods if _effort(method) == least]
 
 
-def _effort(method: Method) -> tuple[bool, bool, int]:
+def _effort(method: Method) -> tuple[bool, bool, float]:
     n_components = method.model.n_components if method.model else 0
-    return not method.baseline, "Kernel" in method.estimator, n_components
+    size = n_components or (0 if method.baseline else float("inf"))
+    return not method.baseline, "Kernel" in method.estimator, size
 
 
 # What stands for a number that was not measured.
@@ -157,8 +160,21 @@ def measured(score: Score | None, digits: int = 3) -> str:
 
 
 def short(value: float | None) -> str:
-    """A number of any size in few characters."""
-    return NOTHING if value is None else f"{value:.3g}"
+    """A number of any size in few characters.
+
+    >>> short(428156.2), short(0.012345), short(1e9)
+    ('428156', '0.0123', '1e+09')
+    """
+    if value is None:
+        return NOTHING
+    return f"{value:.0f}" if 999.5 <= abs(value) < 1e7 else f"{value:.3g}"
+
+
+def measured_all(metric: str, scores: Iterable[Score | None]) -> list[str]:
+    """The same of several, with as many decimals each as suit the metric."""
+    scores = list(scores)
+    digits = decimals(metric, (score.mean for score in scores if score is not None))
+    return [measured(score, digits) for score in scores]
 
 
 def seconds(score: Score | None) -> str:
@@ -198,8 +214,19 @@ def headline(run: Run) -> str:
     if failed:
         text += f" {_listed(failed)} gave no result, so that nothing is known of "
         text += "it." if len(failed) == 1 else "them."
+    text += _no_better_than_chance(run, done[0])
     partly = [method for method in done if method.failures]
     return text + (f" {_listed(partly)} failed on some splits." if partly else "")
+
+
+def _no_better_than_chance(run: Run, best: Method) -> str:
+    """Of classes and labels; the mean, which stands among the methods, is chance for numbers."""
+    found = best.scores[main_metric(run)]
+    chance = replace(found, values=[0.5] * len(found.values))
+    gap = None if run.data.kind == "numbers" else interval(run, found, chance)
+    if gap is None or gap.low > 0:
+        return ""
+    return " None is clearly better than chance (0.5)."
 
 
 def _no_ranking(run: Run) -> str:
