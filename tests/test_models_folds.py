@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from eigenkit import OrthonormalizedPLS, PLSRegression
 from eigenkit.evaluation import auto_alphas, evaluate
-from eigenkit.files import Reading, open_file
+from eigenkit.files import Reading, open_file, read
 from eigenkit.models import ComponentsCV, Preparation, fit_model
 from eigenkit.models._choosing import folds_of
 
@@ -73,6 +73,54 @@ def test_components_are_chosen_without_a_look_at_the_rows_left_out(rows: Any, st
     tried = [PLSRegression(n_components=l, scale=False) for l in found["values"]]
     right = [fold_by_fold(estimator, X, y, folds) for estimator in tried]
     np.testing.assert_allclose(found["mean_score"], right, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("opls", {"alphas": auto_alphas}),
+        ("pls", {"components": "cv"}),
+        ("opls", {"alphas": ALPHAS, "components": "cv"}),
+    ],
+)
+def test_what_is_chosen_is_chosen_again_to_say_how_good_it_is(
+    tmp_path: Path, rows: Any, method: str, options: Any
+) -> None:
+    """As a user would: a model of the other rows, which knows nothing of those left out."""
+    path, X, y = rows
+    found = fitted(path, method, **options)["quality"]
+    scores = []
+    for train, test in folds_of("numbers", y, 5, 0):
+        parts = [str(tmp_path / f"{name}.csv") for name in ("train", "test")]
+        for part, own in zip(parts, (train, test), strict=True):
+            table = np.column_stack([X, y])[own]
+            np.savetxt(part, table, delimiter=",", header="a,b,c,y", comments="")
+        source = open_file(parts[0], Reading(labels=("y",)))
+        more: Any = {"missing": "mean", "scale": "standard", "task": "numbers", **options}
+        model = fit_model(source, method, cv=3, quality=False, **more)
+        new = read(open_file(parts[1], Reading(expected=model.expected())))
+        scores.append(r2_score(y[test], np.ravel(model.predict(parts[1], new.block())[0])))
+    assert found["nested"]
+    np.testing.assert_allclose(
+        [found["mean"], found["std"]], [np.mean(scores), np.std(scores, ddof=1)]
+    )
+
+
+@pytest.mark.slow
+def test_noise_is_not_praised_for_what_was_chosen(tmp_path: Path) -> None:
+    """Of many settings one is lucky on the rows by which it is chosen."""
+    found = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        table = np.column_stack([rng.normal(size=(40, 10)), rng.random((40, 2)) < 0.5])
+        path = tmp_path / f"{seed}.csv"
+        names = ",".join([*"abcdefghij", "y_1", "y_2"])
+        np.savetxt(path, table, delimiter=",", header=names, comments="")
+        source = open_file(str(path), Reading(labels=("y_*",)))
+        how = fit_model(source, "pls", components="cv").how
+        found.append((max(how["component_search"]["mean_score"]), how["quality"]["mean"]))
+    praised, said = np.mean(found, axis=0)
+    assert praised > 0.51 > said
 
 
 def test_stored_rows_are_prepared_by_all_rows_for_the_fit(rows: Any) -> None:

@@ -83,7 +83,7 @@ def test_a_model_is_a_page_too(tmp_path):
     )
     assert fitted.exit_code == 0, fitted.output
     told = " ".join(fitted.output.split())
-    assert "alpha was chosen on the same rows, so that it is optimistic" in told
+    assert "in 5-fold cross-validation, alpha chosen inside every training part" in told
     shown = run.invoke(app, ["inspect", str(model), "--report", str(page)])
     assert shown.exit_code == 0, shown.output
     html = page.read_text()

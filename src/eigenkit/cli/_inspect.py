@@ -132,30 +132,40 @@ def _other_than_predicts(model: Model) -> str:
 
 def quality_lines(model: Model) -> list[str]:
     """What cross-validation found, in a line each."""
-    how, lines = model.how, []
-    search = how.get("alpha_search")
-    if search:
-        best = max(search["mean_score"])
-        lines.append(f"alpha chosen among {len(search['alphas'])} by {search['score']} {best:.3f}")
-        if search.get("at_the_end"):
-            lines[-1] += ", which still rises at the end of the grid: try --alphas"
+    how = model.how
+    searches = {"components": how.get("component_search"), "alpha": how.get("alpha_search")}
+    lines = [_chosen_line(what, search) for what, search in searches.items() if search]
+    chosen = [what for what, search in searches.items() if search]
     quality = how.get("quality")
     if quality:
         measured = f"{quality['mean']:.3f} ± {quality['std']:.3f}"
-        lines.append(f"{quality['score']} {measured} in {quality['folds']}-fold cross-validation")
-        chosen = [word for word in ("alpha", "component") if how.get(f"{word}_search")]
-        if chosen:
-            what = " and ".join(chosen).replace("component", "components")
-            what += " was" if chosen == ["alpha"] else " were"
-            lines[-1] += (
-                f" of this model; {what} chosen on the same rows, so that it is optimistic: "
-                "eigenkit compare chooses inside the training part"
-            )
-    elif not how.get("in_blocks"):
+        found = f"{quality['score']} {measured} in {quality['folds']}-fold cross-validation"
+        return [*lines, found + (_chosen_where(chosen, quality.get("nested")) if chosen else "")]
+    if not how.get("in_blocks"):
         lines.append(
             "how good it is was not measured: see eigenkit compare, or score on a test file"
         )
     return lines
+
+
+def _chosen_line(what: str, search: dict[str, Any]) -> str:
+    tried, best = len(search["mean_score"]), max(search["mean_score"])
+    line = f"{what} chosen among {tried} by {search['score']} {best:.3f}"
+    if search.get("at_the_end"):
+        line += ", which still rises at the end of the grid: try --alphas"
+    return line
+
+
+def _chosen_where(chosen: list[str], nested: bool | None) -> str:
+    """Whether the choice had seen the rows that were left out."""
+    what = " and ".join(chosen)
+    if nested:
+        return f", {what} chosen inside every training part"
+    were = "was" if chosen == ["alpha"] else "were"
+    return (
+        f" of this model; {what} {were} chosen on the same rows, so that it is optimistic: "
+        "eigenkit compare chooses inside the training part"
+    )
 
 
 def _facts(model: Model) -> list[str]:

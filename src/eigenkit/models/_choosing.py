@@ -97,10 +97,17 @@ def _fitted(estimator: Any, whole: Any) -> Any:
 
 
 def cross_validated(
-    estimator: Any, folds: Iterable[tuple[Any, Any]], kind: str, classifier: str = SVM
+    estimators: Iterable[Any],
+    folds: Iterable[tuple[Any, Any]],
+    kind: str,
+    classifier: str = SVM,
 ) -> Array:
-    """Score of every fold, with all components, or of the method's own predictions."""
-    fitted = ((clone(estimator).fit(*_whole(train)), train, test) for train, test in folds)
+    """Score of every fold, with all components, or of the method's own predictions.
+
+    There is an estimator for every fold.
+    """
+    both = zip(folds, estimators, strict=False)
+    fitted = ((clone(e).fit(*_whole(train)), train, test) for (train, test), e in both)
     return np.array([_score_of(*fold, kind, classifier) for fold in fitted])
 
 

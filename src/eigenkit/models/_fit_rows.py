@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import itemgetter
 from pathlib import Path
@@ -12,11 +13,42 @@ import numpy as np
 
 from eigenkit.files import Target
 from eigenkit.files._common import size
-from eigenkit.models._choosing import fold_of_rows, folds_in_memory
+from eigenkit.models._choosing import fold_of_rows, folds_in_memory, folds_of
 from eigenkit.models._features import Features, complete
 from eigenkit.models._parsed import Scratch, Stored, unsaid
 from eigenkit.models._preparing import Blocks, Preparation
 from eigenkit.models._row_blocks import RowBlocks
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows in memory, as they are before filling in and scaling, to choose by."""
+
+    kind: str
+    X: Any
+    y: np.ndarray
+    prepare: Preparation
+    cv: int
+    seed: int
+    classifier: str
+
+    def __iter__(self) -> Iterator[tuple[Any, np.ndarray]]:
+        yield self.prepare(self.X)(self.X), self.y
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of X."""
+        n, d = self.X.shape
+        return int(n), int(d)
+
+    def folds(self) -> Iterator[tuple[Any, Any]]:
+        """Rows to fit on and to measure on, as blocks (X, y)."""
+        return folds_in_memory(self.kind, self.X, self.y, self.cv, self.seed, self.prepare)
+
+    def parts(self, cv: int) -> Iterator[Part]:
+        """The rows to fit on of every fold, to be divided once more."""
+        for train, _ in folds_of(self.kind, self.y, self.cv, self.seed):
+            yield replace(self, X=self.X[train], y=self.y[train], cv=cv)
 
 
 class FitRows:
@@ -63,6 +95,11 @@ class FitRows:
         return self._make() if self._stored is None else iter(self.store())
 
     @property
+    def kind(self) -> str:
+        """Of the labels."""
+        return self.target.kind
+
+    @property
     def width(self) -> int:
         """Columns of X and y together."""
         return self.features.n_features + len(self.target.names)
@@ -80,10 +117,14 @@ class FitRows:
         if self.stream:
             rows = self.store(raw=self.prepare.learns)
             y = np.concatenate([y for _, y in rows])
-            fold = fold_of_rows(self.target.kind, y, self.cv, self.seed)
+            fold = fold_of_rows(self.kind, y, self.cv, self.seed)
             return self._prepared(rows.folds(self.cv, of=fold))
+        return self.in_memory().folds()
+
+    def in_memory(self) -> Part:
+        """All rows, as they are before filling in and scaling."""
         ((X, y),) = self._make(raw=True) if self.prepare.learns else self
-        return folds_in_memory(self.target.kind, X, y, self.cv, self.seed, self.prepare)
+        return Part(self.kind, X, y, self.prepare, self.cv, self.seed, self.classifier)
 
     def _prepared(
         self, folds: Iterator[tuple[RowBlocks, RowBlocks]]

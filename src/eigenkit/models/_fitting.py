@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from eigenkit.models._choosing import (
     scores_by_alpha,
 )
 from eigenkit.models._features import Features, learn_features, view_columns, view_params
-from eigenkit.models._fit_rows import FitRows, time_of
+from eigenkit.models._fit_rows import FitRows, Part, time_of
 from eigenkit.models._linear import CLASSIFIERS, SVM, on_top
 from eigenkit.models._model import Model, how_fitted
 from eigenkit.models._parsed import Tick, in_blocks, in_memory, labels_of, note, unsaid
@@ -42,6 +43,8 @@ _MOST_ENTRIES = 20_000_000
 _FEW = 2000
 # The alphas of a grid of our own.
 _GRID = 7
+# Folds inside a fold, at most.
+_INNER = 3
 # Fewer entries than this, and work of fewer seconds, need no forecast.
 _LARGE, _WORTH_SAYING = 1_000_000, 5.0
 # How often a grid of alphas may grow, by three powers of ten each time.
@@ -148,7 +151,15 @@ def fit_model(
     told |= {**gap_params(found, missing), **(params or {})}
     if not stream and (alphas is not None or components == "cv"):
         _forecast(found, told, rows, alphas, components, quality)
+    begun = time.monotonic()
     estimator, searches = _fit(found, told, rows, alphas, components)
+    took = time.monotonic() - begun
+
+    def choose(part: Part) -> Any:
+        again = found.make(**told)
+        _choose(again, part, alphas, components)
+        return again
+
     how = {
         **how_fitted(source, source.path, estimator, rows.n, missing),
         **searches,
@@ -159,7 +170,7 @@ def fit_model(
     }
     linear = on_top(found, target, classifier, lambda: _scores(estimator, rows), estimator)
     if quality and not stream:
-        how["quality"] = _quality(estimator, rows)
+        how["quality"] = _quality(estimator, rows, took, choose if searches else None)
     return Model(found.name, features, estimator, linear, target, how)
 
 
@@ -212,49 +223,75 @@ def _fit(
     method: Method, params: dict[str, Any], rows: FitRows, alphas: Any, components: str | None
 ) -> tuple[Any, dict[str, Any]]:
     estimator = method.make(**params)
+    if rows.stream and not hasattr(estimator, "partial_fit"):
+        raise ValueError(f"{method.name} cannot be fitted in blocks: leave --stream out.")
+    searches = _choose(estimator, rows, alphas, components)
+    if rows.stream:
+        return _fit_blocks(estimator, rows, alphas is not None), searches
+    ((X, y),) = rows
+    return estimator.fit(X, y), searches
+
+
+def _choose(
+    estimator: Any, rows: FitRows | Part, alphas: Any, components: str | None
+) -> dict[str, Any]:
+    """Set what is to be chosen, and tell what was tried."""
     searches: dict[str, Any] = {}
     if components == "cv":
-        kind = rows.target.kind
-        tried = rows.folds(), kind, rows.shape, rows.cv, rows.classifier
+        tried = rows.folds(), rows.kind, rows.shape, rows.cv, rows.classifier
         l, scores = choose_components(estimator, *tried)
         estimator.set_params(n_components=l)
         told = {"values": list(range(1, scores.shape[1] + 1)), **_searched(scores, rows)}
         searches["component_search"] = told
-    if rows.stream:
-        return _fit_blocks(method, estimator, rows, alphas, searches), searches
-    ((X, y),) = rows
     if alphas is not None:
-        alpha, searches["alpha_search"] = _widening(estimator, X, alphas, rows)
+        alpha, searches["alpha_search"] = _widening(estimator, alphas, rows)
         estimator.set_params(alpha=alpha)
-    return estimator.fit(X, y), searches
+    return searches
 
 
-def _searched(scores: np.ndarray, rows: FitRows) -> dict[str, Any]:
+def _searched(scores: np.ndarray, rows: FitRows | Part) -> dict[str, Any]:
     """What a model file keeps of a search."""
     mean, std = scores.mean(axis=0), scores.std(axis=0, ddof=1)
     found = {"mean_score": mean.tolist(), "std_score": std.tolist()}
-    return {**found, "score": SCORES[rows.target.kind], "folds": rows.cv}
+    return {**found, "score": SCORES[rows.kind], "folds": rows.cv}
 
 
-def _quality(estimator: Any, rows: FitRows) -> dict[str, Any] | None:
-    """The score on rows left out; None where it cannot be computed or would take too long."""
+def _quality(
+    estimator: Any, rows: FitRows, took: float, choose: Callable[[Part], Any] | None
+) -> dict[str, Any] | None:
+    """The score on rows left out; None where it cannot be computed or would take too long.
+
+    What was chosen is chosen again in every fold: a choice by all rows has seen those left out.
+    With many entries that matters less, and takes too long.
+    """
     ((X, y),) = rows
     if _n_entries(X) > _MOST_ENTRIES or len(y) < 2 * rows.cv:
         return None
+    estimators: Iterator[Any] = repeat(estimator)
+    part, nested = rows.in_memory(), False
+    if choose is not None and _n_entries(X) < _LARGE:
+        estimators, nested = map(choose, part.parts(min(rows.cv, _INNER))), True
+        if _INNER * took > _WORTH_SAYING:
+            rows.say(
+                f"to say how good that is, it is chosen again in {rows.cv} folds, in about "
+                f"{time_of(_INNER * took)}: --no-quality leaves that out"
+            )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            kind = rows.target.kind
-            found = cross_validated(estimator, rows.folds(), kind, rows.classifier)
+            found = cross_validated(estimators, part.folds(), rows.kind, rows.classifier)
         except ValueError:  # a fold without one of the classes, say
             return None
     score = {"mean": float(found.mean()), "std": float(found.std(ddof=1))}
-    return {"score": SCORES[rows.target.kind], **score, "folds": rows.cv}
+    return {"score": SCORES[rows.kind], **score, "folds": rows.cv, "nested": nested}
 
 
-def _widening(estimator: Any, X: Any, alphas: Any, rows: FitRows) -> tuple[float, dict[str, Any]]:
-    """The search for alpha; a grid of our own grows while the scores rise at its end."""
-    grid = sorted(alphas(X) if callable(alphas) else alphas)
+def _widening(estimator: Any, alphas: Any, rows: FitRows | Part) -> tuple[float, dict[str, Any]]:
+    """The search for alpha; a grid of our own grows while the scores rise at its end.
+
+    It begins with that of the first block.
+    """
+    grid = sorted(alphas(next(iter(rows))[0]) if callable(alphas) else alphas)
     for _ in range(_MOST_GRIDS):
         alpha, told = _search(estimator, rows, grid)
         if not callable(alphas) or not told["at_the_end"]:
@@ -266,21 +303,18 @@ def _widening(estimator: Any, X: Any, alphas: Any, rows: FitRows) -> tuple[float
     return alpha, told
 
 
-def _fit_blocks(
-    method: Method, estimator: Any, rows: FitRows, alphas: Any, searches: dict[str, Any]
-) -> Any:
-    """In one pass where the moments are small, by passes over a scratch file elsewhere."""
-    if not hasattr(estimator, "partial_fit"):
-        raise ValueError(f"{method.name} cannot be fitted in blocks: leave --stream out.")
+def _fit_blocks(estimator: Any, rows: FitRows, stored: bool) -> Any:
+    """In one pass where the moments are small; from a scratch file elsewhere, or if there is one.
+
+    That is so when alpha was chosen.
+    """
     extra = rows.target.in_parts()
     if rows.checkpoint is not None:
         with Stream(estimator, rows.checkpoint, source=rows.fingerprint) as stream:
             for position, (X, y) in enumerate(rows):
                 stream.update(X, y, position=position, **extra)
-    elif alphas is not None:
-        # A grid of our own begins with that of the first block.
-        alpha, searches["alpha_search"] = _widening(estimator, next(iter(rows))[0], alphas, rows)
-        return estimator.set_params(alpha=alpha).fit(rows.store())
+    elif stored:
+        return estimator.fit(rows.store())
     elif rows.width <= _FEW:
         rows.say(f"one more pass over the file fits it, which takes about {time_of(rows.seconds)}")
         for X, y in rows:
@@ -305,14 +339,15 @@ def _fingerprint(source: Source, labels: Any, features: Features, values: str) -
     return f"{name}, {blocks}, checksum {mark}"
 
 
-def _search(estimator: Any, rows: FitRows, alphas: Sequence[float]) -> tuple[float, dict[str, Any]]:
+def _search(
+    estimator: Any, rows: FitRows | Part, alphas: Sequence[float]
+) -> tuple[float, dict[str, Any]]:
     """The alpha that is best on rows left out, and the scores of all."""
     if "alpha" not in estimator.get_params(deep=False):
         raise ValueError(
             f"{type(estimator).__name__} has no alpha to choose: leave --alpha cv out."
         )
-    kind = rows.target.kind
-    scores = scores_by_alpha(estimator, rows.folds(), kind, alphas, rows.classifier)
+    scores = scores_by_alpha(estimator, rows.folds(), rows.kind, alphas, rows.classifier)
     # Of equal ones the last, which is the largest: the simplest model.
     best = len(alphas) - 1 - best_of(scores[:, ::-1])
     told = {"alphas": list(alphas), **_searched(scores, rows)}
