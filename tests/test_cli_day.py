@@ -750,6 +750,14 @@ def test_views_have_a_kernel_each(views: Path) -> None:
     assert run_json("score", "m.ek", "views.csv")["scores"]["accuracy"] > 0.85
 
 
+def test_without_views_every_kernel_has_all_features(views: Path) -> None:
+    found = run_json("fit", "views.csv", "-m", "kernels_clique", "--labels", "class", "-o", "m.ek")
+    assert found["views"] == []
+    assert len(load("m.ek").estimator.weights_) > 1
+    assert run_json("score", "m.ek", "views.csv")["scores"]["accuracy"] > 0.85
+    assert "kernels_clique" in run("inspect", "m.ek")
+
+
 @pytest.mark.slow
 def test_views_are_compared_and_tested(views: Path) -> None:
     words = [*VIEWS, "-m", "multiview_cca,lda", "--cv", "3", "--no-baselines"]

@@ -83,7 +83,9 @@ def _views(model: Model) -> list[dict[str, Any]]:
     """Patterns, numbers of features, and the shares that kernels have by their weights."""
     from eigenkit.models._features import view_columns
 
-    patterns = model.how.get("views") or []
+    patterns = model.how.get("views")
+    if not patterns:  # several kernels may all have all features
+        return []
     columns = view_columns("", model.features.feature_names(), patterns) or []
     shares = getattr(model.estimator, "weights_", [None] * len(columns))
     return [
