@@ -60,10 +60,10 @@ def emoji(vendors: Any = VENDORS) -> tuple[list[ImageSet], np.ndarray, list[str]
     return sets, data["Y"][:, frequent].astype(float), terms, data["group"]
 
 
-def bdgp() -> tuple[list[ImageSet], np.ndarray, list[str], None]:
+def bdgp(unlabelled: bool = False) -> tuple[list[ImageSet], np.ndarray, list[str], None]:
     """Sets of pictures of one gene, and the organ systems where it is expressed."""
-    sets, Y, terms = patterns(stored("bdgp_patterns"))
-    frequent = Y.sum(axis=0) >= FEWEST
+    sets, Y, terms = patterns(stored("bdgp_patterns"), unlabelled=unlabelled)
+    frequent = np.nansum(Y, axis=0) >= FEWEST
     kept = [term for term, often in zip(terms, frequent, strict=True) if often]
     return sets, Y[:, frequent], kept, None
 
@@ -84,7 +84,9 @@ def compared(name: str, data: Any, rivals: Any, folds: int, cache: Path) -> dict
     )
     for model, _ in found.held_out:
         print(f"  chosen on a fold: {model.kernels_chosen_}")
-    print(f"\n{name}: {len(sets)} sets, {len(terms)} terms, {folds} folds")
+    print(
+        f"\n{name}: {len(sets)} sets, {len(found.Y)} with labels, {len(terms)} terms, {folds} folds"
+    )
     for row in as_records(found):
         print(_line(row["name"], *(row[key] for key in ("auc", "p1", "f1"))), flush=True)
     print(verdict(found), f"({time.monotonic() - start:.0f} s)")
@@ -195,6 +197,7 @@ def main() -> None:
     parser.add_argument("what", nargs="*", default=["emoji", "vendor", "bdgp", "speed"])
     parser.add_argument("--folds", type=int, default=5)
     parser.add_argument("--all", action="store_true", help="every rival")
+    parser.add_argument("--unlabelled", action="store_true", help="bdgp: genes without terms, too")
     parser.add_argument("--vendors", nargs="+", default=VENDORS, choices=VENDORS, help="unseen")
     parser.add_argument("--images", type=int, default=1000)
     parser.add_argument("--sets", type=int, default=2000)
@@ -207,7 +210,8 @@ def main() -> None:
         if "emoji" in args.what:
             found["emoji"] = compared("emoji", emoji(), rivals, args.folds, args.cache)
         if "bdgp" in args.what:
-            found["bdgp"] = compared("bdgp patterns", bdgp(), rivals, args.folds, args.cache)
+            genes = bdgp(args.unlabelled)
+            found["bdgp"] = compared("bdgp patterns", genes, rivals, args.folds, args.cache)
         if "vendor" in args.what:
             found["vendor"] = unseen_vendor(args.folds, args.cache, args.vendors)
         if "speed" in args.what:

@@ -19,19 +19,27 @@ from eigenkit.linalg import Array
 from papers.annotation_trial import Numbers
 
 
-def patterns(arrays: Mapping[str, np.ndarray]) -> tuple[list[ImageSet], Array, list[str]]:
-    """Of the data set bdgp_patterns: the pictures of every annotated gene, and its terms."""
+def patterns(
+    arrays: Mapping[str, np.ndarray], *, unlabelled: bool = False
+) -> tuple[list[ImageSet], Array, list[str]]:
+    """Of the data set bdgp_patterns: the pictures of every annotated gene, and its terms.
+
+    ``unlabelled``: after them also all other genes, whose terms are NaN.
+    """
     mask, group, annotated = (arrays[key] for key in ("mask", "group", "annotated"))
+    known = np.unique(group[annotated])
+    others = np.setdiff1d(group, known)[: None if unlabelled else 0]
     sets, Y = [], []
-    for gene in np.unique(group[annotated]):
-        rows = np.flatnonzero((group == gene) & annotated)
+    for gene in (*known, *others):
+        rows = np.flatnonzero((group == gene) & (annotated | ~np.isin(group, known)))
         pictures = []
         for i in rows:
             image = np.zeros(mask.shape)
             image.T[mask.T] = arrays["X"][i]
             pictures.append(np.clip(image, 0, 1))
         sets.append(ImageSet.from_arrays(f"gene {gene}", pictures))
-        Y.append(arrays["Y"][rows].max(axis=0))
+        terms = arrays["Y"][rows].max(axis=0)
+        Y.append(terms if gene in known else np.full(len(terms), np.nan))
     return sets, np.array(Y, dtype=float), arrays["label_names"].tolist()
 
 

@@ -140,6 +140,38 @@ def test_comparison_is_paired_and_names_those_level():
     assert sorted(tests) == list(range(40))
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_sets_without_labels_are_learned_from_as_in_fit(grouped):
+    """They are on the training side of every fold, unless their group is on the other."""
+    sets, _, _ = make_shapes(40, size=32)
+    Y, terms = np.eye(2)[np.arange(40) % 2], ["even", "odd"]
+    Y[::5] = np.nan
+    groups = np.arange(40) // 5 if grouped else None
+    names = ["set kernels, equal weights", "mean of vectors, linear"]
+    found = compare(
+        sets,
+        Y,
+        terms,
+        annotator=ImageAnnotator(["hsv"], size=(32, 32)),
+        rivals=names,
+        groups=groups,
+        folds=2,
+    )
+    assert [one.name for one in found.sets] == [s.name for i, s in enumerate(sets) if i % 5]
+    assert len(found.Y) == len(found.vectors["hsv"]) == 32
+    assert not np.isnan(found.Y).any()
+    for model, test in found.held_out:
+        there = {found.sets[i].name for i in test}
+        wanted = {s.name for s in sets} - there
+        if grouped:
+            elsewhere = {groups[i] for i, s in enumerate(sets) if s.name in there}
+            wanted = {
+                s.name for s, group in zip(sets, groups, strict=True) if group not in elsewhere
+            }
+        assert set(model.set_names_) == wanted
+        assert len(model._labelled_) == 32 - len(test)
+
+
 def test_more_folds_than_sets():
     sets, Y, terms = make_shapes(6, size=64)
     with pytest.raises(ValueError, match="folds=7 is not valid: give 2 to 6"):

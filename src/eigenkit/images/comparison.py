@@ -100,7 +100,7 @@ def compare(
     ----------
     sets : sequence of ImageSet
     Y : array of shape (n_sets, n_terms)
-        Sets without labels (rows of NaN) are left out.
+        Sets without labels (rows of NaN) are on the training side of every fold, as in fit.
     terms : sequence of str, optional
     annotator : ImageAnnotator, optional
         Which kernels, size and views; its cache keeps finished folds until all are there.
@@ -121,25 +121,25 @@ def compare(
     sets = check_sets(sets)
     Y, names = check_terms(Y, terms, sets)
     groups = None if groups is None else check_groups(groups, sets)
-    labelled = ~np.isnan(Y).any(axis=1)
-    sets, Y = [one for one, has in zip(sets, labelled, strict=True) if has], Y[labelled]
-    groups = None if groups is None else groups[labelled]
     if annotator is not None and annotator.views == "unseen":
         sets, of = views_apart(sets)
         Y, groups = Y[of], of if groups is None else groups[of]
-    check_folds(folds, len(Y) if groups is None else len(np.unique(groups)))
+    labelled = np.flatnonzero(~np.isnan(Y).any(axis=1))
+    known_groups: Any = None if groups is None else groups[labelled]
+    check_folds(folds, len(labelled) if groups is None else len(np.unique(known_groups)))
     chosen = list(rivals or RIVALS)
     base = clone(annotator or ImageAnnotator()).set_params(progress=progress)
     check_settings(base)
     vectors, pictures = _vectors(base, sets)
     kept = FinishedFolds(base, comparison_key(sets, Y, base, names, groups, folds, seed, chosen))
     held_out, finished = [], []
-    for number, (train, test) in enumerate(folds_of(Y, groups, folds, seed)):
+    for number, (train, test) in enumerate(folds_of(Y[labelled], known_groups, folds, seed)):
         known = kept.get(number)
         if known is None:
             start = time.monotonic()
-            model, fold = _fold(base, sets, Y, names, groups, vectors, pictures, train, test, seed)
-            known = model, _measured(fold, chosen, Y[test], time.monotonic() - start)
+            sides = labelled[train], labelled[test]
+            model, fold = _fold(base, sets, Y, names, groups, vectors, pictures, *sides, seed)
+            known = model, _measured(fold, chosen, Y[sides[1]], time.monotonic() - start)
             model._forget_unused()
             kept.put(number, *known)
         held_out.append((known[0], test))
@@ -149,7 +149,8 @@ def compare(
     kept.forget()
     rows = [_row(name, finished) for name in chosen]
     rows.sort(key=lambda row: -float(row.quality.mean()))
-    return Comparison(rows, rows[0].name, _level(rows), held_out, sets, Y, vectors)
+    own = [sets[int(i)] for i in labelled], Y[labelled], subset(vectors, labelled)
+    return Comparison(rows, rows[0].name, _level(rows), held_out, *own)
 
 
 def check_folds(folds: int, most: int) -> None:
@@ -203,12 +204,13 @@ def _fold(
     test: np.ndarray,
     seed: int,
 ) -> tuple[ImageAnnotator, Fold]:
-    """Kernels learned from the training sets alone."""
+    """Kernels learned from the training sets, and those without labels, alone."""
     model = clone(base)
     model.size_, model._descriptors_ = base.size_, base._descriptors_
-    inside, outside = ([sets[int(i)] for i in rows] for rows in (train, test))
-    own_groups = None if groups is None else groups[train]
-    K = model.fit_vectors(inside, subset(vectors, train), Y[train], terms, own_groups)
+    given = np.concatenate([train, _unlabelled(Y, groups, test)])
+    inside, outside = ([sets[int(i)] for i in rows] for rows in (given, test))
+    own_groups, given_groups = (None if groups is None else groups[rows] for rows in (train, given))
+    K = model.fit_vectors(inside, subset(vectors, given), Y[given], terms, given_groups)
     K_new, own_new = model._each_kernel(outside, subset(vectors, test))
     chosen = model._scores(K_new, own_new), model.thresholds_
     fold = Fold(
@@ -224,6 +226,12 @@ def _fold(
         seed,
     )
     return model, fold
+
+
+def _unlabelled(Y: Array, groups: Any, test: np.ndarray) -> np.ndarray:
+    """Sets without labels that are of no group of the test sets."""
+    alone = np.isnan(Y).any(axis=1)
+    return np.flatnonzero(alone if groups is None else alone & ~np.isin(groups, groups[test]))
 
 
 def _set_kernel_weights(model: ImageAnnotator) -> Array:
