@@ -40,10 +40,11 @@ class Labels:
     """What a target may know of all the samples.
 
     ``degree`` holds the column sums of Y over the samples, ``factor`` is any matrix with
-    factor'factor = Gc'Gc for the local part G of the target (Y itself for most), ``weight`` the
-    weights of the labels (hyperedges), ``one`` what one sample weighs, ``n_rows`` how many
-    samples there are, ``total`` what they weigh together and ``eps`` the precision of Y as it was
-    given. The last three say how much of Y may be rounding, and so what its rank is.
+    factor'factor = Gc'Gc for the local part G of the target (Y itself for most) where that is
+    linear in Y, ``weight`` the weights of the labels (hyperedges), ``one`` what one sample weighs,
+    ``n_rows`` how many samples there are, ``total`` what they weigh together and ``eps`` the
+    precision of Y as it was given. The last three say how much of Y may be rounding, and so what
+    its rank is.
     """
 
     degree: Array
